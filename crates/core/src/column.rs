@@ -13,7 +13,7 @@ pub struct Column {
     pub name: Arc<str>,
     /// Which values it has.
     pub kind: Kind,
-    /// Whether a value can be NULL, where the server says.
+    /// True if a value can be NULL, where the server says.
     pub nullable: Option<bool>,
     /// Its type in the server's own terms.
     pub native: Native,
@@ -42,7 +42,7 @@ pub enum Kind {
     Int {
         /// 8, 16, 32 or 64.
         bits: u8,
-        /// Whether numbers below 0 are among them.
+        /// True if numbers below 0 are among them.
         signed: bool,
     },
     /// Floating-point numbers.

@@ -145,7 +145,7 @@ pub trait Value: Sized {
     fn timestamptz(&self) -> Result<i64, Self::Error>;
     /// Months, days, microseconds.
     fn interval(&self) -> Result<(i32, i32, i64), Self::Error>;
-    /// Whether an interval is of a type that can count months, even if it counts none.
+    /// Returns true if an interval is of a type that can count months, even if it counts none.
     fn is_calendar(&self) -> bool {
         false
     }
@@ -159,7 +159,7 @@ pub trait Value: Sized {
     fn bits(&self) -> Result<(usize, Vec<u8>), Self::Error>;
     /// How many items a list, record or multirange has.
     fn len(&self) -> Result<usize, Self::Error>;
-    /// Whether it has none.
+    /// Returns true if it has none.
     fn is_empty(&self) -> Result<bool, Self::Error> {
         Ok(self.len()? == 0)
     }
@@ -183,7 +183,7 @@ pub trait Value: Sized {
     fn floats(&self, max: usize) -> Result<Vec<f64>, Self::Error>;
     /// What the user's own dumper for this value gives: the bytes, and whether they are the binary format.
     fn with_custom<R>(&self, type_id: u32, use_it: impl FnOnce(&[u8], bool) -> R) -> Result<R, Self::Error>;
-    /// Whether the user registered a dumper for values of this kind that are to become `type_id` (0: any).
+    /// Returns true if the user registered a dumper for values of this kind that are to become `type_id` (0: any).
     fn has_custom(&self, type_id: u32) -> bool;
 }
 

@@ -59,7 +59,7 @@ pub fn check(sql: &str) -> Result<(), String> {
     }
 }
 
-/// Whether `%s` or `%(` stands anywhere.
+/// Returns true if `%s` or `%(` stands anywhere.
 pub fn are_in(sql: &str) -> bool {
     let bytes = sql.as_bytes();
     let mut i = 0;

@@ -86,7 +86,7 @@ impl FatalKind {
         }
     }
 
-    /// Whether there was a session, which is gone.
+    /// Returns true if there was a session, which is gone.
     pub fn is_gone(self) -> bool {
         use FatalKind::*;
         match self {
@@ -238,8 +238,8 @@ pub trait ResponseHandler: Sized {
     fn lane(&self) -> u64 {
         0
     }
-    /// Whether it takes its rows block by block, so that nobody else may receive them: all of them would be kept in
-    /// memory.
+    /// Returns true if it takes its rows block by block, so that nobody else may receive them: all of them would be
+    /// kept in memory.
     fn is_stream(&self) -> bool {
         false
     }
@@ -279,7 +279,7 @@ pub trait Protocol: Session {
 
     /// The requests that wait or are in flight.
     fn queue(&self) -> &Queue<Self::Pending>;
-    /// The same, to be changed.
+    /// Mutable access to the same.
     fn queue_mut(&mut self) -> &mut Queue<Self::Pending>;
     /// Queues a request, and returns the number by which it is known.
     fn submit(&mut self, request: Self::Request, handler: Self::Handler) -> u64;

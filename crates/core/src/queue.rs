@@ -102,7 +102,7 @@ pub trait Pending {
 
     /// What the queue knows of it.
     fn slot(&self) -> &Slot<Self::Handler>;
-    /// The same, to be changed.
+    /// Mutable access to the same.
     fn slot_mut(&mut self) -> &mut Slot<Self::Handler>;
     /// The same, when nothing else matters any more.
     fn into_slot(self) -> Slot<Self::Handler>;
@@ -110,9 +110,9 @@ pub trait Pending {
     /// The request is discarded before anything of it was sent: it becomes what has to be sent in its place. Returns
     /// false if that is nothing, so that it can leave the queue. `before` is the request that precedes it.
     fn replace_discarded(&mut self, before: Option<&Self>) -> bool;
-    /// Whether the server may still be working on something of it, now that it has begun to be sent.
+    /// Returns true if the server may still be working on something of it, now that it has begun to be sent.
     fn is_at_server(&self) -> bool;
-    /// Whether a cancel request may hit it.
+    /// Returns true if a cancel request may hit it.
     fn is_cancellable(&self) -> bool;
 }
 
@@ -214,7 +214,7 @@ impl<R: Pending> Queue<R> {
         self.requests.iter().find(|request| request.slot().id == id)
     }
 
-    /// The same, to be changed.
+    /// Mutable access to the same.
     pub fn by_id_mut(&mut self, id: u64) -> Option<&mut R> {
         self.requests.iter_mut().find(|request| request.slot().id == id)
     }
@@ -240,7 +240,7 @@ impl<R: Pending> Queue<R> {
         self.requests.front()
     }
 
-    /// The same, to be changed.
+    /// Mutable access to the same.
     pub fn first_mut(&mut self) -> Option<&mut R> {
         self.requests.front_mut()
     }
@@ -260,7 +260,7 @@ impl<R: Pending> Queue<R> {
         self.requests.get(self.last_at()?)
     }
 
-    /// The same, to be changed.
+    /// Mutable access to the same.
     pub fn last_mut(&mut self) -> Option<&mut R> {
         let at = self.last_at()?;
         self.requests.get_mut(at)
@@ -271,8 +271,8 @@ impl<R: Pending> Queue<R> {
         self.requests.get(self.started)
     }
 
-    /// Whether the next request may be started as far as the queue knows: there is one, no cancel request is under way
-    /// that could hit it, and it is of the same lane as those in flight.
+    /// Returns true if the next request may be started as far as the queue knows: there is one, no cancel request is
+    /// under way that could hit it, and it is of the same lane as those in flight.
     pub fn may_start(&self) -> bool {
         let Some(next) = self.next().filter(|_| !self.paused) else { return false };
         self.last().is_none_or(|last| last.slot().lane == next.slot().lane)
@@ -342,7 +342,7 @@ impl<R: Pending> Queue<R> {
         self.paused = paused;
     }
 
-    /// Whether a cancel request is under way.
+    /// Returns true if a cancel request is under way.
     pub fn is_paused(&self) -> bool {
         self.paused
     }
@@ -385,7 +385,7 @@ impl<R: Pending> Queue<R> {
         if self.is_at_discarded() { Discarded::Alone } else { Discarded::Followed }
     }
 
-    /// Whether the server works on nothing but requests that a cancel request may hit.
+    /// Returns true if the server works on nothing but requests that a cancel request may hit.
     pub fn is_at_discarded(&self) -> bool {
         self.in_flight().any(R::is_at_server) && self.in_flight().all(R::is_cancellable)
     }

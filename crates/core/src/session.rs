@@ -127,15 +127,15 @@ pub trait Session {
     }
     /// The requests that wait or are in flight.
     fn requests(&self) -> &dyn Requests;
-    /// The same, to be changed.
+    /// Mutable access to the same.
     fn requests_mut(&mut self) -> &mut dyn Requests;
     /// Forgets the response handler of request `id`. If nothing of it was sent, it leaves the queue, or makes room for
     /// what has to be sent in its place; otherwise its reply is read and dropped.
     fn discard(&mut self, id: u64) -> Discarded {
         self.requests_mut().discard(id)
     }
-    /// Whether the server works on nothing but requests that were discarded, so that cancelling cannot hit anything
-    /// else.
+    /// Returns true if the server works on nothing but requests that were discarded, so that cancelling cannot hit
+    /// anything else.
     fn is_at_discarded(&self) -> bool {
         self.requests().is_at_discarded()
     }
@@ -177,19 +177,19 @@ pub trait Session {
     /// Sees that request `id` is answered: without something that ends its group of requests, the server may keep the
     /// answer to itself, and whoever waits for it would wait for ever.
     fn ask_for_answer(&mut self, _id: u64) {}
-    /// Whether requests wait for something that whoever submitted them has no part in: a stream, a COPY or a load that
-    /// has the connection to itself.
+    /// Returns true if requests wait for something that whoever submitted them has no part in: a stream, a COPY or a
+    /// load that has the connection to itself.
     fn is_occupied(&self) -> bool {
         false
     }
-    /// Whether request `id` is one that waits so.
+    /// Returns true if request `id` is one that waits so.
     fn is_kept_waiting(&self, _id: u64) -> bool {
         false
     }
 
     /// The transaction as of the last reply.
     fn transaction(&self) -> TransactionStatus;
-    /// Whether a transaction is open as of the last reply, be it a failed one.
+    /// Returns true if a transaction is open as of the last reply, be it a failed one.
     fn in_transaction(&self) -> bool {
         self.transaction() != TransactionStatus::Idle
     }
@@ -210,7 +210,7 @@ pub trait Session {
     fn notifications(&self) -> usize {
         0
     }
-    /// Whether notices have come that nobody has taken yet.
+    /// Returns true if notices have come that nobody has taken yet.
     fn has_notices(&self) -> bool {
         false
     }

@@ -57,7 +57,7 @@ impl<K: Hash + Eq + Clone, S: Prepared> Statements<K, S> {
         self.kept.capacity()
     }
 
-    /// Whether a statement of this text would be kept: any are, and it is not longer than
+    /// Returns true if a statement of this text would be kept: any are, and it is not longer than
     /// [`limits::STATEMENT_CACHE_SQL_BYTES`].
     pub fn keeps(&self, sql: &str) -> bool {
         self.kept.capacity() > 0 && sql.len() <= limits::STATEMENT_CACHE_SQL_BYTES
@@ -73,7 +73,7 @@ impl<K: Hash + Eq + Clone, S: Prepared> Statements<K, S> {
         self.epoch.0 += 1;
     }
 
-    /// Whether the session has changed what statements mean since this one was prepared.
+    /// Returns true if the session has changed what statements mean since this one was prepared.
     pub fn is_outdated(&self, statement: &S) -> bool {
         statement.epoch() < self.epoch
     }

@@ -4,7 +4,8 @@
 const KEEP_TRANSACTION: [&str; 10] =
     ["select", "insert", "update", "delete", "merge", "replace", "values", "with", "savepoint", "release"];
 
-/// Whether a text is a single statement that neither begins nor ends a transaction by its own words. False where in doubt.
+/// Returns true if a text is a single statement that neither begins nor ends a transaction by its own words. False
+/// where in doubt.
 pub fn keeps_transaction(sql: &str) -> bool {
     let text = sql.trim_matches(|c: char| c.is_ascii_whitespace() || c == ';');
     let word = text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();

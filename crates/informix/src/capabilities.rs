@@ -43,7 +43,7 @@ impl Capabilities {
         Self(mask(client) & mask(server))
     }
 
-    /// Whether both sides know `feature`.
+    /// Returns true if both sides know `feature`.
     pub fn has(self, feature: Feature) -> bool {
         self.0 >> (127 - feature as u32) & 1 == 1
     }

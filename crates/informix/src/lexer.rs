@@ -80,7 +80,7 @@ pub fn placeholders(sql: &str) -> Result<Placeholders<'_>, String> {
     Ok(Placeholders { sql: Cow::Owned(out), order, numbered: true })
 }
 
-/// Whether a ROLLBACK is one to a savepoint, which ends no transaction: the server describes both as the same.
+/// Returns true if a ROLLBACK is one to a savepoint, which ends no transaction: the server describes both as the same.
 pub fn rolls_back_to_savepoint(sql: &str) -> bool {
     let bytes = sql.as_bytes();
     let mut i = 0;
@@ -102,8 +102,8 @@ pub fn rolls_back_to_savepoint(sql: &str) -> bool {
     false
 }
 
-/// Whether a statement is an INSERT of one row of placeholders and nothing else: `INSERT INTO t (a, b) VALUES (?, ?)`.
-/// Its parameters are then the columns' values as they stand.
+/// Returns true if a statement is an INSERT of one row of placeholders and nothing else: `INSERT INTO t (a, b) VALUES
+/// (?, ?)`. Its parameters are then the columns' values as they stand.
 pub fn inserts_placeholders(sql: &str) -> bool {
     let words = outside(sql);
     let text = words.trim().trim_end_matches(';').trim_end();
@@ -206,7 +206,7 @@ fn words(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// Whether a text has several statements. DESCRIBE tells the type of the first alone.
+/// Returns true if a text has several statements. DESCRIBE tells the type of the first alone.
 pub fn has_several(sql: &str) -> bool {
     let ends = |c: char| c == ';' || c.is_ascii_whitespace();
     sql.contains(';') && outside(sql).split_once(';').is_some_and(|(_, rest)| !rest.chars().all(ends))

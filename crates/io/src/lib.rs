@@ -102,7 +102,7 @@ pub enum Liveness {
 pub struct Hangup(Weak<Socket>);
 
 impl Hangup {
-    /// Sends a byte out of band, which whatever is in flight does not wait for; says whether the socket was still
+    /// Sends a byte out of band, which whatever is in flight does not wait for; returns true if the socket was still
     /// there.
     ///
     /// # Errors

@@ -79,7 +79,7 @@ fn a_session_is_opened_asked_and_closed_with_a_goodbye() {
     }
 }
 
-/// Takes a login, and the question after it; gives both.
+/// Takes a login, and the question after it; returns both.
 fn greet(client: &mut (impl Read + Write)) -> [u8; 15] {
     let mut all = [0; 15];
     client.read_exact(&mut all[..6]).unwrap();

@@ -26,7 +26,7 @@ pub enum Args {
 }
 
 impl Args {
-    /// Whether there may be many rows.
+    /// Returns true if there may be many rows.
     pub fn is_batch(&self) -> bool {
         matches!(self, Args::Batch { .. })
     }

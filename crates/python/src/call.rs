@@ -29,7 +29,7 @@ impl Ticket {
         }
     }
 
-    /// Whether the result is there.
+    /// Returns true if the result is there.
     pub fn is_done(&self) -> bool {
         self.outcome.lock().is_ok_and(|slot| slot.is_some())
     }
@@ -42,7 +42,7 @@ impl Ticket {
 
 #[pymethods]
 impl Ticket {
-    /// Whether the result, or the error, is there.
+    /// Returns true if the result, or the error, is there.
     fn done(&self) -> bool {
         self.is_done()
     }
@@ -109,7 +109,7 @@ impl Completion {
         }
     }
 
-    /// Whether `object` is this completion.
+    /// Returns true if `object` is this completion.
     pub fn is(&self, object: &Bound<'_, PyAny>) -> bool {
         match self {
             Completion::Ticket(ticket) => object.is(ticket),
@@ -210,7 +210,7 @@ impl<D: Dialect> PyCall<D> {
         }
     }
 
-    /// Whether a block of a stream can be taken.
+    /// Returns true if a block of a stream can be taken.
     pub fn has_block(&self) -> bool {
         self.block.is_some_and(|size| self.results.is_empty() && self.store.rows.len() >= size)
     }

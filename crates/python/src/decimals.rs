@@ -112,8 +112,8 @@ impl Maker {
     }
 }
 
-/// Whether instances of `kind` have the size of [`DecimalObject`]. Since Python 3.13 the collector tracks them; tp_alloc
-/// sees to that.
+/// Returns true if instances of `kind` have the size of [`DecimalObject`]. Since Python 3.13 the collector tracks them;
+/// tp_alloc sees to that.
 fn has_layout(kind: &Bound<'_, PyType>) -> bool {
     let object = kind.as_type_ptr();
     // SAFETY: `kind` is a live type object, so its slots can be read.
@@ -124,7 +124,7 @@ fn has_layout(kind: &Bound<'_, PyType>) -> bool {
     }
 }
 
-/// Whether two decimals are the same, field by field and in what Python shows of them.
+/// Returns true if two decimals are the same, field by field and in what Python shows of them.
 fn same(made: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> bool {
     let fields = |decimal: &Bound<'_, PyAny>| {
         let object = decimal.as_ptr().cast::<DecimalObject>();

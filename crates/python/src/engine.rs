@@ -169,13 +169,13 @@ impl dyn Engine {
         machine.downcast_mut().ok_or_else(|| errors::unsupported(py, "this database has no such request"))
     }
 
-    /// Whether what the connection was opened for is done: a session, or a cancel request; or a question at login has
-    /// to be answered first.
+    /// Returns true if what the connection was opened for is done: a session, or a cancel request; or a question at
+    /// login has to be answered first.
     pub fn is_opened(&self) -> bool {
         matches!(self.next_step(), NextStep::Ready | NextStep::CancelWritten | NextStep::Question { .. })
     }
 
-    /// Whether anybody waits for a request.
+    /// Returns true if anybody waits for a request.
     pub fn is_awaited(&self) -> bool {
         let mut awaited = false;
         self.visit_handlers(&mut |_, _| {

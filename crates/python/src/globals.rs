@@ -84,19 +84,19 @@ pub fn globals(py: Python<'_>) -> PyResult<&Globals> {
     GLOBALS.get_or_try_init(py, || Globals::load(py))
 }
 
-/// Whether decimals are made from their coefficients here, not by way of text: what the tests of CPython's own
+/// Returns true if decimals are made from their coefficients here, not by way of text: what the tests of CPython's own
 /// implementation insist on.
 #[pyfunction]
 pub fn makes_decimals(py: Python<'_>) -> PyResult<bool> {
     Ok(globals(py)?.decimals.is_some())
 }
 
-/// Whether `value` is an instance of the class `class` (a subclass counts).
+/// Returns true if `value` is an instance of the class `class` (a subclass counts).
 pub fn is(value: &Bound<'_, PyAny>, class: &Py<PyAny>) -> bool {
     value.is_instance(class.bind(value.py())).unwrap_or(false)
 }
 
-/// Whether the exact type of `value` is `class`.
+/// Returns true if the exact type of `value` is `class`.
 pub fn is_exactly(value: &Bound<'_, PyAny>, class: &Py<PyAny>) -> bool {
     value.get_type().is(class.bind(value.py()))
 }

@@ -31,7 +31,7 @@ impl Query {
         &self.sql
     }
 
-    /// Whether the types of `%s` parameters are told from the values given.
+    /// Returns true if the types of `%s` parameters are told from the values given.
     #[getter]
     fn hinted(&self) -> bool {
         matches!(self.style, Style::Format | Style::Pyformat)
@@ -48,12 +48,12 @@ impl Query {
         Ok(Self { sql: sql.into(), style, names, count, order })
     }
 
-    /// Whether the types of the parameters are told from the values given.
+    /// Returns true if the types of the parameters are told from the values given.
     pub fn is_hinted(&self) -> bool {
         matches!(self.style, Style::Format | Style::Pyformat)
     }
 
-    /// Whether a row of parameters has to be arranged before it is sent.
+    /// Returns true if a row of parameters has to be arranged before it is sent.
     pub fn arranges(&self) -> bool {
         self.style != Style::Native
     }

@@ -84,7 +84,7 @@ impl Shared {
         Received { rows: self.rows.borrow().clone(), ..self.received.borrow().clone() }
     }
 
-    /// Whether the request has ended.
+    /// Returns true if the request has ended.
     pub fn has_ended(&self) -> bool {
         self.received.borrow().end.is_some()
     }
@@ -97,9 +97,9 @@ pub struct TestHandler<D: Dialect> {
     row: Vec<TestValue>,
     batch: Vec<Vec<TestValue>>,
     next: usize,
-    /// Whether the batch can be read again from its beginning.
+    /// True if the batch can be read again from its beginning.
     pub rewinds: bool,
-    /// Whether it is full after each run of rows, and after each block.
+    /// True if it is full after each run of rows, and after each block.
     pub fills: bool,
     /// Whose request it is, as [`ResponseHandler::lane`] says.
     pub lane: u64,

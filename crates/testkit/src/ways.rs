@@ -81,7 +81,7 @@ impl<'k> CellSink<'k> {
     }
 }
 
-/// Whether a column of this kind may have a value that this function of a sink is called with.
+/// Returns true if a column of this kind may have a value that this function of a sink is called with.
 fn fits(kind: &Kind, call: &str) -> bool {
     let expected: &[&str] = match kind {
         _ if matches!(call, "null" | "invalid") => return true,

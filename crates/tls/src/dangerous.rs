@@ -131,13 +131,13 @@ impl OpenSslCompatible {
     }
 }
 
-/// Whether only the name was wrong: webpki looks at names last.
+/// Returns true if only the name was wrong: webpki looks at names last.
 fn is_wrong_name(error: &Error) -> bool {
     use CertificateError::{NotValidForName, NotValidForNameContext};
     matches!(error, Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. }))
 }
 
-/// Whether only the trust was missing: webpki has looked at the dates before it finds either of these.
+/// Returns true if only the trust was missing: webpki has looked at the dates before it finds either of these.
 fn is_untrusted(error: &Error) -> bool {
     match error {
         Error::InvalidCertificate(CertificateError::UnknownIssuer) => true,

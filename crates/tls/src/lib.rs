@@ -55,13 +55,13 @@ impl TlsClient {
         Ok(Self { connection, peer_closed: false, unverified })
     }
 
-    /// Whether the handshake is still going on.
+    /// Returns true if the handshake is still going on.
     pub fn is_handshaking(&self) -> bool {
         self.connection.is_handshaking()
     }
 
-    /// Whether the server's certificate was verified, once the handshake is over: under [`Verify::Opportunistic`] it
-    /// may not have been, under [`Verify::None`] it never was.
+    /// Returns true if the server's certificate was verified, once the handshake is over: under
+    /// [`Verify::Opportunistic`] it may not have been, under [`Verify::None`] it never was.
     pub fn is_verified(&self) -> bool {
         !self.is_handshaking() && !self.unverified.load(Ordering::Relaxed)
     }
@@ -115,7 +115,7 @@ impl TlsClient {
         Ok(())
     }
 
-    /// Whether the peer has said goodbye: nothing more will come.
+    /// Returns true if the peer has said goodbye: nothing more will come.
     pub fn peer_closed(&self) -> bool {
         self.peer_closed
     }
@@ -125,7 +125,7 @@ impl TlsClient {
         self.connection.send_close_notify();
     }
 
-    /// Whether there is ciphertext to be sent.
+    /// Returns true if there is ciphertext to be sent.
     pub fn wants_write(&self) -> bool {
         self.connection.wants_write()
     }
@@ -157,7 +157,7 @@ impl TlsClient {
         Some(format!("{:?}", self.connection.negotiated_cipher_suite()?.suite()))
     }
 
-    /// Whether the handshake took up an earlier session with this server.
+    /// Returns true if the handshake took up an earlier session with this server.
     pub fn is_resumed(&self) -> bool {
         self.connection.handshake_kind() == Some(rustls::HandshakeKind::Resumed)
     }

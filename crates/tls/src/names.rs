@@ -12,7 +12,7 @@ const COMMON_NAME: &str = "2.5.4.3";
 /// id-ce-nameConstraints, RFC 5280, section 4.2.1.10.
 const NAME_CONSTRAINTS: &str = "2.5.29.30";
 
-/// Whether the certificate's common name is `name`, and it has no alternative name of the kind of `name`, which
+/// Returns true if the certificate's common name is `name`, and it has no alternative name of the kind of `name`, which
 /// would count alone (RFC 6125, section 6.4.4).
 ///
 /// webpki looks at alternative names only, but certificates made by hand (`openssl req -subj /CN=db.example.com`)
@@ -46,7 +46,7 @@ pub fn common_name_is(certificate: &CertificateDer<'_>, name: &ServerName<'_>) -
     }
 }
 
-/// Whether `pattern`, a DNS name that may begin with `*.`, covers `name`.
+/// Returns true if `pattern`, a DNS name that may begin with `*.`, covers `name`.
 fn covers(pattern: &str, name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
     match pattern.strip_prefix("*.") {
@@ -61,8 +61,8 @@ fn covers(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Whether an authority's certificate limits the names it may vouch for. webpki applies such limits to alternative
-/// names only, so a common name under one must not be believed. What cannot be read counts as limited.
+/// Returns true if an authority's certificate limits the names it may vouch for. webpki applies such limits to
+/// alternative names only, so a common name under one must not be believed. What cannot be read counts as limited.
 pub fn is_constrained(certificate: &CertificateDer<'_>) -> bool {
     let Ok(parsed) = Certificate::from_der(certificate) else { return true };
     let extensions = parsed.tbs_certificate.extensions.unwrap_or_default();

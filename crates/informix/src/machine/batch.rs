@@ -331,7 +331,7 @@ impl<H: IfxHandler> Machine<H> {
         });
     }
 
-    /// Undoes what an insert cursor could not do to its end, and begins again without one; says whether it does.
+    /// Undoes what an insert cursor could not do to its end, and begins again without one; returns true if it does.
     fn repeat_batch(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let Some(pending) = self.queue.last_mut() else { return false };
         let told = matches!(&pending.slot.failure, Some(Failure::Server { error, .. }) if !is_of_others(error));
@@ -403,8 +403,8 @@ impl<H: IfxHandler> PendingRequest<H> {
     }
 }
 
-/// Whether an error has nothing to do with the rows: an interrupt, or somebody else's lock. It comes again, or takes
-/// its time again, however the rows travel.
+/// Returns true if an error has nothing to do with the rows: an interrupt, or somebody else's lock. It comes again, or
+/// takes its time again, however the rows travel.
 fn is_of_others(error: &ServerError) -> bool {
     error.sqlcode == own::INTERRUPTED || own::LOCKED.contains(&error.isam)
 }

@@ -55,7 +55,7 @@ impl<H: IfxHandler> Machine<H> {
         Interrupt::Send
     }
 
-    /// Whether the server may not have read the last urgent byte yet. If so it is asked for a sign that it has.
+    /// Returns true if the server may not have read the last urgent byte yet. If so it is asked for a sign that it has.
     pub(super) fn has_urgent_byte_ahead(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         let Some(urgent) = &mut self.urgent else { return false };
         if !std::mem::replace(&mut urgent.pinged, true) {

@@ -190,7 +190,7 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    /// Whether the server refused the session because it asks questions at login: see [`Options::pam`].
+    /// Returns true if the server refused the session because it asks questions at login: see [`Options::pam`].
     pub fn asks_questions(&self) -> bool {
         self.asks_questions
     }

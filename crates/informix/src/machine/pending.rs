@@ -111,7 +111,7 @@ impl<H: IfxHandler> PendingRequest<H> {
         }
     }
 
-    /// The same, to be changed.
+    /// Mutable access to the same.
     pub(super) fn batch_mut(&mut self) -> Option<&mut Batch<H>> {
         match &mut self.stage {
             Stage::Batch(batch) => Some(batch),
@@ -136,7 +136,7 @@ impl<H: IfxHandler> PendingRequest<H> {
         }
     }
 
-    /// The same, to be changed.
+    /// Mutable access to the same.
     #[inline]
     pub(super) fn query_mut(&mut self) -> Option<&mut Query> {
         match &mut self.stage {

@@ -57,7 +57,8 @@ impl<H: IfxHandler> Machine<H> {
         Ok(())
     }
 
-    /// Whether a message of which only the beginning had come can be whole by now; until then it is not read again.
+    /// Returns true if a message of which only the beginning had come can be whole by now; until then it is not read
+    /// again.
     pub(super) fn may_be_whole(&mut self, read_buffer: &mut ReadBuffer) -> Result<bool, Fatal> {
         let unread = read_buffer.unread();
         if self.needed > 0 && unread.len() >= self.needed.min(2) {
@@ -463,7 +464,7 @@ fn unfinished(error: &ServerError) -> Fatal {
     )
 }
 
-/// Whether the rows of SQ_DONE are rows that the statement changed or returned.
+/// Returns true if the rows of SQ_DONE are rows that the statement changed or returned.
 fn counted(statement: &Statement) -> bool {
     statement.columns.is_some()
         || matches!(statement.kind, kind::SELECT_INTO..=kind::LOAD | kind::DELETE_ALL | kind::UPDATE_ALL)

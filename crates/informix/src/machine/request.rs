@@ -139,7 +139,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// Whether it is the end of a block, which has to come.
+    /// Returns true if it is the end of a block, which has to come.
     pub(super) fn is_owed_end(&self) -> bool {
         matches!(self, Request::Commit { block: true } | Request::Rollback)
     }
@@ -153,7 +153,7 @@ impl Request {
         }
     }
 
-    /// Whether it wants a transaction.
+    /// Returns true if it wants a transaction.
     pub(super) fn begins(&self) -> bool {
         match self {
             Request::Execute(execute) => execute.begin,

@@ -33,7 +33,7 @@ impl<'a> Tuples<'a> {
         Self { columns, messages, at: 0, rows: 0, row_bytes: 0 }
     }
 
-    /// Whether there is none.
+    /// Returns true if there is none.
     pub(super) fn is_empty(&self) -> Result<bool, Fatal> {
         Ok(self.clone().next()?.is_none())
     }

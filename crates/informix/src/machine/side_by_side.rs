@@ -55,7 +55,7 @@ impl<H: IfxHandler> Machine<H> {
         self.places().filter(waits).last().map(|(at, pending)| (at, pending.state()))
     }
 
-    /// Whether the next request can be started now, while the run may still have something to read.
+    /// Returns true if the next request can be started now, while the run may still have something to read.
     pub(super) fn can_start(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         // Whether a transaction is open after several statements, which database, and what tables are, is not known
         // before they are answered.
@@ -98,7 +98,8 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    /// Whether the next request's statement has to be prepared again, for which those that use it have to be over.
+    /// Returns true if the next request's statement has to be prepared again, for which those that use it have to be
+    /// over.
     fn is_next_outdated(&mut self) -> bool {
         let Some(sql) = self.queue.next().and_then(|pending| pending.request.sql()) else { return false };
         self.statements.get(&**sql).cloned().is_some_and(|known| self.statements.is_outdated(&known))
@@ -174,7 +175,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 }
 
-/// Whether a request takes back what its transaction may have defined.
+/// Returns true if a request takes back what its transaction may have defined.
 fn takes_back<H: IfxHandler>(pending: &PendingRequest<H>) -> bool {
     matches!(pending.request, Request::Rollback | Request::Savepoint(Savepoint::Rollback, _))
 }

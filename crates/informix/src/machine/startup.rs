@@ -143,7 +143,7 @@ impl Startup {
 }
 
 impl<H: super::IfxHandler> Machine<H> {
-    /// Goes on with the session; says whether it wants to be called again.
+    /// Goes on with the session; returns true if it wants to be called again.
     pub(super) fn start(
         &mut self,
         startup: &mut Startup,

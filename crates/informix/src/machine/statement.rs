@@ -173,7 +173,7 @@ impl Statement {
         self.targets.get().map_or(&[], Vec::as_slice)
     }
 
-    /// Whether the server is to be asked for the types of the parameters.
+    /// Returns true if the server is to be asked for the types of the parameters.
     pub(super) fn lacks_targets(&self) -> bool {
         self.targets.get().is_none()
     }
@@ -206,7 +206,7 @@ impl Statement {
         })
     }
 
-    /// Whether it is likely to be asked for again. The others could also keep locks on what they were made for.
+    /// Returns true if it is likely to be asked for again. The others could also keep locks on what they were made for.
     pub(super) fn is_worth_keeping(&self) -> bool {
         matches!(
             self.kind,
@@ -220,7 +220,7 @@ impl Statement {
         )
     }
 
-    /// Whether tables may be others after it: it defines something, or takes definitions back.
+    /// Returns true if tables may be others after it: it defines something, or takes definitions back.
     pub(super) fn changes_definitions(&self) -> bool {
         matches!(
             self.kind,
@@ -247,7 +247,7 @@ impl Statement {
         matches!(self.kind, kind::BEGIN | kind::COMMIT | kind::ROLLBACK) || self.changes_database()
     }
 
-    /// Whether another database is open after it, or none.
+    /// Returns true if another database is open after it, or none.
     pub(super) fn changes_database(&self) -> bool {
         matches!(self.kind, kind::DATABASE | kind::CREATE_DATABASE | kind::CLOSE_DATABASE)
     }

@@ -46,7 +46,7 @@ pub fn dbopen(out: &mut Vec<u8>, name: &[u8]) {
     put_u16(out, 0);
 }
 
-/// Whether `sql` is short enough for what the server can read.
+/// Returns true if `sql` is short enough for what the server can read.
 pub fn fits(sql: &[u8], capabilities: Capabilities) -> bool {
     let limit = if capabilities.has(Feature::LongText) { i32::MAX as usize } else { usize::from(u16::MAX) };
     sql.len() <= limit
@@ -127,7 +127,7 @@ pub struct ReturnType {
     pub length: i32,
 }
 
-/// Whether a type is written with its owner and name.
+/// Returns true if a type is written with its owner and name.
 pub fn is_named(type_code: u16) -> bool {
     type_code > 18 && !matches!(type_code, 52 | 53)
 }
@@ -147,8 +147,8 @@ pub fn ret_type(out: &mut Vec<u8>, put: bool, columns: &[ReturnType]) {
     }
 }
 
-/// SQ_PUT of one row, which `write` appends in the form that a fetched row has; says whether it did. Otherwise nothing
-/// is appended.
+/// SQ_PUT of one row, which `write` appends in the form that a fetched row has; returns true if it did. Otherwise
+/// nothing is appended.
 ///
 /// # Errors
 /// Those of `write`.

@@ -179,7 +179,7 @@ pub enum Answer {
 /// Length of the packet that begins with `bytes`; `None` until that is known.
 ///
 /// # Errors
-/// [`Fatal`] when this is not a SL packet.
+/// [`Fatal`] when this is not an SL packet.
 pub fn length(bytes: &[u8]) -> Result<Option<usize>, Fatal> {
     let Some(header) = bytes.get(..HEADER) else { return Ok(None) };
     let total = usize::from(u16::from_be_bytes([header[0], header[1]]));

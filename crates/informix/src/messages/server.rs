@@ -60,7 +60,7 @@ pub enum Message<'a> {
     },
     /// SQ_XACTSTAT.
     XactStat {
-        /// Whether a transaction is open now.
+        /// True if a transaction is open now.
         open: bool,
     },
     /// SQ_ERR.

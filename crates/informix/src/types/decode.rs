@@ -93,7 +93,7 @@ impl Decoder {
         }
     }
 
-    /// Whether the row only holds a descriptor, and the value has to be fetched.
+    /// Returns true if the row only holds a descriptor, and the value has to be fetched.
     pub fn is_large(&self) -> bool {
         matches!(self, Self::Large(..))
     }

@@ -245,7 +245,7 @@ fn named(type_code: u16, name: &[u8], bytes: &[u8], out: &mut Vec<u8>) {
     pad(out, bytes.len());
 }
 
-/// Whether a column may be of a collection or row type, or of one made of such.
+/// Returns true if a column may be of a collection or row type, or of one made of such.
 fn may_hold_items(field: &Field) -> bool {
     match field.type_word & 0xff {
         code::SET..=code::COLLECTION => true,
@@ -256,13 +256,13 @@ fn may_hold_items(field: &Field) -> bool {
     }
 }
 
-/// Whether a column holds text in the row itself.
+/// Returns true if a column holds text in the row itself.
 fn is_text(field: &Field) -> bool {
     matches!(field.type_word & 0xff, code::CHAR | code::VARCHAR | code::NCHAR | code::NVARCHAR | code::LVARCHAR)
         || field.extended_id == extended::LVARCHAR
 }
 
-/// Whether a column holds smart large objects.
+/// Returns true if a column holds smart large objects.
 fn is_object(field: &Field) -> bool {
     matches!(field.extended_id, extended::BLOB | extended::CLOB) && field.type_word & 0xff == code::UDTFIXED
 }
@@ -336,12 +336,12 @@ fn timestamp(micros: i64, out: &mut Vec<u8>) -> Result<(), Mismatch> {
     Ok(())
 }
 
-/// Whether an INTERVAL column is one of years and months.
+/// Returns true if an INTERVAL column is one of years and months.
 fn counts_months(field: &Field) -> bool {
     (field.length >> 4 & 15) as u8 <= qualifier::MONTH
 }
 
-/// Whether an interval counts months; one of nothing does where `calendar` says so.
+/// Returns true if an interval counts months; one of nothing does where `calendar` says so.
 pub(super) fn is_of_months(months: i32, days: i32, micros: i64, calendar: bool) -> Result<bool, Mismatch> {
     match (months, days, micros) {
         (0, 0, 0) => Ok(calendar),

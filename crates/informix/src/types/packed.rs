@@ -79,7 +79,7 @@ impl Packed {
         (whole, fraction)
     }
 
-    /// Whether the digits fit [`Packed::coefficient`].
+    /// Returns true if the digits fit [`Packed::coefficient`].
     pub fn fits(&self) -> bool {
         self.len <= 19
     }

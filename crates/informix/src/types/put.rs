@@ -104,7 +104,7 @@ impl Plan {
         Some(Self { forms, types, padded: blanks > limits::PADDED_BYTES })
     }
 
-    /// Appends one row; says whether all of its values could be put. If not, what was appended is to be taken back.
+    /// Appends one row; returns true if all of its values could be put. If not, what was appended is to be taken back.
     ///
     /// # Errors
     /// The caller's own.
@@ -154,7 +154,7 @@ fn lvarchar_room(length: i32) -> usize {
 }
 
 impl Form {
-    /// Appends a value, and says whether it can be put.
+    /// Appends a value; returns true if it can be put.
     fn put<V: Value>(self, value: &V, codeset: CodeSet, out: &mut Vec<u8>) -> bool {
         let kind = value.kind();
         match (self, kind) {

@@ -14,7 +14,7 @@ const INTERRUPTED: &str = "000dff2b000000000000 0000000c";
 /// What the question for the locale mentions.
 const QUESTION: &str = " GL_COLLATE";
 
-/// Whether a statement was prepared whose text has these words.
+/// Returns true if a statement was prepared whose text has these words.
 fn is_prepared(sent: &Trace, words: &str) -> bool {
     sent.messages().iter().any(|message| message.starts_with("SQ_PREPARE ") && message.contains(words))
 }

@@ -65,7 +65,7 @@ impl Plugin {
         PLUGINS.into_iter().find(|plugin| plugin.name() == name)
     }
 
-    /// Whether it can answer the data of the greeting, so that no switch is needed.
+    /// Returns true if it can answer the data of the greeting, so that no switch is needed.
     pub fn answers_greeting(self) -> bool {
         !matches!(self, Plugin::ClientEd25519 | Plugin::Parsec)
     }
@@ -250,8 +250,8 @@ impl Authenticator {
         sha::rsa_encrypted(self.password(), self.scramble()?, pem)
     }
 
-    /// Whether `info`, the text of the final OK packet, proves that the server knows what it stores of our password
-    /// and has the certificate that we were shown: SHA-256 of the stored hash, the greeting's scramble and the
+    /// Returns true if `info`, the text of the final OK packet, proves that the server knows what it stores of our
+    /// password and has the certificate that we were shown: SHA-256 of the stored hash, the greeting's scramble and the
     /// certificate's SHA-256 `fingerprint`, in hexadecimal after a byte 1. MariaDB: "Zero-configuration TLS".
     pub fn certificate_is_proven(&self, info: &[u8], greeting_scramble: &[u8], fingerprint: &[u8; 32]) -> bool {
         let (Some(stored), [1, proof @ ..]) = (&self.stored, info) else { return false };

@@ -94,7 +94,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Whether it is being undone, or closed.
+    /// Returns true if it is being undone, or closed.
     pub(super) fn is_ending(&self) -> bool {
         matches!(self.phase, Phase::Undo { .. } | Phase::Close | Phase::Closing { .. })
     }
@@ -105,7 +105,7 @@ impl Batch {
         self.phase = to;
     }
 
-    /// Whether it has begun a transaction that is only its own.
+    /// Returns true if it has begun a transaction that is only its own.
     pub(super) fn has_own_transaction(&self) -> bool {
         self.guard == Guard::Autocommit
     }
@@ -172,8 +172,8 @@ impl Batch {
     }
 }
 
-/// Whether COM_STMT_BULK_EXECUTE is wanted, offered, and made for this statement. The server refuses it for what
-/// gives rows.
+/// Returns true if COM_STMT_BULK_EXECUTE is wanted, offered, and made for this statement. The server refuses it for
+/// what gives rows.
 fn offers_bulk(execute: &Execute, session: &Session) -> bool {
     let wanted = matches!(execute.rows, Rows::Batch { strategy: BatchStrategy::Auto | BatchStrategy::Bulk, .. });
     if !wanted
@@ -201,7 +201,7 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// Sends what the batch at the tail can send now; says whether it did anything.
+    /// Sends what the batch at the tail can send now; returns true if it did anything.
     pub(super) fn advance_batch(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let paused = self.queue.is_paused();
         let (status, doubtful) = (self.session.status, self.session.doubtful);

@@ -105,7 +105,8 @@ fn note<H: MyHandler>(failure: &mut Option<Failure<H>>, error: ServerError, row:
     true
 }
 
-/// Whether two errors are about the same row: the same words but for `at row 5`, which counts within the statement.
+/// Returns true if two errors are about the same row: the same words but for `at row 5`, which counts within the
+/// statement.
 fn is_same(a: &ServerError, b: &ServerError) -> bool {
     let words = |error: &ServerError| match error.message.rfind(" at row ") {
         Some(at) => error.message[..at].to_owned(),

@@ -71,12 +71,13 @@ impl Binding {
         Self { families: Mutex::default(), stored, writes }
     }
 
-    /// Whether parameters may be values of columns of text, in which MySQL stores timestamps without their fraction.
+    /// Returns true if parameters may be values of columns of text, in which MySQL stores timestamps without their
+    /// fraction.
     pub fn writes(&self) -> bool {
         self.writes
     }
 
-    /// Whether the statement can be executed with a row; notes its types if so.
+    /// Returns true if the statement can be executed with a row; notes its types if so.
     pub fn takes<P: Parameters>(&self, row: &P) -> bool {
         let Ok(mut bound) = self.families.lock() else { return false };
         if bound.len() < row.count() {

@@ -159,12 +159,12 @@ impl<H: MyHandler> Machine<H> {
         &self.session
     }
 
-    /// Whether the cursor that request `id` opened is still open.
+    /// Returns true if the cursor that request `id` opened is still open.
     pub fn has_cursor(&self, id: u64) -> bool {
         self.cursors.contains_key(&id)
     }
 
-    /// Whether the server sends the rows of a stream: only who reads it may receive them.
+    /// Returns true if the server sends the rows of a stream: only who reads it may receive them.
     fn streams(&self) -> bool {
         self.queue.started() > 0 && self.current_handler().is_some_and(ResponseHandler::is_stream)
     }

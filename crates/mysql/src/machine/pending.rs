@@ -114,13 +114,13 @@ impl<H: MyHandler> PendingRequest<H> {
         self.stage = to;
     }
 
-    /// Whether its parameters are literals because the server did not prepare it.
+    /// Returns true if its parameters are literals because the server did not prepare it.
     pub(super) fn went_as_text(&self) -> bool {
         let as_text = self.statement().is_some_and(|statement| statement.id.is_none());
         as_text && matches!(&self.request, Request::Execute(execute) if execute.text == AsText::IfUnprepared)
     }
 
-    /// Whether nothing may be sent after it before it is answered.
+    /// Returns true if nothing may be sent after it before it is answered.
     pub(super) fn is_exclusive(&self, local_infile: bool) -> bool {
         self.changes || self.request.is_exclusive(local_infile)
     }

@@ -36,19 +36,19 @@ const OUT_PARAMETER_IS_NO_VARIABLE: u16 = 1414;
 /// `ER_IMPOSSIBLE_STRING_CONVERSION`
 const IMPOSSIBLE_STRING_CONVERSION: u16 = 3988;
 
-/// Whether the server has refused a prepared statement before it executed anything of it.
+/// Returns true if the server has refused a prepared statement before it executed anything of it.
 pub(super) fn is_stale(error: &ServerError) -> bool {
     matches!(error.code, UNKNOWN_STMT_HANDLER | NEED_REPREPARE)
 }
 
-/// Whether a value was refused for the character set that its parameter has: MySQL (9.7 is one) takes it from a column
-/// when it prepares the statement, and stays with it when the column gets another one. Nothing was executed; but other
-/// rows of a batch may have been.
+/// Returns true if a value was refused for the character set that its parameter has: MySQL (9.7 is one) takes it from a
+/// column when it prepares the statement, and stays with it when the column gets another one. Nothing was executed; but
+/// other rows of a batch may have been.
 fn is_of_another_charset(error: &ServerError) -> bool {
     error.code == IMPOSSIBLE_STRING_CONVERSION && error.message.ends_with("parameter")
 }
 
-/// Whether literals can be put in the place of a statement's parameters.
+/// Returns true if literals can be put in the place of a statement's parameters.
 fn takes_literals(sql: &str, modes: Modes) -> bool {
     let scan = Scan::new(sql, modes);
     !scan.placeholders.is_empty() && !scan.uncertain && !scan.several
@@ -100,7 +100,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Whether rows and results are the response handler's.
+    /// Returns true if rows and results are the response handler's.
     pub fn is_for_handler(self) -> bool {
         matches!(self, Kind::Result { .. } | Kind::Fetch | Kind::Row { .. } | Kind::Simple)
     }

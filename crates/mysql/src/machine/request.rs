@@ -109,7 +109,7 @@ pub enum Request {
     },
 }
 
-/// Whether a text is one of ours that sets a savepoint, releases it or returns to it.
+/// Returns true if a text is one of ours that sets a savepoint, releases it or returns to it.
 fn is_about_savepoint(sql: &str) -> bool {
     const WORDS: [&str; 3] = ["SAVEPOINT ", "RELEASE SAVEPOINT ", "ROLLBACK TO SAVEPOINT "];
     WORDS.iter().any(|word| sql.starts_with(word)) && !sql.contains(';')
@@ -124,7 +124,7 @@ impl Request {
         }
     }
 
-    /// Whether it is the end of a block, which has to come.
+    /// Returns true if it is the end of a block, which has to come.
     pub(super) fn is_owed_end(&self) -> bool {
         matches!(self, Request::Query { sql, discarded: Some(_), .. } if matches!(&**sql, "COMMIT" | "ROLLBACK"))
     }
@@ -148,8 +148,8 @@ impl Request {
         }
     }
 
-    /// Whether the statements that were prepared before it may mean something else after it; `several` says whether the
-    /// server takes several statements in one text.
+    /// Returns true if the statements that were prepared before it may mean something else after it; `several` says
+    /// whether the server takes several statements in one text.
     pub(super) fn changes_session(&self, several: bool) -> bool {
         match self {
             Request::InitDb { .. } | Request::ResetConnection => true,
@@ -158,9 +158,9 @@ impl Request {
         }
     }
 
-    /// Whether nothing may be sent after it before it is answered: a batch decides at its end what its last statements
-    /// are, the server takes whatever follows a LOAD DATA LOCAL for the file, and a reservation begins when all else is
-    /// answered.
+    /// Returns true if nothing may be sent after it before it is answered: a batch decides at its end what its last
+    /// statements are, the server takes whatever follows a LOAD DATA LOCAL for the file, and a reservation begins when
+    /// all else is answered.
     pub(super) fn is_exclusive(&self, local_infile: bool) -> bool {
         if let Request::Execute(Execute { rows: Rows::Batch { .. }, .. }) | Request::Reserve = self {
             return true;
@@ -169,7 +169,7 @@ impl Request {
     }
 }
 
-/// Whether LOAD is anywhere in the text: a comment that is executed could hide it from anything cleverer.
+/// Returns true if LOAD is anywhere in the text: a comment that is executed could hide it from anything cleverer.
 fn may_load(sql: &str) -> bool {
     sql.as_bytes().windows(4).any(|window| window.eq_ignore_ascii_case(b"load"))
 }

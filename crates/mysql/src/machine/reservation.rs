@@ -19,7 +19,7 @@ use headrace_core::Session as _;
 pub(super) struct Reservation {
     number: u64,
     ending: bool,
-    /// Whether a transaction was open when it began.
+    /// True if a transaction was open when it began.
     in_transaction: bool,
 }
 
@@ -48,12 +48,12 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// Whether requests wait for the holder of a reservation to go on.
+    /// Returns true if requests wait for the holder of a reservation to go on.
     pub(super) fn is_reserved(&self) -> bool {
         self.reservation.as_ref().is_some_and(|reservation| !reservation.ending)
     }
 
-    /// Whether request `id` is one that waits so.
+    /// Returns true if request `id` is one that waits so.
     pub(super) fn waits_for_reservation(&self, id: u64) -> bool {
         let Some(reservation) = self.reservation.as_ref().filter(|reservation| !reservation.ending) else {
             return false;
@@ -62,8 +62,8 @@ impl<H: MyHandler> Machine<H> {
         waiting.any(|pending| pending.slot.id == id && pending.reservation != reservation.number)
     }
 
-    /// Whether a transaction is open for those who share the connection: one that a reservation or a batch has begun
-    /// for itself is over before anything else is started.
+    /// Returns true if a transaction is open for those who share the connection: one that a reservation or a batch has
+    /// begun for itself is over before anything else is started.
     pub(super) fn shares_transaction(&self) -> bool {
         if let Some(reservation) = self.reservation.as_ref().filter(|reservation| !self.is_over(reservation)) {
             return reservation.in_transaction;

@@ -24,7 +24,7 @@ impl<'a> RowPackets<'a> {
         Self { columns, packets, sequence, at: 0 }
     }
 
-    /// Whether there is none.
+    /// Returns true if there is none.
     pub(super) fn is_empty(&self) -> bool {
         self.clone().next().is_none()
     }

@@ -45,7 +45,7 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// Whether the next request can be sent after those that were started.
+    /// Returns true if the next request can be sent after those that were started.
     fn may_start(&mut self) -> bool {
         if self.reservation.is_some() && !self.bring_forward() {
             return false;
@@ -83,7 +83,7 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// Takes back what the last started request has put into the write buffer since `mark`, when `replies_due` replies
-    /// were to come for it, if none of it has left; says whether it could.
+    /// were to come for it, if none of it has left; returns true if it could.
     pub(super) fn take_back(&mut self, write_buffer: &mut WriteBuffer, mark: u64, replies_due: usize) -> bool {
         if !write_buffer.truncate(mark) {
             return false;

@@ -14,7 +14,7 @@ pub struct Session {
     pub server_version: String,
     /// Its first three numbers.
     pub version: (u16, u16, u16),
-    /// Whether it is MariaDB.
+    /// True if it is MariaDB.
     pub mariadb: bool,
     /// The connection's number, which KILL takes.
     pub thread_id: u32,
@@ -39,7 +39,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Whether a transaction is open, as of the last reply. After an error that may have ended it, it counts as open.
+    /// Returns true if a transaction is open, as of the last reply. After an error that may have ended it, it counts as
+    /// open.
     pub fn in_transaction(&self) -> bool {
         self.doubtful || self.status.contains(StatusFlags::IN_TRANS)
     }
@@ -49,8 +50,8 @@ impl Session {
         Modes::from(self.status)
     }
 
-    /// Whether a statement is not to be executed again: where types are settled, it keeps those of the variables of the
-    /// user that it names. A single one in SET is what is assigned.
+    /// Returns true if a statement is not to be executed again: where types are settled, it keeps those of the
+    /// variables of the user that it names. A single one in SET is what is assigned.
     pub(super) fn settles_variables(&self, sql: &str) -> bool {
         if !self.settles_types() || !sql.contains('@') {
             return false;
@@ -68,13 +69,13 @@ impl Session {
         charsets.into_iter().find(|charset| !HARMLESS.contains(&charset.as_str())).cloned()
     }
 
-    /// Whether a prepared statement keeps the types of the values that it was executed with.
+    /// Returns true if a prepared statement keeps the types of the values that it was executed with.
     pub(super) fn settles_types(&self) -> bool {
         !self.mariadb && self.version >= SETTLES_TYPES
     }
 
-    /// Whether a statement is asked for a cursor. MySQL refuses one for what gives no rows, and is ended by one for
-    /// EXPLAIN, DESCRIBE or SHOW PROCESSLIST (9.7: a null pointer).
+    /// Returns true if a statement is asked for a cursor. MySQL refuses one for what gives no rows, and is ended by one
+    /// for EXPLAIN, DESCRIBE or SHOW PROCESSLIST (9.7: a null pointer).
     pub(super) fn opens_cursor(&self, sql: &str) -> bool {
         let verb = Scan::new(sql, self.modes()).verb;
         self.mariadb || matches!(verb.as_str(), "select" | "with" | "table" | "values")
@@ -91,7 +92,7 @@ impl Session {
         if has_vectors && !scan.listed { Lists::Floats } else { Lists::Refused }
     }
 
-    /// Whether COM_STMT_PREPARE and COM_STMT_EXECUTE can travel together.
+    /// Returns true if COM_STMT_PREPARE and COM_STMT_EXECUTE can travel together.
     pub(super) fn prepares_ahead(&self) -> bool {
         self.mariadb && self.version >= (10, 2, 0)
     }

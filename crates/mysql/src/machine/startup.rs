@@ -155,7 +155,7 @@ impl Startup {
         (self.greeting, self.capabilities, self.options)
     }
 
-    /// Whether the server waits for the TLS handshake and must not say anything before it.
+    /// Returns true if the server waits for the TLS handshake and must not say anything before it.
     pub fn awaits_tls(&self) -> bool {
         matches!(self.state, State::AwaitTls)
     }

@@ -15,7 +15,7 @@ pub struct Columns {
     pub fields: Vec<Field>,
     /// One decoder per column.
     pub decoders: Vec<Decoder>,
-    /// Whether rows come in the binary protocol.
+    /// True if rows come in the binary protocol.
     pub binary: bool,
     /// The definitions as they came, to see whether they are the same again.
     raw: Vec<u8>,
@@ -99,8 +99,8 @@ impl Draft {
     }
 }
 
-/// Whether BITs that MariaDB marks as computed may be sent as bits: by UNION ALL, window functions and LAST_VALUE it
-/// copies them (10.11 is one). What CALL and EXECUTE run does not stand in the text.
+/// Returns true if BITs that MariaDB marks as computed may be sent as bits: by UNION ALL, window functions and
+/// LAST_VALUE it copies them (10.11 is one). What CALL and EXECUTE run does not stand in the text.
 fn may_copy_bits(sql: &str) -> bool {
     const WORDS: [&str; 5] = ["union", "over", "last_value", "call", "execute"];
     let is = |word: &str| is_one_of(word, &WORDS);
@@ -113,7 +113,7 @@ fn may_copy_bits(sql: &str) -> bool {
     unsure && words(sql).any(is)
 }
 
-/// Whether a statement is a CALL of the procedure of this name, in whatever schema.
+/// Returns true if a statement is a CALL of the procedure of this name, in whatever schema.
 fn calls(sql: &str, name: &str) -> bool {
     let head = sql.split('(').next().unwrap_or_default().trim_end().trim_end_matches('`').to_lowercase();
     head.trim_start().starts_with("call") && head.ends_with(&name.to_lowercase())
@@ -187,12 +187,13 @@ impl Statement {
         }
     }
 
-    /// Whether it does no more with its values than to store each in a column; known where MySQL keeps their types.
+    /// Returns true if it does no more with its values than to store each in a column; known where MySQL keeps their
+    /// types.
     pub(super) fn stores(&self) -> bool {
         self.binding.as_ref().is_some_and(Binding::writes)
     }
 
-    /// Whether it can be executed with a row of parameters; if so, it will be.
+    /// Returns true if it can be executed with a row of parameters; if so, it will be.
     pub(super) fn takes<P: Parameters>(&self, row: &P) -> bool {
         self.binding.as_ref().is_none_or(|binding| binding.takes(row))
     }

@@ -35,7 +35,7 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// Appends data, written by `write`, to a LOAD DATA LOCAL that is streaming; says whether it was.
+    /// Appends data, written by `write`, to a LOAD DATA LOCAL that is streaming; returns true if it was.
     pub fn infile_data(&mut self, id: u64, write_buffer: &mut WriteBuffer, write: impl FnOnce(&mut Vec<u8>)) -> bool {
         let Some(pending) = self.queue.by_id_mut(id) else { return false };
         let Stage::Uploading { sequence, .. } = pending.stage_mut() else { return false };
@@ -102,7 +102,7 @@ impl<H: MyHandler> Machine<H> {
         Ok(())
     }
 
-    /// Ends the file of an upload whose response handler is gone; says whether it was so.
+    /// Ends the file of an upload whose response handler is gone; returns true if it was so.
     pub(super) fn abandon_upload(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         match self.queue.last_mut().map(|pending| (pending.slot.id, pending.slot.handler.is_none())) {
             Some((id, true)) => {

@@ -51,7 +51,7 @@ impl Wire {
         self.sequence = compress::compress(algorithm, &self.scratch, self.sequence, write_buffer.tail());
     }
 
-    /// Unpacks the compressed packet at the front of `read_buffer`; says whether it was whole.
+    /// Unpacks the compressed packet at the front of `read_buffer`; returns true if it was whole.
     pub fn unpack(&mut self, algorithm: Algorithm, read_buffer: &mut ReadBuffer) -> Result<bool, Fatal> {
         let unread = read_buffer.unread();
         let Some((len, sequence, plain_len)) = compress::header(unread) else { return Ok(false) };

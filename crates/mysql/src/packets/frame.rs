@@ -79,7 +79,7 @@ pub struct Assembler {
 }
 
 impl Assembler {
-    /// Whether parts of a payload wait for the rest.
+    /// Returns true if parts of a payload wait for the rest.
     pub fn is_open(&self) -> bool {
         self.open
     }

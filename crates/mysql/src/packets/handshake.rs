@@ -10,7 +10,7 @@ use headrace_core::{Fatal, FatalKind};
 pub struct HandshakeV10 {
     /// The server's version as it says it, without the `5.5.5-` that MariaDB before 11 puts in front.
     pub server_version: String,
-    /// Whether it calls itself MariaDB.
+    /// True if it calls itself MariaDB.
     pub mariadb: bool,
     /// The connection's number, which KILL takes.
     pub thread_id: u32,

@@ -140,13 +140,13 @@ impl ServerError {
         Ok(Self { code, sqlstate, message: String::from_utf8_lossy(message).into_owned() })
     }
 
-    /// Whether the server ends the session with it: shutdown, a killed or idle connection.
+    /// Returns true if the server ends the session with it: shutdown, a killed or idle connection.
     pub fn is_fatal(&self) -> bool {
         // ER_SERVER_SHUTDOWN, ER_CONNECTION_KILLED, ER_SESSION_WAS_KILLED, ER_CLIENT_INTERACTION_TIMEOUT
         matches!(self.code, 1053 | 1927 | 3169 | 4031)
     }
 
-    /// Whether InnoDB has rolled back the whole transaction with it: a deadlock, a lock wait that timed out
+    /// Returns true if InnoDB has rolled back the whole transaction with it: a deadlock, a lock wait that timed out
     /// (where `innodb_rollback_on_timeout` says so), a full lock table, a lost transaction.
     pub fn ends_transaction(&self) -> bool {
         matches!(self.code, 1205 | 1206 | 1213 | 1402 | 1614) || self.sqlstate.starts_with("40")

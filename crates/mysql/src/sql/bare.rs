@@ -60,12 +60,12 @@ impl Bare {
         }
     }
 
-    /// Whether it does.
+    /// Returns true if it does.
     pub fn is_so(&self) -> bool {
         !self.involved && !self.subquery && !self.looks_back
     }
 
-    /// Whether the statement asks what the one before it has done, which in bulk is another one.
+    /// Returns true if the statement asks what the one before it has done, which in bulk is another one.
     pub fn looks_back(&self) -> bool {
         self.looks_back
     }

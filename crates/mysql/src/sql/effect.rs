@@ -34,12 +34,12 @@ const HARMLESS: [&str; 17] = [
 /// session.
 const SUSPICIOUS: [&str; 4] = ["use", "set", "execute", "drop"];
 
-/// Whether a system variable changes nothing a statement is prepared by.
+/// Returns true if a system variable changes nothing a statement is prepared by.
 pub fn is_harmless_variable(name: &str) -> bool {
     is_one_of(name, &HARMLESS)
 }
 
-/// Whether a text may change what other statements mean; `several` says whether the server takes more than one
+/// Returns true if a text may change what other statements mean; `several` says whether the server takes more than one
 /// statement in it. Does not depend on the SQL mode, which may be changed by what is still in flight.
 pub fn changes_session(sql: &str, several: bool) -> bool {
     let mut lexer = Lexer::new(sql, Modes::default());
@@ -63,7 +63,7 @@ pub fn changes_session(sql: &str, several: bool) -> bool {
     }
 }
 
-/// Whether SET, whose tokens are left in `lexer`, assigns anything but variables of the user and harmless ones.
+/// Returns true if SET, whose tokens are left in `lexer`, assigns anything but variables of the user and harmless ones.
 fn sets_more_than_harmless(sql: &str, mut lexer: Lexer<'_>) -> bool {
     if sql.contains('\\') {
         // How far a string reaches depends on the SQL mode.

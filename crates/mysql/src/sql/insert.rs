@@ -61,7 +61,7 @@ impl Insert {
         Some(Self { prefix: sql[..first.start].to_owned(), row, suffix: sql[tail].to_owned() })
     }
 
-    /// Whether its parameters stand by themselves, and not in expressions.
+    /// Returns true if its parameters stand by themselves, and not in expressions.
     pub fn is_bare(&self) -> bool {
         self.row.iter().all(|piece| matches!(piece.trim(), "(" | "," | ")"))
     }
@@ -112,7 +112,7 @@ impl Statement<'_> {
         None
     }
 
-    /// Whether the word at `at` is where the table's name must stand.
+    /// Returns true if the word at `at` is where the table's name must stand.
     fn is_target(&self, at: usize) -> bool {
         const BEFORE: [&str; 7] = ["insert", "replace", "low_priority", "delayed", "high_priority", "ignore", "into"];
         (0..at).all(|i| self.is_word(i, &BEFORE))

@@ -61,7 +61,7 @@ impl<'a> Lexer<'a> {
         Self { sql: sql.as_bytes(), at: 0, modes, executable: false, uncertain: false }
     }
 
-    /// Whether the server may see other tokens than were given.
+    /// Returns true if the server may see other tokens than were given.
     pub fn is_uncertain(&self) -> bool {
         self.uncertain
     }

@@ -88,7 +88,7 @@ fn cell(decoder: Decoder, rest: &[u8]) -> Option<(&[u8], &[u8])> {
 pub struct Cell {
     /// The decoder of the column.
     pub decoder: Decoder,
-    /// Whether the row came in the binary protocol.
+    /// True if the row came in the binary protocol.
     pub binary: bool,
 }
 

@@ -82,7 +82,7 @@ pub fn splice_literal<V: Value>(value: &V, lists: Lists, following: &[u8], out: 
     Ok(())
 }
 
-/// Whether a list comes next, and not the one value that a list of numbers is elsewhere: a VECTOR.
+/// Returns true if a list comes next, and not the one value that a list of numbers is elsewhere: a VECTOR.
 fn ends_with_in(text: &[u8]) -> bool {
     let text = text.trim_ascii_end();
     let Some((before, word)) = text.len().checked_sub(2).map(|at| text.split_at(at)) else { return false };

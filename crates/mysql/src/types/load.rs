@@ -156,7 +156,7 @@ fn float(number: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// Whether a field is a number and nothing else.
+/// Returns true if a field is a number and nothing else.
 fn is_number(field: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(field) else { return false };
     let text = text.trim_ascii();

@@ -26,7 +26,7 @@ impl Column {
         (self.type_name() == "decimal").then(|| (i64::from(self.length) - others, self.decimals))
     }
 
-    /// Whether it can be NULL.
+    /// Returns true if it can be NULL.
     pub fn is_nullable(&self) -> bool {
         !self.flags.contains(ColumnFlags::NOT_NULL)
     }

@@ -25,7 +25,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Whether all results have come that the server owes.
+    /// Returns true if all results have come that the server owes.
     pub(super) fn is_whole(&self) -> bool {
         self.results >= self.owed
     }
@@ -65,12 +65,12 @@ impl Block {
         Self { prelude: Prelude::Unsent, ending: Ending::Irrelevant }
     }
 
-    /// Whether the next result is the prelude's.
+    /// Returns true if the next result is the prelude's.
     pub(super) fn awaits_prelude(&self) -> bool {
         self.prelude == Prelude::Sent
     }
 
-    /// Whether the request has brought the BEGIN of its transaction.
+    /// Returns true if the request has brought the BEGIN of its transaction.
     pub(super) fn is_begun_here(&self) -> bool {
         self.prelude != Prelude::Unsent
     }

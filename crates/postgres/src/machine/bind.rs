@@ -180,8 +180,8 @@ impl<H: PgHandler> Machine<H> {
         self.streamed = None;
     }
 
-    /// Whether a statement from the cache may only be refused because it was prepared for a table that has changed, by
-    /// whomever: it is forgotten in any case, and prepared again where the server had chosen types.
+    /// Returns true if a statement from the cache may only be refused because it was prepared for a table that has
+    /// changed, by whomever: it is forgotten in any case, and prepared again where the server had chosen types.
     fn may_be_outdated(&mut self, at: usize, row: Option<u64>, cx: H::Cx<'_>) -> bool {
         let pending = &mut self.queue[at];
         let Some(preparation) = pending.preparation().filter(|known| known.is_reused() && !known.retried) else {

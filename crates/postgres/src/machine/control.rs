@@ -20,7 +20,7 @@ pub(super) enum Control {
 }
 
 impl Control {
-    /// Whether a block may be open or not once the text was executed.
+    /// Returns true if a block may be open or not once the text was executed.
     pub(super) fn is_about_block(self) -> bool {
         matches!(self, Control::Begins | Control::Ends)
     }
@@ -62,12 +62,12 @@ pub(super) fn of_script(sql: &str) -> Control {
     control
 }
 
-/// Whether a statement is a COPY, by its first word.
+/// Returns true if a statement is a COPY, by its first word.
 pub(super) fn copies(sql: &str) -> bool {
     Words { rest: sql }.next_is("copy")
 }
 
-/// Whether one of several statements may be a COPY: the word counts wherever it stands.
+/// Returns true if one of several statements may be a COPY: the word counts wherever it stands.
 pub(super) fn may_copy(sql: &str) -> bool {
     let mut words = Words { rest: sql };
     std::iter::from_fn(|| words.next_anywhere()).any(|word| word.eq_ignore_ascii_case("copy"))
@@ -107,8 +107,8 @@ fn nesting(statement: &str) -> Option<Nesting> {
     }
 }
 
-/// Whether a statement may change what others mean: tables, types, the search path. By its first word, so that what a
-/// function does is not seen.
+/// Returns true if a statement may change what others mean: tables, types, the search path. By its first word, so that
+/// what a function does is not seen.
 pub(super) fn may_change_schema(sql: &str) -> bool {
     const WORDS: [&str; 10] =
         ["alter", "create", "drop", "set", "reset", "rollback", "import", "do", "call", "discard"];
@@ -168,7 +168,7 @@ impl<'a> Words<'a> {
         self.next().is_some_and(|word| word.eq_ignore_ascii_case(name))
     }
 
-    /// Leaves out the next word if it is this one; says whether it was.
+    /// Leaves out the next word if it is this one; returns true if it was.
     fn skip(&mut self, name: &str) -> bool {
         let found = self.clone().next_is(name);
         if found {
@@ -177,7 +177,7 @@ impl<'a> Words<'a> {
         found
     }
 
-    /// Whether ROLLBACK is followed by TO.
+    /// Returns true if ROLLBACK is followed by TO.
     fn is_back_to(&mut self) -> bool {
         let _optional = self.skip("work") || self.skip("transaction");
         self.next_is("to")

@@ -27,7 +27,7 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// Appends CopyData, written by `write`, to a COPY that is streaming; says whether it was.
+    /// Appends CopyData, written by `write`, to a COPY that is streaming; returns true if it was.
     pub fn copy_data(&mut self, id: u64, write_buffer: &mut WriteBuffer, write: impl FnOnce(&mut Vec<u8>)) -> bool {
         let streaming = self.copy_state(id) == CopyState::Streaming;
         if streaming {
@@ -220,7 +220,7 @@ impl<H: PgHandler> Machine<H> {
         Ok(())
     }
 
-    /// Makes a COPY fail whose response handler is gone; says whether it was so.
+    /// Makes a COPY fail whose response handler is gone; returns true if it was so.
     pub(super) fn abandon_copy(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         let Some(pending) = self.queue.last_mut().filter(|pending| pending.slot.handler.is_none()) else {
             return false;

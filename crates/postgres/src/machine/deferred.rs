@@ -241,7 +241,7 @@ impl<H: PgHandler> Machine<H> {
 }
 
 impl<H: PgHandler> PendingRequest<H> {
-    /// Whether its results can wait: whoever feeds a COPY waits for the answer to it.
+    /// Returns true if its results can wait: whoever feeds a COPY waits for the answer to it.
     fn can_be_deferred(&self) -> bool {
         self.slot.handler.is_some() && !matches!(self.request, Request::Script { copy: true, .. })
     }

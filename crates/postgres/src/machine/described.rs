@@ -179,7 +179,7 @@ impl<H: PgHandler> Machine<H> {
 }
 
 impl<H: PgHandler> PendingRequest<H> {
-    /// Whether this is the description of its portal, which then has come.
+    /// Returns true if this is the description of its portal, which then has come.
     pub(super) fn portal_is_described(&mut self) -> bool {
         match &mut self.work {
             Work::Statement(preparation) if preparation.portal == PortalDescription::Awaited => {

@@ -88,7 +88,7 @@ enum Phase {
 pub struct Machine<H: ResponseHandler> {
     phase: Phase,
     queue: Queue<PendingRequest<H>>,
-    /// Whether a transaction block is open as of what has been sent, whatever has been answered. `None` after a
+    /// True if a transaction block is open as of what has been sent, whatever has been answered. `None` after a
     /// statement of the user's that begins or ends one: only its answer tells.
     in_block: Option<bool>,
     /// The portals that are open as of what has been sent.
@@ -175,7 +175,7 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// Whether a portal is open as of what has been sent, by its number.
+    /// Returns true if a portal is open as of what has been sent, by its number.
     pub fn has_portal(&self, number: u64) -> bool {
         self.portals.is_open(number)
     }

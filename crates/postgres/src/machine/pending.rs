@@ -64,7 +64,7 @@ impl<H: PgHandler> PendingRequest<H> {
         }
     }
 
-    /// The same, to be changed.
+    /// Mutable access to the same.
     #[inline]
     pub(super) fn preparation_mut(&mut self) -> Option<&mut Preparation> {
         match &mut self.work {
@@ -111,7 +111,7 @@ impl<H: PgHandler> PendingRequest<H> {
         fresh
     }
 
-    /// Whether statements of this script that have been executed may have set DateStyle.
+    /// Returns true if statements of this script that have been executed may have set DateStyle.
     pub(super) fn may_set_style(&mut self) -> bool {
         if self.answer.results == 0 {
             return false;

@@ -58,7 +58,7 @@ impl Portals {
         self.open.iter().any(|open| open.portal.number == number)
     }
 
-    /// Whether only the answer to the end of the block tells which cursors are left.
+    /// Returns true if only the answer to the end of the block tells which cursors are left.
     pub(super) fn has_uncommitted(&self) -> bool {
         self.open.iter().any(|open| open.life == Life::Uncommitted)
     }

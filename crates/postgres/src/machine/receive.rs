@@ -540,14 +540,15 @@ impl<H: PgHandler> PendingRequest<H> {
     }
 }
 
-/// Whether tables, types or functions may be others after a command with this tag. A procedure may do anything, too,
-/// but where programs call some again and again, each statement would be prepared as often.
+/// Returns true if tables, types or functions may be others after a command with this tag. A procedure may do anything,
+/// too, but where programs call some again and again, each statement would be prepared as often.
 fn is_about_schema(tag: &[u8]) -> bool {
     const BEGINNINGS: [&[u8]; 4] = [b"ALTER ", b"CREATE ", b"DROP ", b"IMPORT FOREIGN SCHEMA"];
     tag == b"DO" || BEGINNINGS.iter().any(|beginning| tag.starts_with(beginning))
 }
 
-/// Whether the name of a cursor or of a prepared statement may stand for another one after a command with this tag.
+/// Returns true if the name of a cursor or of a prepared statement may stand for another one after a command with this
+/// tag.
 fn is_about_names(tag: &[u8]) -> bool {
     const TAGS: [&[u8]; 12] = [
         b"DECLARE CURSOR",

@@ -26,7 +26,7 @@ pub enum Rows {
 }
 
 impl Rows {
-    /// Whether there may be many.
+    /// Returns true if there may be many.
     pub fn is_batch(self) -> bool {
         self != Rows::One
     }
@@ -219,7 +219,7 @@ impl Request {
         }
     }
 
-    /// Whether it is the end of a block, which has to come.
+    /// Returns true if it is the end of a block, which has to come.
     pub(super) fn is_owed_end(&self) -> bool {
         matches!(self, Request::Script { ends_block: true, discarded: Some(_), .. })
     }
@@ -266,15 +266,15 @@ impl Request {
         }
     }
 
-    /// Whether a SET or RESET of this text may be about where names are looked up.
+    /// Returns true if a SET or RESET of this text may be about where names are looked up.
     pub(super) fn sets_path(&self) -> bool {
         let (Request::Execute(Execute { sql, .. }) | Request::Script { sql, .. }) = self else { return false };
         mentions(sql, &["search_path", "role", "authorization", "schema", "all"])
     }
 
-    /// Whether it may be a COPY. While the server takes rows it reads nothing else, and a pooler (PgBouncer before
-    /// 1.22) forgets at the end of a COPY, in either direction, how many answers it has yet to deliver: it then gives
-    /// the server connection to somebody else. So nothing is sent after it before it is answered.
+    /// Returns true if it may be a COPY. While the server takes rows it reads nothing else, and a pooler (PgBouncer
+    /// before 1.22) forgets at the end of a COPY, in either direction, how many answers it has yet to deliver: it then
+    /// gives the server connection to somebody else. So nothing is sent after it before it is answered.
     pub(super) fn may_copy(&self) -> bool {
         match self {
             Request::Copy(_) => true,
@@ -284,8 +284,8 @@ impl Request {
         }
     }
 
-    /// Whether it can be sent again where the server finds its statement outdated, whatever is after it: rows of a
-    /// batch may be gone.
+    /// Returns true if it can be sent again where the server finds its statement outdated, whatever is after it: rows
+    /// of a batch may be gone.
     pub(super) fn is_repeatable(&self) -> bool {
         !matches!(self, Request::Execute(execute) if execute.ordered || execute.rows.is_batch())
     }
@@ -295,7 +295,7 @@ impl Request {
     }
 }
 
-/// Whether any of these words, written in small letters, stands in a text.
+/// Returns true if any of these words, written in small letters, stands in a text.
 pub(super) fn mentions(sql: &str, words: &[&str]) -> bool {
     let sql = sql.to_ascii_lowercase();
     words.iter().any(|word| sql.contains(word))

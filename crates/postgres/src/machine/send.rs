@@ -51,7 +51,7 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// Whether a request can be started; it is then the next in the queue.
+    /// Returns true if a request can be started; it is then the next in the queue.
     fn has_next(&mut self) -> bool {
         if self.queue.last().is_some_and(|pending| self.copying == Some(pending.slot.id)) {
             return false;
@@ -68,8 +68,8 @@ impl<H: PgHandler> Machine<H> {
         self.queue.may_start() && !self.must_wait()
     }
 
-    /// Puts a Sync next where the server waits for one, and may have kept back its answers until then; says whether it
-    /// does. A cancel request cannot hit it, and is over only when what it was for has been answered.
+    /// Puts a Sync next where the server waits for one, and may have kept back its answers until then; returns true if
+    /// it does. A cancel request cannot hit it, and is over only when what it was for has been answered.
     fn end_group(&mut self) -> bool {
         let Some(last) = self.queue.last().filter(|last| !last.request.syncs()) else { return false };
         let lane = last.slot.lane;
@@ -79,16 +79,16 @@ impl<H: PgHandler> Machine<H> {
         true
     }
 
-    /// Whether a pooler that knows no named statements (PgBouncer before 1.21) may give the server connection to
-    /// somebody else in the middle of the next request: it does as soon as it has passed on an answer for each Sync
+    /// Returns true if a pooler that knows no named statements (PgBouncer before 1.21) may give the server connection
+    /// to somebody else in the middle of the next request: it does as soon as it has passed on an answer for each Sync
     /// that it has seen, and sees a large request in parts. In a transaction block it waits for its end.
     fn may_lose_server(&self) -> bool {
         let at = self.queue.started();
         self.unnamed && !self.block_is_open(at) && !self.group_is_open(at)
     }
 
-    /// Puts the first request that may be sent while a portal has the connection for itself before those that
-    /// wait; says whether there is one. A round trip may be made at any time, unless it ends a group that waits.
+    /// Puts the first request that may be sent while a portal has the connection for itself before those that wait;
+    /// returns true if there is one. A round trip may be made at any time, unless it ends a group that waits.
     fn bring_forward(&mut self) -> bool {
         let reserved = self.reserved;
         self.queue.bring_forward(|pending, before| match &pending.request {
@@ -99,7 +99,7 @@ impl<H: PgHandler> Machine<H> {
         })
     }
 
-    /// Whether the next request has to wait for the answers to those before it. A pooler gives the server
+    /// Returns true if the next request has to wait for the answers to those before it. A pooler gives the server
     /// connection to somebody else as soon as every Sync is answered, even if it has forwarded more since: what waits
     /// for an answer before its own Sync would wait for ever.
     fn must_wait(&mut self) -> bool {
@@ -128,8 +128,8 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// Ends a batch whose rows are all sent, once most of them are answered, or its response handler is gone; says
-    /// whether it did. After its Sync nothing could take it back.
+    /// Ends a batch whose rows are all sent, once most of them are answered, or its response handler is gone; returns
+    /// true if it did. After its Sync nothing could take it back.
     pub(super) fn end_of_batch(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         let Some(at) = self.queue.last_at() else { return false };
         let pending = &mut self.queue[at];
@@ -143,7 +143,7 @@ impl<H: PgHandler> Machine<H> {
         true
     }
 
-    /// Whether a transaction block will be open when the request `at` reaches the server.
+    /// Returns true if a transaction block will be open when the request `at` reaches the server.
     pub(super) fn block_is_open(&self, at: usize) -> bool {
         match self.in_block {
             Some(open) if at > 0 => open,
@@ -151,7 +151,8 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// Whether no request before `at` brings a Sync: after an error all of them, and `at`, are skipped together.
+    /// Returns true if no request before `at` brings a Sync: after an error all of them, and `at`, are skipped
+    /// together.
     pub(super) fn group_is_open(&self, at: usize) -> bool {
         self.queue.iter().take(at).all(|pending| !pending.request.syncs())
     }
@@ -375,13 +376,13 @@ impl<H: PgHandler> Machine<H> {
         self.known_to_a_pooler(at, known, write_buffer)
     }
 
-    /// Whether this session may have changed something since a statement was prepared: it has, or what is in flight in
-    /// front of the request `at` is about to.
+    /// Returns true if this session may have changed something since a statement was prepared: it has, or what is in
+    /// flight in front of the request `at` is about to.
     pub(super) fn is_outdated(&self, at: usize, known: &Statement) -> bool {
         self.statements.is_outdated(known) || self.is_changing(at)
     }
 
-    /// Whether what is in flight before the request `at` may change what statements use.
+    /// Returns true if what is in flight before the request `at` may change what statements use.
     fn is_changing(&self, at: usize) -> bool {
         let changing = || at > 0 && self.queue.first().map(|pending| pending.slot.id) <= self.changing;
         self.changing.is_some() && changing()

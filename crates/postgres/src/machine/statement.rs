@@ -74,7 +74,7 @@ impl Columns {
         Self { described, fields, decoders: Vec::new(), formats: Vec::new(), unsure: Vec::new() }
     }
 
-    /// Whether one format code stands for all columns, however many there are.
+    /// Returns true if one format code stands for all columns, however many there are.
     pub(super) fn is_one_format(&self) -> bool {
         matches!(self.formats[..], [0, 0] | [0, 1, ..])
     }
@@ -110,8 +110,8 @@ impl Shape {
     }
 }
 
-/// Whether the statement reads from an object of the session that goes by its name alone, a cursor or a prepared
-/// statement.
+/// Returns true if the statement reads from an object of the session that goes by its name alone, a cursor or a
+/// prepared statement.
 pub(super) fn names_session_object(sql: &str) -> bool {
     begins_with(sql, &["FETCH", "EXECUTE"])
 }
@@ -173,18 +173,19 @@ impl Statement {
         }
     }
 
-    /// Whether the server has chosen the types of parameters, those of columns for one, where `hints` left it to.
+    /// Returns true if the server has chosen the types of parameters, those of columns for one, where `hints` left it
+    /// to.
     pub(super) fn has_chosen_types(&self, hints: &[Oid]) -> bool {
         hints.len() < self.parameters.len() || hints.contains(&0)
     }
 
-    /// Whether it is the same one on whichever server connection a pooler prepares it.
+    /// Returns true if it is the same one on whichever server connection a pooler prepares it.
     pub(super) fn is_same_everywhere(&self) -> bool {
         self.columns.is_none() && (self.typed || self.name.is_empty())
     }
 
-    /// Whether the portal of each execution is described: nothing else says what its rows are. An unnamed statement
-    /// is analysed afresh each time, so that the server compares it with nothing.
+    /// Returns true if the portal of each execution is described: nothing else says what its rows are. An unnamed
+    /// statement is analysed afresh each time, so that the server compares it with nothing.
     pub(super) fn describes_portal(&self) -> bool {
         match self.columns {
             Some(_) => self.shape == Shape::Portal || self.name.is_empty(),

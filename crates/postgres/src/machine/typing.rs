@@ -115,12 +115,12 @@ impl Typing {
         self.used.push(Used { hints, source });
     }
 
-    /// Whether one more statement of this batch can have a name.
+    /// Returns true if one more statement of this batch can have a name.
     pub(super) fn has_room(&self) -> bool {
         self.named < limits::BATCH_STATEMENTS
     }
 
-    /// Whether a statement that it has used came from the cache.
+    /// Returns true if a statement that it has used came from the cache.
     pub(super) fn has_reused(&self) -> bool {
         self.has_reused
     }
@@ -139,8 +139,8 @@ impl Typing {
     }
 }
 
-/// Whether a value that is assigned to a column of the type `target` becomes the same there, be it sent as the type
-/// that it shows by itself, or as the column's.
+/// Returns true if a value that is assigned to a column of the type `target` becomes the same there, be it sent as the
+/// type that it shows by itself, or as the column's.
 #[inline]
 fn is_converted_alike<V: Value>(value: &V, kind: ValueKind, target: Oid) -> bool {
     match kind {
@@ -202,7 +202,7 @@ impl<H: PgHandler> PendingRequest<H> {
         Ok(())
     }
 
-    /// Whether the current statement is the one that the current row chooses.
+    /// Returns true if the current statement is the one that the current row chooses.
     #[inline]
     pub(super) fn suits(&mut self, cx: H::Cx<'_>) -> Result<bool, H::Error> {
         let Work::Statement(Preparation { hints, source, typing, .. }) = &mut self.work else { return Ok(true) };

@@ -14,7 +14,7 @@ pub(super) enum Work {
     Statement(Preparation),
     /// `Script`.
     Script {
-        /// Whether the script may set DateStyle itself, once that was needed.
+        /// True if the script may set DateStyle itself, once that was needed.
         sets_style: Option<bool>,
         /// It takes rows by the simple protocol, so there may be more of them on their way when it fails.
         fed: bool,
@@ -82,7 +82,7 @@ impl Preparation {
         self.source.as_ref().map(Source::statement)
     }
 
-    /// Whether a statement that it uses, or has used, came from the cache.
+    /// Returns true if a statement that it uses, or has used, came from the cache.
     pub(super) fn is_reused(&self) -> bool {
         self.source.as_ref().is_some_and(Source::is_reused)
             || self.typing.as_ref().is_some_and(|typing| typing.has_reused())

@@ -183,7 +183,7 @@ impl ServerError {
         self.field(field::CODE)
     }
 
-    /// Whether the server ends the session with it (FATAL, PANIC).
+    /// Returns true if the server ends the session with it (FATAL, PANIC).
     pub fn is_fatal(&self) -> bool {
         let severity = match self.field(field::SEVERITY_UNTRANSLATED) {
             "" => self.field(field::SEVERITY),

@@ -104,12 +104,12 @@ fn number(token: Token<'_>) -> Option<usize> {
     digits.parse().ok().filter(|number| (1..=usize::from(u16::MAX)).contains(number))
 }
 
-/// Whether a statement has a parameter that is written the server's way, `$1`.
+/// Returns true if a statement has a parameter that is written the server's way, `$1`.
 fn has_parameter(sql: &str) -> bool {
     sql.contains('$') && Lexer::new(sql).any(|token| matches!(token, Token::Parameter(_)))
 }
 
-/// Whether a statement begins with one of these words, after comments and opening parentheses.
+/// Returns true if a statement begins with one of these words, after comments and opening parentheses.
 pub(crate) fn begins_with(sql: &str, words: &[&str]) -> bool {
     let word = leading_word(sql);
     // Most texts begin with a word that is a token of its own.

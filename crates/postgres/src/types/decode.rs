@@ -80,7 +80,7 @@ impl CompositePlan {
         Container::Record { type_id: self.oid }
     }
 
-    /// Whether the type has no attribute.
+    /// Returns true if the type has no attribute.
     pub(super) fn is_empty(&self) -> bool {
         self.attributes.is_empty()
     }

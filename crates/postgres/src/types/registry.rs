@@ -139,12 +139,12 @@ impl TypeRegistry {
         unsure
     }
 
-    /// Whether a type is known, if only by its name.
+    /// Returns true if a type is known, if only by its name.
     pub fn knows(&self, oid: Oid) -> bool {
         oid < FIRST_USER_OID || self.types.contains_key(&oid) || builtin::kind(oid).is_some()
     }
 
-    /// Whether a type is a composite one, or has one in it.
+    /// Returns true if a type is a composite one, or has one in it.
     pub fn has_composite(&self, mut oid: Oid) -> bool {
         for _ in 0..=limits::NESTING {
             match self.kind(oid) {
@@ -158,7 +158,7 @@ impl TypeRegistry {
         false
     }
 
-    /// Whether a type, and all that it is built from, is built as `other` knows it.
+    /// Returns true if a type, and all that it is built from, is built as `other` knows it.
     pub fn agrees(&self, other: &Self, oid: Oid) -> bool {
         self.agrees_within(other, oid, limits::NESTING)
     }
@@ -197,7 +197,7 @@ impl TypeRegistry {
         self.stale.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a value has shown that, and that it was asked for.
+    /// Returns true if a value has shown that, and that it was asked for.
     #[inline]
     pub fn take_stale(&self) -> bool {
         self.stale.load(Ordering::Relaxed) && self.stale.swap(false, Ordering::Relaxed)

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Wire {
-    /// Whether a request still begins a transaction, under the lock: see [`Wire::prelude`].
+    /// Returns true if a request still begins a transaction, under the lock: see [`Wire::prelude`].
     fn still_begins(&self, begin: bool) -> bool {
         begin && self.begins.load(Ordering::SeqCst)
     }
@@ -246,7 +246,7 @@ impl InformixWire {
         Ok(())
     }
 
-    /// Whether the server refused the session because it asks questions at login.
+    /// Returns true if the server refused the session because it asks questions at login.
     fn asks_questions(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<bool> {
         let wire = slf.as_super().get();
         Ok(wire.lock(py)?.connection.machine.of::<Informix>(py)?.asks_questions())

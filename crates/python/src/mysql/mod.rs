@@ -356,7 +356,7 @@ impl MySqlWire {
         })
     }
 
-    /// Puts a block of a LOAD DATA LOCAL into the write buffer; says whether the server still takes any.
+    /// Puts a block of a LOAD DATA LOCAL into the write buffer; returns true if the server still takes any.
     fn infile_data(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>, data: &[u8]) -> PyResult<bool> {
         let wire = slf.as_super().get();
         let mut state = wire.lock(py)?;
@@ -382,7 +382,7 @@ impl MySqlWire {
         Ok(headrace_mysql::sql::load_data(table, &columns.fields, duplicates))
     }
 
-    /// Encodes rows for a LOAD DATA LOCAL of these columns until the write buffer is full; gives how many there were,
+    /// Encodes rows for a LOAD DATA LOCAL of these columns until the write buffer is full; returns how many there were,
     /// and whether they are at their end. `first` is the number of the first row.
     fn infile_rows(
         slf: &Bound<'_, Self>,

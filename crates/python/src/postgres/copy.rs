@@ -83,7 +83,7 @@ impl CopyBuffer {
         self.with(|brought| brought.unread = true);
     }
 
-    /// Whether something has come since this was last asked.
+    /// Returns true if something has come since this was last asked.
     fn take_news(&self) -> bool {
         self.with(|brought| std::mem::take(&mut brought.news))
     }

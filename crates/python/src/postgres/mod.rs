@@ -214,13 +214,13 @@ impl PostgresWire {
         wire.enqueue_ungated(py, state, Request::Fetch { portal: portal_id(portal), max_rows, columns }, call)
     }
 
-    /// Whether the portal of this number is open, as far as what was sent tells.
+    /// Returns true if the portal of this number is open, as far as what was sent tells.
     fn has_portal(slf: &Bound<'_, Self>, py: Python<'_>, portal: u64) -> PyResult<bool> {
         let wire = slf.as_super().get();
         Ok(wire.lock(py)?.connection.machine.of::<Postgres>(py)?.has_portal(portal))
     }
 
-    /// Whether a portal has the connection for itself: the one of this number, or any.
+    /// Returns true if a portal has the connection for itself: the one of this number, or any.
     #[pyo3(signature = (portal=None))]
     fn is_reserved(slf: &Bound<'_, Self>, py: Python<'_>, portal: Option<u64>) -> PyResult<bool> {
         let wire = slf.as_super().get();

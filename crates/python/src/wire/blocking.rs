@@ -222,8 +222,8 @@ impl Wire {
         }
     }
 
-    /// Whether the request of a ticket is not begun with because a stream, a COPY or a load has the connection for
-    /// itself.
+    /// Returns true if the request of a ticket is not begun with because a stream, a COPY or a load has the connection
+    /// for itself.
     fn is_kept_waiting(&self, state: &State, ticket: &Bound<'_, PyAny>) -> bool {
         self.id_of(state, ticket).is_some_and(|id| state.connection.machine.is_kept_waiting(id))
     }
@@ -350,7 +350,8 @@ impl Wire {
         }
     }
 
-    /// Whether an idle connection is still there, without a round trip. What the server said unasked is handled.
+    /// Returns true if an idle connection is still there, without a round trip. What the server said unasked is
+    /// handled.
     fn is_alive(&self, py: Python<'_>) -> PyResult<bool> {
         if self.closed.load(Ordering::Relaxed) || self.is_inherited() {
             return Ok(false);

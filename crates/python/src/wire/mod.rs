@@ -147,7 +147,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Whether the connection was made by the process that this one was forked from.
+    /// Returns true if the connection was made by the process that this one was forked from.
     fn is_inherited(&self) -> bool {
         self.forks != fork::forks()
     }
@@ -266,7 +266,7 @@ impl Wire {
 }
 
 impl State {
-    /// Whether something is owed that has not been answered.
+    /// Returns true if something is owed that has not been answered.
     fn is_owed(&self) -> bool {
         self.owed.is_some_and(|(id, _)| match id {
             Some(id) => self.connection.machine.has(id),
@@ -303,7 +303,7 @@ impl State {
 }
 
 impl Wire {
-    /// Whether the connection is closed, as far as anyone has seen.
+    /// Returns true if the connection is closed, as far as anyone has seen.
     fn closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed) || self.is_inherited()
     }
@@ -311,7 +311,7 @@ impl Wire {
 
 #[pymethods]
 impl Wire {
-    /// Whether the connection is closed, for whatever reason.
+    /// Returns true if the connection is closed, for whatever reason.
     #[getter(closed)]
     fn is_closed(&self, py: Python<'_>) -> bool {
         if self.state.is_poisoned() && !self.closed() {
@@ -360,7 +360,8 @@ impl Wire {
         states::status(py, status)
     }
 
-    /// Whether a transaction is open as of the last completed request, be it a failed one; as [`Self::last_status`].
+    /// Returns true if a transaction is open as of the last completed request, be it a failed one; as
+    /// [`Self::last_status`].
     fn in_transaction(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.connection.machine.shared_transaction() != TransactionStatus::Idle)
     }
@@ -375,7 +376,7 @@ impl Wire {
         Ok(self.lock(py)?.connection.machine.queued())
     }
 
-    /// Whether notices have come.
+    /// Returns true if notices have come.
     fn has_notices(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.connection.machine.has_notices())
     }
@@ -385,7 +386,7 @@ impl Wire {
         Ok(self.lock(py)?.tls_client().map(TlsClient::describe))
     }
 
-    /// Whether the TLS session is an earlier one that was taken up again.
+    /// Returns true if the TLS session is an earlier one that was taken up again.
     fn tls_resumed(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.tls_client().is_some_and(TlsClient::is_resumed))
     }

@@ -237,18 +237,18 @@ impl Wire {
         Ok(())
     }
 
-    /// Whether a request was left to others that is not answered yet.
+    /// Returns true if a request was left to others that is not answered yet.
     fn has_left(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.is_owed())
     }
 
-    /// Whether the server works on nothing but what was discarded.
+    /// Returns true if the server works on nothing but what was discarded.
     fn at_discarded(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.connection.machine.is_at_discarded())
     }
 
-    /// Whether a cancel request is worth repeating, as the server is still at what was discarded. Then nothing is
-    /// started before `hold_requests(False)`.
+    /// Returns true if a cancel request is worth repeating, as the server is still at what was discarded. Then nothing
+    /// is started before `hold_requests(False)`.
     fn hold_discarded(&self, py: Python<'_>) -> PyResult<bool> {
         let mut state = self.lock(py)?;
         let at = state.connection.machine.is_at_discarded();
@@ -329,7 +329,7 @@ impl Wire {
         Ok((discarded, id))
     }
 
-    /// Sends the urgent byte that interrupts an Informix statement; says whether the socket is still there.
+    /// Sends the urgent byte that interrupts an Informix statement; returns true if the socket is still there.
     pub(crate) fn urge(&self, py: Python<'_>, byte: u8) -> PyResult<bool> {
         match self.hangup() {
             Some(hangup) => hangup.urge(byte).map_err(|error| errors::fatal(py, &Fatal::gone(error.to_string()))),

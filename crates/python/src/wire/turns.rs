@@ -107,7 +107,7 @@ impl Wire {
         state
     }
 
-    /// Whether another thread wants the lock for a moment.
+    /// Returns true if another thread wants the lock for a moment.
     pub(super) fn is_wanted(&self) -> bool {
         self.wanted.load(Ordering::SeqCst) > 0
     }

@@ -161,7 +161,7 @@ impl Encoder {
         matches!(self.form, Form::Scalar(Scalar::Text | Scalar::Char))
     }
 
-    /// Whether [`Encoder::encode_binary`] can work at all.
+    /// Returns true if [`Encoder::encode_binary`] can work at all.
     pub fn has_binary(&self) -> bool {
         match &self.form {
             Form::AsText | Form::Vector(_) => false,
@@ -180,7 +180,7 @@ impl Encoder {
         self.text_of(value, value.kind(), out)
     }
 
-    /// Whether str stands somewhere in a list for elements that are not text.
+    /// Returns true if str stands somewhere in a list for elements that are not text.
     fn holds_text<V: Value>(&self, value: &V, depth: usize) -> bool {
         if !matches!(self.form, Form::Array(..)) || depth > limits::NESTING {
             return false;
@@ -496,7 +496,7 @@ impl Encoder {
         Ok(lengths)
     }
 
-    /// Whether an item in the place of an element is a dimension of the array, and no element.
+    /// Returns true if an item in the place of an element is a dimension of the array, and no element.
     fn is_dimension<V: Value>(&self, item: &V) -> Result<bool, V::Error> {
         let kind = item.kind();
         Ok(match self.form {

@@ -163,7 +163,7 @@ pub(super) fn interval(text: &str) -> Option<(i32, i32, i64)> {
     sql_interval(text)
 }
 
-/// Whether this is sql_standard: numbers alone, of which the year and month have a hyphen between them.
+/// Returns true if this is sql_standard: numbers alone, of which the year and month have a hyphen between them.
 fn is_sql_interval(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit() || b" +-:.".contains(&byte))
 }
