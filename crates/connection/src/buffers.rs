@@ -6,13 +6,13 @@ use headrace_tls::TlsClient;
 
 /// Both buffers of a connection, and the TLS layer between them and the wire.
 ///
-/// To read: [`Buffers::make_room`], a read into [`Buffers::landing`], [`Buffers::received`]. To write: the bytes of
-/// [`Buffers::outgoing`], and [`Buffers::sent`] for as many as the socket took, until there are none; or all at once
-/// with [`Buffers::take_outgoing`]. Without TLS a read lands where the protocol reads it, and what the protocol has
-/// written is sent from where it was written.
+/// To read: [`Buffers::make_room`], a read into [`Buffers::landing`], [`Buffers::received`]. To write: send the bytes
+/// of [`Buffers::outgoing`] and report with [`Buffers::sent`] how many the socket took, until none are left; or take
+/// all of them with [`Buffers::take_outgoing`]. Without TLS nothing is copied: the socket reads into the read buffer
+/// and writes from the write buffer.
 ///
-/// Memory: what [`Buffers::landing`] returns stays where it is until the next [`Buffers::make_room`], [`Buffers::rest`]
-/// or [`Buffers::start_tls`] without TLS, and for good with TLS. A loop that lends it to others relies on that.
+/// Memory: what [`Buffers::landing`] returns does not move until the next [`Buffers::make_room`], [`Buffers::rest`] or
+/// [`Buffers::start_tls`] without TLS, and never with TLS. A loop that lends it to other code relies on that.
 #[derive(Debug, Default)]
 pub struct Buffers {
     /// Received bytes that no message has consumed yet.
@@ -20,16 +20,16 @@ pub struct Buffers {
     /// Bytes that the protocol has to send.
     pub write_buffer: WriteBuffer,
     tls: Option<Box<Layer>>,
-    /// Ciphertext as it comes in; empty before there was TLS.
+    /// Received ciphertext; empty before TLS starts.
     landed: Vec<u8>,
 }
 
 #[derive(Debug)]
 struct Layer {
     client: TlsClient,
-    /// What is to be written ahead of everything else: ciphertext, and before it what asked for TLS.
+    /// Bytes to write before everything else: ciphertext, preceded by the request for TLS.
     wire: WriteBuffer,
-    /// TLS has failed: the alert that says so is the last that is sent.
+    /// True once TLS has failed: the alert that reports it is the last thing that is sent.
     failed: bool,
 }
 
@@ -64,7 +64,7 @@ impl Buffers {
     /// The first `n` bytes of [`Buffers::landing`] were received.
     ///
     /// # Errors
-    /// [`Fatal`] where TLS fails. The alert that tells the peer is then what [`Buffers::outgoing`] returns.
+    /// [`Fatal`] if TLS fails. [`Buffers::outgoing`] then returns the alert for the peer.
     ///
     /// # Panics
     /// When `n` is more than fits there.
@@ -75,22 +75,23 @@ impl Buffers {
         };
         if let Err(error) = layer.client.receive(&self.landed[..n], &mut self.read_buffer) {
             layer.failed = true;
-            // What is wrong stays what it is, whether the peer can be told or not.
+            // An error while the alert is encrypted does not replace the first error.
             let _ = layer.client.transmit(&mut WriteBuffer::new(), layer.wire.tail());
             return Err(error);
         }
         Ok(())
     }
 
-    /// Returns true if the peer has ended its TLS: nothing more will come.
+    /// Returns true if the peer has closed its side of TLS: no more bytes will come.
     pub fn is_at_end(&self) -> bool {
         self.tls.as_ref().is_some_and(|layer| layer.client.peer_closed())
     }
 
-    /// The bytes to write now; none where nothing can be written, though during a TLS handshake the write buffer waits.
+    /// The bytes to write now. Empty if nothing can be written, even if the write buffer has bytes that wait for the
+    /// TLS handshake.
     ///
     /// # Errors
-    /// [`Fatal`] where TLS fails.
+    /// [`Fatal`] if TLS fails.
     pub fn outgoing(&mut self) -> Result<&[u8], Fatal> {
         let Some(layer) = &mut self.tls else { return Ok(self.write_buffer.pending()) };
         if layer.wire.is_empty() {
@@ -114,15 +115,16 @@ impl Buffers {
     /// be more afterwards: ciphertext is made in portions.
     ///
     /// # Errors
-    /// [`Fatal`] where TLS fails.
+    /// [`Fatal`] if TLS fails.
     pub fn take_outgoing(&mut self) -> Result<Vec<u8>, Fatal> {
         let Some(layer) = &mut self.tls else { return Ok(self.write_buffer.take()) };
         layer.encrypt(&mut self.write_buffer)?;
         Ok(layer.wire.take())
     }
 
-    /// Encrypts everything from now on; the handshake is carried by the reads and writes to come. With `request_first`
-    /// what is in the write buffer is sent ahead of it as it is: MySQL asks for TLS in a packet that nothing answers.
+    /// Encrypts everything from now on; the reads and writes that follow carry the handshake. With `request_first` the
+    /// content of the write buffer is sent unencrypted before the handshake: MySQL requests TLS with a packet that the
+    /// server does not answer.
     pub fn start_tls(&mut self, client: TlsClient, request_first: bool) {
         let mut wire = WriteBuffer::new();
         if request_first {
@@ -137,7 +139,7 @@ impl Buffers {
         self.tls.as_ref().map(|layer| &layer.client)
     }
 
-    /// Has TLS say goodbye after what is to be written.
+    /// Queues the TLS close_notify alert after the bytes that are still to be written.
     pub fn close_notify(&mut self) {
         if let Some(layer) = &mut self.tls {
             // A layer that cannot encrypt any more is closed without.
@@ -146,15 +148,15 @@ impl Buffers {
         }
     }
 
-    /// Begins again with another peer: nothing is to be read or sent, and there is no TLS. No memory moves.
+    /// Resets the buffers for another peer: nothing to read, nothing to send, no TLS. No memory moves.
     pub fn clear(&mut self) {
         self.read_buffer.consume(self.read_buffer.unread().len());
         self.write_buffer.take();
         self.tls = None;
     }
 
-    /// Gives back the memory that a large message took, where nothing is unread. Nobody may hold [`Buffers::landing`]
-    /// then.
+    /// Returns the memory that a large message took to the allocator, if nothing is unread. No slice from
+    /// [`Buffers::landing`] may be in use.
     pub fn rest(&mut self) {
         self.read_buffer.rest();
     }

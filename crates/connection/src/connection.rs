@@ -1,4 +1,4 @@
-//! A protocol over its buffers: opening, handling what came, and the end.
+//! A protocol over its buffers: opens the session, handles received bytes, and ends it.
 
 use crate::Buffers;
 use headrace_core::limits::REDIRECTS;
@@ -7,10 +7,10 @@ use headrace_core::{Certificate, Fatal, FatalKind, NextStep, Protocol, ReadBuffe
 use headrace_tls::{TlsClient, TlsConfig};
 use std::time::Duration;
 
-/// What a connection needs of a protocol beside [`Session`]: the part of [`Protocol`] that names no request, so that a
-/// program with several protocols can keep them behind one pointer.
+/// What a connection needs of a protocol in addition to [`Session`]: the part of [`Protocol`] that does not depend on
+/// the type of requests, so that a program with several protocols can keep them behind one pointer.
 pub trait Driven: Session {
-    /// What response handlers are woken with.
+    /// The context that response handlers are called with.
     type Cx<'a>: Copy;
 
     /// [`Protocol::transmit`]
@@ -48,26 +48,26 @@ impl<P: Protocol> Driven for P {
     }
 }
 
-/// How TLS is made where the protocol asks for it.
+/// How TLS is set up if the protocol requests it.
 #[derive(Clone, Debug)]
 pub struct TlsSettings {
-    /// What is verified, and by which certificates.
+    /// What is verified, and which certificates are trusted.
     pub config: TlsConfig,
     /// Whom the certificate has to name.
     pub server_name: String,
 }
 
-/// How long the peer may leave a loop waiting without a byte moving.
+/// How long the peer may leave a loop waiting without moving a byte.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
-    /// For an answer.
+    /// The limit while an answer is awaited.
     pub read: Option<Duration>,
     /// For room to send.
     pub write: Option<Duration>,
 }
 
 impl Limits {
-    /// How long nothing may move, where something `is_unsent` or nothing is.
+    /// How long no byte may move while sent bytes are unacknowledged (`is_unsent`), or otherwise.
     pub fn silence(&self, is_unsent: bool) -> Option<Silence> {
         match self.write {
             Some(limit) if is_unsent => Some(Silence { limit, setting: "write_timeout" }),
@@ -81,7 +81,7 @@ impl Limits {
 pub struct Silence {
     /// The time.
     pub limit: Duration,
-    /// The setting that it comes from.
+    /// The name of the setting that the limit comes from.
     setting: &'static str,
 }
 
@@ -96,29 +96,30 @@ impl Silence {
 
 /// A connection to a server, but for its socket and its clock.
 ///
-/// Who owns it, a driver loop, does this:
+/// The owner, a driver loop, does the following:
 ///
 /// 1. connects a socket, and calls [`Connection::connected`];
 /// 2. calls [`Connection::transmit`], again whenever requests were submitted, or something was sent or received;
-/// 3. writes what [`Buffers::outgoing`] returns and says how much with [`Buffers::sent`], until there is nothing left or
-///    the socket takes no more;
-/// 4. reads, if [`Connection::may_read`], into [`Buffers::landing`], after [`Buffers::make_room`], and says how much with
-///    [`Buffers::received`]. It has to be ready to read whenever it waits to write: a large batch would block both sides;
-/// 5. calls [`Connection::handle`] after each read, and where [`Connection::is_due`], and does what
-///    [`Connection::next_step`] returns: goes on with 2, answers a question, connects to the server that is named and begins
-///    at 1, or closes;
-/// 6. at the end of input, or where the socket fails, calls [`Connection::lost`]; to close by itself,
-///    [`Connection::say_goodbye`], after which it writes what is there without waiting.
+/// 3. writes what [`Buffers::outgoing`] returns and reports the number of bytes written with [`Buffers::sent`], until
+///    nothing is left or the socket takes no more;
+/// 4. reads, if [`Connection::may_read`], into [`Buffers::landing`], after [`Buffers::make_room`], and reports the
+///    number of bytes with [`Buffers::received`]. It must be ready to read whenever it waits to write: otherwise a
+///    large batch would block both sides;
+/// 5. calls [`Connection::handle`] after each read, and whenever [`Connection::is_due`], and does what
+///    [`Connection::next_step`] returns: continues with 2, answers a question, connects to the named server and starts
+///    again at 1, or closes;
+/// 6. calls [`Connection::lost`] at the end of input, or if the socket fails; to close the connection itself it calls
+///    [`Connection::say_goodbye`] and then writes what is there without waiting.
 ///
-/// An error of 3, 4 or 5 goes to [`Connection::end`], which tells everybody who waits; what TLS has to tell the peer is
-/// then what [`Buffers::outgoing`] returns. The methods of one connection may be called from different threads, one at
-/// a time. Steps 3 and 4 need only [`Connection::buffers`], so they can be done without what the response handlers are
-/// woken with.
+/// An error of 3, 4 or 5 goes to [`Connection::end`], which informs every response handler that waits;
+/// [`Buffers::outgoing`] then returns the TLS alert for the peer. The methods of one connection may be called from
+/// different threads, one at a time. Steps 3 and 4 need only [`Connection::buffers`], so they need no context for
+/// response handlers.
 #[derive(Debug)]
 pub struct Connection<M: ?Sized> {
     /// The protocol.
     pub machine: Box<M>,
-    /// What is between it and the wire.
+    /// The buffers between the protocol and the socket.
     pub buffers: Buffers,
     tls: Option<TlsSettings>,
     ended: Option<Fatal>,
@@ -129,20 +130,20 @@ pub struct Connection<M: ?Sized> {
 }
 
 impl<M: Driven + ?Sized> Connection<M> {
-    /// A connection that is not open. `write_buffer` is what the machine has written when it was made; `tls` is used
-    /// where the machine asks for it.
+    /// A connection that is not open yet. `write_buffer` has what the machine wrote when it was made; `tls` is used if
+    /// the machine requests TLS.
     pub fn new(machine: Box<M>, write_buffer: WriteBuffer, tls: Option<TlsSettings>) -> Self {
         let mut buffers = Buffers::new();
         buffers.write_buffer = write_buffer;
         Self { machine, buffers, tls, ended: None, stopped: false, redirects: 0 }
     }
 
-    /// The socket is connected. Where it is to the server that [`NextStep::Reconnect`] has named, buffers, TLS and
-    /// protocol begin again.
+    /// The socket is connected. If it is connected to the server that [`NextStep::Reconnect`] named, buffers, TLS and
+    /// protocol start again.
     ///
     /// # Errors
-    /// [`Fatal`] where TLS comes first and cannot be made, as with a file that cannot be read, or where the protocol
-    /// cannot begin again.
+    /// [`Fatal`] if TLS comes first and cannot be set up (a file cannot be read, for example), or if the protocol
+    /// cannot start again.
     pub fn connected(&mut self) -> Result<(), Fatal> {
         if let NextStep::Reconnect { host, .. } = self.machine.next_step() {
             if let Some(tls) = &mut self.tls {
@@ -172,16 +173,15 @@ impl<M: Driven + ?Sized> Connection<M> {
         self.machine.full().is_none()
     }
 
-    /// Returns true if received bytes have to be handled although nothing further has come: the response handler that
-    /// was full takes more, or was discarded.
+    /// Returns true if received bytes have to be handled although no more have come: the response handler that was full
+    /// has room again, or was discarded.
     pub fn is_due(&self) -> bool {
         self.stopped && self.may_read()
     }
 
-    /// Handles what was received, and puts TLS in place where the protocol asks for it.
+    /// Handles received bytes, and starts TLS if the protocol requests it.
     ///
-    /// The end of the peer's TLS is part of what is received: where it has come, nothing else will, though the peer may
-    /// keep the socket open.
+    /// The peer's TLS close_notify counts as the end of input, even if the peer keeps the socket open.
     ///
     /// # Errors
     /// [`Fatal`]: the connection has to be ended with it.
@@ -203,8 +203,8 @@ impl<M: Driven + ?Sized> Connection<M> {
         Ok(())
     }
 
-    /// The same, where nothing further will come: response handlers that are full have to take what is there, which is
-    /// no more than the read buffer holds. What the server said last may be after it.
+    /// The same when no more bytes will come: response handlers that are full have to take what is there, which is at
+    /// most the content of the read buffer. The server's last message may come after it.
     ///
     /// # Errors
     /// As [`Connection::handle`].
@@ -217,8 +217,8 @@ impl<M: Driven + ?Sized> Connection<M> {
         Ok(())
     }
 
-    /// Starts TLS if that is the next step, and goes on with the session once the handshake is over; returns true if
-    /// the session went on.
+    /// Starts TLS if that is the next step, and continues the session once the handshake is complete; returns true if
+    /// the session continued.
     fn advance_tls(&mut self) -> Result<bool, Fatal> {
         let NextStep::StartTls { request_first } = self.machine.next_step() else { return Ok(false) };
         if self.buffers.tls().is_none() {
@@ -238,7 +238,7 @@ impl<M: Driven + ?Sized> Connection<M> {
         Ok(true)
     }
 
-    /// What the loop has to do next, beside moving bytes. TLS is not among it.
+    /// What the loop has to do next, apart from moving bytes. TLS is not among it.
     pub fn next_step(&self) -> NextStep<'_> {
         match self.machine.next_step() {
             NextStep::StartTls { .. } => NextStep::Exchange,
@@ -246,8 +246,8 @@ impl<M: Driven + ?Sized> Connection<M> {
         }
     }
 
-    /// The end of input, or a socket that failed with `reason`: what came before it still counts. Where that names
-    /// another server the session goes on there; otherwise everybody who waits is told.
+    /// The end of input, or a socket that failed with `reason`. What came before is still handled: if it names another
+    /// server the session continues there; otherwise every response handler that waits is informed.
     ///
     /// # Errors
     /// [`Fatal`]: why the connection has ended.
@@ -258,7 +258,8 @@ impl<M: Driven + ?Sized> Connection<M> {
         }
     }
 
-    /// Ends the session: everybody who waits hears `reason`, with what the server said last. Returns it.
+    /// Ends the session: every request that waits ends with `reason`, or with the server's closing error. Returns the
+    /// error.
     pub fn end(&mut self, cx: M::Cx<'_>, reason: &Fatal) -> Fatal {
         let mut reason = reason.clone();
         if let Some(message) = self.machine.last_message()
@@ -271,13 +272,13 @@ impl<M: Driven + ?Sized> Connection<M> {
         reason
     }
 
-    /// Why the connection has ended, where it has.
+    /// Why the connection has ended, if it has.
     pub fn ended(&self) -> Option<&Fatal> {
         self.ended.as_ref()
     }
 
-    /// Writes what ends the session in an orderly way. Where a message is half sent, the session is ended without a
-    /// word.
+    /// Writes the message that ends the session in an orderly way. If a message is half sent, the session is ended
+    /// without one.
     pub fn say_goodbye(&mut self) {
         let write_buffer = &mut self.buffers.write_buffer;
         if write_buffer.is_empty() {
@@ -288,7 +289,7 @@ impl<M: Driven + ?Sized> Connection<M> {
         self.buffers.close_notify();
     }
 
-    /// How long nothing may move as things stand. A loop counts from the last byte that did, and then ends the
+    /// How long no byte may move in the current state. A loop counts from the last byte that moved, and then ends the
     /// connection with [`Silence::reason`].
     pub fn silence(&self, limits: Limits) -> Option<Silence> {
         limits.silence(!self.buffers.write_buffer.is_empty())

@@ -1,11 +1,11 @@
-//! Bytes on their way in and out.
+//! The buffers of received bytes and of bytes to send.
 
 use crate::limits;
 
 /// Received bytes that no message has consumed yet.
 ///
-/// A loop reads into [`ReadBuffer::spare`] and says how much with [`ReadBuffer::filled`]; the protocol looks at
-/// [`ReadBuffer::unread`] and gives back with [`ReadBuffer::consume`]. Only [`ReadBuffer::reserve`] moves or
+/// A loop reads into [`ReadBuffer::spare`] and reports the number of bytes with [`ReadBuffer::filled`]; the protocol
+/// reads [`ReadBuffer::unread`] and releases it with [`ReadBuffer::consume`]. Only [`ReadBuffer::reserve`] moves or
 /// reallocates memory.
 #[derive(Debug, Default)]
 pub struct ReadBuffer {
@@ -67,8 +67,8 @@ impl ReadBuffer {
             self.start = 0;
             self.end = unread;
         }
-        // What the message needs is often only a lower bound: growing by little at a time would copy it all, and let
-        // its protocol look at it, for every few bytes.
+        // What the message needs is often only a lower bound: growing in small steps would copy everything, and call
+        // the protocol, for every few bytes.
         let grown = if target > self.bytes.len() { unread + unread / 4 } else { 0 };
         let target = if unread == target { target * 2 } else { target.max(grown) };
         if target > self.bytes.len() {
@@ -77,8 +77,8 @@ impl ReadBuffer {
         self.wanted = 0;
     }
 
-    /// Gives back the memory that a large message took, where nothing is unread. Nobody may hold [`ReadBuffer::spare`]
-    /// then.
+    /// Returns the memory that a large message took to the allocator, if nothing is unread. No slice from
+    /// [`ReadBuffer::spare`] may be in use.
     pub fn rest(&mut self) {
         if self.is_empty() && self.bytes.len() > limits::BUFFER_KEPT_BYTES {
             self.bytes.truncate(limits::READ_BUFFER_BYTES);
@@ -112,7 +112,7 @@ impl ReadBuffer {
         }
     }
 
-    /// Bytes of memory held.
+    /// The number of bytes of memory that the buffer occupies.
     pub fn capacity(&self) -> usize {
         self.bytes.len()
     }
@@ -137,7 +137,7 @@ impl WriteBuffer {
         &self.bytes[self.start..]
     }
 
-    /// How many bytes wait to be sent.
+    /// The number of bytes that wait to be sent.
     pub fn len(&self) -> usize {
         self.bytes.len() - self.start
     }
@@ -162,7 +162,7 @@ impl WriteBuffer {
                 self.bytes.shrink_to(limits::WRITE_BUFFER_HIGH_BYTES);
             }
         } else if self.start >= limits::WRITE_BUFFER_HIGH_BYTES && self.start >= self.bytes.len() / 2 {
-            // Only where what is moved is no more than what was sent: a large value would be moved as often as it has
+            // Only if what is moved is at most what was sent: otherwise a large value would be moved as often as it has
             // parts.
             self.bytes.drain(..self.start);
             self.start = 0;
@@ -174,7 +174,7 @@ impl WriteBuffer {
         self.sent + self.len() as u64
     }
 
-    /// Takes back everything written since `mark`, if none of it has been sent. Says whether it could.
+    /// Removes everything written since `mark`, if none of it has been sent. Returns true if it was removed.
     pub fn truncate(&mut self, mark: u64) -> bool {
         if mark < self.sent {
             return false;

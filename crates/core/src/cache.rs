@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// A cache of at most `capacity` entries that says which one had to go.
+/// A cache of at most `capacity` entries that returns the entry it evicts.
 ///
-/// A slab of entries linked from the most to the least recently used; a look-up moves one to the front.
+/// A slab of entries linked from the most to the least recently used; a look-up moves an entry to the front.
 #[derive(Debug)]
 pub(crate) struct Cache<K, V> {
     index: HashMap<K, usize>,
@@ -31,7 +31,7 @@ impl<K: Hash + Eq + Clone, V> Cache<K, V> {
         Self { index: HashMap::new(), slots: Vec::new(), free: Vec::new(), head: NONE, tail: NONE, capacity }
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.index.len()
     }
@@ -41,7 +41,7 @@ impl<K: Hash + Eq + Clone, V> Cache<K, V> {
         self.index.is_empty()
     }
 
-    /// How many there can be.
+    /// The maximum number of entries.
     pub fn capacity(&self) -> usize {
         self.capacity
     }

@@ -1,7 +1,7 @@
 //! Days and microseconds to calendar fields, in the proleptic Gregorian calendar.
 //!
-//! Needed for values that the caller's own types cannot hold (year 10000, 44 BC); the arithmetic is the one
-//! of H. Hinnant's "chrono-Compatible Low-Level Date Algorithms".
+//! Needed for values that the types of the language cannot represent (year 10000, 44 BC); the arithmetic is that of H.
+//! Hinnant's "chrono-Compatible Low-Level Date Algorithms".
 
 /// Microseconds of a day.
 pub const DAY_MICROS: i64 = 86_400_000_000;
@@ -42,7 +42,7 @@ pub fn date_text(days: i32) -> String {
     }
 }
 
-/// A timestamp as ISO text with the era, and `+00` after the time when it is an instant.
+/// A timestamp as ISO text with the era, followed by `+00` if it is an instant.
 pub fn timestamp_text(micros: i64, utc: bool) -> String {
     match micros {
         i64::MAX => return "infinity".into(),

@@ -1,8 +1,9 @@
 //! The columns of a result, described alike for every database: what a schema can be built from.
 //!
-//! A [`Kind`] says which values arrive, whatever the server calls the type: a column of [`Kind::Int`] gives a [`crate::Sink`]
-//! nothing but `int`, `uint` and `null`. Two calls are possible for every kind: [`crate::Sink::invalid`], for a value that
-//! cannot be decoded, and [`crate::Sink::no_such_date`] for the kinds that hold a date.
+//! A [`Kind`] tells which values a column delivers, whatever the server calls its type: for a column of [`Kind::Int`]
+//! only `int`, `uint` and `null` of a [`crate::Sink`] are called. Two more calls are possible for every kind:
+//! [`crate::Sink::invalid`], for a value that cannot be decoded, and [`crate::Sink::no_such_date`] for the kinds that
+//! contain a date.
 
 use std::sync::Arc;
 
@@ -13,13 +14,13 @@ pub struct Column {
     pub name: Arc<str>,
     /// Which values it has.
     pub kind: Kind,
-    /// True if a value can be NULL, where the server says.
+    /// True if a value can be NULL, if the server reports that.
     pub nullable: Option<bool>,
     /// Its type in the server's own terms.
     pub native: Native,
 }
 
-/// What has columns: a protocol's plan for a result.
+/// A description of a result with columns.
 pub trait Described {
     /// The columns, in order. They are made once for each plan, and shared by all executions of its statement.
     fn columns(&self) -> &Arc<[Column]>;
@@ -52,9 +53,9 @@ pub enum Kind {
     },
     /// Exact decimal numbers.
     Decimal {
-        /// The number of digits, where it is fixed.
+        /// The number of digits, if it is fixed.
         precision: Option<u16>,
-        /// The number of digits after the point, where it is fixed. It may be below 0, and above the precision.
+        /// The number of digits after the point, if it is fixed. It may be negative, and larger than the precision.
         scale: Option<i16>,
     },
     /// Text.
@@ -90,7 +91,7 @@ pub enum Kind {
     Bits,
     /// Lists of values of one kind, which may be lists of lists.
     List(Box<Kind>),
-    /// Records: the name and the kind of each attribute; none where only each value says.
+    /// The name and kind of each attribute of a record; empty if they are known only from each value.
     Record(Arc<[(Arc<str>, Kind)]>),
     /// Ranges between two values of one kind.
     Range(Box<Kind>),
@@ -101,7 +102,7 @@ pub enum Kind {
     Other(Arc<str>),
 }
 
-/// The fraction of a second that values have: so many digits, 0 to 6.
+/// The number of fractional digits of a second, 0 to 6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fraction(u8);
 
@@ -116,12 +117,12 @@ impl Fraction {
         Self(digits.min(Self::MICROS.0))
     }
 
-    /// How many digits.
+    /// The number of digits.
     pub fn digits(self) -> u8 {
         self.0
     }
 
-    /// The coarsest unit that holds them all.
+    /// The coarsest unit that can represent all of them.
     pub fn unit(self) -> TimeUnit {
         match self.0 {
             0 => TimeUnit::Second,
@@ -187,7 +188,7 @@ pub enum Native {
         collation: u16,
         /// The longest value in bytes; for BIT in bits.
         length: u32,
-        /// Digits after the point; 31 where they vary.
+        /// Digits after the point; 31 if they vary.
         decimals: u8,
         /// The alias of its table.
         table: Arc<str>,

@@ -1,20 +1,21 @@
-//! What every wire protocol of headrace shares, and nothing that knows a socket, a clock, a thread or Python.
+//! The parts that every wire protocol of headrace shares. Nothing here depends on a socket, a clock, a thread or
+//! Python.
 //!
-//! * [`buffer`]: the read buffer and the write buffer, bytes on their way in and out;
-//! * [`sink`]: where decoded values go;
+//! * [`buffer`]: the read buffer and the write buffer;
+//! * [`sink`]: the destination of decoded values;
 //! * [`column`]: the columns of a result, described alike for every database;
-//! * [`params`]: where the values to encode come from;
-//! * [`protocol`]: what a loop may ask of a protocol, and a protocol of its response handler;
+//! * [`params`]: the source of the values to encode;
+//! * [`protocol`]: the interface between a driver loop, a protocol and its response handlers;
 //! * [`rows`]: a response handler that keeps rows, for programs that have no better place for them;
 //! * [`placeholders`]: `%s` and `%(name)s` to the server's own;
-//! * [`run`]: rows that lie in the read buffer, and the ways to take them;
+//! * [`run`]: rows in the read buffer, and the ways to decode them;
 //! * [`queue`]: requests that wait to be sent or are in flight;
 //! * [`session`]: what a session is whatever its requests are: opening, cancelling, closing, what is in flight;
-//! * [`sqlstate`]: what a server's error means: SQLSTATEs, and PEP 249's classes;
+//! * [`sqlstate`]: the meaning of a server's error: SQLSTATEs, and PEP 249's classes;
 //! * [`statements`]: the prepared statements that are kept, what is to be closed, and epochs;
 //! * [`transitions`]: state machines as tables, checked in debug builds;
-//! * [`verb`]: begin, commit, savepoints, reset, ping: what is asked of any session, as data;
-//! * [`civil`]: days and microseconds to calendar fields, for values that the response handler's types cannot hold;
+//! * [`verb`]: begin, commit, savepoints, reset, ping: operations that every database has, as data;
+//! * [`civil`]: days and microseconds to calendar fields, for values that the types of the language cannot represent;
 //! * [`limits`]: every limit of the engine, by name and with its unit.
 #![forbid(unsafe_code)]
 

@@ -1,15 +1,15 @@
 //! Every limit of the engine: its name, its default and its unit.
 
-/// Bytes that the read buffer can hold at first. It grows to [`READ_BUFFER_BYTES`] once a read fills it.
+/// Size of the read buffer in bytes at first. It grows to [`READ_BUFFER_BYTES`] once a read fills it.
 pub const READ_BUFFER_FIRST_BYTES: usize = 16 * 1024;
-/// Bytes that the read buffer can hold; only a single message larger than this makes it grow further.
+/// Size of the read buffer in bytes; only a single message larger than this makes it grow further.
 pub const READ_BUFFER_BYTES: usize = 256 * 1024;
 /// Bytes in the write buffer at which a batch stops encoding until some have been sent.
 pub const WRITE_BUFFER_HIGH_BYTES: usize = 256 * 1024;
-/// Bytes of a buffer that a large value may leave behind; beyond it the memory is given back.
+/// Bytes of memory that a buffer keeps after a large value; the rest is returned to the allocator.
 pub const BUFFER_KEPT_BYTES: usize = 1024 * 1024;
-/// Bytes of one backend message at which the connection is given up as broken. PostgreSQL itself refuses
-/// to build a message larger than 1 GiB.
+/// Size in bytes of one backend message from which on the connection is closed as broken. PostgreSQL itself refuses to
+/// build a message larger than 1 GiB.
 pub const MESSAGE_BYTES: usize = 1 << 30;
 /// Bytes of what a server sent that an error's text shows.
 pub const SHOWN_BYTES: usize = 512;
@@ -17,9 +17,10 @@ pub const SHOWN_BYTES: usize = 512;
 pub const STATEMENT_CACHE: usize = 256;
 /// Bytes of SQL text above which a statement is not kept in the cache.
 pub const STATEMENT_CACHE_SQL_BYTES: usize = 16 * 1024;
-/// Commands in flight on a connection whose server takes commands ahead but has no pipeline mode of its own.
+/// Commands in flight on a connection whose server accepts commands before it has answered earlier ones, but has no
+/// pipeline mode.
 pub const COMMANDS_IN_FLIGHT: usize = 4096;
-/// Level of zstd compression (1 to 22) unless the user says another; 3 is the algorithm's own default.
+/// Default level of zstd compression (1 to 22); 3 is the algorithm's own default.
 pub const ZSTD_LEVEL: u8 = 3;
 /// Bytes of rows of a batch that travel together in one command. Far below the smallest default of MySQL's
 /// `max_allowed_packet` (4 MiB); while the server works on one such command, the next is made.
@@ -28,21 +29,21 @@ pub const CHUNK_BYTES: usize = 256 * 1024;
 pub const CHUNK_ROWS: usize = 16_384;
 /// Commands with many rows that are in flight at a time.
 pub const CHUNKS_IN_FLIGHT: usize = 2;
-/// Rows of a batch to PostgreSQL that may be unanswered when its end, which commits it, is sent. Until then a batch
-/// that is cancelled is certain to be rolled back; the server is kept busy by so many rows for longer than a round trip
-/// takes.
+/// Rows of a batch to PostgreSQL that may be unanswered when its end, which commits it, is sent. Before that, a batch
+/// that is cancelled is certain to be rolled back; this number of rows keeps the server busy for longer than a round
+/// trip takes.
 pub const ROWS_UNANSWERED: u64 = 1024;
-/// Prepared statements with a name that one batch to PostgreSQL uses at most, where its rows differ in the types of
-/// their values; rows of further types share the unnamed one.
+/// Named prepared statements that one batch to PostgreSQL uses at most, if its rows differ in the types of their
+/// values; rows of further types share the unnamed statement.
 pub const BATCH_STATEMENTS: usize = 32;
 /// Parameters of a statement to PostgreSQL: its messages count them in 16 bits.
 pub const PARAMETERS: usize = u16::MAX as usize;
-/// Notifications kept per connection until someone reads them; the oldest are dropped, and counted, beyond this.
+/// Notifications kept per connection until they are read; beyond this the oldest are dropped and counted.
 pub const NOTIFICATIONS: usize = 65_536;
 /// Depth of arrays, composites and ranges inside each other that is decoded or encoded.
 pub const NESTING: usize = 32;
-/// How long the blocking loop may sleep before it lets its owner look for interrupts: Ctrl-C is then seen well
-/// within 0.2 s even when the signal went to another thread.
+/// How long the blocking loop may sleep before its owner checks for interrupts: Ctrl-C is then handled well within 0.2
+/// s even if the signal went to another thread.
 pub const TICK: std::time::Duration = std::time::Duration::from_millis(100);
 /// Bytes of plain text that are encrypted at a time, so that ciphertext never outgrows the write buffer by much.
 pub const TLS_PLAIN_BYTES: usize = 64 * 1024;
@@ -53,7 +54,7 @@ pub const TLS_SEALED_BYTES: usize = 64 * 1024;
 pub const TLS_CONFIGURATIONS: usize = 64;
 /// Seconds after which the system's certificate store is read again.
 pub const TLS_STORE_SECONDS: u64 = 60;
-/// How often in a row a server may name another one in its place.
+/// How many times in a row a server may redirect to another server.
 pub const REDIRECTS: usize = 8;
 /// Statements whose parameter style was converted that are remembered per connection; beyond it the memory
 /// starts afresh.
@@ -62,12 +63,12 @@ pub const QUERIES: usize = 1024;
 pub const QUERIES_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes of one of them: a longer one is converted each time.
 pub const QUERY_BYTES: usize = 64 * 1024;
-/// Notices kept per connection until someone reads them; the oldest are dropped beyond this.
+/// Notices kept per connection until they are read; beyond this the oldest are dropped.
 pub const NOTICES: usize = 1024;
-/// Milliseconds of a transfer after which a blocking caller looks for interrupts, whatever has come.
+/// Milliseconds of a transfer after which a blocking call checks for interrupts, whatever has come.
 pub const LOOK_MILLIS: u64 = 50;
-/// Dates that a result remembers at most, a power of two: they repeat a lot within one, and a look-up costs a tenth of
-/// making one. Days in a row do not displace each other, so this is for those of five years.
+/// Dates that a result caches at most, a power of two: dates repeat often within a result, and a look-up costs a tenth
+/// of making one. Consecutive days do not displace each other; the size covers five years of them.
 pub const DATES: usize = 2048;
 /// Dates that there is room for at first.
 pub const DATES_FIRST: usize = 32;

@@ -1,8 +1,8 @@
-//! Where the values to encode come from.
+//! The source of the values to encode.
 
 use std::fmt;
 
-/// What kind of value a caller holds, in the caller's own terms.
+/// The kind of a value, in terms of the language that the program is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueKind {
     /// No value.
@@ -33,9 +33,9 @@ pub enum ValueKind {
     Interval,
     /// A UUID.
     Uuid,
-    /// A mapping, or a wrapper that asks for JSON.
+    /// A mapping, or a wrapper that requests JSON.
     Json,
-    /// A wrapper that asks for binary JSON where the database has two kinds.
+    /// A wrapper that requests binary JSON if the database has two kinds.
     Jsonb,
     /// A host address.
     Inet,
@@ -43,17 +43,17 @@ pub enum ValueKind {
     Cidr,
     /// A string of bits.
     Bits,
-    /// A sequence that stands for an array.
+    /// A sequence that represents an array.
     List,
     /// Items in no order, each once.
     Set,
-    /// A sequence that stands for a composite value.
+    /// A sequence that represents a composite value.
     Record,
     /// A range.
     Range,
     /// Several ranges.
     Multirange,
-    /// A value in the binary form of a type that goes by its name.
+    /// A value in the binary form of a type that is identified by its name.
     Opaque,
     /// A value that the user's own dumper turns into bytes.
     Custom,
@@ -64,7 +64,7 @@ pub enum ValueKind {
 /// A value that does not fit what the server expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// What happened, ending in what would fit: "300 does not fit smallint (-32768 to 32767)".
+    /// What happened, ending with what would fit: "300 does not fit smallint (-32768 to 32767)".
     pub message: String,
     /// The value is of the right kind but too large, too long or otherwise outside the type: DataError, not
     /// a wrong type.
@@ -91,7 +91,7 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// The bounds and flags of a range that a caller holds.
+/// The bounds and flags of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeParts<V> {
     /// No value is in the range.
@@ -106,30 +106,30 @@ pub struct RangeParts<V> {
     pub upper_inc: bool,
 }
 
-/// One value to encode. The protocol asks for it in the form that the server expects.
+/// One value to encode. The protocol calls the getter for the form that the server expects.
 ///
-/// Each getter converts where nothing is lost (a whole number may be asked for as a float or a decimal) and says
+/// Each getter converts if nothing is lost (a whole number can be read as a float or a decimal) and returns
 /// [`Mismatch`] otherwise. Units and epochs are those of [`crate::Sink`].
 pub trait Value: Sized {
-    /// What can go wrong: a mismatch, or an error of the caller's own.
+    /// The error of a conversion: a mismatch, or an error that the program raised.
     type Error: From<Mismatch>;
 
-    /// What the caller holds.
+    /// The kind of the value.
     fn kind(&self) -> ValueKind;
-    /// How the caller would print the value, shortened to a few dozen characters, and the name of its type:
-    /// for error messages.
+    /// The value as the program would print it, shortened to a few dozen characters, and the name of its type: for
+    /// error messages.
     fn describe(&self) -> String;
     /// A truth value.
     fn bool(&self) -> Result<bool, Self::Error>;
-    /// A whole number; out of range when 64 bits cannot hold it.
+    /// A whole number; out of range if it does not fit 64 bits.
     fn int(&self) -> Result<i64, Self::Error>;
     /// A floating-point number.
     fn float(&self) -> Result<f64, Self::Error>;
     /// A decimal number as ASCII text: optional sign, digits, optional point, optional exponent, or `NaN`,
     /// `Infinity`, `-Infinity`. Also for whole numbers of any size and floats (shortest round-trip text).
     fn with_decimal<R>(&self, use_it: impl FnOnce(&str) -> R) -> Result<R, Self::Error>;
-    /// The value's own text, UTF-8, for kinds that are text; for the others the text that `str()` of the caller's
-    /// language gives.
+    /// The value's own text, UTF-8, for kinds that are text; for other kinds the text that `str()` of the language
+    /// returns.
     fn with_text<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, Self::Error>;
     /// Bytes of any bytes-like value.
     fn with_bytes<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, Self::Error>;
@@ -155,9 +155,9 @@ pub trait Value: Sized {
     fn with_json<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, Self::Error>;
     /// A network address: its bytes (4 or 16), how many of them, and the prefix.
     fn inet(&self) -> Result<([u8; 16], usize, u8), Self::Error>;
-    /// A string of bits: how many, and the bytes that hold them.
+    /// A string of bits: its length in bits, and its bytes.
     fn bits(&self) -> Result<(usize, Vec<u8>), Self::Error>;
-    /// How many items a list, record or multirange has.
+    /// The number of items of a list, record or multirange.
     fn len(&self) -> Result<usize, Self::Error>;
     /// Returns true if it has none.
     fn is_empty(&self) -> Result<bool, Self::Error> {
@@ -181,7 +181,7 @@ pub trait Value: Sized {
     /// The numbers of a geometric value in order (x, y, ...), at most `max`; a path begins with 1 when closed
     /// or 0 when open.
     fn floats(&self, max: usize) -> Result<Vec<f64>, Self::Error>;
-    /// What the user's own dumper for this value gives: the bytes, and whether they are the binary format.
+    /// What the user's own dumper returns for this value: the bytes, and whether they are in the binary format.
     fn with_custom<R>(&self, type_id: u32, use_it: impl FnOnce(&[u8], bool) -> R) -> Result<R, Self::Error>;
     /// Returns true if the user registered a dumper for values of this kind that are to become `type_id` (0: any).
     fn has_custom(&self, type_id: u32) -> bool;
@@ -193,9 +193,9 @@ pub trait Parameters {
     type Value<'a>: Value<Error = Self::Error>
     where
         Self: 'a;
-    /// What can go wrong when one is read.
+    /// The error of reading one.
     type Error: From<Mismatch>;
-    /// How many there are.
+    /// The number of parameters.
     fn count(&self) -> usize;
     /// Parameter `i`, from 0.
     fn get(&self, i: usize) -> Result<Self::Value<'_>, Self::Error>;

@@ -1,13 +1,13 @@
 //! The parameters of a statement as users of Python write them, turned into the server's own.
 //!
-//! `%s` and `%(name)s` become `$1`, `$2`, ... or `?`. A percent sign is one everywhere, also in a string or a comment, as in
-//! every driver of this style: a literal one is written `%%`. Where a server's own placeholders may stand only a lexer of
-//! its dialect can tell, so that is in each protocol's crate.
+//! `%s` and `%(name)s` become `$1`, `$2`, ... or `?`. A percent sign counts everywhere, also in a string or a comment,
+//! as in every driver of this style: a literal one is written `%%`. Only a lexer of the dialect can tell where a
+//! server's own placeholders may be, so those are converted in each protocol's crate.
 
 /// How a statement writes its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// The text is the server's as it stands: no parameters were given, or they are written its way.
+    /// The text is sent unchanged: no parameters were given, or they are written in the server's own style.
     Native,
     /// `%s`
     Format,
@@ -17,7 +17,7 @@ pub enum Style {
     Numeric,
 }
 
-/// What placeholders become.
+/// The style that placeholders are converted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marks {
     /// `$1`
@@ -31,18 +31,19 @@ pub enum Marks {
 pub struct Converted {
     /// The text with the server's placeholders.
     pub sql: String,
-    /// How the parameters were written.
+    /// The style that the parameters were written in.
     pub style: Style,
-    /// Their names, each once, where they have some.
+    /// The names of the parameters, each once, if they have names.
     pub names: Vec<String>,
-    /// How many there are; 0 for the native style, which is not counted.
+    /// The number of parameters; 0 for the native style, in which they are not counted.
     pub count: usize,
-    /// The number of each place's parameter, counted from 0, where one can stand in several places and the server knows no numbers.
+    /// The index of each place's parameter, from 0, if a parameter can be in several places and the server has no
+    /// numbers for them.
     pub order: Vec<usize>,
 }
 
 impl Converted {
-    /// A statement that goes as it stands.
+    /// A statement that is sent unchanged.
     pub fn native(sql: &str) -> Self {
         Self { sql: sql.into(), style: Style::Native, names: Vec::new(), count: 0, order: Vec::new() }
     }
@@ -59,7 +60,7 @@ pub fn check(sql: &str) -> Result<(), String> {
     }
 }
 
-/// Returns true if `%s` or `%(` stands anywhere.
+/// Returns true if the text contains `%s` or `%(`.
 pub fn are_in(sql: &str) -> bool {
     let bytes = sql.as_bytes();
     let mut i = 0;
@@ -116,7 +117,7 @@ pub fn rewrite(sql: &str, marks: Marks) -> Result<Converted, String> {
                 out.push('%');
                 rest = &tail[1..];
             }
-            // %b and %t are psycopg's spellings for a fixed format; ours is chosen by type.
+            // %b and %t are psycopg's spellings for a fixed format; here the format is chosen by type.
             Some(b's' | b'b' | b't') => {
                 if !names.is_empty() {
                     return Err("the statement mixes %s and %(name)s parameters".into());

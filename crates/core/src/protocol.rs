@@ -1,45 +1,45 @@
-//! What a loop may ask of a protocol, and a protocol of its response handler.
+//! The interface between a driver loop, a protocol and its response handlers.
 
 use crate::queue::{Pending, Queue};
 use crate::{Described, Diagnostics, Mismatch, Parameters, ReadBuffer, Run, Session, Verb, WriteBuffer, limits};
 use std::sync::Arc;
 use std::{error, fmt};
 
-/// The connection cannot go on: the peer broke the protocol, refused us, or is gone.
+/// The connection cannot continue: the peer violated the protocol, refused the session, or is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fatal {
-    /// What happened and what to do.
+    /// What happened, and what the user can do about it.
     pub message: String,
-    /// What kind of thing happened, for programs.
+    /// The kind of error, for programs.
     pub kind: FatalKind,
 }
 
-/// Why a connection could not be opened, or cannot go on.
+/// Why a connection could not be opened, or cannot continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FatalKind {
     /// The server could not be reached.
     ConnectFailed,
     /// A setting of the connection cannot be used, whatever the server: a certificate file that is missing, for one.
     UnusableSetting,
-    /// No TLS where it is asked for, or a certificate that is not trusted.
+    /// The server has no TLS although it is required, or its certificate is not trusted.
     TlsRefused,
-    /// The server's way to authenticate is not known or not allowed here, or needs what was not given.
+    /// The server's authentication method is unknown or not allowed, or needs a setting that is missing.
     AuthenticationRefused,
-    /// The server refused the session, by an error of its own.
+    /// The server refused the session with an error.
     LoginRefused,
-    /// The server, or what it has, is of a kind that cannot be spoken with.
+    /// The server, or its database, is of a kind that is not supported.
     UnsupportedServer,
     /// The peer sent something that the protocol does not allow here.
     ProtocolViolation,
-    /// The connection was reset, or closed without a word.
+    /// The connection was reset, or closed without a message.
     ConnectionLost,
-    /// The server said that it ends the session.
+    /// The server announced that it ends the session.
     SessionEnded,
-    /// The server left something without an answer for too long.
+    /// The server did not answer within the time limit.
     NoAnswer,
-    /// The session was set to another encoding than ours.
+    /// The session was set to an encoding other than UTF-8.
     EncodingChanged,
-    /// Nobody knows whether a transaction was committed, or it cannot be ended.
+    /// It is unknown whether a transaction was committed, or it cannot be ended.
     TransactionInDoubt,
     /// It was closed on this side.
     Closed,
@@ -86,7 +86,7 @@ impl FatalKind {
         }
     }
 
-    /// Returns true if there was a session, which is gone.
+    /// Returns true if there was a session, which has ended.
     pub fn is_gone(self) -> bool {
         use FatalKind::*;
         match self {
@@ -104,7 +104,7 @@ impl FatalKind {
 }
 
 impl Fatal {
-    /// What happened, of its kind.
+    /// An error of `kind` with a text that tells what happened.
     pub fn new(kind: FatalKind, message: impl Into<String>) -> Self {
         Self { message: message.into(), kind }
     }
@@ -114,8 +114,8 @@ impl Fatal {
         Self::new(FatalKind::ProtocolViolation, shortened(&message.into()))
     }
 
-    /// The end of a transaction block failed with nobody to hear it: what came next would be in the block, and lost
-    /// with it.
+    /// The end of a transaction block failed and no request waited for it: later statements would run in the block and
+    /// be lost with it.
     pub fn end_failed(reason: &str) -> Self {
         let message = format!(
             "the end of a transaction block that was not waited for failed, so the connection is closed: {reason}"
@@ -123,18 +123,18 @@ impl Fatal {
         Self::new(FatalKind::TransactionInDoubt, shortened(&message))
     }
 
-    /// The connection is gone.
+    /// The connection has ended without an announcement.
     pub fn gone(message: impl Into<String>) -> Self {
         Self::new(FatalKind::ConnectionLost, message)
     }
 
-    /// The server has ended the connection, and nobody had asked it to.
+    /// The server has closed the connection unexpectedly.
     pub fn end_of_input() -> Self {
         Self::gone("the server closed the connection unexpectedly")
     }
 }
 
-/// A text for people, cut to [`limits::SHOWN_BYTES`] where it is longer.
+/// A text for error messages, cut to [`limits::SHOWN_BYTES`].
 pub fn shortened(text: &str) -> String {
     if text.len() <= limits::SHOWN_BYTES {
         return text.to_owned();
@@ -156,9 +156,9 @@ impl error::Error for Fatal {}
 pub enum Outcome<S, E> {
     /// Everything arrived.
     Done,
-    /// The server said no.
+    /// The server reported an error.
     Server {
-        /// The server's own words.
+        /// The server's error.
         error: S,
         /// The 0-based row of a batch that it was about.
         row: Option<u64>,
@@ -176,31 +176,34 @@ pub enum Outcome<S, E> {
     Fatal(Fatal),
 }
 
-/// What became of a request whose response handler was forgotten.
+/// What happened to a request whose response handler was discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discarded {
-    /// Nothing of it is with the server: it was not sent, or was answered already.
+    /// The server has nothing of it: it was not sent, or was answered already.
     Gone,
-    /// The server has it, and nothing else that anyone waits for: a cancel request can hit nothing but it.
+    /// The server is working on it, and on no request that still has a response handler: a cancel request can hit
+    /// nothing else.
     Alone,
-    /// The server has it, and other requests after it: a cancel request that comes late would hit one of them.
+    /// The server is working on it, and later requests are in flight: a cancel request that arrives late would hit one
+    /// of those.
     Followed,
 }
 
-/// What a server says at the end of one result.
+/// What a server reports at the end of one result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary<'a> {
-    /// The server's word for the statement (`INSERT 0 5`), or its name.
+    /// The server's command tag for the statement (`INSERT 0 5`), or its name.
     pub tag: &'a [u8],
-    /// Rows affected or returned, where the server says.
+    /// The number of rows affected or returned, if the server reports it.
     pub rows: Option<u64>,
-    /// The value that an INSERT made for a serial column, where the protocol says; it may be unsigned and of 64 bits.
+    /// The value that an INSERT generated for a serial column, if the protocol reports it; it may be an unsigned number
+    /// of 64 bits.
     pub generated: Option<i128>,
-    /// Warnings that can be asked for.
+    /// The number of warnings that can be requested.
     pub warnings: u16,
     /// More rows can be fetched.
     pub suspended: bool,
-    /// The only row holds the OUT parameters of a procedure.
+    /// True if the only row has the OUT parameters of a procedure.
     pub out_params: bool,
 }
 
@@ -210,35 +213,34 @@ pub struct Summary<'a> {
 pub enum Room {
     /// It does.
     More,
-    /// Not for now: nothing further is received until it has room again, which [`Session::resume`] says.
+    /// Not at present: nothing further is received until it has room again, which [`Session::resume`] reports.
     Full,
 }
 
-/// The side that asks: Python, Arrow, the daemon, a test.
+/// The receiver of the reply to a request: Python, Arrow, a test.
 ///
-/// A response handler travels with its request through the protocol's queue and is asleep there; whenever the protocol
-/// needs it, it is woken with the context `Cx` that the loop was given (the proof that the interpreter is attached, or
-/// nothing at all).
+/// A response handler is stored with its request in the protocol's queue. The protocol calls it with the context `Cx`
+/// that the loop was given (the proof that the interpreter is attached, or nothing at all).
 pub trait ResponseHandler: Sized {
-    /// What it needs to be woken.
+    /// The context that its methods are called with.
     type Cx<'a>: Copy;
     /// One row of parameters.
     type Params<'s, 'c: 's>: Parameters<Error = Self::Error>
     where
         Self: 's;
-    /// An error of its own.
+    /// An error that the handler or its parameters raise.
     type Error: From<crate::Mismatch>;
-    /// What the protocol knows of a result's columns.
+    /// The protocol's description of a result's columns.
     type Columns: Described;
     /// The server's error.
     type ServerError: Diagnostics;
 
-    /// Whose request it is. Requests of two lanes are never in flight together, so that a cancel request for one cannot
-    /// hit the other; those of one lane are pipelined.
+    /// The lane that its request belongs to. Requests of two lanes are never in flight together, so that a cancel
+    /// request for one cannot hit the other; requests of one lane are pipelined.
     fn lane(&self) -> u64 {
         0
     }
-    /// Returns true if it takes its rows block by block, so that nobody else may receive them: all of them would be
+    /// Returns true if it takes its rows block by block. Other threads must not receive them then: all of them would be
     /// kept in memory.
     fn is_stream(&self) -> bool {
         false
@@ -247,16 +249,16 @@ pub trait ResponseHandler: Sized {
     fn next_row(&mut self, cx: Self::Cx<'_>) -> Result<bool, Self::Error>;
     /// The current row of parameters.
     fn params<'s, 'c: 's>(&'s mut self, cx: Self::Cx<'c>) -> Self::Params<'s, 'c>;
-    /// The columns of the rows to come, before the first of each result that has rows.
+    /// The columns of the rows that follow, before the first row of each result that has rows.
     fn columns(&mut self, cx: Self::Cx<'_>, columns: &Self::Columns);
-    /// Takes rows, in the way that suits it: once for each run of rows that is in the read buffer.
+    /// Takes rows in the way that suits the handler; called once for each run of rows in the read buffer.
     ///
     /// # Errors
     /// [`Fatal`] that the run has met with.
     fn rows<R: Run>(&mut self, cx: Self::Cx<'_>, run: &mut R) -> Result<Room, Fatal>;
     /// Starts a batch over from its first row, if that is still possible.
     fn rewind(&mut self, cx: Self::Cx<'_>) -> bool;
-    /// A bulk transfer can begin: whether it is binary as a whole, and how many columns it has.
+    /// A bulk transfer can begin: whether all of it is binary, and the number of columns.
     fn bulk_ready(&mut self, cx: Self::Cx<'_>, binary: bool, columns: usize);
     /// A block of a bulk transfer out of the server.
     fn block(&mut self, cx: Self::Cx<'_>, bytes: &[u8]) -> Room;
@@ -268,11 +270,11 @@ pub trait ResponseHandler: Sized {
 
 /// A wire protocol: requests in, bytes out; bytes in, replies out. No I/O, no clock, no threads.
 ///
-/// What does not depend on its requests and response handlers is in [`Session`].
+/// What does not depend on the types of requests and response handlers is in [`Session`].
 pub trait Protocol: Session {
-    /// Who asks.
+    /// The type of response handlers.
     type Handler: ResponseHandler;
-    /// What can be asked.
+    /// The type of requests.
     type Request;
     /// A request in the queue.
     type Pending: Pending<Handler = Self::Handler>;
@@ -281,22 +283,22 @@ pub trait Protocol: Session {
     fn queue(&self) -> &Queue<Self::Pending>;
     /// Mutable access to the same.
     fn queue_mut(&mut self) -> &mut Queue<Self::Pending>;
-    /// Queues a request, and returns the number by which it is known.
+    /// Queues a request, and returns its number.
     fn submit(&mut self, request: Self::Request, handler: Self::Handler) -> u64;
     /// The requests of a verb, to be submitted one after the other.
     ///
     /// # Errors
     /// [`Mismatch`]: a name that cannot be one, or what this database does not have.
     fn of_verb(verb: &Verb) -> Result<Vec<Self::Request>, Mismatch>;
-    /// The text of a request that is text as it is: one statement, or several. Its result is a list.
+    /// The text of a request that consists of text only: one statement, or several. Its result is a list.
     fn text(request: &Self::Request) -> Option<&Arc<str>>;
     /// Encodes queued requests until the write buffer is full, the queue empty, or a reply is needed first.
     fn transmit(&mut self, cx: <Self::Handler as ResponseHandler>::Cx<'_>, write_buffer: &mut WriteBuffer);
-    /// Handles every whole message in the read buffer; what has to be answered at once goes to the write buffer. Where
-    /// a response handler is full it ends early, with bytes left in the read buffer: see [`Session::full`].
+    /// Handles every whole message in the read buffer; replies that are due at once are written to the write buffer. If
+    /// a response handler is full it returns early, with bytes left in the read buffer: see [`Session::full`].
     ///
     /// # Errors
-    /// [`Fatal`]: the connection must be closed; [`Protocol::abort`] tells everyone who waits.
+    /// [`Fatal`]: the connection must be closed; [`Protocol::abort`] ends every pending request.
     fn receive(
         &mut self,
         cx: <Self::Handler as ResponseHandler>::Cx<'_>,
@@ -314,7 +316,7 @@ pub trait Protocol: Session {
     fn current_handler(&self) -> Option<&Self::Handler> {
         self.queue().first()?.slot().handler.as_ref()
     }
-    /// The same, to be told something.
+    /// Mutable access to the same.
     fn current_handler_mut(&mut self) -> Option<&mut Self::Handler> {
         self.queue_mut().first_mut()?.slot_mut().handler.as_mut()
     }

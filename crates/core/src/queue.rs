@@ -1,7 +1,7 @@
 //! Requests that wait to be sent or are in flight.
 //!
-//! Every request joins one queue. The first [`Queue::started`] of them have begun to be sent. What belongs to the
-//! protocol is in the request's own type, which has a [`Slot`] in it and is a [`Pending`].
+//! All requests are in one queue. The first [`Queue::started`] of them have begun to be sent. What depends on the
+//! protocol is in the type of its pending requests, which has a [`Slot`] and implements [`Pending`].
 
 use crate::protocol::{Discarded, Fatal, Outcome, ResponseHandler, Room};
 use std::collections::VecDeque;
@@ -27,7 +27,7 @@ pub enum Failure<H: ResponseHandler> {
 }
 
 impl<H: ResponseHandler> Failure<H> {
-    /// How the request ends with it.
+    /// The outcome of a request that failed with it.
     pub fn outcome(self) -> Outcome<H::ServerError, H::Error> {
         match self {
             Failure::Server { error, row } => Outcome::Server { error, row },
@@ -36,7 +36,7 @@ impl<H: ResponseHandler> Failure<H> {
     }
 }
 
-/// What the queue knows of a request.
+/// The part of a pending request that the queue uses.
 pub struct Slot<H: ResponseHandler> {
     /// The number by which the request is known.
     pub id: u64,
@@ -95,16 +95,16 @@ impl<H: ResponseHandler> Slot<H> {
     }
 }
 
-/// A request in the queue, with what its protocol has to know of it.
+/// A request in the queue, with the data that its protocol needs.
 pub trait Pending {
     /// The type of response handlers.
     type Handler: ResponseHandler;
 
-    /// What the queue knows of it.
+    /// The part that the queue uses.
     fn slot(&self) -> &Slot<Self::Handler>;
     /// Mutable access to the same.
     fn slot_mut(&mut self) -> &mut Slot<Self::Handler>;
-    /// The same, when nothing else matters any more.
+    /// The same, by value, when the request has ended.
     fn into_slot(self) -> Slot<Self::Handler>;
 
     /// The request is discarded before anything of it was sent: it becomes what has to be sent in its place. Returns
@@ -271,8 +271,8 @@ impl<R: Pending> Queue<R> {
         self.requests.get(self.started)
     }
 
-    /// Returns true if the next request may be started as far as the queue knows: there is one, no cancel request is
-    /// under way that could hit it, and it is of the same lane as those in flight.
+    /// Returns true if the queue allows the next request to start: there is one, no cancel request is under way that
+    /// could hit it, and it is of the same lane as those in flight.
     pub fn may_start(&self) -> bool {
         let Some(next) = self.next().filter(|_| !self.paused) else { return false };
         self.last().is_none_or(|last| last.slot().lane == next.slot().lane)
@@ -297,8 +297,8 @@ impl<R: Pending> Queue<R> {
         self.started -= 1;
     }
 
-    /// Puts the first of the waiting requests that is `wanted` before the others; returns whether there is one.
-    /// `wanted` is given a request and the one before it that waits, too.
+    /// Moves the first of the waiting requests that is `wanted` before the others; returns true if there is one.
+    /// `wanted` is called with a request and the waiting request before it.
     pub fn bring_forward(&mut self, wanted: impl Fn(&R, Option<&R>) -> bool) -> bool {
         let before = |at: usize| (at > self.started).then(|| &self.requests[at - 1]);
         let found = (self.started..self.requests.len()).find(|&at| wanted(&self.requests[at], before(at)));
@@ -342,12 +342,12 @@ impl<R: Pending> Queue<R> {
         self.paused = paused;
     }
 
-    /// Returns true if a cancel request is under way.
+    /// Returns true if no request may be started: a cancel request is under way.
     pub fn is_paused(&self) -> bool {
         self.paused
     }
 
-    /// What the response handler of request `id` said of its room.
+    /// Records whether the response handler of request `id` has room.
     pub fn note(&mut self, id: u64, room: Room) {
         if room == Room::Full {
             self.full = Some(id);
@@ -390,8 +390,9 @@ impl<R: Pending> Queue<R> {
         self.in_flight().any(R::is_at_server) && self.in_flight().all(R::is_cancellable)
     }
 
-    /// Ends every request with `reason`. What the server has said before it ended the session, `closing_error`, is for
-    /// the first that has a response handler: before it may stand what was discarded, or is the machine's own.
+    /// Ends every request with `reason`. The error with which the server ended the session, `closing_error`, goes to
+    /// the first request that has a response handler: requests that were discarded, or are the machine's own, may come
+    /// before it.
     pub fn abort(&mut self, cx: Cx<'_, R>, reason: &Fatal, closing_error: Option<ServerError<R>>) {
         self.started = 0;
         self.full = None;
@@ -409,7 +410,7 @@ impl<R: Pending> Queue<R> {
     }
 }
 
-/// A queue, to those who need not know what its requests are.
+/// A queue, without the type of its requests.
 pub trait Requests {
     /// See [`crate::Session::discard`].
     fn discard(&mut self, id: u64) -> Discarded;

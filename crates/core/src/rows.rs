@@ -1,7 +1,7 @@
-//! A response handler for a program that has no place of its own for rows: it keeps them as [`Datum`]s.
+//! A response handler for programs that have no types of their own for rows: it keeps them as [`Datum`]s.
 //!
-//! It serves every protocol, and costs an allocation for each text: who needs speed or types of its own writes a
-//! [`ResponseHandler`] with a [`Sink`].
+//! It works with every protocol, and costs an allocation for each text. A program that needs speed or types of its own
+//! implements [`ResponseHandler`] with a [`Sink`].
 
 use crate::params::RangeParts;
 use crate::protocol::Summary;
@@ -12,7 +12,7 @@ use crate::{
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A value of its own. Units and epochs are those of [`Sink`].
+/// A decoded value. Units and epochs are those of [`Sink`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Datum {
@@ -80,7 +80,7 @@ struct Kept<E> {
     outcome: Option<Outcome<E, Mismatch>>,
 }
 
-/// What came of a request.
+/// The reply to a request.
 #[derive(Debug)]
 pub struct Received<E> {
     /// The columns of its last result that has rows.
@@ -89,12 +89,12 @@ pub struct Received<E> {
     pub rows: Vec<Vec<Datum>>,
     /// Rows that its results count.
     pub affected: u64,
-    /// How it ended.
+    /// How the request ended.
     pub outcome: Outcome<E, Mismatch>,
 }
 
 impl<C, E> Collector<C, E> {
-    /// A handler for a request with these parameters, and where its reply is found.
+    /// A handler for a request with these parameters, and the place of its reply.
     pub fn new(params: Vec<Datum>) -> (Self, Reply<E>) {
         let reply =
             Arc::new(Mutex::new(Kept { columns: Arc::default(), rows: Vec::new(), affected: 0, outcome: None }));
@@ -160,7 +160,7 @@ impl<C: Described, E: Diagnostics> ResponseHandler for Collector<C, E> {
     }
 }
 
-/// Where the rows of a [`Collector`] go.
+/// The sink for the rows of a [`Collector`].
 struct Rows<'a> {
     rows: &'a mut Vec<Vec<Datum>>,
     /// Containers that have begun and not ended.

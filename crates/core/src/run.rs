@@ -1,14 +1,14 @@
-//! Rows on their way to a response handler: whole ones, as they lie in the read buffer.
+//! Whole rows in the read buffer, as they are passed to a response handler.
 //!
-//! The protocol hands over a [`Run`], and the handler chooses how to take it, once for all of its rows: row by row into a
-//! [`Sink`], column by column into a [`ColumnSink`], or as the bytes that came. Each way is compiled for its protocol and its
-//! sink, so that there is no choice left to make per value.
+//! The protocol passes a [`Run`], and the handler chooses how to take it, once for all of its rows: row by row into a
+//! [`Sink`], column by column into a [`ColumnSink`], or as the received bytes. Each way is compiled for its protocol
+//! and its sink, so that no decision is left per value.
 
 use crate::{Fatal, Sink};
 
 /// Whole rows of one result.
 ///
-/// It is taken once; a clone, which costs next to nothing, can be taken another way. What is not taken is skipped.
+/// A run is taken once; a clone, which is cheap, can be taken in another way. Rows that are not taken are skipped.
 pub trait Run: Clone {
     /// Decodes row after row.
     ///
@@ -22,8 +22,9 @@ pub trait Run: Clone {
     /// [`Fatal`] as for [`Run::each`]; nothing is in the sink then.
     fn by_column<S: ColumnSink>(&mut self, sink: &mut S) -> Result<(), Fatal>;
 
-    /// The messages that the rows came in, whole and nothing besides; nothing is decoded. `None`, and nothing is taken, where
-    /// they do not lie together: a row of many parts, or one whose large values were fetched by themselves.
+    /// The messages that contain the rows, whole and without others between them; nothing is decoded. `None`, and
+    /// nothing is taken, if they are not contiguous: a row of many parts, or one whose large values were fetched
+    /// separately.
     ///
     /// # Errors
     /// [`Fatal`] when a message cannot be one.
@@ -44,13 +45,13 @@ pub trait Cells {
     fn decode<S: Sink>(&self, sink: &mut S);
 }
 
-/// How a protocol decodes a cell of one column.
+/// Decodes the cells of one column.
 pub trait DecodeCell {
     /// Decodes a cell, `None` for NULL, into one value.
     fn decode<S: Sink>(&self, cell: Option<&[u8]>, sink: &mut S);
 }
 
-/// Where the cells of a run lie, row after row.
+/// The positions of the cells of a run, row after row.
 #[derive(Debug)]
 pub struct Grid<'a> {
     width: usize,
@@ -59,7 +60,7 @@ pub struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    /// No rows yet, of so many columns.
+    /// An empty run with `columns` columns.
     pub fn new(width: usize) -> Self {
         Self { width, rows: 0, cells: Vec::new() }
     }

@@ -1,24 +1,24 @@
-//! A session, as whoever drives it sees it: what to do next, what is in flight, how it is cancelled, how it ends.
+//! The interface of a session for a driver loop: what to do next, what is in flight, how to cancel and how to end it.
 
 use crate::protocol::Discarded;
 use crate::{Fatal, Requests, WriteBuffer};
 use std::time::Instant;
 
-/// What whoever drives a session has to do next, beside moving bytes.
+/// What a driver loop has to do next, apart from moving bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextStep<'a> {
-    /// Nothing: the session is being opened, and the server has to answer.
+    /// Nothing: the session is being opened, and an answer of the server is due.
     Exchange,
     /// Put TLS in place, and call [`Session::tls_ready`] after its handshake.
     StartTls {
-        /// What is in the write buffer asks for TLS, and is sent unencrypted before the handshake.
+        /// Send the request for TLS that is in the write buffer, unencrypted, and then start the handshake.
         request_first: bool,
     },
     /// Answer a question that the server asks at login.
     Question {
         /// The question.
         text: &'a str,
-        /// The answer may be shown as it is typed.
+        /// True if the answer may be shown while it is typed.
         is_shown: bool,
     },
     /// Connect to another server, which this one has named in its place, and call [`Session::reconnect`].
@@ -38,10 +38,10 @@ pub enum NextStep<'a> {
     Close,
 }
 
-/// What is known of a server's certificate.
+/// Facts about a server's certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Certificate {
-    /// Its hash for channel binding (RFC 5929, tls-server-end-point), where there is one.
+    /// Its hash for channel binding (RFC 5929, tls-server-end-point), if there is one.
     pub tls_server_end_point: Option<Vec<u8>>,
     /// Its SHA-256.
     pub fingerprint: Option<[u8; 32]>,
@@ -49,7 +49,7 @@ pub struct Certificate {
     pub verified: bool,
 }
 
-/// How the work of a session is cancelled.
+/// How a statement of a session is cancelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cancellation {
     /// Not at all, or not yet: the session is not open.
@@ -85,13 +85,13 @@ pub enum TransactionStatus {
     Failed,
 }
 
-/// What is asked of a session whatever its protocol, its requests and its response handlers are.
+/// The operations of a session that do not depend on the types of requests and response handlers.
 ///
-/// With [`crate::Protocol`], which sends and receives, this is enough to open a session, to drive, cancel and close it.
-/// A driver loop calls `transmit`, moves bytes, calls `receive`, and then does what [`Session::next_step`] returns;
-/// again after each of its own calls that can give the machine something to send.
+/// Together with [`crate::Protocol`], which sends and receives, this is enough to open a session, to drive, cancel and
+/// close it. A driver loop calls `transmit`, moves bytes, calls `receive`, and then does what [`Session::next_step`]
+/// returns; again after each of its own calls after which the machine may have something to send.
 pub trait Session {
-    /// What is to be done next.
+    /// What the loop has to do next.
     fn next_step(&self) -> NextStep<'_>;
     /// The TLS layer is in place, with this certificate of the server's.
     ///
@@ -101,7 +101,7 @@ pub trait Session {
     /// The connection leads to the server that [`NextStep::Reconnect`] has named: the session begins again with it.
     ///
     /// # Errors
-    /// [`Fatal`] where the server has named no other.
+    /// [`Fatal`] if the server has not redirected to another.
     fn reconnect(&mut self, _write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         Err(Fatal::peer("the server has named no other server"))
     }
@@ -109,16 +109,16 @@ pub trait Session {
     fn is_ready(&self) -> bool {
         self.next_step() == NextStep::Ready
     }
-    /// Writes the message that ends the session, where it is open. Nothing can be sent after it.
+    /// Writes the message that ends the session, if it is open. Nothing can be sent after it.
     fn terminate(&mut self, write_buffer: &mut WriteBuffer);
-    /// The text of the error with which the server ended or refused the session, where it has sent one.
+    /// The text of the error with which the server ended or refused the session, if it has sent one.
     fn last_message(&self) -> Option<&str> {
         None
     }
 
     /// The number of the server's process or thread.
     fn process_id(&self) -> i32;
-    /// How what runs in this session is cancelled.
+    /// How the running statement is cancelled.
     fn cancellation(&self) -> Cancellation;
     /// Whether the urgent byte of [`Cancellation::UrgentByte`] may be sent now. With [`Interrupt::Send`] it counts as
     /// sent.
@@ -139,21 +139,21 @@ pub trait Session {
     fn is_at_discarded(&self) -> bool {
         self.requests().is_at_discarded()
     }
-    /// Starts no further request until released: a cancel request is under way, and must not hit the next one. No batch
-    /// goes on to its end either.
+    /// While `paused`, no further request is started: a cancel request is under way, and must not hit the next one. No
+    /// batch is ended either.
     fn set_paused(&mut self, paused: bool) {
         self.requests_mut().set_paused(paused);
     }
     /// A cancel request was sent, and the server has taken it: it may hit what is sent next.
     fn cancel_sent(&mut self) {}
 
-    /// The request whose response handler takes no more for now. Until [`Session::resume`] or [`Session::discard`]
-    /// nothing is handled, so whoever drives the session must not read either: what comes would be kept in memory.
+    /// The request whose response handler has no room at present. Until [`Session::resume`] or [`Session::discard`]
+    /// nothing is handled, so the loop must not read either: received bytes would be kept in memory.
     fn full(&self) -> Option<u64> {
         self.requests().full()
     }
-    /// The response handler of request `id` takes more. What lies in the read buffer has to be handled next, whether or
-    /// not anything further has come.
+    /// The response handler of request `id` has room again. The content of the read buffer has to be handled next,
+    /// whether or not more bytes have come.
     fn resume(&mut self, id: u64) {
         self.requests_mut().resume(id);
     }
@@ -174,11 +174,11 @@ pub trait Session {
     fn is_idle(&self) -> bool {
         self.queued() == 0
     }
-    /// Sees that request `id` is answered: without something that ends its group of requests, the server may keep the
-    /// answer to itself, and whoever waits for it would wait for ever.
+    /// Makes sure that request `id` is answered: without a message that ends its group of requests the server may keep
+    /// the answer, and the request would never end.
     fn ask_for_answer(&mut self, _id: u64) {}
-    /// Returns true if requests wait for something that whoever submitted them has no part in: a stream, a COPY or a
-    /// load that has the connection to itself.
+    /// Returns true if requests wait for a stream, a COPY or a load that has the connection to itself and belongs to
+    /// other code.
     fn is_occupied(&self) -> bool {
         false
     }
@@ -189,28 +189,28 @@ pub trait Session {
 
     /// The transaction as of the last reply.
     fn transaction(&self) -> TransactionStatus;
-    /// Returns true if a transaction is open as of the last reply, be it a failed one.
+    /// Returns true if a transaction, even a failed one, is open as of the last reply.
     fn in_transaction(&self) -> bool {
         self.transaction() != TransactionStatus::Idle
     }
-    /// The transaction as of the last reply, for those who share the connection: one that a stream, a load or a batch
-    /// has begun for itself is none of theirs.
+    /// The transaction status as of the last reply, for code that shares the connection: a transaction that a stream, a
+    /// load or a batch has begun for itself does not count.
     fn shared_transaction(&self) -> TransactionStatus {
         self.transaction()
     }
-    /// Whether a transaction is open, for those who share the connection, once everything that was asked for is done.
-    /// `None` if only the answers tell: a pending request may begin or end one, or may fail to.
+    /// True if a transaction is open, for code that shares the connection, once every queued request has ended. `None`
+    /// if only the replies tell: a pending request may begin or end one, or may fail to.
     fn transaction_ahead(&self) -> Option<bool>;
     /// The number of prepared statements that are kept.
     fn statements(&self) -> usize;
-    /// Forgets every prepared statement; the server is told with the next request.
+    /// Forgets every prepared statement; the server receives the messages that close them with the next request.
     fn forget_statements(&mut self);
 
-    /// The number of notifications that nobody has taken yet.
+    /// The number of notifications that have not been taken yet.
     fn notifications(&self) -> usize {
         0
     }
-    /// Returns true if notices have come that nobody has taken yet.
+    /// Returns true if there are notices that have not been taken yet.
     fn has_notices(&self) -> bool {
         false
     }

@@ -1,16 +1,16 @@
-//! Where decoded values go.
+//! The destination of decoded values.
 
 /// A container that a value opens; its items follow, then [`Sink::end`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Container {
     /// One dimension of an array, a collection.
     List,
-    /// A composite value (ROW) of the protocol's type `type_id`, 0 where it has none.
+    /// A composite value (ROW) of the protocol's type `type_id`, 0 if it has none.
     Record {
         /// The protocol's own number for the type.
         type_id: u32,
     },
-    /// A range: its finite bounds follow (lower first), each only where the range has it.
+    /// A range: its finite bounds follow (lower first), each only if the range has it.
     Range {
         /// No value is in the range; no bound follows.
         empty: bool,
@@ -33,7 +33,7 @@ pub enum Container {
     LineSegment,
     /// Two points: upper right, lower left.
     Box,
-    /// Points; `closed` says whether the last joins the first.
+    /// Points; `closed` tells whether the last joins the first.
     Path {
         /// The last point joins the first.
         closed: bool,
@@ -69,12 +69,13 @@ pub fn decimal_text(negative: bool, coefficient: u128, scale: u32) -> String {
 
 /// Receives values, decoded exactly once.
 ///
-/// A row is [`Sink::begin_row`], one value per column in order, [`Sink::end_row`]. A sink that cannot hold a value
-/// remembers why and goes on: it can never stop the protocol, so a bad value never puts a connection out of step.
+/// A row is [`Sink::begin_row`], one value per column in order, [`Sink::end_row`]. A sink that cannot represent a value
+/// records the reason and continues: it can never stop the protocol, so a bad value never makes client and server
+/// disagree about the position in the stream.
 ///
-/// Text is handed over as bytes that the server called text in the session's encoding; the sink decides whether
-/// to check. Dates count days from 1970-01-01, times microseconds; `i32::MIN`, `i32::MAX`, `i64::MIN` and
-/// `i64::MAX` stand for minus infinity and infinity.
+/// Text is passed as the bytes that the server sent as text in the session's encoding; the sink decides whether to
+/// check them. Dates count days from 1970-01-01, times microseconds; `i32::MIN`, `i32::MAX`, `i64::MIN` and `i64::MAX`
+/// represent minus infinity and infinity.
 pub trait Sink {
     /// A row of `columns` values begins.
     fn begin_row(&mut self, columns: usize);
@@ -125,17 +126,17 @@ pub trait Sink {
     fn inet(&mut self, value: Inet<'_>);
     /// A string of `bits` bits, the first in the highest bit of the first byte.
     fn bits(&mut self, bits: usize, bytes: &[u8]);
-    /// A value of a type that the user registered (`type_id` is the protocol's own number for it), as it came.
+    /// A value of a type that the user registered (`type_id` is the protocol's own number for it), as received.
     fn custom(&mut self, type_id: u32, binary: bool, bytes: &[u8]);
     /// A container of `len` items begins.
     fn begin(&mut self, container: Container, len: usize);
     /// The innermost container has all its items.
     fn end(&mut self);
-    /// A date, or date and time, that the database holds but no calendar has (`0000-00-00`, `2024-02-31 12:00:00`), as
-    /// the server prints it. It counts as a value; a sink that has no policy for it takes it for an invalid one.
+    /// A date, or date and time, that the database can store but no calendar has (`0000-00-00`, `2024-02-31 12:00:00`),
+    /// as the server prints it. It counts as a value; a sink without a policy for it treats it as an invalid one.
     fn no_such_date(&mut self, text: &str) {
         self.invalid(&format!("the date {text} is in no calendar"));
     }
-    /// The value at this place could not be decoded; `why` says what was wrong. It counts as a value.
+    /// The value could not be decoded; `why` tells the reason. It counts as a value.
     fn invalid(&mut self, why: &str);
 }

@@ -1,5 +1,5 @@
-//! The prepared statements of a session: which are kept, which the server is still to be told to close, and of which
-//! epoch each is.
+//! The prepared statements of a session: which are cached, which have to be closed at the server, and the epoch of
+//! each.
 
 use crate::cache::Cache;
 use crate::limits;
@@ -7,17 +7,17 @@ use std::borrow::Borrow;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// How often a session has changed what a statement's text means: its schema, search path, tables, types, or itself by a
-/// reset. A statement of an earlier epoch was prepared for something else.
+/// The number of times that a session has changed what a statement's text means: its schema, search path, tables or
+/// types, or a reset. A statement of an earlier epoch was prepared under other definitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Epoch(u64);
 
 /// A statement that the server has prepared.
 pub trait Prepared {
-    /// What the server knows statements by.
+    /// The type by which the server identifies statements.
     type Name;
 
-    /// What the server knows it by; `None` where there is nothing to close.
+    /// The server's identifier; `None` if there is nothing to close.
     fn name(&self) -> Option<Self::Name>;
     /// Its text.
     fn sql(&self) -> &str;
@@ -27,8 +27,8 @@ pub trait Prepared {
 
 /// The prepared statements of a session, by what each is found by.
 ///
-/// Nothing is lost between here and the server: whatever leaves is closed with the next request, unless it was taken
-/// by somebody ([`Statements::take`]) or the server has forgotten it by itself.
+/// No statement leaks: each one that leaves the cache is closed with the next request, unless it was taken
+/// ([`Statements::take`]) or the server has dropped it by itself.
 #[derive(Debug)]
 pub struct Statements<K, S: Prepared> {
     kept: Cache<K, Arc<S>>,
@@ -42,7 +42,7 @@ impl<K: Hash + Eq + Clone, S: Prepared> Statements<K, S> {
         Self { kept: Cache::new(capacity), epoch: Epoch::default(), to_close: Vec::new() }
     }
 
-    /// How many are kept.
+    /// The number of statements in the cache.
     pub fn len(&self) -> usize {
         self.kept.len()
     }
@@ -52,13 +52,13 @@ impl<K: Hash + Eq + Clone, S: Prepared> Statements<K, S> {
         self.kept.is_empty()
     }
 
-    /// How many can be kept.
+    /// The maximum number of statements.
     pub fn capacity(&self) -> usize {
         self.kept.capacity()
     }
 
-    /// Returns true if a statement of this text would be kept: any are, and it is not longer than
-    /// [`limits::STATEMENT_CACHE_SQL_BYTES`].
+    /// Returns true if a statement of this text would be cached: the cache is not disabled, and the text is not longer
+    /// than [`limits::STATEMENT_CACHE_SQL_BYTES`].
     pub fn keeps(&self, sql: &str) -> bool {
         self.kept.capacity() > 0 && sql.len() <= limits::STATEMENT_CACHE_SQL_BYTES
     }
@@ -87,8 +87,8 @@ impl<K: Hash + Eq + Clone, S: Prepared> Statements<K, S> {
         self.kept.get(key)
     }
 
-    /// Keeps a statement. What has to leave for it is closed: the one that had its key, the least recently used, or
-    /// itself where it is not to be kept ([`Statements::keeps`]).
+    /// Caches a statement. The statement that leaves for it is closed: the one that had its key, the least recently
+    /// used one, or the new one itself if it is not to be cached ([`Statements::keeps`]).
     pub fn keep(&mut self, key: K, statement: Arc<S>) {
         let left = if self.keeps(statement.sql()) { self.kept.insert(key, statement) } else { Some(statement) };
         if let Some(left) = left {
@@ -96,7 +96,8 @@ impl<K: Hash + Eq + Clone, S: Prepared> Statements<K, S> {
         }
     }
 
-    /// Takes the statement of `key` out without closing it: it is the caller's to give back, to close, or to know lost.
+    /// Takes the statement of `key` out without closing it: the caller has to put it back, to close it, or to report it
+    /// as lost.
     pub fn take<Q>(&mut self, key: &Q) -> Option<Arc<S>>
     where
         K: Borrow<Q>,
@@ -122,7 +123,7 @@ impl<K: Hash + Eq + Clone, S: Prepared> Statements<K, S> {
         self.to_close.extend(names);
     }
 
-    /// The server has forgotten all by itself, those that it was to be told to close among them.
+    /// The server has dropped every statement, including those that were to be closed.
     pub fn lost_all(&mut self) {
         self.kept.drain();
         self.to_close.clear();
@@ -133,12 +134,12 @@ impl<K: Hash + Eq + Clone, S: Prepared> Statements<K, S> {
         self.to_close.extend(statement.name());
     }
 
-    /// Has what the server knows by `name` closed with the next request.
+    /// Closes the statement that the server knows as `name` with the next request.
     pub fn close_name(&mut self, name: S::Name) {
         self.to_close.push(name);
     }
 
-    /// What the server is to be told to close, which it is from now on.
+    /// Takes the statements that have to be closed at the server.
     pub fn take_closed(&mut self) -> Vec<S::Name> {
         std::mem::take(&mut self.to_close)
     }

@@ -1,9 +1,9 @@
 //! State machines whose transitions are a table: what may follow what is declared once, checked wherever a state changes in a
 //! debug build, and printed for the documentation.
 //!
-//! A machine has an enum for its states, each with what is valid only in it, and one function that changes the state. What the
-//! table speaks of is the states' and the events' [`Name`]s, which [`names!`](crate::names) declares. Tests see which rows are
-//! taken, by [`observe`], so that a row that nothing takes does not stay.
+//! A machine has an enum for its states, each with the data that is valid only in it, and one function that changes the
+//! state. The table uses the [`Name`]s of states and events, which [`names!`](crate::names) declares. Tests record
+//! which rows are taken with [`observe`], so that a row that no test takes is noticed.
 
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -13,13 +13,13 @@ pub trait Name: Copy + PartialEq + 'static {
     /// All of them, in the order of their declaration.
     const ALL: &'static [Self];
 
-    /// The word for it.
+    /// The name in the table.
     fn name(self) -> &'static str;
-    /// What it means, in the documentation.
+    /// The meaning, for the documentation.
     fn meaning(self) -> &'static str;
 }
 
-/// Declares an enum of states or events, each with what it means, and implements [`Name`](transitions::Name) for it.
+/// Declares an enum of states or events, each with its meaning, and implements [`Name`](transitions::Name) for it.
 #[macro_export]
 macro_rules! names {
     ($(#[$attribute:meta])* $visibility:vis enum $name:ident { $($variant:ident = $meaning:literal,)+ }) => {
@@ -52,17 +52,17 @@ macro_rules! names {
 pub struct Transitions<S: 'static, E: 'static> {
     /// A name that no other table has.
     pub machine: &'static str,
-    /// The rows. What is not among them does not happen.
+    /// The rows. A transition that is not among them does not happen.
     pub rows: &'static [(S, E, S)],
 }
 
-/// Is told of a row that is taken: the machine and the row's number.
+/// A function that is called with each row that is taken: the name of the machine and the number of the row.
 pub type Observer = fn(&'static str, usize);
 
 static OBSERVER: OnceLock<Observer> = OnceLock::new();
 
-/// Has every row that is taken from here on told to `observer`, by the thread that takes it; in debug builds only. The first
-/// observer stays.
+/// Calls `observer` for every row that is taken from now on, in the thread that takes it; in debug builds only. The
+/// first observer stays.
 pub fn observe(observer: Observer) {
     let _ = OBSERVER.set(observer);
 }
@@ -95,13 +95,13 @@ impl<S: Name, E: Name> Transitions<S, E> {
         }
     }
 
-    /// A row in words.
+    /// A row as text.
     pub fn show(&self, row: usize) -> String {
         let (from, event, to) = self.rows[row];
         format!("{} at {}: {}", from.name(), event.name(), to.name())
     }
 
-    /// The states and the transitions as Markdown. Rows that stand together and differ only in the first state are one.
+    /// The states and the transitions as Markdown. Adjacent rows that differ only in the first state are merged.
     pub fn markdown(&self) -> String {
         let mut out = String::from("| state | |\n|---|---|\n");
         for state in S::ALL {

@@ -1,4 +1,4 @@
-//! What is asked of any session about its transaction, whatever its database: as data, of which each protocol makes its own
+//! Operations on a session and its transaction that every database has: as data, from which each protocol makes its own
 //! requests.
 
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl Isolation {
 /// The modes of a transaction; `None` is the session's default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Modes {
-    /// How far it is isolated from others.
+    /// The isolation level.
     pub isolation: Option<Isolation>,
     /// It only reads.
     pub read_only: Option<bool>,
@@ -42,16 +42,16 @@ pub struct Modes {
     pub deferrable: Option<bool>,
 }
 
-/// What becomes of the end of a transaction that is discarded before it was sent.
+/// What happens to the end of a transaction that is discarded before it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IfUnsent {
     /// It leaves the queue.
     Forget,
-    /// A rollback is sent in its place: a transaction that stayed open would swallow what comes after it.
+    /// A rollback is sent in its place: otherwise later statements would run in the transaction that stays open.
     RollBack,
 }
 
-/// What is asked.
+/// The operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// Begin a transaction.
@@ -64,12 +64,12 @@ pub enum Verb {
     Savepoint {
         /// Its name.
         name: Arc<str>,
-        /// Begin a transaction with these modes first. PostgreSQL and Informix do so only where none is open then.
+        /// Begin a transaction with these modes first. PostgreSQL and Informix do so only if none is open then.
         begin: Option<Modes>,
     },
     /// Forget a savepoint. Discarded unsent, it becomes [`Verb::RollbackTo`].
     Release(Arc<str>),
-    /// Undo what came after a savepoint, and forget it.
+    /// Undo what came after a savepoint, and release it.
     RollbackTo(Arc<str>),
     /// Forget all state of the session.
     Reset,

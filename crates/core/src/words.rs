@@ -1,11 +1,11 @@
-//! What the first word of a statement tells, in every dialect of SQL alike.
+//! What the first word of a statement tells, in every dialect of SQL.
 
 /// Statements that read or change rows, and savepoints.
 const KEEP_TRANSACTION: [&str; 10] =
     ["select", "insert", "update", "delete", "merge", "replace", "values", "with", "savepoint", "release"];
 
-/// Returns true if a text is a single statement that neither begins nor ends a transaction by its own words. False
-/// where in doubt.
+/// Returns true if a text is a single statement that neither begins nor ends a transaction, judged by its own words.
+/// False in case of doubt.
 pub fn keeps_transaction(sql: &str) -> bool {
     let text = sql.trim_matches(|c: char| c.is_ascii_whitespace() || c == ';');
     let word = text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();

@@ -46,7 +46,7 @@ impl Dialect for Plain {
 
 type Handler = TestHandler<Plain>;
 
-/// A request by its name; COMMIT becomes ROLLBACK where it is discarded.
+/// A request with a name; COMMIT becomes ROLLBACK if it is discarded.
 struct Request {
     slot: Slot<Handler>,
     name: &'static str,

@@ -1,12 +1,12 @@
-//! A program without Python: connects to a database, asks it something, cancels a statement that takes too long, asks again,
-//! and closes.
+//! A program without Python: connects to a database, runs a query, cancels a statement that takes too long, runs
+//! another query, and closes.
 //!
 //!     cargo run -p headrace-io --example session -- postgres 127.0.0.1:5432 postgres secret postgres
 //!     cargo run -p headrace-io --example session -- mysql 127.0.0.1:3306 root secret test
 //!     cargo run -p headrace-io --example session -- informix 127.0.0.1:9088 informix secret stores ol_informix
 //!
-//! The protocol is a type that knows no socket; `databases` has what differs between the three. `Connection` puts buffers (and
-//! TLS, where it is asked for) around it, and `Client` is the loop that moves their bytes while this thread waits.
+//! The protocol is a type that does not depend on a socket; `databases` has the differences between the three.
+//! `Connection` adds buffers and optional TLS, and `Client` is the loop that moves their bytes while this thread waits.
 
 mod databases;
 
@@ -17,7 +17,7 @@ use headrace_io::blocking::{Client, cancel};
 use headrace_io::{Address, TcpOptions};
 use std::time::{Duration, Instant};
 
-/// How long opening a session, or an answer, may take.
+/// Time limit of opening a session, and of an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -54,7 +54,7 @@ fn visit<D: Database>(target: &Target, greeting: &str, slow: &str) -> Result<(),
     let mut client = open::<D>(target)?;
     println!("connected, process {}", client.connection.machine.process_id());
 
-    // Both are on their way before the first is answered: the loop sends what there is.
+    // Both are sent before the first is answered.
     let first = D::ask(&mut client.connection, greeting, vec![Datum::Text("one".into())]);
     let second = D::ask(&mut client.connection, greeting, vec![Datum::Text("two".into())]);
     for reply in [first, second] {
@@ -84,7 +84,7 @@ fn open<D: Database>(target: &Target) -> Result<Client<D>, Fatal> {
     Client::open(&target.address, &TcpOptions::default(), connection, (), Some(Instant::now() + PATIENCE))
 }
 
-/// Waits for a reply; `None` where it takes longer.
+/// Waits for a reply; `None` if it takes longer.
 fn wait<D: Database>(
     client: &mut Client<D>,
     reply: &Reply<D::Error>,
@@ -94,7 +94,7 @@ fn wait<D: Database>(
     Ok(reply.take())
 }
 
-/// Cancels what the server runs, in the way that its protocol has. The answer comes as ever, most often an error.
+/// Cancels the running statement in the way that its protocol has. Its reply still comes, most often an error.
 fn stop<D: Database>(client: &mut Client<D>, target: &Target) -> Result<(), Fatal> {
     let deadline = Some(Instant::now() + PATIENCE);
     match client.connection.machine.cancellation() {

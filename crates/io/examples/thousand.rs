@@ -1,5 +1,5 @@
-//! A thousand connections in one thread, on tokio: to each database its share, all of them open at a time, and each of them
-//! asked questions of its own.
+//! A thousand connections in one thread, on tokio: a share of them to each database, all of them open at the same time,
+//! each with queries of its own.
 //!
 //!     cargo run -p headrace-io --features tokio --example thousand -- 1000 \
 //!         postgres 127.0.0.1:5432 postgres secret postgres "" \
@@ -19,13 +19,13 @@ use std::time::Duration;
 use tokio::sync::{Barrier, Semaphore};
 use tokio::task::{JoinSet, LocalSet};
 
-/// How long everything may take.
+/// Time limit of the whole program.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How many connections are opened at a time: servers queue few that they have not accepted.
+/// The number of connections opened at a time: the queue of connections that a server has not accepted yet is short.
 const OPENING: usize = 32;
 
-/// What all connections wait for.
+/// The barrier that all connections wait for.
 struct Crowd {
     opening: Semaphore,
     all_are_open: Barrier,
@@ -74,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Opens a connection, waits until all are open, asks three questions, and returns how many were answered rightly.
+/// Opens a connection, waits until all are open, sends three queries, and returns how many were answered correctly.
 async fn visit<D: Database>(
     target: Target,
     question: &'static str,

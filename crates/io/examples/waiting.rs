@@ -1,9 +1,9 @@
-//! Which way of waiting for a short answer costs least: the measurement behind `Link::exchange`.
+//! Compares ways to wait for a short answer: the measurement behind `Link::exchange`.
 //!
 //!     cargo run --release -p headrace-io --example waiting
 //!
-//! A question of 60 bytes and an answer of 100 go to and fro between two threads, over loopback TCP and a Unix socket.
-//! The ways take turns, and the median of the rounds is shown in microseconds for one question and answer.
+//! A question of 60 bytes and an answer of 100 travel between two threads, over loopback TCP and a Unix socket. The
+//! ways take turns, and the median of the rounds is printed in microseconds per question and answer.
 #![forbid(unsafe_code)]
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -23,7 +23,7 @@ const ANSWER: usize = 100;
 const ROUNDS: usize = 31;
 const PER_ROUND: u32 = 2_000;
 
-/// Waits for an answer in one way.
+/// Waits for an answer in one of the ways.
 type Way = fn(&Socket, &mut [u8]) -> io::Result<usize>;
 
 fn wait_until_readable(socket: &Socket) -> io::Result<()> {

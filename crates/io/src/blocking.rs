@@ -10,17 +10,17 @@ use std::time::Instant;
 /// A connection on which its thread waits.
 #[derive(Debug)]
 pub struct Client<M: ?Sized> {
-    /// What it drives. Requests are submitted to its machine, and sent by the next [`Client::drive`].
+    /// The connection. Requests are submitted to its machine, and sent by the next [`Client::drive`].
     pub connection: Connection<M>,
     link: Link,
 }
 
 impl<M: Driven + ?Sized> Client<M> {
-    /// Connects, and opens the session; also with another server, where the first one says so. Where the server asks a
+    /// Connects and opens the session, also with another server if the first one redirects. If the server asks a
     /// question, [`Connection::next_step`] is not [`NextStep::Ready`] yet.
     ///
     /// # Errors
-    /// [`Fatal`]: there is no connection. Nothing was submitted, so nobody waits.
+    /// [`Fatal`]: there is no connection. Nothing was submitted, so no request is pending.
     pub fn open(
         address: &Address,
         options: &TcpOptions,
@@ -42,11 +42,11 @@ impl<M: Driven + ?Sized> Client<M> {
         }
     }
 
-    /// Moves bytes until `done`, which is asked whenever something has happened. Returns false where `deadline` has
-    /// passed, or where a response handler is full; what was submitted is then still under way.
+    /// Moves bytes until `done`, which is called whenever something has happened, returns true. Returns false if
+    /// `deadline` has passed, or if a response handler is full; requests are then still in flight.
     ///
     /// # Errors
-    /// [`Fatal`]: the connection has ended, and everybody who waited was told.
+    /// [`Fatal`]: the connection has ended, and every pending request with it.
     pub fn drive(
         &mut self,
         cx: M::Cx<'_>,
@@ -67,8 +67,8 @@ impl<M: Driven + ?Sized> Client<M> {
         }
     }
 
-    /// Moves bytes once: encodes, sends, waits for something to come, and handles it. Comes back after
-    /// [`headrace_core::limits::TICK`] at the latest.
+    /// Moves bytes once: encodes, sends, waits for input, and handles it. Returns after [`headrace_core::limits::TICK`]
+    /// at the latest.
     ///
     /// # Errors
     /// As [`Client::drive`].
@@ -89,10 +89,10 @@ impl<M: Driven + ?Sized> Client<M> {
         &self.link
     }
 
-    /// Ends the session in an orderly way, and whoever still waits for an answer.
+    /// Ends the session in an orderly way, and every pending request with it.
     pub fn close(mut self, cx: M::Cx<'_>) {
         self.connection.say_goodbye();
-        // A TLS layer that has failed says nothing.
+        // A TLS layer that has failed sends no close_notify.
         let goodbye = self.connection.buffers.take_outgoing().unwrap_or_default();
         self.connection.end(cx, &Fatal::new(FatalKind::Closed, "the connection is closed"));
         self.link.farewell(&goodbye);
@@ -103,7 +103,7 @@ impl<M: Driven + ?Sized> Client<M> {
 /// it.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the operating system.
 pub fn cancel(
     address: &Address,
     options: &TcpOptions,

@@ -8,10 +8,11 @@ use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-/// How long to wait before a Unix socket whose queue is full is asked again: the kernel tells nobody when it has room.
+/// How long to wait before the next attempt to connect to a Unix socket whose queue is full: the kernel does not report
+/// when it has room.
 const QUEUE_PAUSE: Duration = Duration::from_millis(5);
 
-/// A connection on its way.
+/// A connection that is being established.
 #[derive(Debug)]
 pub struct Connecting {
     address: SockAddr,
@@ -23,7 +24,7 @@ pub struct Connecting {
 enum Stage {
     /// The socket has not been accepted into the listener's queue yet.
     Asking(Socket),
-    /// The handshake is under way.
+    /// The handshake is in progress.
     Waiting(Socket),
     /// It is over, well or badly.
     Over,
@@ -33,7 +34,7 @@ impl Connecting {
     /// A connection to `address`; the first [`Connecting::step`] sets out.
     ///
     /// # Errors
-    /// What the system says: a path that is too long, no more file descriptors.
+    /// The error of the operating system: a path that is too long, no more file descriptors.
     pub fn new(address: &Address, options: &TcpOptions) -> io::Result<Self> {
         let (socket, address, tcp) = match address {
             Address::Tcp(address) => {
@@ -46,16 +47,16 @@ impl Connecting {
         Ok(Self { address, tcp, stage: Stage::Asking(socket) })
     }
 
-    /// Waits until the connection stands, or a signal came, or [`TICK`] has passed; `None` is for the last two: look
-    /// for interrupts, and call again.
+    /// Waits until the connection is established, or a signal came, or [`TICK`] has passed. `None` in the last two
+    /// cases: check for interrupts, and call again.
     ///
     /// # Errors
-    /// What the system says; [`io::ErrorKind::TimedOut`] when the deadline has passed.
+    /// The error of the operating system; [`io::ErrorKind::TimedOut`] when the deadline has passed.
     pub fn step(&mut self, deadline: Option<Instant>) -> io::Result<Option<Link>> {
         let socket = match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Asking(socket) => match socket.connect(&self.address) {
                 Ok(()) => return self.finish(socket).map(Some),
-                // A Unix socket whose listener's queue is full; TCP never says so.
+                // A Unix socket whose listener's queue is full; TCP never reports this.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     thread::sleep(remaining(deadline)?.min(QUEUE_PAUSE));
                     self.stage = Stage::Asking(socket);
@@ -90,7 +91,7 @@ impl Connecting {
     }
 }
 
-/// The time left, [`TICK`] where there is no deadline.
+/// The time left, [`TICK`] without a deadline.
 fn remaining(deadline: Option<Instant>) -> io::Result<Duration> {
     let Some(deadline) = deadline else { return Ok(TICK) };
     let left = deadline.saturating_duration_since(Instant::now());

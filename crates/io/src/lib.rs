@@ -3,8 +3,9 @@
 //! * [`Link`] is a socket, and the turns of a thread that waits on it; [`blocking`] puts a connection around it;
 //! * [`tokio`], with the feature of that name, waits for any number of connections by tasks.
 //!
-//! A loop is never writing without being ready to read, so a large batch cannot deadlock, whatever the socket buffers
-//! hold; it knows no protocol; and it comes back at least every [`TICK`], so that its owner can look for interrupts.
+//! A loop is always ready to read while it writes, so a large batch cannot deadlock, whatever the size of the socket
+//! buffers; it does not depend on a protocol; and it returns at least every [`TICK`], so that its owner can check for
+//! interrupts.
 #![forbid(unsafe_code)]
 
 pub mod blocking;
@@ -58,25 +59,25 @@ pub struct TcpOptions {
     pub keepalive_idle: Option<Duration>,
     /// Time between probes.
     pub keepalive_interval: Option<Duration>,
-    /// Probes before the connection is given up.
+    /// Number of unanswered keepalive probes after which the connection is closed.
     pub keepalive_count: Option<u32>,
     /// How long sent data may stay unacknowledged.
     pub user_timeout: Option<Duration>,
 }
 
-/// Why there is no connection to `whom`.
+/// The error of a connection to `whom` that could not be established.
 fn failed(whom: impl fmt::Display, error: &io::Error) -> Fatal {
     Fatal::new(FatalKind::ConnectFailed, format!("connection to {whom} failed: {error}"))
 }
 
-/// What an exchange came to.
+/// The result of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Bytes have come in.
+    /// Bytes were received.
     Received,
     /// The write buffer has room again.
     Sent,
-    /// Nothing happened; look for interrupts.
+    /// Nothing happened; check for interrupts.
     Tick,
     /// The deadline has passed.
     Timeout,
@@ -84,20 +85,21 @@ pub enum Progress {
     Eof,
 }
 
-/// What a look at an idle connection shows.
+/// The result of a check of an idle connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Liveness {
-    /// Nothing has come.
+    /// There is no input.
     Quiet,
-    /// Something has come.
+    /// There is input.
     Data,
-    /// The connection is gone.
+    /// The connection has ended without an announcement.
     Closed,
 }
 
 /// Ends a connection that another thread waits on: that thread sees its end at once.
 ///
-/// It holds no socket open, and does nothing once the [`Link`] is gone, whose number may be someone else's by then.
+/// It does not keep a socket open, and does nothing once the [`Link`] has been dropped, whose descriptor number may be
+/// in use elsewhere by then.
 #[derive(Clone, Debug)]
 pub struct Hangup(Weak<Socket>);
 
@@ -106,7 +108,7 @@ impl Hangup {
     /// there.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the operating system.
     pub fn urge(&self, byte: u8) -> io::Result<bool> {
         let Some(socket) = self.0.upgrade() else { return Ok(false) };
         socket.send_out_of_band(&[byte])?;
@@ -118,7 +120,7 @@ impl Hangup {
     /// Shuts the socket down.
     pub fn now(&self) {
         if let Some(socket) = self.0.upgrade() {
-            // A socket that the peer has ended already says so here; it is what was wanted.
+            // On a socket that the peer has closed already the call fails; the effect is the same.
             let _ = socket.shutdown(std::net::Shutdown::Both);
         }
     }
@@ -128,15 +130,16 @@ impl Hangup {
 #[derive(Debug)]
 pub struct Link {
     socket: Arc<Socket>,
-    /// Whoever else wants the connection.
+    /// Other threads that need the connection.
     waker: Option<Arc<Waker>>,
 }
 
 impl Link {
-    /// Connects within `timeout`. Signals do not end it; [`Connecting`] is for those who have to look at them.
+    /// Connects within `timeout`. Signals do not interrupt it; [`Connecting`] is for callers that have to check for
+    /// them.
     ///
     /// # Errors
-    /// What the system says; [`io::ErrorKind::TimedOut`] when the time is up.
+    /// The error of the operating system; [`io::ErrorKind::TimedOut`] when the time is up.
     pub fn connect(address: &Address, timeout: Option<Duration>, options: &TcpOptions) -> io::Result<Self> {
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut connecting = Connecting::new(address, options)?;
@@ -150,21 +153,22 @@ impl Link {
     /// Takes a connected socket.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the operating system.
     pub fn from_socket(socket: Socket) -> io::Result<Self> {
         socket.set_nonblocking(false)?;
         #[cfg(target_vendor = "apple")]
         socket.set_nosigpipe(true)?;
-        // The socket blocks, and recv gives up after a tick: one system call to wait for an answer. Sends and looks
-        // ahead say DONTWAIT. By `examples/waiting.rs` a question and its answer take, over loopback TCP (and a Unix
-        // socket), 13.4 us (8.9) so, 14.2 us (9.4) with poll before recv, and 14.5 us (9.6) where a recv that finds
-        // nothing comes before both. Linux 6, 2 cores, medians of 31 rounds, quartiles within 0.1 us, both threads on
-        // one core; where they wake each other across cores (53 us, 40 us) the ways cannot be told apart over TCP.
+        // The socket blocks, and recv returns after a tick: one system call to wait for an answer. Sends and
+        // non-blocking reads use MSG_DONTWAIT. Measured with `examples/waiting.rs`: a question and its answer take,
+        // over loopback TCP (and a Unix socket), 13.4 us (8.9) in this way, 14.2 us (9.4) with poll before recv, and
+        // 14.5 us (9.6) if a recv that finds nothing precedes both. Linux 6, 2 cores, medians of 31 rounds, quartiles
+        // within 0.1 us, both threads on one core; if they wake each other across cores (53 us, 40 us) the ways cannot
+        // be distinguished over TCP.
         socket.set_read_timeout(Some(TICK))?;
         Ok(Self { socket: Arc::new(socket), waker: None })
     }
 
-    /// Waits for `waker` too from now on, which costs a system call more for each wait: an exchange that it ends says
+    /// Waits for `waker` too from now on, which costs one more system call per wait: an exchange that it ends returns
     /// [`Progress::Tick`].
     pub fn listen_to(&mut self, waker: &Arc<Waker>) {
         self.waker.get_or_insert_with(|| waker.clone());
@@ -173,12 +177,12 @@ impl Link {
     /// Sends what can be sent, and waits until something was received, or there is room to send more, or a tick or
     /// the deadline has passed.
     ///
-    /// Where all of a full write buffer could be sent, its owner has more to say for sure, and perhaps no answer to
-    /// expect before that: it then takes what has come without waiting, and says [`Progress::Sent`] when that is
+    /// If all of a full write buffer could be sent, its owner has more to send, and perhaps no answer to expect before
+    /// that: then the exchange receives what has come without waiting, and returns [`Progress::Sent`] if that is
     /// nothing.
     ///
     /// # Errors
-    /// [`Fatal`] when the connection is gone or TLS fails. What the peer said before it went is in the read buffer.
+    /// [`Fatal`] if the connection is gone or TLS fails. What the peer sent before is in the read buffer.
     pub fn exchange(&mut self, buffers: &mut Buffers, deadline: Option<Instant>) -> Result<Progress, Fatal> {
         let had = buffers.write_buffer.len();
         let unsent = self.socket.push_or_listen(buffers)?;
@@ -192,8 +196,8 @@ impl Link {
         }
     }
 
-    /// Sends what can be sent; only where the socket takes nothing it waits, as [`Link::exchange`] does. For a
-    /// sender that has more to say and wants no answer yet.
+    /// Sends what can be sent; waits only if the socket takes nothing, as [`Link::exchange`] does. For a sender that
+    /// has more to send and needs no answer yet.
     ///
     /// # Errors
     /// As [`Link::exchange`].
@@ -223,7 +227,7 @@ impl Link {
             events |= PollFlags::OUT;
         }
         let waker = self.waker.as_deref();
-        // Without a waker the socket stands in its place, and is asked for nothing.
+        // Without a waker the socket takes its place, with an empty set of events.
         let other = match waker {
             Some(waker) => PollFd::new(waker.reader(), PollFlags::IN),
             None => PollFd::new(&*self.socket, PollFlags::empty()),
@@ -255,7 +259,7 @@ impl Link {
         Ok(progress.unwrap_or(Progress::Tick))
     }
 
-    /// Looks whether an idle connection is still there, without a round trip.
+    /// Checks whether an idle connection is still alive, without a round trip.
     pub fn peek(&self, buffers: &Buffers) -> Liveness {
         if buffers.is_at_end() {
             return Liveness::Closed;
@@ -269,14 +273,14 @@ impl Link {
         }
     }
 
-    /// Sends what the socket takes at once of a goodbye that nobody waits for, and ends the connection.
+    /// Sends the part of the closing messages that the socket takes at once, without waiting, and ends the connection.
     pub fn farewell(&self, goodbye: &[u8]) {
-        // The peer may be gone already; then there is nobody to say goodbye to.
+        // If the peer is gone already, no message has to be sent.
         let _ = Transfer::write(&*self.socket, goodbye);
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
     }
 
-    /// What ends this connection from another thread.
+    /// Ends this connection from another thread.
     pub fn hangup(&self) -> Hangup {
         Hangup(Arc::downgrade(&self.socket))
     }
@@ -288,7 +292,7 @@ impl Link {
     }
 }
 
-/// A broken pipe is an error, not a signal; macOS is told so socket by socket.
+/// A broken pipe is an error, not a signal; on macOS that is an option of each socket.
 #[cfg(not(target_vendor = "apple"))]
 const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 #[cfg(target_vendor = "apple")]
@@ -330,7 +334,7 @@ fn lost(error: Errno) -> Fatal {
     Fatal::gone(format!("the connection to the server was lost: {}", io::Error::from(error)))
 }
 
-/// A duration below a second, as the system wants it.
+/// A duration below a second, in the form of the system call.
 fn timespec(wait: Duration) -> Timespec {
     Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos() as _ }
 }

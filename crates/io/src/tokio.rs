@@ -1,9 +1,9 @@
 //! The loop on tokio: as many connections as a program likes, waited for by tasks.
 //!
-//! A future of this module can be dropped at any time: all that was received or is to be sent is in the connection, and
-//! the next [`Client::drive`] goes on there. That is how a deadline is set (`tokio::time::timeout`), and how a program
-//! waits for the connection and for something else at a time (`tokio::select!`). A dropped [`Client::open`] drops the
-//! socket with it.
+//! A future of this module can be dropped at any time: everything received or to be sent is in the connection, and the
+//! next [`Client::drive`] continues there. This allows deadlines (`tokio::time::timeout`), and waiting for the
+//! connection and for something else at the same time (`tokio::select!`). A dropped [`Client::open`] drops the socket
+//! with it.
 
 use crate::transfer::Transfer;
 use crate::{Address, Progress, TcpOptions, connect, failed};
@@ -18,17 +18,17 @@ use tokio::net::{TcpStream, UnixStream};
 /// A connection on which tasks wait.
 #[derive(Debug)]
 pub struct Client<M: ?Sized> {
-    /// What it drives. Requests are submitted to its machine, and sent by the next [`Client::drive`].
+    /// The connection. Requests are submitted to its machine, and sent by the next [`Client::drive`].
     pub connection: Connection<M>,
     stream: Stream,
 }
 
 impl<M: Driven + ?Sized> Client<M> {
-    /// Connects, and opens the session; also with another server, where the first one says so. Where the server asks a
+    /// Connects and opens the session, also with another server if the first one redirects. If the server asks a
     /// question, [`Connection::next_step`] is not [`NextStep::Ready`] yet.
     ///
     /// # Errors
-    /// [`Fatal`]: there is no connection. Nothing was submitted, so nobody waits.
+    /// [`Fatal`]: there is no connection. Nothing was submitted, so no request is pending.
     pub async fn open(
         address: &Address,
         options: &TcpOptions,
@@ -47,11 +47,11 @@ impl<M: Driven + ?Sized> Client<M> {
         }
     }
 
-    /// Moves bytes until `done`, which is asked whenever something has happened. Returns false where a response handler
-    /// is full.
+    /// Moves bytes until `done`, which is called whenever something has happened, returns true. Returns false if a
+    /// response handler is full.
     ///
     /// # Errors
-    /// [`Fatal`]: the connection has ended, and everybody who waited was told.
+    /// [`Fatal`]: the connection has ended, and every pending request with it.
     pub async fn drive(
         &mut self,
         cx: M::Cx<'_>,
@@ -78,15 +78,15 @@ impl<M: Driven + ?Sized> Client<M> {
     /// Sends a byte out of band, which whatever is in flight does not wait for.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the operating system.
     pub fn urge(&self, byte: u8) -> io::Result<()> {
         self.stream.socket().send_out_of_band(&[byte]).map(drop)
     }
 
-    /// Ends the session in an orderly way, and whoever still waits for an answer.
+    /// Ends the session in an orderly way, and every pending request with it.
     pub fn close(mut self, cx: M::Cx<'_>) {
         self.connection.say_goodbye();
-        // A TLS layer that has failed says nothing, and a peer that takes nothing any more need not hear it.
+        // A TLS layer that has failed sends no close_notify, and a peer that takes nothing any more cannot receive it.
         let goodbye = self.connection.buffers.take_outgoing().unwrap_or_default();
         let _ = self.stream.try_write(&goodbye);
         self.connection.end(cx, &Fatal::new(FatalKind::Closed, "the connection is closed"));

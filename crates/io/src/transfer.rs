@@ -5,11 +5,11 @@ use headrace_connection::Buffers;
 use headrace_core::Fatal;
 use headrace_core::limits::READ_BUFFER_BYTES;
 
-/// A socket, asked for what it can do without waiting.
+/// A socket, used without waiting.
 pub(crate) trait Transfer {
-    /// Sends what the socket takes; returns how much that is, 0 where it takes nothing.
+    /// Sends what the socket takes; returns the number of bytes, 0 if it takes nothing.
     fn write(&self, bytes: &[u8]) -> Result<usize, Fatal>;
-    /// Receives what is there; returns how much that is, 0 at the end of input, `None` where nothing is there.
+    /// Receives what is there; returns the number of bytes, 0 at the end of input, `None` if nothing is there.
     fn read(&self, into: &mut [u8]) -> Result<Option<usize>, Fatal>;
 
     /// Sends what the socket takes; returns true if anything is left.
@@ -26,7 +26,7 @@ pub(crate) trait Transfer {
         }
     }
 
-    /// The same. A peer that takes no more may have said why: where sending fails, what it said is received first.
+    /// The same. A peer that takes no more may have sent the reason: if sending fails, what it sent is received first.
     fn push_or_listen(&self, buffers: &mut Buffers) -> Result<bool, Fatal> {
         self.push(buffers).inspect_err(|_| {
             while buffers.read_buffer.unread().len() < READ_BUFFER_BYTES
@@ -57,7 +57,7 @@ pub(crate) trait Transfer {
         match buffers.received(n) {
             Ok(()) => Ok(Some(Progress::Received)),
             Err(error) => {
-                // Tells the peer why, if it is still there.
+                // Sends the TLS alert to the peer, if it is still there.
                 let _ = self.push(buffers);
                 Err(error)
             }

@@ -11,10 +11,10 @@ pub struct Waker {
 }
 
 impl Waker {
-    /// A waker that nobody listens to yet.
+    /// A waker that no thread waits on yet.
     ///
     /// # Errors
-    /// What the system says: no more file descriptors.
+    /// The error of the operating system: no more file descriptors.
     pub fn new() -> io::Result<Self> {
         let (reader, writer) = UnixStream::pair()?;
         reader.set_nonblocking(true)?;
@@ -22,7 +22,7 @@ impl Waker {
         Ok(Self { reader, writer })
     }
 
-    /// Ends the wait that is under way, or the next one.
+    /// Ends the current wait, or the next one.
     pub fn wake(&self) {
         // Where nothing more fits in, there is enough in it to end a wait.
         let _ = (&self.writer).write(&[0]);

@@ -18,7 +18,7 @@ use support::{Lines, Server, Stage, trusting};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Opens a session, sends a line, and returns those that have come once there are so many.
+/// Opens a session, sends a line, and returns the received lines once there are `count`.
 type Asking = fn(&Address, Connection<Lines>, usize) -> Result<Vec<String>, Fatal>;
 
 const LOOPS: [Asking; 2] = [
@@ -59,7 +59,7 @@ fn serve<T: Send + 'static>(talk: impl FnOnce(TcpStream) -> T + Send + 'static) 
     (address, thread::spawn(move || talk(listener.accept().unwrap().0)))
 }
 
-/// Greets, answers a line, and returns all that came.
+/// Sends a greeting, answers a line, and returns everything received.
 fn answer(mut stream: TcpStream) -> String {
     stream.write_all(b"HELLO\n").unwrap();
     let mut reader = BufReader::new(stream.try_clone().unwrap());
@@ -229,7 +229,7 @@ fn a_peer_that_answers_before_it_reads_on_does_not_block_a_large_batch() {
     let (address, server) = serve(|mut stream| {
         stream.write_all(b"HELLO\n").unwrap();
         let mut block = vec![0; 8192];
-        // It ends where the client goes, whether its goodbye can be answered or not.
+        // It ends when the client is gone, whether its close_notify can be answered or not.
         while let Ok(n @ 1..) = stream.read(&mut block)
             && stream.write_all(&block[..n]).is_ok()
         {}

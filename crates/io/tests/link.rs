@@ -26,7 +26,7 @@ fn tcp_pair() -> (Link, TcpStream) {
     (link, listener.accept().unwrap().0)
 }
 
-/// A path for a Unix socket that is gone after the test.
+/// A path for a Unix socket that is removed after the test.
 struct SocketPath(PathBuf);
 
 impl SocketPath {
@@ -121,7 +121,7 @@ fn both_ends_may_talk_at_once() {
 
 #[test]
 fn a_sender_with_more_to_say_does_not_wait_for_an_answer() {
-    // The peer answers only at the end, as a database does when its own buffer does not fill before.
+    // The peer answers only at the end, as a database does whose own buffer does not fill before.
     const ROUNDS: usize = 20;
     let (mut link, mut peer) = tcp_pair();
     let reader = thread::spawn(move || {
@@ -286,7 +286,7 @@ fn a_port_that_nobody_listens_on_refuses() {
     Link::connect(&long, None, &TcpOptions::default()).unwrap_err();
 }
 
-/// A listener whose queue is full, so that a connection stays under way.
+/// A listener whose queue is full, so that a connection stays pending.
 fn full_listener() -> (Socket, Vec<Socket>, Address) {
     let listener = Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     listener.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();

@@ -28,7 +28,7 @@ pub struct RequestResult {
     /// Warnings that can be asked for, where the protocol says.
     #[pyo3(get)]
     pub warnings: u32,
-    /// The only row holds the OUT parameters of a procedure.
+    /// True if the only row has the OUT parameters of a procedure.
     #[pyo3(get)]
     pub out_params: bool,
 }

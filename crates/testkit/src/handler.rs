@@ -29,11 +29,11 @@ pub trait Dialect: 'static {
 pub struct Completion {
     /// The server's word for the statement, or what else it said of it.
     pub tag: String,
-    /// Rows affected or returned, where the server says.
+    /// The number of rows affected or returned, if the server reports it.
     pub rows: Option<u64>,
     /// The value that an INSERT made for a serial column.
     pub generated: Option<i128>,
-    /// Warnings that can be asked for.
+    /// The number of warnings that can be requested.
     pub warnings: u16,
     /// More rows can be fetched.
     pub suspended: bool,

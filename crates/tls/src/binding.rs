@@ -6,8 +6,8 @@ use x509_cert::der::asn1::ContextSpecific;
 use x509_cert::der::{Decode, Encode, Reader, SliceReader, TagNumber};
 use x509_cert::spki::AlgorithmIdentifierOwned;
 
-/// RFC 5929, section 4.1: the certificate's hash by the hash function of its own signature, and by SHA-256 in place
-/// of MD5 and SHA-1. `None` where the signature uses no hash function, or one that we do not know.
+/// RFC 5929, section 4.1: the hash of the certificate by the hash function of its own signature, with SHA-256 in place
+/// of MD5 and SHA-1. `None` if the signature uses no hash function, or an unknown one.
 pub fn tls_server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     let parsed = Certificate::from_der(certificate).ok()?;
     let algorithm = &parsed.signature_algorithm;
@@ -36,7 +36,7 @@ pub fn tls_server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// The hash function of RSASSA-PSS-params (RFC 8017, appendix A.2.3), SHA-1 where they name none.
+/// The hash function of RSASSA-PSS-params (RFC 8017, appendix A.2.3), SHA-1 if they name none.
 fn pss_hash(algorithm: &AlgorithmIdentifierOwned) -> Option<String> {
     let parameters = algorithm.parameters.as_ref()?.to_der().ok()?;
     let hash = SliceReader::new(&parameters).ok()?.sequence(|fields| {

@@ -1,7 +1,7 @@
 //! Configurations that are kept: the files are read once, and later connections take up earlier sessions.
 //!
-//! A configuration holds for what was asked for and for the files as they were. What is noted of one connection's
-//! certificate ([`Verify::Opportunistic`]) is that connection's, so there nothing is kept.
+//! A configuration is valid for its settings and for the files as they were. The result of an unverified certificate
+//! ([`Verify::Opportunistic`]) belongs to one connection, so nothing is cached for that mode.
 
 use crate::config::{Roots, TlsConfig, Verify};
 use headrace_core::Fatal;
@@ -31,7 +31,7 @@ fn stamp(path: &Path) -> Stamp {
     Some((metadata.len(), metadata.modified().ok()?))
 }
 
-/// The configuration for what is asked, and where it is noted that a certificate did not hold.
+/// The configuration for `settings`, and the flag that becomes true if a certificate could not be verified.
 pub(crate) fn configuration(settings: &TlsConfig) -> Result<(Arc<ClientConfig>, Arc<AtomicBool>), Fatal> {
     if settings.verify == Verify::Opportunistic {
         let (config, unverified) = settings.build()?;
@@ -47,7 +47,7 @@ pub(crate) fn configuration(settings: &TlsConfig) -> Result<(Arc<ClientConfig>, 
     let key = Key { config: settings.clone(), stamps };
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let kept = kept.get_or_insert_default();
-    // Where the system keeps its certificates only the system knows.
+    // Only the system knows where its certificates are.
     let fresh = |made: &Instant| {
         !matches!(settings.roots, Roots::System) || made.elapsed() < Duration::from_secs(TLS_STORE_SECONDS)
     };

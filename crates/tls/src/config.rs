@@ -1,4 +1,4 @@
-//! What the user asks of TLS.
+//! The TLS settings of the user.
 
 use crate::dangerous;
 use headrace_core::{Fatal, FatalKind};
@@ -12,17 +12,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What of the server's certificate is checked.
+/// What is verified of the server's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verify {
     /// Nothing: the connection is encrypted, but anyone could be at the other end.
     None,
-    /// That a trusted CA signed it, not whom it names.
+    /// The chain to a trusted CA, but not the name.
     Ca,
     /// Everything.
     Full,
-    /// Everything, but what does not hold is only noted: see [`crate::TlsClient::is_verified`]. For protocols in which
-    /// the server can prove in another way that the certificate is its own, which whoever chooses this then insists on.
+    /// Everything, but a certificate that fails is only recorded: see [`crate::TlsClient::is_verified`]. For protocols
+    /// in which the server can prove in another way that the certificate is its own; code that chooses this must
+    /// require that proof.
     Opportunistic,
 }
 
@@ -38,7 +39,7 @@ pub enum Roots {
 }
 
 impl Roots {
-    /// Where the certificates come from, for error messages.
+    /// The source of the certificates, for error messages.
     fn describe(&self) -> String {
         match self {
             Self::System => "the system's certificate store".into(),
@@ -57,12 +58,12 @@ pub struct ClientCert {
     pub key: PathBuf,
 }
 
-/// What the user asks of TLS.
+/// The TLS settings of the user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TlsConfig {
-    /// What is checked.
+    /// What is verified.
     pub verify: Verify,
-    /// Whom to trust, where anything is checked.
+    /// The trusted certificates, if anything is verified.
     pub roots: Roots,
     /// The client's own certificate.
     pub client: Option<ClientCert>,
@@ -70,12 +71,12 @@ pub struct TlsConfig {
     pub only_tls13: bool,
     /// Protocols for ALPN.
     pub alpn: Vec<Vec<u8>>,
-    /// Tell the server the name that is asked for.
+    /// Send the server name in the handshake (SNI).
     pub sni: bool,
 }
 
 impl TlsConfig {
-    /// The configuration, and where it is noted that a certificate did not hold.
+    /// The configuration, and the flag that becomes true if a certificate could not be verified.
     pub(crate) fn build(&self) -> Result<(ClientConfig, Arc<AtomicBool>), Fatal> {
         let unverified = Arc::new(AtomicBool::new(self.verify == Verify::None));
         let provider = Arc::new(ring::default_provider());
@@ -90,7 +91,7 @@ impl TlsConfig {
             Verify::Ca | Verify::Full => Arc::new(self.openssl_compatible(provider)?),
             Verify::Opportunistic => match self.openssl_compatible(provider) {
                 Ok(verifier) => Arc::new(dangerous::Opportunistic::new(verifier, no_verification, unverified.clone())),
-                // A system that trusts nobody.
+                // A system without trusted certificates.
                 Err(_) if matches!(self.roots, Roots::System) => {
                     unverified.store(true, Ordering::Relaxed);
                     Arc::new(no_verification)
@@ -172,7 +173,7 @@ fn parse_certificates(pem: &[u8], source: &str) -> Result<Vec<CertificateDer<'st
 fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, Fatal> {
     let pem = read(path)?;
     let has = |words: &[u8]| pem.windows(words.len()).any(|window| window == words);
-    // PKCS #8 (RFC 5958), and OpenSSL's own old way (RFC 1421 headers).
+    // PKCS #8 (RFC 5958), and OpenSSL's older format (RFC 1421 headers).
     if has(b"-----BEGIN ENCRYPTED PRIVATE KEY-----") || has(b"Proc-Type: 4,ENCRYPTED") {
         return Err(Fatal::new(
             FatalKind::UnusableSetting,

@@ -1,5 +1,5 @@
-//! Verifiers that check less, or other, than webpki does. [`NoVerification`] is used only where the user asked for it
-//! by name, and [`Opportunistic`] only where the certificate is then proven in another way.
+//! Verifiers that check less than webpki does, or something else. [`NoVerification`] is used only if the user chose it
+//! by name, and [`Opportunistic`] only if the certificate is then proven in another way.
 
 use crate::names;
 use rustls::client::WebPkiServerVerifier;
@@ -15,10 +15,10 @@ use x509_cert::Certificate;
 use x509_cert::der::{Decode, Encode, EncodeValue};
 use x509_cert::spki::SubjectPublicKeyInfoOwned;
 
-/// Accepts every certificate. That the peer holds its key is still checked.
+/// Accepts every certificate. That the peer has its private key is still checked.
 ///
-/// webpki reads certificates of X.509 version 3 only; here the key of an older one will do, since nothing else of it
-/// is believed (`openssl x509 -req` makes version 1 where no extensions are given).
+/// webpki reads certificates of X.509 version 3 only; here the key of an older one is accepted, since nothing else of
+/// the certificate is trusted (`openssl x509 -req` makes version 1 if no extensions are given).
 #[derive(Debug)]
 pub struct NoVerification {
     provider: Arc<CryptoProvider>,
@@ -98,8 +98,8 @@ impl ServerCertVerifier for NoVerification {
 /// * A server's own certificate that is, byte for byte, one of the trusted ones is trusted: many servers use one
 ///   self-signed certificate, which webpki refuses as "CA used as end entity". Its dates and its name are checked all
 ///   the same.
-/// * A certificate without alternative names is known by its common name, see [`crate::names`], unless an authority
-///   is limited in the names it may vouch for.
+/// * A certificate without alternative names is identified by its common name, see [`crate::names`], unless the names
+///   that an authority may certify are constrained.
 /// * With `any_name` a wrong name is not an error.
 #[derive(Debug)]
 pub struct OpenSslCompatible {
@@ -114,7 +114,7 @@ impl OpenSslCompatible {
         Self { inner, trusted, any_name }
     }
 
-    /// Goes on where webpki has checked everything but the name, and found it wrong.
+    /// Continues after webpki has checked everything but the name, and rejected the name.
     fn other_name(
         &self,
         certificate: &CertificateDer<'_>,
@@ -131,7 +131,7 @@ impl OpenSslCompatible {
     }
 }
 
-/// Returns true if only the name was wrong: webpki looks at names last.
+/// Returns true if only the name was wrong: webpki checks names last.
 fn is_wrong_name(error: &Error) -> bool {
     use CertificateError::{NotValidForName, NotValidForNameContext};
     matches!(error, Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. }))
@@ -142,7 +142,7 @@ fn is_untrusted(error: &Error) -> bool {
     match error {
         Error::InvalidCertificate(CertificateError::UnknownIssuer) => true,
         Error::InvalidCertificate(CertificateError::Other(OtherError(other))) => {
-            // By its words, since rustls does not hand out webpki's own type.
+            // Compared by its text, since rustls does not expose webpki's own type.
             other.to_string() == "CaUsedAsEndEntity"
         }
         _ => false,
@@ -193,7 +193,7 @@ impl ServerCertVerifier for OpenSslCompatible {
     }
 }
 
-/// Checks as [`OpenSslCompatible`] does and accepts as [`NoVerification`] does; what did not hold is noted.
+/// Verifies as [`OpenSslCompatible`] does and accepts as [`NoVerification`] does; a failed verification is recorded.
 #[derive(Debug)]
 pub struct Opportunistic {
     verifier: OpenSslCompatible,
@@ -202,7 +202,7 @@ pub struct Opportunistic {
 }
 
 impl Opportunistic {
-    /// `unverified` becomes true for a certificate that does not hold.
+    /// `unverified` becomes true for a certificate that could not be verified.
     pub fn new(verifier: OpenSslCompatible, no_verification: NoVerification, unverified: Arc<AtomicBool>) -> Self {
         Self { verifier, no_verification, unverified }
     }

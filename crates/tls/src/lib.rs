@@ -22,24 +22,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug)]
 pub struct TlsClient {
     connection: ClientConnection,
-    /// The peer has said goodbye.
+    /// True once the peer has sent close_notify.
     peer_closed: bool,
-    /// Nobody vouches for the server's certificate.
+    /// True if the server's certificate was not verified.
     unverified: Arc<AtomicBool>,
 }
 
 impl TlsClient {
     /// A client that will greet `server_name` (a DNS name or an IP address).
     ///
-    /// A name that no certificate can have is refused only where names are checked; elsewhere the server is then not
-    /// told whom we look for.
+    /// A name that no certificate can have is refused only if names are verified; otherwise the handshake has no server
+    /// name.
     ///
     /// # Errors
     /// [`Fatal`] when a file cannot be read or used; the message names it.
     pub fn new(config: &TlsConfig, server_name: &str) -> Result<Self, Fatal> {
         let name = match ServerName::try_from(server_name.to_owned()) {
             Ok(name) => name,
-            // An address is never told to the server, and here it is not looked at either.
+            // An address is never sent to the server, and in this mode it is not verified either.
             Err(_) if !matches!(config.verify, Verify::Full | Verify::Opportunistic) => {
                 IpAddr::from(Ipv4Addr::UNSPECIFIED).into()
             }
@@ -66,8 +66,8 @@ impl TlsClient {
         !self.is_handshaking() && !self.unverified.load(Ordering::Relaxed)
     }
 
-    /// Encrypts what the write buffer holds, and what the handshake wants to say, onto `wire`. While the handshake
-    /// lasts the write buffer is left alone.
+    /// Encrypts the content of the write buffer, and the messages of the handshake, onto `wire`. During the handshake
+    /// the write buffer is left unchanged.
     ///
     /// # Errors
     /// [`Fatal`] when TLS itself fails.
@@ -92,10 +92,10 @@ impl TlsClient {
         Ok(())
     }
 
-    /// Decrypts received bytes into the read buffer. Answers that the handshake owes leave with the next
-    /// [`TlsClient::transmit`]; so does the alert that tells the peer of an error.
+    /// Decrypts received bytes into the read buffer. Answers of the handshake are sent with the next
+    /// [`TlsClient::transmit`]; so is the alert that reports an error to the peer.
     ///
-    /// Bytes after the peer's goodbye are nobody's, and are dropped (RFC 8446, section 6.1).
+    /// Bytes after the peer's close_notify are ignored (RFC 8446, section 6.1).
     ///
     /// # Errors
     /// [`Fatal`] for a certificate that does not verify and for anything else that is wrong with the peer's TLS.
@@ -115,12 +115,12 @@ impl TlsClient {
         Ok(())
     }
 
-    /// Returns true if the peer has said goodbye: nothing more will come.
+    /// Returns true if the peer has sent close_notify: no more bytes will come.
     pub fn peer_closed(&self) -> bool {
         self.peer_closed
     }
 
-    /// Says goodbye; the bytes leave with the next [`TlsClient::transmit`].
+    /// Queues the close_notify alert; its bytes are sent with the next [`TlsClient::transmit`].
     pub fn close_notify(&mut self) {
         self.connection.send_close_notify();
     }
@@ -130,8 +130,8 @@ impl TlsClient {
         self.connection.wants_write()
     }
 
-    /// The tls-server-end-point channel binding (RFC 5929, section 4): the hash of the server's certificate by the
-    /// hash function of its signature, SHA-256 in place of MD5 and SHA-1. `None` before the handshake, or where the
+    /// The tls-server-end-point channel binding (RFC 5929, section 4): the hash of the server's certificate by the hash
+    /// function of its signature, with SHA-256 in place of MD5 and SHA-1. `None` before the handshake, or if the
     /// signature names no single hash function.
     pub fn tls_server_end_point(&self) -> Option<Vec<u8>> {
         binding::tls_server_end_point(self.connection.peer_certificates()?.first()?)
@@ -143,7 +143,7 @@ impl TlsClient {
         Some(sha2::Sha256::digest(self.connection.peer_certificates()?.first()?).into())
     }
 
-    /// The protocol version (`TLSv1.2`, `TLSv1.3`), once it is agreed upon.
+    /// The protocol version (`TLSv1.2`, `TLSv1.3`), once it is negotiated.
     pub fn protocol_version(&self) -> Option<&'static str> {
         match self.connection.protocol_version()? {
             ProtocolVersion::TLSv1_2 => Some("TLSv1.2"),
@@ -152,7 +152,7 @@ impl TlsClient {
         }
     }
 
-    /// The cipher suite, once it is agreed upon.
+    /// The cipher suite, once it is negotiated.
     pub fn cipher(&self) -> Option<String> {
         Some(format!("{:?}", self.connection.negotiated_cipher_suite()?.suite()))
     }
@@ -177,7 +177,7 @@ fn refused(error: Error) -> Fatal {
     Fatal::new(FatalKind::TlsRefused, format!("TLS: {error}{hint}"))
 }
 
-/// What to do about a certificate that is not accepted.
+/// What the user can do about a certificate that is not accepted.
 fn hint(why: &CertificateError) -> &'static str {
     use CertificateError as Why;
     match why {
@@ -188,7 +188,7 @@ fn hint(why: &CertificateError) -> &'static str {
         Why::Expired | Why::ExpiredContext { .. } | Why::NotValidYet | Why::NotValidYetContext { .. } => {
             "; renew the server's certificate, or set this machine's clock right"
         }
-        // By its words, since rustls does not hand out webpki's own type.
+        // Compared by its text, since rustls does not expose webpki's own type.
         Why::Other(other) if other.to_string() == "UnsupportedCertVersion" => {
             "; certificates that are checked have to be X.509 version 3 (`openssl x509 -req` makes them so when it is \
              given an -extfile)"

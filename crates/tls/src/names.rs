@@ -1,4 +1,4 @@
-//! Whom a certificate names, where it has no alternative names.
+//! The subject of a certificate without alternative names.
 
 use rustls::pki_types::{CertificateDer, DnsName, ServerName};
 use std::net::IpAddr;
@@ -13,11 +13,10 @@ const COMMON_NAME: &str = "2.5.4.3";
 const NAME_CONSTRAINTS: &str = "2.5.29.30";
 
 /// Returns true if the certificate's common name is `name`, and it has no alternative name of the kind of `name`, which
-/// would count alone (RFC 6125, section 6.4.4).
+/// would take precedence (RFC 6125, section 6.4.4).
 ///
-/// webpki looks at alternative names only, but certificates made by hand (`openssl req -subj /CN=db.example.com`)
-/// often have none, and OpenSSL's users are used to that. A wildcard is taken as the whole leftmost label, above at
-/// least two others.
+/// webpki checks alternative names only, but certificates made by hand (`openssl req -subj /CN=db.example.com`) often
+/// have none, and OpenSSL accepts those. A wildcard must be the whole leftmost label, above at least two others.
 pub fn common_name_is(certificate: &CertificateDer<'_>, name: &ServerName<'_>) -> bool {
     let Ok(parsed) = Certificate::from_der(certificate) else { return false };
     let alternatives = match parsed.tbs_certificate.get::<SubjectAltName>() {
@@ -61,8 +60,9 @@ fn covers(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Returns true if an authority's certificate limits the names it may vouch for. webpki applies such limits to
-/// alternative names only, so a common name under one must not be believed. What cannot be read counts as limited.
+/// Returns true if an authority's certificate constrains the names that it may certify. webpki applies such constraints
+/// to alternative names only, so a common name under one must not be trusted. A certificate that cannot be parsed
+/// counts as constrained.
 pub fn is_constrained(certificate: &CertificateDer<'_>) -> bool {
     let Ok(parsed) = Certificate::from_der(certificate) else { return true };
     let extensions = parsed.tbs_certificate.extensions.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Handshakes against a server in memory: who is trusted, who is not, and what the user is told.
+//! Handshakes against a server in memory: which certificates are trusted, and the error messages for the others.
 
 mod support;
 
@@ -12,19 +12,19 @@ use std::io::Write;
 use std::path::PathBuf;
 use support::{Authority, Identity, Joined, Server, asking};
 
-/// What a handshake of `verify` against `identity` comes to.
+/// The result of a handshake of `verify` against `identity`.
 fn attempt(verify: Verify, roots: &str, name: &str, identity: &Identity) -> Result<(), Fatal> {
     Joined::new(&asking(verify, roots), name, &Server::new(identity)).converse()
 }
 
-/// The words of a refusal.
+/// The message of a refusal.
 fn refusal(outcome: Result<(), Fatal>) -> String {
     let fatal = outcome.expect_err("it should have been refused");
     assert_eq!(fatal.kind, FatalKind::TlsRefused, "{fatal}");
     fatal.message
 }
 
-/// The head of a key that OpenSSL encrypted in its own old way.
+/// The head of a key that OpenSSL encrypted in its older format.
 const LEGACY: &str = "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n\nAAAA";
 
 fn pem(kind: &str, body: &str) -> String {
@@ -239,7 +239,7 @@ fn a_certificate_without_alternative_names_is_known_by_its_common_name() {
         (&[], "127.0.0.1", "127.0.0.1", true),
         (&[], "127.0.0.1", "127.0.0.2", false),
         (&[], "*.0.0.1", "127.0.0.1", false),
-        // RFC 6125, section 6.4.4: with alternative names of the kind asked for, the common name means nothing.
+        // RFC 6125, section 6.4.4: with alternative names of the requested kind, the common name is ignored.
         (&["other.example.com"], "db.example.com", "db.example.com", false),
         (&["127.0.0.2"], "127.0.0.1", "127.0.0.1", false),
         (&["127.0.0.2"], "db.example.com", "db.example.com", true),
@@ -316,7 +316,7 @@ fn a_client_shows_its_certificate_when_asked() {
     assert!(!matches!(without, Ok(Ok(()))), "{without:?}");
     config.client = Some(ClientCert { certificates: chain.0.clone(), key: key.0.clone() });
     Joined::new(&config, "db", &asked).converse().unwrap();
-    // A certificate that is not asked for does no harm.
+    // A certificate that is not requested is harmless.
     Joined::new(&config, "db", &Server::new(&server)).converse().unwrap();
 }
 

@@ -11,22 +11,22 @@ use rustls::pki_types::PrivateKeyDer;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-/// What the protocol is at.
+/// The state of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// TLS comes first, or after the request that is in the write buffer.
+    /// TLS starts at once, or after the request that is in the write buffer.
     Tls { request_first: bool },
     /// The server has to greet.
     Greeting,
     /// Lines are exchanged.
     Ready,
-    /// `MOVED host port`: another server is to be asked.
+    /// `MOVED host port`: the session continues with another server.
     Moved(String, u16),
     /// It is over.
     Closed,
 }
 
-/// Each line that comes is kept; `ERROR ...` is the server's last message, `BAD` breaks the protocol.
+/// Each line that comes is kept; `ERROR ...` is the server's closing error, `BAD` violates the protocol.
 #[derive(Debug)]
 pub struct Lines {
     /// Where it begins, also with another server.
@@ -35,7 +35,7 @@ pub struct Lines {
     pub lines: Vec<String>,
     pub certificate: Option<Certificate>,
     pub full: bool,
-    /// What those who waited were told.
+    /// How each request that waited ended.
     pub received: Vec<String>,
     last: Option<String>,
 }
@@ -160,7 +160,7 @@ impl Session for Lines {
     fn forget_statements(&mut self) {}
 }
 
-/// What a client trusts.
+/// The certificates that a client trusts.
 pub fn trusting(pem: &str) -> TlsSettings {
     let roots = Roots::Pem(pem.as_bytes().to_vec());
     let config =
@@ -203,13 +203,13 @@ impl Server {
         while !bytes.is_empty() {
             self.tls.read_tls(&mut bytes).unwrap();
             self.tls.process_new_packets()?;
-            // Ends with WouldBlock, or with the client's goodbye.
+            // Ends with WouldBlock, or with the client's close_notify.
             let _ = self.tls.reader().read_to_end(&mut self.received);
         }
         Ok(())
     }
 
-    /// What it sends, in ciphertext.
+    /// The bytes that it sends, in ciphertext.
     pub fn send(&mut self, text: &[u8]) -> Vec<u8> {
         self.tls.writer().write_all(text).unwrap();
         let mut wire = Vec::new();
@@ -220,7 +220,7 @@ impl Server {
     }
 }
 
-/// What the client has to write now, taken by a socket that takes `portion` bytes at a time.
+/// The bytes that the client has to write now, taken by a socket that takes `portion` bytes at a time.
 pub fn written(connection: &mut Connection<Lines>, portion: usize) -> Vec<u8> {
     let mut all = Vec::new();
     loop {

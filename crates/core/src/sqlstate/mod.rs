@@ -1,7 +1,7 @@
-//! What an error of a server means, in terms that all databases share: SQLSTATEs, and PEP 249's classes.
+//! The meaning of a server's error, in terms that all databases share: SQLSTATEs, and PEP 249's classes.
 //!
-//! The conditions are PostgreSQL's, which has a SQLSTATE for more of them than the standard. A database with numbers of its
-//! own says by a table in its crate which condition a number means.
+//! The conditions are those of PostgreSQL, which has SQLSTATEs for more of them than the standard. For a database with
+//! its own error numbers, a table in its crate maps numbers to conditions.
 
 mod conditions;
 
@@ -14,7 +14,7 @@ use std::fmt;
 pub struct SqlState([u8; 5]);
 
 impl SqlState {
-    /// The SQLSTATE of five ASCII characters, which are known where this is compiled.
+    /// The SQLSTATE of five ASCII characters, for constants.
     const fn of(text: &str) -> Self {
         match text.as_bytes() {
             &[a, b, c, d, e] => Self([a, b, c, d, e]),
@@ -22,7 +22,7 @@ impl SqlState {
         }
     }
 
-    /// What a server sent as one; `None` if it is not one.
+    /// The SQLSTATE in the bytes that a server sent; `None` if they are not one.
     pub fn parse(text: &str) -> Option<Self> {
         let code: [u8; 5] = text.as_bytes().try_into().ok()?;
         code.iter().all(u8::is_ascii_alphanumeric).then_some(Self(code))
@@ -34,7 +34,7 @@ impl SqlState {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
-    /// The name of the condition, where PostgreSQL's list has it.
+    /// The name of the condition, if PostgreSQL's list has it.
     pub fn name(self) -> Option<&'static str> {
         let at = CONDITIONS.binary_search_by_key(&self, |(state, _)| *state).ok()?;
         Some(CONDITIONS[at].1)
@@ -73,7 +73,7 @@ pub enum ErrorClass {
     Internal,
     /// The statement, or its parameters, are wrong.
     Programming,
-    /// The database has no such feature.
+    /// The database does not support the feature.
     NotSupported,
 }
 
@@ -91,11 +91,11 @@ impl ErrorClass {
         }
     }
 
-    /// The class of what a server sent as SQLSTATE, be it a malformed one: by its first two characters, else by the first.
-    /// Where psycopg has an opinion it is the same one, so that handlers can move.
+    /// The error class of what a server sent as SQLSTATE, even a malformed one: by its first two characters, else by
+    /// the first. Where psycopg maps it to a class, the class is the same, so that error handling can be ported.
     pub fn of_sqlstate(text: &str) -> Self {
         if text == INVALID_CATALOG_NAME.as_str() {
-            // Unlike its neighbours it is met when connecting.
+            // Unlike the other conditions of its class it occurs when connecting.
             return Self::Operational;
         }
         match text.get(..2).unwrap_or(text) {
@@ -119,7 +119,7 @@ impl ErrorClass {
     }
 }
 
-/// What an error means.
+/// The meaning of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// A condition that has a SQLSTATE.
@@ -129,7 +129,7 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// The condition of what a server sent as SQLSTATE, be it a malformed one.
+    /// The condition of what a server sent as SQLSTATE, even a malformed one.
     pub fn of_sqlstate(text: &str) -> Self {
         SqlState::parse(text).map_or_else(|| Self::Class(ErrorClass::of_sqlstate(text)), Self::State)
     }
@@ -142,7 +142,7 @@ impl Condition {
         }
     }
 
-    /// Its SQLSTATE, where it has one.
+    /// Its SQLSTATE, if it has one.
     pub fn sqlstate(self) -> Option<SqlState> {
         match self {
             Self::State(state) => Some(state),
@@ -151,11 +151,11 @@ impl Condition {
     }
 }
 
-/// What a server's error says, whatever the database.
+/// The parts of a server's error that all databases have.
 pub trait Diagnostics {
-    /// What it means. Its SQLSTATE may say more than the one that the server sent.
+    /// Its meaning. The SQLSTATE in it may be more specific than the one that the server sent.
     fn condition(&self) -> Condition;
-    /// What happened, for people.
+    /// The message text.
     fn message(&self) -> Cow<'_, str>;
 
     /// The class of its condition.

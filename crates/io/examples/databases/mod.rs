@@ -1,4 +1,4 @@
-//! What the examples have to know of each database: how its machine is made, and how a statement is put to it.
+//! What the examples need for each database: how to make its machine, and how to send a statement.
 
 use headrace_connection::Connection;
 use headrace_core::rows::{Collector, Datum, Reply};
@@ -13,7 +13,7 @@ use headrace_postgres::messages::backend::ServerError as PostgresError;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Where a server is, and who connects.
+/// The address of the server, and the user.
 #[derive(Clone, Debug)]
 pub struct Target {
     pub address: Address,
@@ -42,7 +42,7 @@ pub trait Database: Protocol<Handler = Collector<Self::Columns, Self::Error>> + 
     }
 }
 
-/// How many prepared statements a connection keeps.
+/// The number of prepared statements that a connection caches.
 const STATEMENTS: usize = 16;
 
 pub type Postgres = postgres::Machine<Collector<Arc<postgres::Columns>, PostgresError>>;

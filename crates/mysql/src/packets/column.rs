@@ -34,7 +34,7 @@ pub struct Column {
     pub kind: ColumnType,
     /// Its flags.
     pub flags: ColumnFlags,
-    /// Digits after the point; 31 where they vary.
+    /// Digits after the point; 31 if they vary.
     pub decimals: u8,
 }
 

@@ -264,11 +264,11 @@ impl<H: PgHandler> Machine<H> {
         changed |= tag.starts_with(b"SELECT ") && pending.answer.columns.is_none();
         let rows = std::mem::take(&mut pending.answer.rows);
         // CREATE TABLE AS counts rows too, and sends none; hence the look at the columns.
-        if let Some(said) = backend::rows_of_tag(tag).filter(|said| *said > rows)
+        if let Some(counted) = backend::rows_of_tag(tag).filter(|counted| *counted > rows)
             && tag.starts_with(b"SELECT ")
             && pending.answer.columns.is_some()
         {
-            return Err(Fatal::peer(format!("the server counted {sent} rows, of which {rows} arrived")));
+            return Err(Fatal::peer(format!("the server counted {counted} rows, of which {rows} arrived")));
         }
         if let Some(deferred) = &mut pending.answer.deferred {
             deferred.keep(tag::COMMAND_COMPLETE, body);

@@ -157,7 +157,7 @@ impl Wire {
         self.hangup.lock().ok()?.clone()
     }
 
-    /// How what runs in this session is cancelled.
+    /// How the running statement is cancelled.
     pub(crate) fn cancel(&self) -> Cancellation {
         self.cancellation.lock().map_or(Cancellation::Impossible, |cancellation| cancellation.clone())
     }
@@ -396,7 +396,7 @@ impl Wire {
         Ok(self.lock(py)?.connection.machine.statements())
     }
 
-    /// Forgets every prepared statement; the server is told with the next request.
+    /// Forgets every prepared statement; the server receives the messages that close them with the next request.
     fn forget_statements(&self, py: Python<'_>) -> PyResult<()> {
         self.lock(py)?.connection.machine.forget_statements();
         Ok(())

@@ -293,7 +293,7 @@ impl Wire {
         }
         let reason = Fatal::new(FatalKind::Closed, "the connection is closed");
         state.connection.say_goodbye();
-        // A TLS layer that has failed says nothing.
+        // A TLS layer that has failed sends no close_notify.
         let goodbye = state.connection.buffers.take_outgoing().unwrap_or_default();
         let io = std::mem::replace(&mut state.io, Io::None);
         self.die(py, &mut state, &reason);

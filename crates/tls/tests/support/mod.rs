@@ -111,7 +111,7 @@ impl ResolvesServerCert for Always {
     }
 }
 
-/// What a server shall be.
+/// The configuration of a server.
 pub struct Server<'a> {
     pub identity: &'a Identity,
     pub version: &'static rustls::SupportedProtocolVersion,
@@ -144,7 +144,7 @@ impl<'a> Server<'a> {
     }
 }
 
-/// What a client asks when it asks nothing special.
+/// The client's default settings.
 pub fn asking(verify: Verify, roots: &str) -> TlsConfig {
     TlsConfig {
         verify,
@@ -162,7 +162,7 @@ pub struct Joined {
     pub server: ServerConnection,
     pub read_buffer: ReadBuffer,
     pub write_buffer: WriteBuffer,
-    /// What the server has received.
+    /// The bytes that the server has received.
     pub heard: Vec<u8>,
     /// Bytes at a time towards the client.
     pub step: usize,
@@ -180,7 +180,7 @@ impl Joined {
         }
     }
 
-    /// Carries bytes both ways until nobody has any more to say; the server's own complaint is returned last.
+    /// Carries bytes both ways until neither side has more to send; the server's own error is returned last.
     pub fn settle(&mut self) -> Result<Result<(), rustls::Error>, Fatal> {
         loop {
             let mut wire = Vec::new();
@@ -214,7 +214,7 @@ impl Joined {
         }
     }
 
-    /// Goes through the handshake and sends something both ways.
+    /// Completes the handshake and sends data both ways.
     pub fn converse(&mut self) -> Result<(), Fatal> {
         self.write_buffer.tail().extend_from_slice(b"question");
         self.settle()?.map_err(|error| Fatal::gone(error.to_string()))?;
