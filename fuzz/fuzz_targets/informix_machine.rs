@@ -1,4 +1,4 @@
-//! Any bytes as a server's answers: no panic, and whoever waits is told once how it ended.
+//! Any bytes as a server's replies: no panic, and each response handler receives exactly one outcome.
 #![no_main]
 
 #[path = "../../crates/informix/tests/support/mod.rs"]
@@ -21,8 +21,8 @@ static GREETING: LazyLock<[Vec<u8>; 4]> = LazyLock::new(|| {
     [bytes("reply", "conacc_gbase_1"), set_up, locale.0, locale.1]
 });
 
-/// Messages as a server frames them. What a fuzzer would take long to find is how long each is, so of those whose
-/// length is fixed or said each block of its input becomes one; the tag 0 stands for bytes as they are.
+/// Messages with a server's framing. A fuzzer would take long to find the lengths of messages, so each block of its
+/// input becomes one message of a fixed or explicit length; the tag 0 passes bytes unchanged.
 fn messages(mut data: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     while let [tag, len, rest @ ..] = data {
@@ -52,7 +52,7 @@ fn messages(mut data: &[u8]) -> Vec<u8> {
                 out.extend_from_slice(body);
                 out.resize(out.len() + body.len() % 2, 0);
             }
-            // Descriptions that a server might give: of a select, of an insert, of a select with TEXT.
+            // Possible descriptions by a server: of a select, of an insert, of a select with TEXT.
             200 => out.extend_from_slice(&SELECT),
             201 => out.extend_from_slice(&SELECT_TEXT),
             202 => out.extend_from_slice(&INSERT),
@@ -66,9 +66,9 @@ fn messages(mut data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A query that is prepared, so that several of it stand side by side.
+/// A query that is prepared, so that several executions of it are in flight at a time.
 const QUERY: &str = "select a from t where a > ?";
-/// How many of them are asked for besides.
+/// The number of further executions.
 const QUERIES: usize = 7;
 
 fn request(kind: u8, sql: &str, flag: bool) -> Request {
@@ -119,7 +119,7 @@ fuzz_target!(|data: &[u8]| {
     if side_by_side {
         machine.submit(request(0, QUERY, false), handler(Vec::new(), false).0);
         machine.transmit((), &mut write_buffer);
-        // First what closes the cursor of the question about the locale, and gives its statement back.
+        // First the reply that closes the cursor of the query for the locale, and releases its statement.
         for reply in [&unhex("000c000c"), &SELECT[..], &bytes("reply", "prep_select_036"), &unhex("000c")] {
             read_buffer.extend(reply);
             machine.receive((), &mut read_buffer, &mut write_buffer).expect("a right answer");

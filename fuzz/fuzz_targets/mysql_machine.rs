@@ -1,4 +1,4 @@
-//! Any packets as a server's answers: no panic, and whoever waits is told once how it ended.
+//! Any packets as a server's replies: no panic, and each response handler receives exactly one outcome.
 #![no_main]
 
 #[path = "../../crates/mysql/tests/support/handler.rs"]
@@ -13,8 +13,8 @@ use headrace_testkit::{TestValue, drive};
 use libfuzzer_sys::fuzz_target;
 use support::TestHandler;
 
-/// Packets, with their lengths and their numbers right: each block of the input becomes one, and its first bit says
-/// whether a new reply begins with it. Some are what a server would say.
+/// Packets with correct lengths and numbers: each block of the input becomes one, and its first bit tells whether a new
+/// reply begins with it. Some are packets of a server.
 fn packets(mut data: &[u8]) -> Vec<u8> {
     let (mut out, mut sequence) = (Vec::new(), 0u8);
     while let [kind, len, rest @ ..] = data {

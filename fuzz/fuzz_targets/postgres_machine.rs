@@ -1,4 +1,5 @@
-//! Any bytes as a server's answers: no panic, no row out of nothing, and whoever waits is told once how it ended.
+//! Any bytes as a server's replies: no panic, no row out of nothing, and each response handler receives exactly one
+//! outcome.
 #![no_main]
 
 #[path = "../../crates/postgres/tests/support/mod.rs"]
@@ -13,8 +14,8 @@ use headrace_testkit::{TestValue, drive};
 use libfuzzer_sys::fuzz_target;
 use support::TestHandler;
 
-/// Bytes of a row to make for a message: what a fuzzer would take long to find is how long a message is, so each block
-/// of its input becomes one, and only now and then is the length its own.
+/// The bytes of a row for a message: a fuzzer would take long to find the lengths of messages, so each block of its
+/// input becomes one, and only now and then is the length its own.
 fn messages(mut data: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     while let [tag, len, rest @ ..] = data {

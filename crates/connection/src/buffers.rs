@@ -34,7 +34,7 @@ struct Layer {
 }
 
 impl Layer {
-    /// Encrypts what is to be sent, unless TLS has failed.
+    /// Encrypts the content of the write buffer, unless TLS has failed.
     fn encrypt(&mut self, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         if self.failed { Ok(()) } else { self.client.transmit(write_buffer, self.wire.tail()) }
     }
@@ -53,7 +53,7 @@ impl Buffers {
         }
     }
 
-    /// Where received bytes land: in the read buffer itself, or with TLS in the buffer of ciphertext.
+    /// The place for received bytes: in the read buffer itself, or with TLS in the buffer of ciphertext.
     pub fn landing(&mut self) -> &mut [u8] {
         match self.tls {
             Some(_) => &mut self.landed,
@@ -112,7 +112,7 @@ impl Buffers {
     }
 
     /// Takes the bytes to write now, for a loop whose transport keeps what the socket does not take. With TLS there may
-    /// be more afterwards: ciphertext is made in portions.
+    /// be more afterwards: ciphertext is produced in portions.
     ///
     /// # Errors
     /// [`Fatal`] if TLS fails.

@@ -53,7 +53,7 @@ impl<P: Protocol> Driven for P {
 pub struct TlsSettings {
     /// What is verified, and which certificates are trusted.
     pub config: TlsConfig,
-    /// Whom the certificate has to name.
+    /// The name that the certificate has to contain.
     pub server_name: String,
 }
 
@@ -76,7 +76,7 @@ impl Limits {
     }
 }
 
-/// For how long nothing may move.
+/// How long no byte may move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silence {
     /// The time.
@@ -156,8 +156,7 @@ impl<M: Driven + ?Sized> Connection<M> {
         self.advance_tls().map(drop)
     }
 
-    /// Returns true if the server has named another one: what becomes of the socket to this one does not matter any
-    /// more.
+    /// Returns true if the server has redirected to another: the socket to this one is not needed any more.
     pub fn is_redirected(&self) -> bool {
         matches!(self.machine.next_step(), NextStep::Reconnect { .. })
     }
@@ -167,8 +166,8 @@ impl<M: Driven + ?Sized> Connection<M> {
         self.machine.transmit(cx, &mut self.buffers.write_buffer);
     }
 
-    /// Returns true if the loop may read. While a response handler is full it must not: what it has to take would be
-    /// kept in memory.
+    /// Returns true if the loop may read. While a response handler is full it must not: received bytes would be kept in
+    /// memory.
     pub fn may_read(&self) -> bool {
         self.machine.full().is_none()
     }

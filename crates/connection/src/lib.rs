@@ -1,6 +1,7 @@
 //! A connection without a socket: a protocol, optional TLS, and both buffers. Bytes in, bytes out.
 //!
-//! * [`Connection`] is what a driver loop owns: opening, what to do next, loss, the server's last message;
+//! * [`Connection`] is what a driver loop owns: opening, the next step, the loss of the connection, the server's
+//!   closing error;
 //! * [`Buffers`] is its lower half, which does not depend on a protocol: where received bytes are stored, what is to be
 //!   written now, and TLS between the two. A loop that must not use the protocol while it waits moves bytes with this
 //!   half alone;

@@ -31,7 +31,7 @@ impl ReadBuffer {
         self.start == self.end
     }
 
-    /// Gives back the first `n` unread bytes.
+    /// Releases the first `n` unread bytes.
     ///
     /// # Panics
     /// When `n` is more than there is.
@@ -44,13 +44,13 @@ impl ReadBuffer {
         }
     }
 
-    /// Says that the message at the front needs `total` bytes, so that the next reserve makes room for it.
+    /// Announces that the message at the front needs `total` bytes, so that the next reserve makes room for it.
     pub fn want(&mut self, total: usize) {
         self.wanted = total;
     }
 
-    /// Makes room for the next read: at least one byte, and as much as the message at the front still needs
-    /// (up to a doubling at a time, so that a lying length costs no more than what really arrives).
+    /// Makes room for the next read: at least one byte, and as much as the message at the front still needs (at most a
+    /// doubling at a time, so that a wrong length takes no more memory than the bytes that really arrive).
     pub fn reserve(&mut self) {
         let unread = self.end - self.start;
         let target = if self.bytes.is_empty() {
@@ -86,12 +86,12 @@ impl ReadBuffer {
         }
     }
 
-    /// The free space behind the unread bytes. Call [`ReadBuffer::reserve`] first.
+    /// The free space after the unread bytes. Call [`ReadBuffer::reserve`] first.
     pub fn spare(&mut self) -> &mut [u8] {
         &mut self.bytes[self.end..]
     }
 
-    /// Says that a read put `n` bytes at the front of the spare space.
+    /// Records that a read stored `n` bytes at the front of the spare space.
     ///
     /// # Panics
     /// When `n` is more than the spare space.
@@ -147,7 +147,7 @@ impl WriteBuffer {
         self.len() == 0
     }
 
-    /// Says that the first `n` pending bytes have left.
+    /// Records that the first `n` pending bytes have been sent.
     ///
     /// # Panics
     /// When `n` is more than there is.

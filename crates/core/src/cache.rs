@@ -60,8 +60,8 @@ impl<K: Hash + Eq + Clone, V> Cache<K, V> {
         self.slots[slot].entry.as_ref().map(|(_, v)| v)
     }
 
-    /// Puts a value in, and returns what left the cache for it: the old value of the key, the least recently used
-    /// entry, or the value itself when nothing is kept.
+    /// Inserts a value, and returns the value that left the cache for it: the old value of the key, the least recently
+    /// used entry, or the value itself if the capacity is 0.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         if self.capacity == 0 {
             return Some(value);

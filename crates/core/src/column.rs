@@ -1,4 +1,4 @@
-//! The columns of a result, described alike for every database: what a schema can be built from.
+//! The columns of a result, described in the same way for every database, for programs that build a schema from them.
 //!
 //! A [`Kind`] tells which values a column delivers, whatever the server calls its type: for a column of [`Kind::Int`]
 //! only `int`, `uint` and `null` of a [`crate::Sink`] are called. Two more calls are possible for every kind:
@@ -97,8 +97,8 @@ pub enum Kind {
     Range(Box<Kind>),
     /// Several ranges between values of one kind.
     Multirange(Box<Kind>),
-    /// Values of a type of the database's own, by its name: points and circles, large objects, and what the user's own loader
-    /// decodes.
+    /// Values of a type that only one database has, identified by its name: points and circles, large objects, and
+    /// values that the user's own loader decodes.
     Other(Arc<str>),
 }
 
@@ -112,7 +112,7 @@ impl Fraction {
     /// Microseconds, which are the finest that a sink is given.
     pub const MICROS: Self = Self(6);
 
-    /// So many digits, at most 6.
+    /// This number of digits, at most 6.
     pub fn new(digits: u8) -> Self {
         Self(digits.min(Self::MICROS.0))
     }

@@ -10,9 +10,10 @@
 //! * [`placeholders`]: `%s` and `%(name)s` to the server's own;
 //! * [`run`]: rows in the read buffer, and the ways to decode them;
 //! * [`queue`]: requests that wait to be sent or are in flight;
-//! * [`session`]: what a session is whatever its requests are: opening, cancelling, closing, what is in flight;
+//! * [`session`]: the operations of a session that do not depend on its requests: opening, cancelling, closing, what is
+//!   in flight;
 //! * [`sqlstate`]: the meaning of a server's error: SQLSTATEs, and PEP 249's classes;
-//! * [`statements`]: the prepared statements that are kept, what is to be closed, and epochs;
+//! * [`statements`]: the cache of prepared statements, the statements to close, and epochs;
 //! * [`transitions`]: state machines as tables, checked in debug builds;
 //! * [`verb`]: begin, commit, savepoints, reset, ping: operations that every database has, as data;
 //! * [`civil`]: days and microseconds to calendar fields, for values that the types of the language cannot represent;

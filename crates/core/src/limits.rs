@@ -11,7 +11,7 @@ pub const BUFFER_KEPT_BYTES: usize = 1024 * 1024;
 /// Size in bytes of one backend message from which on the connection is closed as broken. PostgreSQL itself refuses to
 /// build a message larger than 1 GiB.
 pub const MESSAGE_BYTES: usize = 1 << 30;
-/// Bytes of what a server sent that an error's text shows.
+/// Bytes from the server that an error message shows at most.
 pub const SHOWN_BYTES: usize = 512;
 /// Prepared statements kept per connection.
 pub const STATEMENT_CACHE: usize = 256;
@@ -56,8 +56,7 @@ pub const TLS_CONFIGURATIONS: usize = 64;
 pub const TLS_STORE_SECONDS: u64 = 60;
 /// How many times in a row a server may redirect to another server.
 pub const REDIRECTS: usize = 8;
-/// Statements whose parameter style was converted that are remembered per connection; beyond it the memory
-/// starts afresh.
+/// Statements whose parameter style was converted that are cached per connection; beyond this the cache is emptied.
 pub const QUERIES: usize = 1024;
 /// Bytes of the texts of all of them.
 pub const QUERIES_BYTES: usize = 4 * 1024 * 1024;

@@ -61,7 +61,7 @@ pub enum ValueKind {
     Other,
 }
 
-/// A value that does not fit what the server expects.
+/// A value that does not match the type that the server expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// What happened, ending with what would fit: "300 does not fit smallint (-32768 to 32767)".
@@ -153,7 +153,7 @@ pub trait Value: Sized {
     fn uuid(&self) -> Result<[u8; 16], Self::Error>;
     /// A JSON document as UTF-8 text.
     fn with_json<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, Self::Error>;
-    /// A network address: its bytes (4 or 16), how many of them, and the prefix.
+    /// A network address: its bytes (4 or 16), their number, and the prefix.
     fn inet(&self) -> Result<([u8; 16], usize, u8), Self::Error>;
     /// A string of bits: its length in bits, and its bytes.
     fn bits(&self) -> Result<(usize, Vec<u8>), Self::Error>;

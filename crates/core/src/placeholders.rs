@@ -26,7 +26,7 @@ pub enum Marks {
     Questions,
 }
 
-/// A statement in the server's style, and how to put the parameters in its order.
+/// A statement in the server's style, and the order of its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Converted {
     /// The text with the server's placeholders.
@@ -49,7 +49,7 @@ impl Converted {
     }
 }
 
-/// Refuses what no server takes.
+/// Refuses more parameters than a server can take.
 ///
 /// # Errors
 /// A message, for a NUL character.

@@ -207,7 +207,7 @@ pub struct Summary<'a> {
     pub out_params: bool,
 }
 
-/// Whether a response handler takes more.
+/// Whether a response handler has room for more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Room {
@@ -288,7 +288,7 @@ pub trait Protocol: Session {
     /// The requests of a verb, to be submitted one after the other.
     ///
     /// # Errors
-    /// [`Mismatch`]: a name that cannot be one, or what this database does not have.
+    /// [`Mismatch`]: a name that cannot be an identifier, or an operation that this database does not have.
     fn of_verb(verb: &Verb) -> Result<Vec<Self::Request>, Mismatch>;
     /// The text of a request that consists of text only: one statement, or several. Its result is a list.
     fn text(request: &Self::Request) -> Option<&Arc<str>>;
@@ -308,7 +308,7 @@ pub trait Protocol: Session {
     /// Ends every request with `reason`, and the session with them.
     fn abort(&mut self, cx: <Self::Handler as ResponseHandler>::Cx<'_>, reason: &Fatal);
 
-    /// The number of the first request whose response handler `is` the one looked for.
+    /// The number of the first request whose response handler matches `is`.
     fn find(&self, is: impl FnMut(&Self::Handler) -> bool) -> Option<u64> {
         self.queue().find(is)
     }

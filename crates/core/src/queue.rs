@@ -81,13 +81,13 @@ impl<H: ResponseHandler> Slot<H> {
         self.failure.get_or_insert(Failure::Server { error, row: None });
     }
 
-    /// Tells the response handler how the request ended: with its failure, or well.
+    /// Passes the outcome to the response handler: its failure, or success.
     pub fn finish(mut self, cx: H::Cx<'_>) {
         let outcome = self.failure.take().map_or(Outcome::Done, Failure::outcome);
         self.finish_with(cx, outcome);
     }
 
-    /// Tells the response handler how the request ended.
+    /// Passes the outcome to the response handler.
     pub fn finish_with(self, cx: H::Cx<'_>, outcome: Outcome<H::ServerError, H::Error>) {
         if let Some(handler) = self.handler {
             handler.finish(cx, outcome);
@@ -107,8 +107,8 @@ pub trait Pending {
     /// The same, by value, when the request has ended.
     fn into_slot(self) -> Slot<Self::Handler>;
 
-    /// The request is discarded before anything of it was sent: it becomes what has to be sent in its place. Returns
-    /// false if that is nothing, so that it can leave the queue. `before` is the request that precedes it.
+    /// The request is discarded before anything of it was sent: it becomes the request that has to be sent in its
+    /// place. Returns false if there is none, so that it leaves the queue. `before` is the request that precedes it.
     fn replace_discarded(&mut self, before: Option<&Self>) -> bool;
     /// Returns true if the server may still be working on something of it, now that it has begun to be sent.
     fn is_at_server(&self) -> bool;
@@ -224,7 +224,7 @@ impl<R: Pending> Queue<R> {
         self.requests.iter_mut().take(self.started).find(|request| request.slot().id == id)
     }
 
-    /// The number of the first request whose response handler `is` the one looked for.
+    /// The number of the first request whose response handler matches `is`.
     pub fn find(&self, mut is: impl FnMut(&R::Handler) -> bool) -> Option<u64> {
         let slots = self.requests.iter().map(Pending::slot);
         slots.into_iter().find(|slot| slot.handler.as_ref().is_some_and(&mut is)).map(|slot| slot.id)
@@ -281,7 +281,7 @@ impl<R: Pending> Queue<R> {
     /// Starts the next request, and returns its place.
     ///
     /// # Panics
-    /// Where there is none.
+    /// If there is none.
     pub fn start(&mut self) -> usize {
         assert!(self.started < self.requests.len(), "there is no request to start");
         self.started += 1;
@@ -291,7 +291,7 @@ impl<R: Pending> Queue<R> {
     /// The last request that was started was not: it waits again, before the others.
     ///
     /// # Panics
-    /// Where none was started.
+    /// If none was started.
     pub fn unstart(&mut self) {
         assert!(self.started > 0, "no request was started");
         self.started -= 1;

@@ -50,7 +50,7 @@ pub enum Datum {
     Json(String),
     /// A network address: 4 or 16 bytes, and the bits of the network.
     Inet(Vec<u8>, u8),
-    /// So many bits.
+    /// This number of bits.
     Bits(usize, Vec<u8>),
     /// A value of a type that the program has registered.
     Custom(Vec<u8>),
@@ -68,7 +68,7 @@ pub struct Collector<C, E> {
     columns: PhantomData<fn(C)>,
 }
 
-/// What a [`Collector`] receives.
+/// The part of the reply that a [`Collector`] has received.
 #[derive(Debug)]
 pub struct Reply<E>(Arc<Mutex<Kept<E>>>);
 

@@ -33,7 +33,7 @@ pub trait Run: Clone {
 
 /// Receives the values of a [`Run`] column by column.
 pub trait ColumnSink {
-    /// So many rows begin: each column follows once, in order.
+    /// `rows` rows begin: each column follows once, in order.
     fn begin(&mut self, rows: usize);
     /// The column of this number, from 0.
     fn column<C: Cells>(&mut self, number: usize, cells: &C);
@@ -80,7 +80,7 @@ impl<'a> Grid<'a> {
         assert_eq!(self.cells.len(), self.rows * self.width, "a row has a cell for each column");
     }
 
-    /// Gives the columns to a sink; `decoder` makes what decodes the cells of the column of a number.
+    /// Passes the columns to a sink; `decoder` makes the decoder of the column with a given index.
     pub fn give<S: ColumnSink, D: DecodeCell>(&self, sink: &mut S, decoder: impl Fn(usize) -> D) {
         sink.begin(self.rows);
         for number in 0..self.width {

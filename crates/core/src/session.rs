@@ -45,7 +45,7 @@ pub struct Certificate {
     pub tls_server_end_point: Option<Vec<u8>>,
     /// Its SHA-256.
     pub fingerprint: Option<[u8; 32]>,
-    /// It was verified, by a certificate authority or by what the user has pinned.
+    /// It was verified, by a certificate authority or because the user has pinned it.
     pub verified: bool,
 }
 
@@ -54,15 +54,15 @@ pub struct Certificate {
 pub enum Cancellation {
     /// Not at all, or not yet: the session is not open.
     Impossible,
-    /// By this message, which is all that is sent on another connection to the same address.
+    /// With this message, which is all that is sent on another connection to the same address.
     Message(Vec<u8>),
-    /// By this statement, executed in another session of the same user.
+    /// With this statement, executed in another session of the same user.
     Statement(String),
     /// By this byte, sent as urgent data on the connection itself, whenever [`Session::interrupt`] allows it.
     UrgentByte(u8),
 }
 
-/// Whether what runs can be interrupted by an urgent byte.
+/// Whether the running statement can be interrupted by an urgent byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interrupt {
     /// The urgent byte is to be sent now.
@@ -73,7 +73,7 @@ pub enum Interrupt {
     Needless,
 }
 
-/// Whether a transaction is open.
+/// The status of the transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TransactionStatus {
     /// No transaction is open.
@@ -129,8 +129,8 @@ pub trait Session {
     fn requests(&self) -> &dyn Requests;
     /// Mutable access to the same.
     fn requests_mut(&mut self) -> &mut dyn Requests;
-    /// Forgets the response handler of request `id`. If nothing of it was sent, it leaves the queue, or makes room for
-    /// what has to be sent in its place; otherwise its reply is read and dropped.
+    /// Removes the response handler of request `id`. If nothing of it was sent, it leaves the queue, or is replaced by
+    /// the request that has to be sent in its place; otherwise its reply is read and dropped.
     fn discard(&mut self, id: u64) -> Discarded {
         self.requests_mut().discard(id)
     }
@@ -144,7 +144,7 @@ pub trait Session {
     fn set_paused(&mut self, paused: bool) {
         self.requests_mut().set_paused(paused);
     }
-    /// A cancel request was sent, and the server has taken it: it may hit what is sent next.
+    /// A cancel request was sent, and the server has received it: it may hit the next request.
     fn cancel_sent(&mut self) {}
 
     /// The request whose response handler has no room at present. Until [`Session::resume`] or [`Session::discard`]

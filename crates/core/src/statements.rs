@@ -25,7 +25,7 @@ pub trait Prepared {
     fn epoch(&self) -> Epoch;
 }
 
-/// The prepared statements of a session, by what each is found by.
+/// The prepared statements of a session, by their keys.
 ///
 /// No statement leaks: each one that leaves the cache is closed with the next request, unless it was taken
 /// ([`Statements::take`]) or the server has dropped it by itself.
@@ -63,17 +63,17 @@ impl<K: Hash + Eq + Clone, S: Prepared> Statements<K, S> {
         self.kept.capacity() > 0 && sql.len() <= limits::STATEMENT_CACHE_SQL_BYTES
     }
 
-    /// The epoch of what is prepared now.
+    /// The current epoch.
     pub fn epoch(&self) -> Epoch {
         self.epoch
     }
 
-    /// The session has changed what statements mean.
+    /// The session has changed the meaning of statements.
     pub fn advance(&mut self) {
         self.epoch.0 += 1;
     }
 
-    /// Returns true if the session has changed what statements mean since this one was prepared.
+    /// Returns true if the session has changed the meaning of statements since this one was prepared.
     pub fn is_outdated(&self, statement: &S) -> bool {
         statement.epoch() < self.epoch
     }

@@ -1,5 +1,5 @@
-//! State machines whose transitions are a table: what may follow what is declared once, checked wherever a state changes in a
-//! debug build, and printed for the documentation.
+//! State machines whose transitions are a table: it is declared once, checked at each change of state in debug builds,
+//! and printed for the documentation.
 //!
 //! A machine has an enum for its states, each with the data that is valid only in it, and one function that changes the
 //! state. The table uses the [`Name`]s of states and events, which [`names!`](crate::names) declares. Tests record
@@ -71,7 +71,7 @@ impl<S: Name, E: Name> Transitions<S, E> {
     /// Checks in debug builds that the table has this row. Costs nothing in others.
     ///
     /// # Panics
-    /// Where it has not, in debug builds.
+    /// If the transition is not in the table, in debug builds.
     #[inline]
     pub fn take(&self, from: S, event: E, to: S) {
         if cfg!(debug_assertions) {

@@ -1,12 +1,12 @@
 //! The rows of iiBench's table, made as fast as a server can take them.
 //!
 //! Row `k` of a stream is a function of the seed, the stream and `k`, and of nothing else: the same on every machine,
-//! in any order, by any number of processes. So what a table must hold after a run can be worked out afterwards.
+//! in any order, by any number of processes. So the expected content of a table can be computed after a run.
 //!
 //! * [`random`]: SplitMix64, which can be entered at any place;
 //! * [`rows`]: the columns of a row;
 //! * [`text`]: whole blocks of rows as `VALUES` of an INSERT, or as COPY and LOAD DATA take them;
-//! * [`sums`]: what the columns of a range of rows add up to.
+//! * [`sums`]: the sums of the columns over a range of rows.
 #![forbid(unsafe_code)]
 
 pub mod random;

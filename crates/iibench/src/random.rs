@@ -1,7 +1,7 @@
 //! SplitMix64 (G. Steele, D. Lea, C. Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014).
 //!
-//! Its state only counts, in steps of an odd constant, and its output is a hash of the state. So any output can be had
-//! without those before it, which is what rows that are functions of their number need.
+//! Its state only counts, in steps of an odd constant, and its output is a hash of the state. So any output can be
+//! computed without those before it, as rows that are functions of their number require.
 
 /// The step of the state: 2^64 divided by the golden ratio, made odd.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// Seconds from 1970 to the time of every stream's first rows, 2020-01-01 00:00:00.
 pub const TIME_ORIGIN: i64 = 1_577_836_800;
-/// Rows that have the same time: a stream's own clock goes by a second in so many rows.
+/// The number of consecutive rows with the same time: the clock of a stream advances by a second after that many rows.
 pub const ROWS_PER_SECOND: u64 = 1_000;
 /// Bytes of random text that the data of rows is cut from.
 pub const NOISE_BYTES: usize = 4 << 20;
@@ -15,13 +15,13 @@ pub const DATA_BYTES_MAX: u32 = 4_000;
 /// Streams of one seed.
 pub const STREAMS: u32 = 1 << 20;
 
-/// Which output of the seed's own generator the noise begins from; those of streams come before it.
+/// The output of the seed's own generator from which the noise begins; the outputs before it seed the streams.
 const NOISE_KEY: u64 = 1 << 63;
 /// Outputs that each row has to itself.
 const OUTPUTS_PER_ROW: u64 = 3;
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// What the values of rows are drawn from: all uniform, all below these.
+/// The ranges of the values of rows: all uniform, all below these limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Cash registers.
@@ -74,7 +74,7 @@ pub struct Rows {
     noise: Arc<[u8]>,
 }
 
-/// One row. The server gives it its key.
+/// One row. The server generates its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row<'a> {
     /// Seconds since 1970, without a time zone.
@@ -87,7 +87,7 @@ pub struct Row<'a> {
     pub product: u32,
     /// Price.
     pub price: u32,
-    /// How many times the letter `a` the data begins with.
+    /// The number of letters `a` that the data begins with.
     pub plain: usize,
     /// The rest of the data.
     pub random: &'a [u8],
@@ -97,7 +97,7 @@ impl Rows {
     /// The rows of stream number `stream` of a seed.
     ///
     /// # Errors
-    /// [`Invalid`] where the shape or the stream is out of range.
+    /// [`Invalid`] if the shape or the stream is out of range.
     pub fn new(seed: u64, stream: u32, shape: Shape) -> Result<Self, Invalid> {
         for (name, value) in [
             ("cash registers", shape.cash_registers),

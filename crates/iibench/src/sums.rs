@@ -1,9 +1,9 @@
-//! What the columns of a range of rows add up to, as a server can be asked for it.
+//! The sums of the columns over a range of rows, which a server can compute as well.
 
 use crate::rows::Rows;
 use crate::text::tabbed;
 
-/// Rows whose text is in memory at a time.
+/// The number of rows whose text is in memory at a time.
 const BLOCK_ROWS: u64 = 1_024;
 /// FNV-1a with 64 bits.
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
@@ -26,11 +26,11 @@ pub struct Sums {
     pub data_bytes: u64,
     /// Of the codes of the last characters of data; 0 for a row without.
     pub data_last: u64,
-    /// Seconds since 1970: of the earliest row. 0 where there are none.
+    /// Seconds since 1970 of the earliest row. 0 without rows.
     pub time_min: i64,
-    /// Seconds since 1970: of the latest row. 0 where there are none.
+    /// Seconds since 1970 of the latest row. 0 without rows.
     pub time_max: i64,
-    /// The checksum: FNV-1a of each row's line as COPY takes it, added without regard to order or overflow.
+    /// The checksum: FNV-1a of each row's line in the text format of COPY, added without regard to order or overflow.
     pub checksum: u64,
 }
 

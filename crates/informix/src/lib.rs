@@ -4,7 +4,7 @@
 //! * [`types`]: column values and parameters;
 //! * [`capabilities`]: what client and server can both do;
 //! * [`codeset`]: the code set of the database, in which all text travels;
-//! * [`errors`]: what the server's errors mean, in terms that all databases share;
+//! * [`errors`]: the meaning of the server's errors, in terms that all databases share;
 //! * [`lexer`]: where placeholders stand in Informix's SQL;
 //! * [`limits`]: its limits, by name and with their units;
 //! * [`machine`]: the connection.

@@ -99,8 +99,8 @@ impl<M: Driven + ?Sized> Client<M> {
     }
 }
 
-/// Sends a message that cancels what another connection to the same server runs, and waits until the server has taken
-/// it.
+/// Sends a message that cancels the running statement of another connection to the same server, and waits until the
+/// server has received it.
 ///
 /// # Errors
 /// The error of the operating system.

@@ -26,7 +26,7 @@ enum Stage {
     Asking(Socket),
     /// The handshake is in progress.
     Waiting(Socket),
-    /// It is over, well or badly.
+    /// The attempt has ended, successfully or not.
     Over,
 }
 

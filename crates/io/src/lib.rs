@@ -32,7 +32,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use transfer::Transfer;
 
-/// Where to connect.
+/// The address to connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// TCP.
@@ -174,8 +174,8 @@ impl Link {
         self.waker.get_or_insert_with(|| waker.clone());
     }
 
-    /// Sends what can be sent, and waits until something was received, or there is room to send more, or a tick or
-    /// the deadline has passed.
+    /// Sends what can be sent, and waits until bytes were received, or there is room to send more, or a tick or the
+    /// deadline has passed.
     ///
     /// If all of a full write buffer could be sent, its owner has more to send, and perhaps no answer to expect before
     /// that: then the exchange receives what has come without waiting, and returns [`Progress::Sent`] if that is
@@ -253,7 +253,7 @@ impl Link {
         Ok(if buffers.write_buffer.len() < had { Progress::Sent } else { Progress::Tick })
     }
 
-    /// Receives what is there; without DONTWAIT it waits for a tick at most.
+    /// Receives what is there; without MSG_DONTWAIT it waits for a tick at most.
     fn pull(&self, buffers: &mut Buffers, flags: RecvFlags) -> Result<Progress, Fatal> {
         let progress = self.socket.pull_with(buffers, |into| read(&self.socket, into, flags))?;
         Ok(progress.unwrap_or(Progress::Tick))

@@ -144,8 +144,8 @@ impl Stream {
         }
     }
 
-    /// Sends what the socket takes, and waits until something was received, or there is room in a full write buffer. It
-    /// never waits to send without being ready to receive: a large batch would block both sides.
+    /// Sends what the socket takes, and waits until bytes were received, or there is room in a full write buffer. It is
+    /// always ready to receive while it waits to send: otherwise a large batch would block both sides.
     async fn exchange(&self, buffers: &mut Buffers) -> Result<Progress, Fatal> {
         let had = buffers.write_buffer.len();
         loop {

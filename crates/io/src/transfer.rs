@@ -35,12 +35,12 @@ pub(crate) trait Transfer {
         })
     }
 
-    /// Receives what is there, if anything is.
+    /// Receives the available bytes, if any.
     fn pull(&self, buffers: &mut Buffers) -> Result<Option<Progress>, Fatal> {
         self.pull_with(buffers, |into| self.read(into))
     }
 
-    /// Receives what `read` does, which may wait.
+    /// Receives with `read`, which may wait.
     fn pull_with(
         &self,
         buffers: &mut Buffers,

@@ -24,7 +24,7 @@ impl Waker {
 
     /// Ends the current wait, or the next one.
     pub fn wake(&self) {
-        // Where nothing more fits in, there is enough in it to end a wait.
+        // If it is full, it has enough bytes to end a wait.
         let _ = (&self.writer).write(&[0]);
     }
 

@@ -50,7 +50,7 @@ fn take(read_buffer: &mut ReadBuffer, into: &mut Vec<u8>) {
     read_buffer.consume(read_buffer.unread().len());
 }
 
-/// Exchanges until what was received is as long as `len`, or `limit` has passed.
+/// Exchanges until `len` bytes were received, or `limit` has passed.
 fn gather(link: &mut Link, buffers: &mut Buffers, len: usize, limit: Duration) -> Vec<u8> {
     let mut received = Vec::with_capacity(len);
     let deadline = Instant::now() + limit;

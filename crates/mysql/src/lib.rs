@@ -1,6 +1,6 @@
 //! The MySQL and MariaDB client/server protocol as a state machine without sockets, clocks or Python.
 //!
-//! * [`errors`]: what the server's errors mean, in terms that all databases share;
+//! * [`errors`]: the meaning of the server's errors, in terms that all databases share;
 //! * [`packets`]: what travels, by the manuals' names;
 //! * [`auth`]: the authentication plugins;
 //! * [`types`]: the column types, and how they are decoded and encoded;

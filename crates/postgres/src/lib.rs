@@ -1,8 +1,8 @@
 //! The PostgreSQL frontend/backend protocol, version 3, as a state machine without sockets, clocks or Python.
 //!
-//! * [`errors`]: what the server's errors mean, in terms that all databases share;
-//! * [`messages`]: what travels, by the manual's names;
-//! * [`types`]: the types, and how they are decoded and encoded;
+//! * [`errors`]: the meaning of the server's errors, in terms that all databases share;
+//! * [`messages`]: the messages, by the manual's names;
+//! * [`types`]: the types, their decoders and encoders;
 //! * [`machine`]: the connection.
 #![forbid(unsafe_code)]
 

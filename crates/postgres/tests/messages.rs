@@ -7,7 +7,7 @@ use headrace_postgres::messages::frontend;
 fn parameters_that_are_too_long_together_are_refused() {
     let mut out = Vec::new();
     let bound = frontend::bind::<Mismatch>(&mut out, "", "", 1, &[0, 0], |_, out| {
-        // Zeros that nobody looks at take no memory.
+        // Zeros that are not read take no memory.
         *out = vec![0; limits::MESSAGE_BYTES];
         Ok(1)
     });

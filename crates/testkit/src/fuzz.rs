@@ -1,4 +1,4 @@
-//! How any machine is driven with what a server is said to have sent, and what must hold at the end.
+//! Drives any machine with the bytes of a fuzzer, and checks what must be true at the end.
 
 use crate::{Shared, receive};
 use headrace_core::protocol::{Discarded, Fatal, Protocol, ResponseHandler};
@@ -7,13 +7,14 @@ use headrace_core::{ReadBuffer, WriteBuffer};
 /// The bytes that arrive at once: few enough to cut most messages.
 const BLOCK: usize = 37;
 
-/// Feeds `bytes` to a machine whose requests have the `handlers`, and ends it: whoever waits hears once how it ended.
+/// Feeds `bytes` to a machine whose requests have the `handlers`, and ends it: each handler receives exactly one
+/// outcome.
 ///
-/// Each bit of `discards` that is set stands for a request that is discarded: after the block of that number, one of
-/// those that still have a handler, the first, the second or the third in turn.
+/// Each bit of `discards` that is set discards a request: after the block of that number, one of those that still have
+/// a handler, the first, the second or the third in turn.
 ///
 /// # Panics
-/// Where a handler was forgotten, or a request was started although the machine was paused.
+/// If a handler received no outcome, or a request was started although the machine was paused.
 pub fn drive<P: Protocol>(
     machine: &mut P,
     (read_buffer, write_buffer): (&mut ReadBuffer, &mut WriteBuffer),
@@ -59,7 +60,7 @@ pub fn drive<P: Protocol>(
     assert!(waiting() <= discarded, "a handler did not hear how its request ended");
 }
 
-/// Discards a request, and holds the machine as for a cancel request; returns whether there was one to discard.
+/// Discards a request, and pauses the machine as for a cancel request; returns true if there was one to discard.
 fn discard<P: Protocol>(machine: &mut P, mut nth: usize, write_buffer: &mut WriteBuffer) -> bool
 where
     P::Handler: for<'a> ResponseHandler<Cx<'a> = ()>,

@@ -1,4 +1,4 @@
-//! A response handler that keeps what it received.
+//! A response handler that keeps what it receives.
 
 use crate::{TestParameters, TestValue, TextSink, ways};
 use headrace_core::protocol::{Outcome, ResponseHandler, Summary};
@@ -6,28 +6,28 @@ use headrace_core::{Described, Diagnostics, Fatal, Mismatch, Room, Run, Sink};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What a protocol's columns and errors are, and how a test names them.
+/// The columns and errors of a protocol, and their names in tests.
 pub trait Dialect: 'static {
     /// The protocol's description of a result's columns.
     type Columns: Described + Clone + std::fmt::Debug;
     /// The error that its servers send.
     type ServerError: Diagnostics;
 
-    /// Reads rows of these columns out of the messages that they came in.
+    /// Decodes rows of these columns from the messages that contain them.
     ///
     /// # Errors
     /// [`Fatal`] as the run has it.
     fn read_again<S: Sink>(columns: &Self::Columns, messages: &[u8], sink: &mut S) -> Result<(), Fatal>;
     /// The code by which an error is known, such as `23505`.
     fn code(error: &Self::ServerError) -> String;
-    /// What the server says about it.
+    /// The server's text about the column.
     fn message(error: &Self::ServerError) -> String;
 }
 
-/// What a server said at the end of one result.
+/// What a server reported at the end of one result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Completion {
-    /// The server's word for the statement, or what else it said of it.
+    /// The command tag of the statement, or the server's other text about it.
     pub tag: String,
     /// The number of rows affected or returned, if the server reports it.
     pub rows: Option<u64>,
@@ -50,7 +50,7 @@ pub struct Received {
     pub results: Vec<Completion>,
     /// `done`, `server CODE`, `client REASON`, `skipped` or `fatal REASON`, with ` at row N` where a row is known.
     pub end: Option<String>,
-    /// What the server says about its error.
+    /// The server's text about the error.
     pub error: Option<String>,
 }
 
@@ -79,7 +79,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// What there is by now.
+    /// What it has received so far.
     pub fn get(&self) -> Received {
         Received { rows: self.rows.borrow().clone(), ..self.received.borrow().clone() }
     }
@@ -101,7 +101,7 @@ pub struct TestHandler<D: Dialect> {
     pub rewinds: bool,
     /// True if it is full after each run of rows, and after each block.
     pub fills: bool,
-    /// Whose request it is, as [`ResponseHandler::lane`] says.
+    /// The lane of its request, see [`ResponseHandler::lane`].
     pub lane: u64,
     columns: Option<D::Columns>,
 }

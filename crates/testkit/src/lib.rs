@@ -1,6 +1,6 @@
-//! What the tests, benchmarks and fuzz targets of every protocol crate share: values to send, sinks, a response handler
-//! that keeps what it received, recorded conversations replayed cut and split, what a client sent
-//! by the names of its messages, which rows of a state machine's table are taken, and the loop of the fuzz targets.
+//! The code that tests, benchmarks and fuzz targets of every protocol crate share: values to send, sinks, a response
+//! handler that keeps what it receives, recorded conversations replayed cut and split, the names of the messages that a
+//! client sent, the coverage of a state machine's table, and the loop of the fuzz targets.
 
 #![forbid(unsafe_code)]
 

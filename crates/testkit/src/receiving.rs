@@ -1,16 +1,15 @@
-//! How a test has a machine handle what has come, although each of its response handlers is full after each run of
-//! rows.
+//! Lets a machine handle received bytes, with response handlers that are full after each run of rows.
 
 use headrace_core::protocol::{Fatal, Protocol, ResponseHandler};
 use headrace_core::{ReadBuffer, WriteBuffer};
 
-/// Handles what has come, and resumes each handler that is full: until then nothing must be handled.
+/// Handles received bytes, and resumes each handler that is full: until then nothing must be handled.
 ///
 /// # Errors
 /// [`Fatal`] as the machine has it.
 ///
 /// # Panics
-/// Where something is handled for a handler that is full.
+/// If something is handled for a handler that is full.
 pub fn receive<P: Protocol>(
     machine: &mut P,
     read_buffer: &mut ReadBuffer,

@@ -1,4 +1,4 @@
-//! Recorded conversations: as files, and as a peer that says them again, cut and split.
+//! Recorded conversations: as files, and as a peer that replays them, cut and split.
 //!
 //! In a file each line is one side's bytes in hexadecimal: `>` the client, `<` the server, `~ N` for N bytes of the
 //! client that differ every time (a password encrypted with the server's key).
@@ -10,11 +10,11 @@ use std::path::Path;
 /// One step of a recorded conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// What the client says.
+    /// Messages of the client.
     Client(Vec<u8>),
-    /// What the server says.
+    /// Messages of the server.
     Server(Vec<u8>),
-    /// The client says so many bytes, which differ every time.
+    /// The client sends this number of bytes, which differ every time.
     Random(usize),
 }
 
@@ -26,7 +26,7 @@ pub fn hex(bytes: &[u8]) -> String {
 /// Bytes of hexadecimal digits.
 ///
 /// # Panics
-/// Where there are others.
+/// If there are other steps.
 pub fn unhex(digits: &str) -> Vec<u8> {
     let pairs = (0..digits.len()).step_by(2).map(|at| &digits[at..at + 2]);
     pairs.map(|pair| u8::from_str_radix(pair, 16).expect("hexadecimal digits")).collect()
@@ -35,7 +35,7 @@ pub fn unhex(digits: &str) -> Vec<u8> {
 /// Reads a conversation from a file.
 ///
 /// # Panics
-/// Where the file is missing or holds something else.
+/// If the file is missing or has other content.
 pub fn read_recording(file: &Path) -> Vec<Step> {
     let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let step = |line: &str| match line.split_at(2) {
@@ -47,11 +47,11 @@ pub fn read_recording(file: &Path) -> Vec<Step> {
     text.lines().map(step).collect()
 }
 
-/// Writes a conversation into a file. What a client says right after the server sent its public key is encrypted with
-/// it, and is therefore written as `~`.
+/// Writes a conversation into a file. Bytes that a client sends right after the server sent its public key are
+/// encrypted with it, and are therefore written as `~`.
 ///
 /// # Panics
-/// Where the file cannot be written.
+/// If the file cannot be written.
 pub fn write_recording(file: &Path, recording: &[Step]) {
     let mut text = String::new();
     let mut last = ' ';
@@ -77,16 +77,16 @@ pub fn write_recording(file: &Path, recording: &[Step]) {
     std::fs::write(file, text + "\n").expect("the recording is written");
 }
 
-/// How many bytes the server says.
+/// The number of bytes that the server sends.
 pub fn server_bytes(steps: &[Step]) -> usize {
     steps.iter().map(|step| if let Step::Server(bytes) = step { bytes.len() } else { 0 }).sum()
 }
 
 /// The other side of the wire.
 pub trait Peer {
-    /// Takes what the client sends.
+    /// Takes bytes of the client.
     fn send(&mut self, bytes: &[u8]);
-    /// What the server sends next, `None` when there is no more.
+    /// The next bytes of the server, `None` when there are no more.
     fn receive(&mut self) -> Option<Vec<u8>>;
     /// Puts TLS in place; returns the fingerprint of the server's certificate.
     fn start_tls(&mut self) -> Option<[u8; 32]> {
@@ -94,15 +94,15 @@ pub trait Peer {
     }
 }
 
-/// A peer that says what the server said, cut and split as the test wants, after what the client must say.
+/// A peer that replays the server's bytes, cut and split as the test chooses, once the client has sent its part.
 #[derive(Debug)]
 pub struct Replay {
     steps: VecDeque<Step>,
     sent: Vec<u8>,
     given: usize,
-    /// A piece ends after so many bytes of the server's, beside where the recorded ones do.
+    /// A piece ends after this number of bytes of the server, and at the ends of the recorded ones.
     pub split: usize,
-    /// So many bytes of the server's arrive, and no more.
+    /// Only this number of bytes of the server arrive.
     pub cut: usize,
     /// Each byte comes alone.
     pub single: bool,

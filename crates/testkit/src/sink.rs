@@ -1,4 +1,4 @@
-//! Where decoded values go: into text, into nothing, or through the checks of the fuzz targets.
+//! Sinks for tests: as text, ignoring the values, or with the checks of the fuzz targets.
 
 use crate::hex;
 use headrace_core::{Container, Inet, Sink};

@@ -1,20 +1,20 @@
-//! What a client sent, by the names of its messages.
+//! The messages that a client sent, by their names.
 
 use std::fmt;
 
-/// The messages that a client sent, each by its name, as the protocol's manual spells it, and what it is about where a test
-/// may ask: `COM_QUERY select 1`.
+/// The messages that a client sent, each by its name, as the protocol's manual spells it, and its main content where a
+/// test may compare it: `COM_QUERY select 1`.
 ///
-/// What is expected of a message is its name alone, or all of it.
+/// An expected message is given by its name alone, or in full.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Trace(Vec<String>);
 
 impl Trace {
-    /// Reads what was sent. `first` returns the first of many messages, and how many bytes it has; `None` if they are no
-    /// whole message that it knows.
+    /// Decodes what was sent. `first` returns the first of many messages, and its length in bytes; `None` if it is
+    /// incomplete or unknown.
     ///
     /// # Panics
-    /// Where `first` does not know a message.
+    /// If `first` returns `None`.
     pub fn read(sent: &[u8], mut first: impl FnMut(&[u8]) -> Option<(String, usize)>) -> Self {
         let (mut rest, mut messages) = (sent, Vec::new());
         while !rest.is_empty() {
@@ -35,7 +35,7 @@ impl Trace {
         &self.0
     }
 
-    /// Where these messages stand first, one right after the other.
+    /// The index of the first occurrence of these messages in a row.
     pub fn find(&self, expected: &[&str]) -> Option<usize> {
         self.0.windows(expected.len()).position(|part| are(part, expected))
     }
@@ -45,7 +45,7 @@ impl Trace {
         self.find(expected).is_some()
     }
 
-    /// How often these messages were sent, one right after the other.
+    /// The number of occurrences of these messages in a row.
     pub fn count(&self, expected: &[&str]) -> usize {
         self.0.windows(expected.len()).filter(|part| are(part, expected)).count()
     }

@@ -1,4 +1,4 @@
-//! Which rows of a state machine's table tests take, and whether the documentation has the table.
+//! Checks which rows of a state machine's table tests take, and whether the documentation has the table.
 
 use headrace_core::transitions::{Name, Transitions, observe};
 use std::cell::RefCell;
@@ -8,10 +8,10 @@ thread_local! {
     static TAKEN: RefCell<Vec<(&'static str, usize)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs conversations, tests of their own, and checks that they take every row of a table.
+/// Runs conversations, which are tests themselves, and checks that they take every row of a table.
 ///
 /// # Panics
-/// Where they do not, and with the rows that nothing takes.
+/// If they do not; the message lists the missing rows.
 pub fn assert_taken<S: Name, E: Name>(table: &Transitions<S, E>, conversations: &[fn()]) {
     observe(|machine, row| TAKEN.with_borrow_mut(|taken| taken.push((machine, row))));
     TAKEN.take();
@@ -28,11 +28,11 @@ pub fn assert_taken<S: Name, E: Name>(table: &Transitions<S, E>, conversations: 
     );
 }
 
-/// Compares a page of the documentation with a table, which stands there between `<!-- table NAME -->` and `<!-- end -->`. With
-/// `HEADRACE_WRITE=1` in the environment it is written there instead.
+/// Compares a page of the documentation with a table, which is there between `<!-- table NAME -->` and `<!-- end -->`.
+/// With `HEADRACE_WRITE=1` in the environment it is written there instead.
 ///
 /// # Panics
-/// Where they differ.
+/// If they differ.
 pub fn assert_documented<S: Name, E: Name>(table: &Transitions<S, E>, page: &Path) {
     let text = std::fs::read_to_string(page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
     let begin = format!("<!-- table {} -->\n", table.machine);

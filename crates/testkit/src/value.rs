@@ -44,12 +44,12 @@ pub enum TestValue {
     Bits(usize, Vec<u8>),
     /// A list.
     List(Vec<TestValue>),
-    /// A value of a kind that no database knows.
+    /// A value of a kind that no database supports.
     Other,
 }
 
 impl TestValue {
-    /// Text that the program holds.
+    /// Text of the program.
     pub fn text(text: &'static str) -> Self {
         TestValue::Text(text.into())
     }
@@ -59,7 +59,7 @@ impl TestValue {
         TestValue::Decimal(text.into())
     }
 
-    /// Bytes that the program holds.
+    /// Bytes of the program.
     pub fn bytes(bytes: &'static [u8]) -> Self {
         TestValue::Bytes(bytes.into())
     }

@@ -1,4 +1,4 @@
-//! That a run gives the same values whichever way it is taken, and such as its columns are described to have.
+//! Checks that a run delivers the same values whichever way it is taken, and of the kinds that its columns declare.
 
 use crate::TextSink;
 use headrace_core::column::Kind;
@@ -7,7 +7,7 @@ use headrace_core::{Cells, Column, ColumnSink, Container, Fatal, Inet, Run, Sink
 /// Takes clones of `run` row by row, column by column, and as messages, which `read_again` decodes.
 ///
 /// # Panics
-/// Where the ways differ, or a value is of another kind than its column.
+/// If the ways differ, or a value is of another kind than its column.
 pub(crate) fn compare<R: Run>(
     run: &R,
     columns: &[Column],
@@ -57,7 +57,7 @@ impl ColumnSink for GridSink<'_> {
     }
 }
 
-/// Keeps each cell by itself, as a [`TextSink`] keeps a row, and looks whether its value is of the column's kind.
+/// Keeps each cell separately, as a [`TextSink`] keeps a row, and checks that its value is of the column's kind.
 pub(crate) struct CellSink<'k> {
     kinds: &'k [&'k Kind],
     seen: usize,

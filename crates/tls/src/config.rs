@@ -27,7 +27,7 @@ pub enum Verify {
     Opportunistic,
 }
 
-/// Whom to trust.
+/// The trusted certificates.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Roots {
     /// The system's certificate store.

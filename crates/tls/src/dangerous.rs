@@ -96,8 +96,8 @@ impl ServerCertVerifier for NoVerification {
 /// Checks the chain by webpki, with three differences, all of them as users of OpenSSL expect.
 ///
 /// * A server's own certificate that is, byte for byte, one of the trusted ones is trusted: many servers use one
-///   self-signed certificate, which webpki refuses as "CA used as end entity". Its dates and its name are checked all
-///   the same.
+///   self-signed certificate, which webpki refuses as "CA used as end entity". Its dates and its name are still
+///   checked.
 /// * A certificate without alternative names is identified by its common name, see [`crate::names`], unless the names
 ///   that an authority may certify are constrained.
 /// * With `any_name` a wrong name is not an error.

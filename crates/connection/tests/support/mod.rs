@@ -22,14 +22,14 @@ pub enum Stage {
     Ready,
     /// `MOVED host port`: the session continues with another server.
     Moved(String, u16),
-    /// It is over.
+    /// The session has ended.
     Closed,
 }
 
 /// Each line that comes is kept; `ERROR ...` is the server's closing error, `BAD` violates the protocol.
 #[derive(Debug)]
 pub struct Lines {
-    /// Where it begins, also with another server.
+    /// The initial state, also with another server.
     pub begin: Stage,
     pub stage: Stage,
     pub lines: Vec<String>,
@@ -168,7 +168,7 @@ pub fn trusting(pem: &str) -> TlsSettings {
     TlsSettings { config, server_name: "db.example.com".into() }
 }
 
-/// A server with TLS, and what it has received.
+/// A server with TLS, and the bytes that it has received.
 pub struct Server {
     pub tls: ServerConnection,
     pub pem: String,
@@ -195,7 +195,7 @@ impl Server {
         Self { tls, pem: made.cert.pem(), plaintext: Vec::new(), received: Vec::new() }
     }
 
-    /// Takes what the client sends, the first `plaintext` bytes of all as they are; returns its complaint.
+    /// Takes bytes of the client: the first `plaintext` bytes are not encrypted. Returns the error of the TLS layer.
     pub fn receive(&mut self, mut bytes: &[u8], plaintext: usize) -> Result<(), rustls::Error> {
         let head = (plaintext - self.plaintext.len()).min(bytes.len());
         self.plaintext.extend_from_slice(&bytes[..head]);

@@ -121,7 +121,8 @@ pub struct Machine<H: ResponseHandler> {
 }
 
 impl<H: IfxHandler> Machine<H> {
-    /// A machine whose first bytes are in `write_buffer`. `statements` is how many prepared statements it may keep.
+    /// A machine whose first bytes are in `write_buffer`. `statements` is the maximum number of cached prepared
+    /// statements.
     ///
     /// # Errors
     /// [`Fatal`] when the options do not fit a login packet.

@@ -1,4 +1,4 @@
-//! A request in the queue, and how far it has come.
+//! A request in the queue, and its progress.
 
 use super::IfxHandler;
 use super::batch::{Batch, Guard, Step};
@@ -69,7 +69,7 @@ impl<H: IfxHandler> PendingRequest<H> {
         Self { slot, request, stage: Stage::Queued, used: None, retried: false, groups: 0 }
     }
 
-    /// How far it has come.
+    /// Its state.
     #[inline]
     pub(super) fn state(&self) -> State {
         self.stage.state()

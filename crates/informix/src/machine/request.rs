@@ -139,7 +139,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// Returns true if it is the end of a block, which has to come.
+    /// Returns true if it is the end of a block, which has to be sent.
     pub(super) fn is_owed_end(&self) -> bool {
         matches!(self, Request::Commit { block: true } | Request::Rollback)
     }

@@ -1,4 +1,4 @@
-//! How far a pending request has come: the states, what moves it on, and the table of what follows what.
+//! The progress of a pending request: its states, the events, and the table of transitions.
 //!
 //! The states say what a request still has to send. Only the request that was started last has parameters or rows to
 //! send; of queries that stand side by side (see [`super::side_by_side`]) any may have blocks of rows to ask for. What
@@ -70,7 +70,7 @@ pub(super) fn go<S: HasState>(from: &mut S, event: Event, to: S) {
 }
 
 headrace_core::names! {
-    /// The state of a pending request, without what it owns.
+    /// The state of a pending request, without its data.
     pub enum State {
         Queued = "nothing of it was sent",
         Preparing = "SQ_PREPARE, SQ_CIDESCRIBE or SQ_GETROUTINE was sent",
@@ -85,7 +85,7 @@ headrace_core::names! {
 }
 
 headrace_core::names! {
-    /// What changes the state of a pending request.
+    /// An event that changes the state of a pending request.
     pub enum Event {
         StartWhole = "it is started, and is sent in one piece, or needs not be sent",
         StartKnown = "it is started, and its statement or routine is known",
@@ -114,7 +114,7 @@ headrace_core::names! {
     }
 }
 
-/// What follows what.
+/// The transitions.
 pub static TRANSITIONS: Transitions<State, Event> = {
     use Event::*;
     use State::*;

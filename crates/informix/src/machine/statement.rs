@@ -12,7 +12,7 @@ use headrace_core::{Column, Described, Epoch, Prepared};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-/// The columns of a result, and how to decode each.
+/// The columns of a result, and the decoder of each.
 #[derive(Debug)]
 pub struct Columns {
     /// As the server describes them.

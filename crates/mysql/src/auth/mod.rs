@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 use subtle::ConstantTimeEq;
 
-/// A password. It is never shown.
+/// A password. It is never printed.
 #[derive(Clone, Default)]
 pub struct Secret(pub Vec<u8>);
 

@@ -169,7 +169,7 @@ impl<H: MyHandler> Machine<H> {
         self.queue.started() > 0 && self.current_handler().is_some_and(ResponseHandler::is_stream)
     }
 
-    /// Takes the first request out of the queue and tells its response handler how it ended.
+    /// Takes the first request out of the queue and ends it: its response handler receives the outcome.
     fn finish_front(&mut self, cx: H::Cx<'_>) {
         if let Some(pending) = self.queue.pop_front() {
             self.finish(cx, pending);

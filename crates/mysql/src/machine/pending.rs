@@ -1,4 +1,4 @@
-//! A request in the queue, and how far it has come.
+//! A request in the queue, and its progress.
 
 use super::MyHandler;
 use super::request::{AsText, Request};
@@ -74,13 +74,13 @@ impl<H: MyHandler> PendingRequest<H> {
         }
     }
 
-    /// How far it has come.
+    /// Its state.
     #[inline]
     pub(super) fn stage(&self) -> &Stage {
         &self.stage
     }
 
-    /// The same, to change what the state owns.
+    /// Mutable access to the same, to change the data of the state.
     pub(super) fn stage_mut(&mut self) -> &mut Stage {
         &mut self.stage
     }

@@ -1,4 +1,4 @@
-//! What can be asked of a connection.
+//! The requests of a connection.
 
 use crate::sql::changes_session;
 use headrace_core::words::keeps_transaction;
@@ -34,7 +34,7 @@ pub enum AsText {
 pub enum Rows {
     /// One row, the response handler's current one.
     One,
-    /// As many as the response handler's `next_row` gives.
+    /// As many rows as the response handler's `next_row` delivers.
     Batch {
         /// How they travel.
         strategy: BatchStrategy,
@@ -73,7 +73,7 @@ pub enum Request {
         sql: Arc<str>,
         /// The response handler will feed a LOAD DATA LOCAL; without it the server's wish for a file is refused.
         infile: bool,
-        /// What to send in its place if it is discarded before it was sent: the end of a block has to come.
+        /// The text to send in its place if it is discarded before it was sent: the end of a block must not be missing.
         discarded: Option<Arc<str>>,
     },
     /// Fetch more rows from the cursor that request `cursor` opened.
@@ -124,7 +124,7 @@ impl Request {
         }
     }
 
-    /// Returns true if it is the end of a block, which has to come.
+    /// Returns true if it is the end of a block, which has to be sent.
     pub(super) fn is_owed_end(&self) -> bool {
         matches!(self, Request::Query { sql, discarded: Some(_), .. } if matches!(&**sql, "COMMIT" | "ROLLBACK"))
     }

@@ -15,7 +15,7 @@ use super::batch::Batch;
 use super::chunk::Chunk;
 use headrace_core::transitions::Transitions;
 
-/// How far a request has come.
+/// The state of a request.
 #[derive(Debug)]
 pub(super) enum Stage {
     Queued,
@@ -34,7 +34,7 @@ pub(super) enum Stage {
 }
 
 headrace_core::names! {
-    /// The state of a pending request, without what it owns.
+    /// The state of a pending request, without its data.
     pub enum State {
         Queued = "nothing of it was sent",
         Preparing = "COM_STMT_PREPARE was sent, on MariaDB with COM_STMT_EXECUTE after it where that is possible",
@@ -46,7 +46,7 @@ headrace_core::names! {
 }
 
 headrace_core::names! {
-    /// What changes the state of a pending request.
+    /// An event that changes the state of a pending request.
     pub enum Event {
         StartWhole = "it is started, and is sent in one piece",
         StartKnown = "it is started, and its statement is known, or goes as text",

@@ -14,9 +14,9 @@ use headrace_core::{Certificate, Fatal, FatalKind, WriteBuffer, limits};
 pub enum Tls {
     /// Not at all.
     No,
-    /// Where the server offers it.
+    /// If the server offers it.
     Prefer,
-    /// Give up without it.
+    /// Fail without it.
     Require,
 }
 
@@ -25,7 +25,7 @@ const UTF8MB4_GENERAL_CI: u8 = 45;
 /// utf8mb4_0900_ai_ci, the default of MySQL 8.
 const UTF8MB4_0900_AI_CI: u8 = 255;
 
-/// How to start.
+/// Whether to start with TLS.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The user's name.
@@ -100,7 +100,7 @@ pub(super) enum Progress {
     Refused(ServerError),
 }
 
-/// How far it has come.
+/// Its state.
 ///
 /// | from | event | to |
 /// |---|---|---|

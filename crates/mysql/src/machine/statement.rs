@@ -8,7 +8,7 @@ use crate::types::{self, Decoder, decode_binary_row, decode_text_row};
 use headrace_core::{Column, Described, Epoch, Fatal, Parameters, Prepared, Sink};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// The columns of a result, and how to decode each.
+/// The columns of a result, and the decoder of each.
 #[derive(Debug)]
 pub struct Columns {
     /// As the server describes them.

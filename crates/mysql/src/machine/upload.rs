@@ -18,7 +18,7 @@ pub enum InfileState {
     Waiting,
     /// Data can be sent for the file of this name.
     Streaming(Vec<u8>),
-    /// It is over, for better or worse.
+    /// Finished: completed or failed.
     Ended,
 }
 

@@ -4,7 +4,7 @@ use super::ColumnType;
 use crate::packets::capabilities::ColumnFlags;
 use crate::packets::column::{BINARY_COLLATION, Column};
 
-/// How the values of one column are decoded.
+/// The decoder of one column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decoder {
     /// NULL and nothing else.

@@ -1,4 +1,4 @@
-//! What has come of the answer to a request, and what the request does to the transaction block.
+//! The part of the reply to a request that has been received, and the effect of the request on the transaction block.
 
 use super::PgHandler;
 use super::deferred::Deferred;
@@ -7,16 +7,16 @@ use super::statement::Columns;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The results of a request: how many the server owes, how many have come, and what the rows of the next one are.
+/// The results of a request: how many the server owes, how many have come, and the columns of the next one.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
-    /// Results that the server owes for what was sent, as far as their number is known before they come.
+    /// Results that the server owes for what was sent, if their number is known before they come.
     pub(super) owed: u64,
     /// Results that are complete.
     pub(super) results: u64,
     /// Rows of the current result so far.
     pub(super) rows: u64,
-    /// The columns of the current result, where it has rows.
+    /// The columns of the current result, if it has rows.
     pub(super) columns: Option<Arc<Columns>>,
     /// From which result on the rows have which other columns.
     pub(super) next_columns: VecDeque<(u64, Arc<Columns>)>,
@@ -25,13 +25,13 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Returns true if all results have come that the server owes.
+    /// Returns true if all results that the server owes have come.
     pub(super) fn is_whole(&self) -> bool {
         self.results >= self.owed
     }
 }
 
-/// The statement (BEGIN) that precedes a request, and its answer those of the request itself.
+/// The state of a statement (BEGIN) that precedes a request; its reply precedes that of the request itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Prelude {
     /// There is none, or it was taken back.
@@ -45,15 +45,15 @@ pub(super) enum Prelude {
 /// The end of the transaction block that a request may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// It is none, or the block has no cursors that would outlive it.
+    /// It does not end the block, or the block has no cursors that would outlive it.
     Irrelevant,
-    /// It may be one, and its answer tells which of the block's cursors are left.
+    /// It may end the block, and its reply tells which cursors of the block are left.
     Awaited,
     /// It may be one, and the last command that was completed was a ROLLBACK.
     RolledBack,
 }
 
-/// What a request does to the transaction block.
+/// The effect of a request on the transaction block.
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) prelude: Prelude,
@@ -100,7 +100,7 @@ impl<H: PgHandler> PendingRequest<H> {
         answer.columns = Some(columns.clone());
     }
 
-    /// Turns to the columns of the next result, where they are others.
+    /// Switches to the columns of the next result, if they differ.
     #[inline]
     pub(super) fn turn_columns(&mut self, cx: H::Cx<'_>) {
         let answer = &mut self.answer;

@@ -1,4 +1,4 @@
-//! Rows of parameters into Bind messages, and what becomes of a request whose values do not fit.
+//! Encodes rows of parameters as Bind messages, and handles requests whose values do not fit.
 
 use super::answer::Prelude;
 use super::pending::{Failure, PendingRequest, Stage};
@@ -96,7 +96,7 @@ impl<H: PgHandler> Machine<H> {
                 Ok(false) => {
                     pending.go(Event::RowsSent, Stage::Answering);
                     if !self.end_of_batch(write_buffer) {
-                        // Whoever gathers answers, a pooler for one, is to let them go.
+                        // Flush, so that a pooler does not hold the replies back.
                         frontend::flush(write_buffer.tail());
                     }
                     return;
@@ -181,7 +181,8 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// Returns true if a statement from the cache may only be refused because it was prepared for a table that has
-    /// changed, by whomever: it is forgotten in any case, and prepared again where the server had chosen types.
+    /// changed since, in whichever session: it is dropped from the cache in any case, and prepared again if the server
+    /// had chosen types.
     fn may_be_outdated(&mut self, at: usize, row: Option<u64>, cx: H::Cx<'_>) -> bool {
         let pending = &mut self.queue[at];
         let Some(preparation) = pending.preparation().filter(|known| known.is_reused() && !known.retried) else {
@@ -195,22 +196,22 @@ impl<H: PgHandler> Machine<H> {
         again
     }
 
-    /// Takes the statement of the request `at` out of the cache; the server is told with the next request.
+    /// Takes the statement of the request `at` out of the cache; its Close is sent with the next request.
     pub(super) fn forget(&mut self, at: usize) {
         let pending = &self.queue[at];
         let (sql, _) = statement_of(&pending.request);
         self.statements.forget(&(sql.as_ref(), pending.hints()) as &dyn Lookup);
     }
 
-    /// Rows of an abandoned batch are on their way: makes the server fail what it has, so that none of it stays.
+    /// Sends an invalid Parse: it aborts the implicit transaction, so that rows of an abandoned batch that were already
+    /// sent are rolled back.
     pub(super) fn poison(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         frontend::parse(write_buffer.tail(), "", "abandoned by the client: this batch is rolled back", &[]);
         self.queue[at].go(Event::Poisoned, Stage::AwaitSync);
     }
 }
 
-/// Why a statement with its parameters cannot even be described: the count of them would not fit into the messages, and
-/// the server's answer would be out of step with its own.
+/// The reason why a statement with its parameters cannot even be described: their count does not fit into the messages.
 pub(super) fn too_many<H: PgHandler>(pending: &mut PendingRequest<H>, cx: H::Cx<'_>) -> Option<H::Error> {
     let one = matches!(&pending.request, Request::Execute(Execute { rows: Rows::One, .. }));
     let typed = pending.preparation().is_some_and(|known| known.typing.is_some() && known.types_pending);

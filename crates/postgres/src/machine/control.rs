@@ -1,12 +1,12 @@
 //! Which statements of the user's begin or end a transaction block, or are about savepoints.
 //!
-//! The machine puts BEGIN before a statement where no block is open, by what it has sent. A COMMIT in the user's own
-//! words changes that, and with AND CHAIN, or an error, not in a way that its text tells. So the text only says that
-//! the answer has to be waited for.
+//! The machine sends BEGIN before a statement if no block is open according to what it has sent. A COMMIT in the user's
+//! own SQL changes that, and with AND CHAIN, or after an error, the text does not tell how. So the text only tells that
+//! the reply has to be awaited.
 
 use crate::sql::{self, Lexer, Token, is_word, leading_word};
 
-/// What a text may do to the transaction block.
+/// The possible effect of a text on the transaction block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Control {
     /// Nothing.
@@ -26,7 +26,7 @@ impl Control {
     }
 }
 
-/// What a statement does to savepoints. A name is `None` where it is written with escapes.
+/// The effect of a statement on savepoints. A name is `None` if it is written with escapes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Nesting {
     /// SAVEPOINT
@@ -37,7 +37,7 @@ pub(super) enum Nesting {
     RollbackTo(Option<String>),
 }
 
-/// What one statement may do, by its first words.
+/// The possible effect of one statement, by its first words.
 pub(super) fn of_statement(sql: &str) -> Control {
     let mut words = Words { rest: sql };
     match words.next() {
@@ -46,8 +46,8 @@ pub(super) fn of_statement(sql: &str) -> Control {
     }
 }
 
-/// What several statements may do: any of their words counts, also in a string or a comment, where all that it costs is
-/// to wait for the answer.
+/// The possible effect of several statements: any of their words counts, also in a string or a comment; the only cost
+/// of a false match is to wait for the reply.
 pub(super) fn of_script(sql: &str) -> Control {
     let mut words = Words { rest: sql };
     let mut control = Control::None;
@@ -62,23 +62,23 @@ pub(super) fn of_script(sql: &str) -> Control {
     control
 }
 
-/// Returns true if a statement is a COPY, by its first word.
+/// Returns true if the first word of a statement is COPY.
 pub(super) fn copies(sql: &str) -> bool {
     Words { rest: sql }.next_is("copy")
 }
 
-/// Returns true if one of several statements may be a COPY: the word counts wherever it stands.
+/// Returns true if one of several statements may be a COPY: the word counts anywhere in the text.
 pub(super) fn may_copy(sql: &str) -> bool {
     let mut words = Words { rest: sql };
     std::iter::from_fn(|| words.next_anywhere()).any(|word| word.eq_ignore_ascii_case("copy"))
 }
 
-/// What the statements of a text do to the transaction block and its savepoints.
+/// The effect of the statements of a text on the transaction block and its savepoints.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Effects {
     /// One of them ends the block.
     pub ends: bool,
-    /// What they do to savepoints, in their order.
+    /// Their effects on savepoints, in order.
     pub nestings: Vec<Nesting>,
 }
 
@@ -107,8 +107,8 @@ fn nesting(statement: &str) -> Option<Nesting> {
     }
 }
 
-/// Returns true if a statement may change what others mean: tables, types, the search path. By its first word, so that
-/// what a function does is not seen.
+/// Returns true if a statement may change the meaning of others: tables, types, the search path. Only its first word is
+/// checked, so the effects of a function are not seen.
 pub(super) fn may_change_schema(sql: &str) -> bool {
     const WORDS: [&str; 10] =
         ["alter", "create", "drop", "set", "reset", "rollback", "import", "do", "call", "discard"];
@@ -141,7 +141,7 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// The next word, if nothing but space, semicolons and comments is before it.
+    /// The next word, if only white space, semicolons and comments precede it.
     fn next(&mut self) -> Option<&'a str> {
         // Most texts begin with a word, and this is asked of each statement several times.
         if !self.rest.bytes().next().is_some_and(is_word) {
@@ -168,7 +168,7 @@ impl<'a> Words<'a> {
         self.next().is_some_and(|word| word.eq_ignore_ascii_case(name))
     }
 
-    /// Leaves out the next word if it is this one; returns true if it was.
+    /// Skips the next word if it is `word`; returns true if it was.
     fn skip(&mut self, name: &str) -> bool {
         let found = self.clone().next_is(name);
         if found {
@@ -183,7 +183,7 @@ impl<'a> Words<'a> {
         self.next_is("to")
     }
 
-    /// The identifier that comes next, as the server has it.
+    /// The next identifier, folded as the server folds it.
     fn name(&mut self) -> Option<String> {
         if let Some(word) = self.next() {
             let escaped = word.eq_ignore_ascii_case("u") && self.rest.starts_with('&');
@@ -195,7 +195,7 @@ impl<'a> Words<'a> {
         (!lexer.uncertain).then(|| quoted[1..quoted.len() - 1].replace("\"\"", "\""))
     }
 
-    /// The next word, whatever is before it.
+    /// The next word, whatever precedes it.
     fn next_anywhere(&mut self) -> Option<&'a str> {
         let start = self.rest.bytes().position(is_word)?;
         self.rest = &self.rest[start..];

@@ -14,7 +14,7 @@ use headrace_core::{Fatal, WriteBuffer};
 use std::sync::Arc;
 
 impl<H: PgHandler> Machine<H> {
-    /// Where the COPY of request `id` stands.
+    /// The state of the COPY of request `id`.
     pub fn copy_state(&self, id: u64) -> CopyState {
         match self.queue.by_id(id) {
             None => CopyState::Ended,
@@ -36,7 +36,7 @@ impl<H: PgHandler> Machine<H> {
         streaming
     }
 
-    /// Ends a COPY, with a reason to make it fail. Does nothing when it is over already.
+    /// Ends a COPY, with a reason to make it fail. Does nothing if it has ended already.
     pub fn copy_end(&mut self, id: u64, write_buffer: &mut WriteBuffer, failure: Option<&str>) {
         if self.copy_state(id) != CopyState::Streaming {
             return;
@@ -53,7 +53,7 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// Sends what describes the columns of the COPY that the last started request is. There is no Sync before its end,
+    /// Sends the request for the columns of the COPY that the last started request is. There is no Sync before its end,
     /// so that all of it is one transaction, and the table is locked from here on.
     pub(super) fn describe_copy(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let pending = &mut self.queue[at];
@@ -74,7 +74,7 @@ impl<H: PgHandler> Machine<H> {
         pending.go(event, Stage::DescribingCopy { fields: None, left_out: Vec::new() });
     }
 
-    /// The columns of the query came, or it has none.
+    /// The columns of the query have come, or it has none.
     pub(super) fn copy_query_described(
         &mut self,
         cx: H::Cx<'_>,
@@ -110,7 +110,7 @@ impl<H: PgHandler> Machine<H> {
         if missing.is_empty() && !looked_up && !into && self.introspection {
             let planned = Columns::plan(&self.registry, fields.clone());
             if planned.fields.iter().any(|field| field.format == 0) {
-                // All of it is then text.
+                // Then all of it is text.
                 missing.extend(Columns::as_text(&self.registry, planned.fields).unsure);
             }
         }
@@ -203,7 +203,7 @@ impl<H: PgHandler> Machine<H> {
                 };
                 frontend::copy_fail(write_buffer.tail(), reason);
                 if !pending.request.is_script() {
-                    // In the extended protocol the server ignores a Sync that comes before.
+                    // In the extended protocol the server ignores a Sync that comes earlier.
                     frontend::sync(write_buffer.tail());
                 }
                 pending.go(Event::CopyRefused, Stage::Sent);
@@ -220,7 +220,7 @@ impl<H: PgHandler> Machine<H> {
         Ok(())
     }
 
-    /// Makes a COPY fail whose response handler is gone; returns true if it was so.
+    /// Makes a COPY fail whose response handler was discarded; returns true if it did.
     pub(super) fn abandon_copy(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         let Some(pending) = self.queue.last_mut().filter(|pending| pending.slot.handler.is_none()) else {
             return false;

@@ -1,9 +1,10 @@
-//! Results that cannot be decoded when they come.
+//! Results that cannot be decoded when they arrive.
 //!
-//! The simple protocol has no description before the rows, all of them are text, and the text of a composite value does
-//! not say what its attributes are; composite types with an attribute that has no binary form here are text everywhere.
-//! From the first result on whose types have to be looked up, the messages of a request are held. Once the request is
-//! over its types are looked up, composite types each time, and what was held is decoded.
+//! The simple protocol sends no description before a statement is executed, all its rows are text, and the text of a
+//! composite value does not contain the types of its attributes; composite types with an attribute that has no binary
+//! form here are always text. From the first result whose types have to be looked up, the messages of a request are
+//! deferred. Once the request has ended its types are looked up, composite types each time, and the deferred messages
+//! are decoded.
 
 use super::answer::Answer;
 use super::pending::{Failure, PendingRequest, Stage};
@@ -25,7 +26,7 @@ use std::sync::Arc;
 /// Results that wait for their types.
 #[derive(Debug, Default)]
 pub(super) struct Deferred {
-    /// The messages, as the server sent them; an empty RowDescription where a result with other columns begins.
+    /// The messages as received; an empty RowDescription marks the start of a result with other columns.
     messages: Vec<u8>,
     /// The columns of each.
     results: VecDeque<Known>,
@@ -33,12 +34,12 @@ pub(super) struct Deferred {
     oids: Vec<Oid>,
 }
 
-/// What was known when a result came.
+/// The registry when a result came.
 #[derive(Clone, Debug)]
 struct Known {
     fields: Vec<Field>,
     registry: TypeRegistry,
-    /// How often the session had altered types.
+    /// The number of type alterations by the session at that time.
     alterations: u64,
 }
 
@@ -67,7 +68,7 @@ impl<H: PgHandler> Machine<H> {
     /// A script's result has these columns.
     pub(super) fn script_described(&mut self, cx: H::Cx<'_>, fields: Vec<Field>) -> Result<(), Fatal> {
         let pending = self.front("RowDescription")?;
-        // What the server last said of its style may be over; it tells only at the end of a script.
+        // The last reported style of the server may be outdated; it is reported only at the end of a script.
         let order = if pending.may_set_style() { None } else { self.registry.date_order };
         let mut registry = self.registry.clone();
         registry.date_order = order;
@@ -94,8 +95,8 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// A COPY out of the server is over. Its rows were decoded as they came, by what was looked up before it: whether
-    /// that is still so is looked at after it.
+    /// A COPY out of the server has ended. Its rows were decoded as they came, with the types that were looked up
+    /// before it: afterwards it is checked whether those types have changed.
     pub(super) fn hold_end_of_copy(&mut self) {
         let Some(PendingRequest { request: Request::Copy(copy), work: Work::Copy { looked_up: true }, answer, .. }) =
             self.queue.first_mut()
@@ -108,7 +109,7 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// The first request is over, unless its results are held.
+    /// Ends the first request, unless its results are deferred.
     pub(super) fn settle_or_look_up(&mut self, cx: H::Cx<'_>) {
         match self.queue.first() {
             Some(pending)
@@ -122,7 +123,7 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// The first request's results are held: has their types looked up as soon as that can be sent.
+    /// The results of the first request are deferred: its types are looked up as soon as that can be sent.
     pub(super) fn look_up_later(&mut self) {
         let Some(mut pending) = self.queue.pop_front() else { return };
         let before = self.queue.last();
@@ -138,7 +139,7 @@ impl<H: PgHandler> Machine<H> {
         self.queue.put_back(pending);
     }
 
-    /// Sends what looks up the types of the request `at`.
+    /// Sends the query for the types of the request `at`.
     pub(super) fn look_up(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let pending = &mut self.queue[at];
         let PendingRequest { request, work: Work::Decode(deferred) | Work::Check(deferred), .. } = pending else {
@@ -159,7 +160,7 @@ impl<H: PgHandler> Machine<H> {
         pending.go(Event::StartLookUp, Stage::LookingUp { rows: Vec::new() });
     }
 
-    /// The catalogue has told what it knows of the types of the first request's results.
+    /// The rows of the catalogue for the types of the first request's results have come.
     pub(super) fn types_are_known(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
         let pending = self.front("CommandComplete")?;
         let Stage::LookingUp { rows } = pending.go(Event::CatalogueRead, Stage::Sent) else { return Ok(()) };
@@ -176,7 +177,7 @@ impl<H: PgHandler> Machine<H> {
         }
         let changed = rows.iter().filter(|row| self.registry.learn(row)).count();
         if changed > 0 {
-            // Plans that were made with what these types were.
+            // Plans made with earlier definitions of these types.
             self.forget_statements();
         }
         let registry = self.registry.clone();
@@ -193,7 +194,7 @@ impl<H: PgHandler> Machine<H> {
         self.after_result(cx)
     }
 
-    /// Decodes what the first request held.
+    /// Decodes the deferred messages of the first request.
     fn decode_deferred(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
         let mut registry = self.registry.clone();
         let alterations = self.alterations;
@@ -202,7 +203,7 @@ impl<H: PgHandler> Machine<H> {
         let id = pending.slot.id;
         let Some(handler) = &mut pending.slot.handler else { return Ok(()) };
         let (mut rest, mut columns) = (&deferred.messages[..], None);
-        // It lies here already: whoever is full of it is so at its end.
+        // All rows are in memory already: a handler that is full takes the rest too.
         let mut room = Room::More;
         while let Some((tag, total)) = header(rest)? {
             let (message, after) = rest.split_at(total);
@@ -241,14 +242,14 @@ impl<H: PgHandler> Machine<H> {
 }
 
 impl<H: PgHandler> PendingRequest<H> {
-    /// Returns true if its results can wait: whoever feeds a COPY waits for the answer to it.
+    /// Returns true if its results can be deferred: a COPY cannot, as the program that feeds it waits for its reply.
     fn can_be_deferred(&self) -> bool {
         self.slot.handler.is_some() && !matches!(self.request, Request::Script { copy: true, .. })
     }
 }
 
 impl Known {
-    /// The columns, by what is known now.
+    /// The columns, by the types known now.
     fn columns(self, registry: &TypeRegistry, alterations: u64) -> Columns {
         let mut columns = Columns::as_sent(registry, self.fields);
         let altered = self.alterations != alterations;

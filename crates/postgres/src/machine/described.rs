@@ -1,4 +1,4 @@
-//! What the server says of a statement's parameters and rows, and the plan that is made of it.
+//! The server's description of a statement's parameters and rows, and the plan that is made from it.
 
 use super::pending::{PendingRequest, Stage};
 use super::request::{Prepare, Request};
@@ -43,14 +43,14 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// The portal that is about to be executed says what its rows are.
+    /// The description of the portal that is about to be executed.
     fn portal_described(&mut self, cx: H::Cx<'_>, fields: Vec<Field>) -> Result<(), Fatal> {
         let pending = self.front("RowDescription")?;
         let expected = pending.statement().and_then(|statement| statement.columns.clone());
         let columns = match expected.filter(|expected| expected.fields == fields) {
             Some(expected) => expected,
             None => {
-                // The next execution is to ask for the formats that suit these columns.
+                // The next execution requests the formats that suit these columns.
                 self.forget_front();
                 Arc::new(Columns::as_sent(&self.registry, fields))
             }
@@ -63,7 +63,7 @@ impl<H: PgHandler> Machine<H> {
         Ok(())
     }
 
-    /// Takes the statement of the first request out of the cache; the server is told with the next request.
+    /// Takes the statement of the first request out of the cache; its Close is sent with the next request.
     fn forget_front(&mut self) {
         let Some((pending, statement)) = self.queue.first().and_then(|pending| Some((pending, pending.statement()?)))
         else {
@@ -72,7 +72,7 @@ impl<H: PgHandler> Machine<H> {
         self.statements.forget(&(statement.sql.as_ref(), pending.hints()) as &dyn Lookup);
     }
 
-    /// The answer to Describe is complete.
+    /// The reply to Describe is complete.
     pub(super) fn described(
         &mut self,
         fields: Option<Vec<Field>>,
@@ -121,7 +121,7 @@ impl<H: PgHandler> Machine<H> {
         Ok(())
     }
 
-    /// The catalogue has told what it knows of the types of the first request's statement, which can go on.
+    /// The catalogue's rows for the types of the first request's statement have come; the request can continue.
     pub(super) fn introspected(&mut self, write_buffer: &mut WriteBuffer) {
         let Some(pending) = self.queue.first_mut() else { return };
         let rows = pending.catalogue_rows().map(std::mem::take).unwrap_or_default();
@@ -138,7 +138,7 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// Makes the plan of a described statement, puts it in the cache, and lets its request go on.
+    /// Makes the plan of a described statement, caches it, and lets its request continue.
     fn plan(&mut self, described: &Statement, event: Event, write_buffer: &WriteBuffer) {
         let registry = &self.registry;
         let hints = self.queue.first().map_or(&[][..], PendingRequest::hints);
@@ -179,7 +179,7 @@ impl<H: PgHandler> Machine<H> {
 }
 
 impl<H: PgHandler> PendingRequest<H> {
-    /// Returns true if this is the description of its portal, which then has come.
+    /// Returns true if this is the description of its portal; it then counts as received.
     pub(super) fn portal_is_described(&mut self) -> bool {
         match &mut self.work {
             Work::Statement(preparation) if preparation.portal == PortalDescription::Awaited => {

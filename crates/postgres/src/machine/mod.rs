@@ -1,8 +1,8 @@
 //! The connection as a state machine: requests in, bytes out; bytes in, replies out.
 //!
-//! Every request joins one [`Queue`]; a reply always belongs to the first. Only the last started request can still have
-//! something to send (rows of a batch, or what had to wait for a description), so bytes leave in the order of the
-//! queue.
+//! All requests are in one [`Queue`]; a reply always belongs to the first. Only the last started request can still have
+//! something to send (rows of a batch, or messages that need a description first), so bytes are sent in the order of
+//! the queue.
 
 mod answer;
 mod bind;
@@ -47,30 +47,30 @@ use statement::Key;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// A response handler that speaks PostgreSQL.
+/// A response handler for PostgreSQL.
 pub trait PgHandler: ResponseHandler<Columns = Arc<Columns>, ServerError = ServerError> {}
 impl<H: ResponseHandler<Columns = Arc<Columns>, ServerError = ServerError>> PgHandler for H {}
 
-/// Where a COPY stands.
+/// The state of a COPY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyState {
     /// The server has not answered yet.
     Waiting,
     /// Data can be sent.
     Streaming,
-    /// It is over, for better or worse.
+    /// Finished: completed or failed.
     Ended,
 }
 
-/// Who answers. A pooler may prepare a statement again, on another server connection and after another session has
-/// changed its tables: what was described once then vouches for nothing.
+/// The process that answers. A pooler may prepare a statement again, on another server connection and after another
+/// session has changed its tables: then the first description is no longer reliable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Server {
-    /// Nobody knows yet.
+    /// Not known yet.
     Unknown,
-    /// Nobody knows yet, and it matters: it is to be asked for before the next transaction.
+    /// Not known yet, and it matters: it has to be queried before the next transaction.
     Wanted,
-    /// A pooler, or nobody has answered yet.
+    /// A pooler, or the query was not answered yet.
     Pooled,
     /// The server process that the connection was opened to.
     Own,
@@ -89,28 +89,29 @@ pub struct Machine<H: ResponseHandler> {
     phase: Phase,
     queue: Queue<PendingRequest<H>>,
     /// True if a transaction block is open as of what has been sent, whatever has been answered. `None` after a
-    /// statement of the user's that begins or ends one: only its answer tells.
+    /// statement of the user's that begins or ends one: only its reply tells.
     in_block: Option<bool>,
     /// The portals that are open as of what has been sent.
     portals: Portals,
     /// The portal that the open transaction block belongs to: nothing else is started.
     reserved: Option<u64>,
-    /// The last portal that had a transaction block of its own, until the end of that block is answered.
+    /// The last portal with a transaction block of its own, until the end of that block is answered.
     streamed: Option<u64>,
     /// An error made the server skip everything up to the next Sync.
     skipping: bool,
-    /// Their epoch rises with what statements may use: tables, types, the search path.
+    /// Their epoch advances with changes of anything that statements use: tables, types, the search path.
     statements: Statements<Key, Statement>,
     statement_number: u64,
     /// The last request that was sent and may do so.
     changing: Option<u64>,
     /// The request that was started last, if it may be a COPY: see [`Request::may_copy`].
     copying: Option<u64>,
-    /// How often it has altered types, which the row types of tables are too.
+    /// The number of times that it has altered types, including the row types of tables.
     alterations: u64,
     /// The transaction block that is open has done so, which a rollback undoes.
     changed_in_block: bool,
-    /// How often this session has declared, closed or forgotten cursors and prepared statements of its own SQL.
+    /// The number of times that this session has declared, closed or deallocated cursors and prepared statements of its
+    /// own SQL.
     names: u64,
     registry: TypeRegistry,
     introspection: bool,
@@ -121,7 +122,8 @@ pub struct Machine<H: ResponseHandler> {
     process_id: i32,
     secret: Vec<u8>,
     server: Server,
-    /// The last statement that was queued is prepared without a name, as is done behind a pooler that knows no others.
+    /// The statement queued last is prepared without a name, as is necessary behind a pooler that supports no named
+    /// ones.
     unnamed: bool,
     notices: VecDeque<ServerError>,
     notifications: VecDeque<Notification>,
@@ -130,7 +132,8 @@ pub struct Machine<H: ResponseHandler> {
 }
 
 impl<H: PgHandler> Machine<H> {
-    /// A machine whose first bytes are in `write_buffer`. `statements` is how many prepared statements it may keep.
+    /// A machine whose first bytes are in `write_buffer`. `statements` is the maximum number of cached prepared
+    /// statements.
     pub fn new(options: Options, statements: usize, write_buffer: &mut WriteBuffer) -> Self {
         Self {
             phase: Phase::Startup(Box::new(Startup::new(options, write_buffer))),
@@ -168,14 +171,14 @@ impl<H: PgHandler> Machine<H> {
         matches!(self.phase, Phase::Startup(_))
     }
 
-    /// Ends the last group of requests where nothing has yet.
+    /// Ends the last group of requests, if that has not happened yet.
     fn close_group(&mut self) {
         if self.queue.back().is_some_and(|pending| !pending.request.syncs()) {
             self.queue.append_own(|slot| PendingRequest::new(slot, Request::Sync));
         }
     }
 
-    /// Returns true if a portal is open as of what has been sent, by its number.
+    /// Returns true if the portal of this number is open as of what has been sent.
     pub fn has_portal(&self, number: u64) -> bool {
         self.portals.is_open(number)
     }
@@ -202,17 +205,17 @@ impl<H: PgHandler> Machine<H> {
         &mut self.registry
     }
 
-    /// Forgets how user-defined types are built: they may have changed.
+    /// Forgets the structure of user-defined types: they may have changed.
     pub fn forget_types(&mut self) {
         self.registry.forget();
     }
 
-    /// Whether unknown types are looked up in the catalogue.
+    /// True if unknown types are looked up in the catalogue.
     pub fn set_introspection(&mut self, on: bool) {
         self.introspection = on;
     }
 
-    /// Takes the notices that have come.
+    /// Takes the notices received so far.
     pub fn take_notices(&mut self) -> Vec<ServerError> {
         std::mem::take(&mut self.notices).into()
     }
@@ -222,7 +225,7 @@ impl<H: PgHandler> Machine<H> {
         self.notifications.pop_front()
     }
 
-    /// How many notifications were dropped because nobody read them.
+    /// The number of notifications that were dropped because they were not read.
     pub fn notifications_lost(&self) -> u64 {
         self.notifications_lost
     }
@@ -235,7 +238,7 @@ impl<H: PgHandler> Machine<H> {
         self.notifications.push_back(notification);
     }
 
-    /// Takes the first request out of the queue and tells its response handler how it ended.
+    /// Takes the first request out of the queue and ends it: its response handler receives the outcome.
     fn finish_front(&mut self, cx: H::Cx<'_>, outcome: Outcome<ServerError, H::Error>) {
         if let Some(pending) = self.queue.pop_front() {
             self.forget_unbound(&pending);
@@ -324,8 +327,8 @@ impl<H: PgHandler> Session for Machine<H> {
         self.reserved.is_some() || tail.is_some_and(|pending| matches!(pending.stage(), Stage::Copying))
     }
 
-    /// While a portal has the connection for itself, answers to others' round trips may be under way before its
-    /// next rows: whoever waits has to read them.
+    /// While a portal has the connection to itself, replies to round trips of other code may come before its next rows:
+    /// the thread that waits has to read them.
     fn is_kept_waiting(&self, id: u64) -> bool {
         let answers_come = self.reserved.is_some() && self.queue.started() > 0;
         self.is_occupied() && !answers_come && self.queue.waiting().any(|pending| pending.slot.id == id)
@@ -336,7 +339,7 @@ impl<H: PgHandler> Session for Machine<H> {
         self.status
     }
 
-    /// A portal's own transaction block is nobody else's.
+    /// A portal's own transaction block does not belong to other code.
     fn shared_transaction(&self) -> TransactionStatus {
         if self.streamed.is_some() { TransactionStatus::Idle } else { self.status }
     }
@@ -344,7 +347,7 @@ impl<H: PgHandler> Session for Machine<H> {
     fn transaction_ahead(&self) -> Option<bool> {
         let open = self.shared_transaction() != TransactionStatus::Idle;
         let started = self.queue.started();
-        // What a group of requests has begun is told at its end, when they are gone.
+        // A transaction that a group of requests has begun is reported at its end, when they have left the queue.
         let grouped = started > 0 && matches!(self.queue[0].request, Request::Sync);
         let mut requests = self.queue.iter().enumerate();
         if grouped {
@@ -384,9 +387,9 @@ impl<H: PgHandler> Protocol for Machine<H> {
         &mut self.queue
     }
 
-    /// A script ends the group of requests before it: the server would skip it after an error otherwise, and it has no
-    /// Sync of its own to wait for. So does a request that is not part of the pipeline that the group belongs to, and
-    /// is not to be skipped with it, and one of another lane.
+    /// A script ends the group of requests before it: otherwise the server would skip it after an error, and it has no
+    /// Sync of its own to wait for. So does a request outside of the pipeline that the group belongs to, which must not
+    /// be skipped with it, and one of another lane.
     fn submit(&mut self, mut request: Request, handler: H) -> u64 {
         let lane = handler.lane();
         let mine = self.queue.back().is_none_or(|pending| pending.slot.lane == lane);
@@ -394,7 +397,7 @@ impl<H: PgHandler> Protocol for Machine<H> {
         let joins = match &mut request {
             Request::Execute(execute) => {
                 self.unnamed = execute.prepare == Prepare::Unnamed;
-                // Where it leaves the transaction is said with the answer to its Sync.
+                // The reply to its Sync tells whether a transaction is open afterwards.
                 execute.sync |= control::of_statement(&execute.sql).is_about_block() || control::copies(&execute.sql);
                 group == Some(execute.pipeline)
             }

@@ -1,4 +1,4 @@
-//! A request in the queue, and how far it has come.
+//! A request in the queue, and its progress.
 
 use super::PgHandler;
 use super::answer::{Answer, Block};
@@ -30,13 +30,13 @@ impl<H: PgHandler> PendingRequest<H> {
         Self { slot, request, stage: Stage::Queued, work, answer: Answer::default(), block: Block::new() }
     }
 
-    /// How far it has come.
+    /// Its state.
     #[inline]
     pub(super) fn stage(&self) -> &Stage {
         &self.stage
     }
 
-    /// The same, to change what the state owns.
+    /// Mutable access to the same, to change the data of the state.
     pub(super) fn stage_mut(&mut self) -> &mut Stage {
         &mut self.stage
     }
@@ -48,14 +48,14 @@ impl<H: PgHandler> PendingRequest<H> {
         std::mem::replace(&mut self.stage, to)
     }
 
-    /// The server skips what is left of it after an error.
+    /// The server skips the rest of it after an error.
     pub(super) fn skip_to(&mut self, stage: Stage) {
         if !matches!(self.stage, Stage::Sent | Stage::AwaitSync) {
             self.go(Event::Error, stage);
         }
     }
 
-    /// What it owns as a request with a statement.
+    /// The data of a request with a statement.
     #[inline]
     pub(super) fn preparation(&self) -> Option<&Preparation> {
         match &self.work {
@@ -85,13 +85,13 @@ impl<H: PgHandler> PendingRequest<H> {
         self.preparation().map_or(&[], |preparation| &preparation.hints)
     }
 
-    /// A batch whose values decide the types of its parameters.
+    /// The types of a batch whose values decide the types of its parameters.
     #[inline]
     pub(super) fn typing(&self) -> Option<&Typing> {
         self.preparation().and_then(|preparation| preparation.typing.as_deref())
     }
 
-    /// Where rows of the query for types go while they are asked for.
+    /// The rows of the query for types, while it is in flight.
     pub(super) fn catalogue_rows(&mut self) -> Option<&mut Vec<CatalogueRow>> {
         match &mut self.stage {
             Stage::Introspecting { rows, .. } | Stage::IntrospectingCopy { rows } | Stage::LookingUp { rows } => {
@@ -127,7 +127,7 @@ impl<H: PgHandler> PendingRequest<H> {
         matches!(&self.request, Request::Execute(execute) if execute.rows.is_batch())
     }
 
-    /// The row that a failure now would be about: none once all are answered, and what fails is their commit.
+    /// The row that an error would be about now: none once all rows are answered, and their commit fails.
     pub(super) fn row(&self) -> Option<u64> {
         let over = matches!(self.stage, Stage::Sent) && self.answer.is_whole();
         (self.is_batch() && !over).then_some(self.answer.results)
@@ -149,7 +149,7 @@ impl<H: PgHandler> Pending for PendingRequest<H> {
         self.slot
     }
 
-    /// The end of a block has to come, and so has the Sync that ends a group of requests.
+    /// The end of a block has to be sent, and so has the Sync that ends a group of requests.
     fn replace_discarded(&mut self, before: Option<&Self>) -> bool {
         if let Request::Script { sql, discarded: Some(instead), .. } = &mut self.request {
             *sql = instead.clone();

@@ -1,11 +1,12 @@
 //! Poolers that prepare statements by themselves (PgBouncer 1.21 and later).
 //!
-//! A session's statements are then prepared again on other server connections, unseen, perhaps after another session
-//! has changed a table. The portal of each execution is described in the same round trip, and statements are prepared
-//! with the types that the server chose for their parameters the first time: values in binary form of an `int4` would
-//! be something else for a parameter of another type. The server itself needs neither, as it compares a statement's
-//! columns with what they were when it was prepared. So once a statement was used again, the process that answers is
-//! asked for its number: the one that the connection was opened to has no pooler before it.
+//! A pooler prepares a session's statements again on other server connections, invisibly, perhaps after another session
+//! has changed a table. The portal of each execution is then described in the same round trip, and statements are
+//! prepared with the types that the server chose for their parameters the first time: values in the binary form of an
+//! `int4` would be something else for a parameter of another type. Without a pooler neither is needed, as the server
+//! compares a statement's columns with those that it was prepared with. So once a statement is used again, the process
+//! that answers is queried for its number: if it is the process that the connection was opened to, there is no pooler
+//! between.
 
 use super::pending::PendingRequest;
 use super::request::Request;
@@ -17,8 +18,8 @@ use headrace_core::WriteBuffer;
 use std::sync::Arc;
 
 impl<H: PgHandler> Machine<H> {
-    /// Asks for the process that answers before the next request, where that matters. Outside of a transaction block
-    /// and in a group of its own, so that it does no harm if the server refuses to tell.
+    /// Queries the process that answers before the next request, if that matters. Outside of a transaction block and in
+    /// a group of its own, so that it is harmless if the server refuses the query.
     pub(super) fn ask_for_server(&mut self) {
         let at = self.queue.started();
         let grouped = at > 0 && !self.queue[at - 1].request.syncs();
@@ -29,7 +30,7 @@ impl<H: PgHandler> Machine<H> {
         self.queue.insert_own(lane, |slot| PendingRequest::new(slot, Request::AskServer));
     }
 
-    /// The statement `known` for the request `at`, in a way that holds whoever prepares it again.
+    /// The statement `known` for the request `at`, in a form that stays valid if a pooler prepares it again.
     pub(super) fn known_to_a_pooler(
         &mut self,
         at: usize,
@@ -66,8 +67,8 @@ impl<H: PgHandler> Machine<H> {
         Some(Source::Reprepared(typed))
     }
 
-    /// A request is over that has prepared its statement without waiting: where it failed, nobody knows whether the
-    /// server has the statement.
+    /// A request has ended that prepared its statement without waiting: if it failed, it is unknown whether the server
+    /// has the statement.
     pub(super) fn forget_unbound(&mut self, pending: &PendingRequest<H>) {
         let Some(unbound) = pending.preparation().filter(|preparation| !preparation.bound) else { return };
         let Some((hints, statement)) = unbound.reprepared() else { return };

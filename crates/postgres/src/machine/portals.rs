@@ -1,9 +1,9 @@
-//! Which portals and cursors are open as of what has been sent.
+//! Tracks which portals and cursors are open as of what has been sent.
 //!
-//! To execute one that is gone is an error, and an error ends the transaction that is open then, be it another one of
-//! somebody else. So whether a portal is still there is decided where a request is sent, when everything before it
-//! is known. A portal ends with the transaction block that it was opened in, and with a rollback to a savepoint that is
-//! older. A cursor WITH HOLD outlives its block once that is committed.
+//! Executing a portal that is gone is an error, and an error ends the transaction that is open then, even if it is
+//! another one that belongs to other code. So whether a portal is still open is decided when a request is sent, when
+//! everything before it is known. A portal ends with the transaction block that it was opened in, and with a rollback
+//! to an older savepoint. A cursor WITH HOLD outlives its block once that is committed.
 
 use super::control::Nesting;
 use super::request::PortalId;
@@ -14,14 +14,14 @@ enum Life {
     Block,
     /// A commit of the block will keep it.
     Uncommitted,
-    /// It lasts until it is closed.
+    /// It stays open until it is closed.
     Session,
 }
 
 #[derive(Debug)]
 struct Open {
     portal: PortalId,
-    /// How many savepoints are older.
+    /// The number of older savepoints.
     depth: usize,
     life: Life,
 }
@@ -39,7 +39,7 @@ impl Portals {
         self.add(portal, Life::Block);
     }
 
-    /// A cursor WITH HOLD; `in_block` says whether a transaction block is open.
+    /// A cursor WITH HOLD; `in_block` tells whether a transaction block is open.
     pub(super) fn open_with_hold(&mut self, portal: &PortalId, in_block: bool) {
         self.add(portal, if in_block { Life::Uncommitted } else { Life::Session });
     }
@@ -58,18 +58,18 @@ impl Portals {
         self.open.iter().any(|open| open.portal.number == number)
     }
 
-    /// Returns true if only the answer to the end of the block tells which cursors are left.
+    /// Returns true if only the reply to the end of the block tells which cursors are left.
     pub(super) fn has_uncommitted(&self) -> bool {
         self.open.iter().any(|open| open.life == Life::Uncommitted)
     }
 
-    /// The end of the block was sent, be it a commit or a rollback.
+    /// The end of the block was sent: a commit or a rollback.
     pub(super) fn end_block(&mut self) {
         self.open.retain(|open| open.life != Life::Block);
         self.savepoints.clear();
     }
 
-    /// The end of a block was answered, after which nothing was sent as it had uncommitted cursors.
+    /// The end of a block was answered, after which nothing was sent because it had uncommitted cursors.
     pub(super) fn block_ended(&mut self, committed: bool) {
         if !committed {
             self.open.retain(|open| open.life != Life::Uncommitted);
@@ -104,7 +104,7 @@ impl Portals {
         }
     }
 
-    /// How many savepoints are older than the last of this name. One that was not seen may be older than all.
+    /// The number of savepoints that are older than the last of this name. One that was not seen may be older than all.
     fn position(&self, name: Option<&str>) -> usize {
         self.savepoints.iter().rposition(|known| name.is_some() && known.as_deref() == name).unwrap_or(0)
     }

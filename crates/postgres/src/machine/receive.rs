@@ -16,7 +16,7 @@ use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, FatalKind, Outcome, ReadBuffer, Room, Session, WriteBuffer, limits};
 
 impl<H: PgHandler> Machine<H> {
-    /// Handles every whole message in the read buffer; answers that authentication needs go to the write buffer.
+    /// Handles every whole message in the read buffer; replies for the authentication are written to the write buffer.
     ///
     /// # Errors
     /// [`Fatal`]: the connection must be closed.
@@ -226,14 +226,14 @@ impl<H: PgHandler> Machine<H> {
 
     fn command_complete(&mut self, cx: H::Cx<'_>, body: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         let tag = backend::command_complete(body)?;
-        // A rollback undoes what its transaction has changed, and either end what a SET LOCAL has.
+        // A rollback undoes what its transaction has changed, and both ends undo a SET LOCAL.
         let mut changed = is_about_schema(tag) || (matches!(tag, b"ROLLBACK" | b"COMMIT") && self.changed_in_block);
         let forgotten = matches!(tag, b"DISCARD ALL" | b"DEALLOCATE ALL");
         let renamed = is_about_names(tag);
         self.names += u64::from(renamed);
         self.alterations += u64::from(matches!(tag, b"ALTER TYPE" | b"ALTER TABLE"));
         if self.registry.take_stale() {
-            // What was learnt of a type is of no use any more, and neither are the plans that were made with it.
+            // What was learnt about a type is outdated, and so are the plans made with it.
             self.registry.forget();
             self.forget_statements();
         }
@@ -263,7 +263,7 @@ impl<H: PgHandler> Machine<H> {
         // CREATE TABLE AS has the tag of a SELECT, and no columns.
         changed |= tag.starts_with(b"SELECT ") && pending.answer.columns.is_none();
         let rows = std::mem::take(&mut pending.answer.rows);
-        // CREATE TABLE AS counts rows too, and sends none; hence the look at the columns.
+        // CREATE TABLE AS has a row count too, but sends no rows; hence the check of the columns.
         if let Some(counted) = backend::rows_of_tag(tag).filter(|counted| *counted > rows)
             && tag.starts_with(b"SELECT ")
             && pending.answer.columns.is_some()
@@ -326,10 +326,10 @@ impl<H: PgHandler> Machine<H> {
             _ => false,
         };
         if let Stage::LookingUp { .. } = pending.stage() {
-            // Its Sync, where it has one of its own, has been sent.
+            // Its Sync, if it has one of its own, has been sent.
             pending.go(Event::Error, Stage::Sent);
         } else if asks_apart {
-            // Unknown types then arrive as text; ReadyForQuery follows and the statement goes on.
+            // Unknown types then arrive as text; ReadyForQuery follows and the statement continues.
             return Ok(());
         }
         if matches!(error.sqlstate(), "42804" | "22P03") {
@@ -352,7 +352,8 @@ impl<H: PgHandler> Machine<H> {
         }
         if !syncs {
             if self.is_stale() {
-                // What is after it is skipped with it, so it is not repeated; the next attempt is to prepare again.
+                // The requests after it are skipped with it, so it is not repeated; the next attempt prepares the
+                // statement again.
                 let forgotten = self.front_sqlstate() == Some("26000");
                 self.forget_used(!forgotten);
             }
@@ -388,7 +389,8 @@ impl<H: PgHandler> Machine<H> {
                 return Err(Fatal::peer("the server was ready before the authentication was over"));
             }
             self.phase = Phase::Ready;
-            // What a pooler says of other sessions before it has one for us is not about ours.
+            // Messages of a pooler about other sessions, before it has assigned a server connection, do not concern
+            // this one.
             self.foreign_encoding = false;
             return Ok(());
         }
@@ -422,7 +424,7 @@ impl<H: PgHandler> Machine<H> {
             && std::mem::take(fed)
             && pending.slot.failure.is_some()
         {
-            // Rows that came later have got a pooler to keep a server connection for us, until the next answer.
+            // Rows that were sent after the error made the pooler assign a server connection, until the next reply.
             frontend::sync(write_buffer.tail());
             return Ok(());
         }
@@ -473,7 +475,8 @@ impl<H: PgHandler> Machine<H> {
                 let other_type = outdated && matches!(error.sqlstate(), "42804" | "22P02");
                 // The server analyses a statement again when it is bound, with the types that its parameters had.
                 let analysed = error.sqlstate().starts_with("42") || error.sqlstate() == "08P01";
-                // A value was read as the type that a column had: some types call it an internal error.
+                // A value was read as a type that the column no longer has: some types report that as an internal
+                // error.
                 let chosen = statement.is_some_and(|statement| statement.has_chosen_types(&preparation.hints));
                 let misread = chosen && (error.sqlstate().starts_with("22") || error.sqlstate() == "XX000");
                 let unbound = !preparation.bound && (analysed || misread);
@@ -483,9 +486,9 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// Forgets a stale statement, and runs its request again where that changes nothing else: outside a transaction, or
-    /// in one that has seen nothing but this request's own BEGIN, which is then rolled back first; and with nothing
-    /// sent after it that relies on the order.
+    /// Drops a stale statement from the cache, and runs its request again if that changes nothing else: outside a
+    /// transaction, or in one that contains nothing but this request's own BEGIN, which is rolled back first; and if
+    /// nothing was sent after it that relies on the order.
     fn retry(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
         let status = self.status;
         let forgotten = self.front_sqlstate() == Some("26000");
@@ -513,7 +516,7 @@ impl<H: PgHandler> Machine<H> {
             self.streamed = None;
         }
         let lane = pending.slot.lane;
-        // What was read of the rows, and not sent, need not be read again.
+        // Rows that were read from the iterator but not sent need not be read again.
         let types_pending = !started && pending.preparation().is_some_and(|known| known.types_pending);
         let mut fresh = pending.again();
         if let Some(preparation) = fresh.preparation_mut() {
@@ -540,14 +543,14 @@ impl<H: PgHandler> PendingRequest<H> {
     }
 }
 
-/// Returns true if tables, types or functions may be others after a command with this tag. A procedure may do anything,
-/// too, but where programs call some again and again, each statement would be prepared as often.
+/// Returns true if tables, types or functions may have changed after a command with this tag. A procedure may do
+/// anything, too, but for programs that call some repeatedly each statement would be prepared as often.
 fn is_about_schema(tag: &[u8]) -> bool {
     const BEGINNINGS: [&[u8]; 4] = [b"ALTER ", b"CREATE ", b"DROP ", b"IMPORT FOREIGN SCHEMA"];
     tag == b"DO" || BEGINNINGS.iter().any(|beginning| tag.starts_with(beginning))
 }
 
-/// Returns true if the name of a cursor or of a prepared statement may stand for another one after a command with this
+/// Returns true if the name of a cursor or of a prepared statement may refer to another one after a command with this
 /// tag.
 fn is_about_names(tag: &[u8]) -> bool {
     const TAGS: [&[u8]; 12] = [

@@ -1,4 +1,4 @@
-//! What can be asked of a connection.
+//! The requests of a connection.
 
 use super::control;
 use super::statement::Columns;
@@ -19,9 +19,9 @@ pub enum Prepare {
 pub enum Rows {
     /// One row, the response handler's current one.
     One,
-    /// As many as the response handler's `next_row` gives.
+    /// As many rows as the response handler's `next_row` delivers.
     Batch,
-    /// The same, and each row's values decide the types of its parameters, as they would if it were executed alone.
+    /// The same, and each row's values decide the types of its parameters, as if it were executed alone.
     TypedBatch,
 }
 
@@ -32,7 +32,7 @@ impl Rows {
     }
 }
 
-/// Which portal is meant: a cursor of the same name may be another one by now.
+/// The identity of a portal: a later cursor may have the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortalId {
     /// Its name on the server.
@@ -48,12 +48,12 @@ pub struct Portal {
     pub id: PortalId,
     /// Rows to fetch at first.
     pub max_rows: i32,
-    /// Where no transaction block is open, the block that the prelude begins is the portal's own: only requests for the
+    /// If no transaction block is open, the block that the prelude begins is the portal's own: only requests for the
     /// portal are sent while it lasts, and [`Request::ClosePortal`] commits it.
     pub reserves: bool,
 }
 
-/// What a statement has to do with a cursor that SQL declares.
+/// What a statement does with a cursor that SQL declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cursor {
     /// It declares the cursor.
@@ -73,8 +73,8 @@ pub enum Cursor {
 pub struct Execute {
     /// The statement, with parameters as `$1`.
     pub sql: Arc<str>,
-    /// Types of the parameters as far as the response handler's values tell them; 0 or missing leaves them to the
-    /// server.
+    /// Types of the parameters as far as the values of the response handler determine them; 0 or missing leaves them to
+    /// the server.
     pub hints: Vec<Oid>,
     /// One row of parameters or many.
     pub rows: Rows,
@@ -90,16 +90,16 @@ pub struct Execute {
     pub sync: bool,
     /// Later requests rely on this one's place in the order, so it must not be repeated after them.
     pub ordered: bool,
-    /// The columns that whoever asks expects, of a statement without parameters that is executed in one round trip,
-    /// unnamed: a FETCH from a cursor that was described. The rows are decoded by what the server then says of them.
+    /// The expected columns of a statement without parameters that is executed in one round trip, unnamed: a FETCH from
+    /// a cursor that was described. The rows are decoded by the description that the server then sends.
     pub expected: Option<Arc<Columns>>,
-    /// The pipeline that it belongs to, 0 for none: what belongs to another one is not skipped after its errors, and
-    /// where no transaction block is open each of its statements stands for itself.
+    /// The pipeline that it belongs to, 0 for none: requests outside of it are not skipped after its errors, and if no
+    /// transaction block is open each of its statements is committed separately.
     pub pipeline: u64,
 }
 
 impl Execute {
-    /// A statement with one row of parameters that stands for itself: prepared, and kept for the next time.
+    /// A separate statement with one row of parameters: prepared, and cached.
     pub fn new(sql: impl Into<Arc<str>>) -> Self {
         Self {
             sql: sql.into(),
@@ -127,7 +127,8 @@ pub enum Request {
         /// The statement.
         sql: Arc<str>,
     },
-    /// Describe a portal, a cursor for one. If it is not open nothing is sent, and the request ends without a result.
+    /// Describe a portal, for example a cursor. If it is not open nothing is sent, and the request ends without a
+    /// result.
     DescribePortal {
         /// Which one.
         portal: PortalId,
@@ -136,17 +137,17 @@ pub enum Request {
     Fetch {
         /// Which one.
         portal: PortalId,
-        /// How many rows, 0 for all.
+        /// The number of rows, 0 for all.
         max_rows: i32,
-        /// The columns, as the first part of the result had them.
+        /// The columns, as in the first part of the result.
         columns: Arc<Columns>,
     },
-    /// Close a portal if it is open, and commit the transaction that is its own.
+    /// Close a portal if it is open, and commit its own transaction.
     ClosePortal {
         /// Which one.
         portal: PortalId,
     },
-    /// Statements separated by semicolons, by the simple protocol. COPY goes this way too.
+    /// Statements separated by semicolons, by the simple protocol; also COPY.
     Script {
         /// The statements.
         sql: Arc<str>,
@@ -157,35 +158,35 @@ pub enum Request {
         copy: bool,
         /// It ends the transaction block (COMMIT, ROLLBACK).
         ends_block: bool,
-        /// What to send in its place if it is discarded before it was sent: the end of a block has to come.
+        /// The text to send in its place if it is discarded before it was sent: the end of a block must not be missing.
         discarded: Option<Arc<str>>,
     },
     /// Copy rows whose columns are described first, in the same transaction.
     Copy(Copy),
-    /// End a group of requests that had no Sync of their own.
+    /// End a group of requests without a Sync of their own.
     Sync,
-    /// Ask which server process answers. The machine itself asks, to know whether a pooler is in between.
+    /// Query which server process answers. Made by the machine itself, to find out whether a pooler is between.
     AskServer,
-    /// Look up the types of results that are held until then. The machine itself makes a request into this.
+    /// Look up the types of deferred results. The machine itself turns a request into this.
     LookUp {
         /// The pipeline whose open group of requests it joins: a Sync, or a Query, would end the group.
         pipeline: Option<u64>,
     },
 }
 
-/// A COPY of rows. What it copies is described in the transaction that it runs in, which locks the table until then:
-/// its columns cannot change in between.
+/// A COPY of rows. Its columns are described in the transaction that it runs in, which locks the table: they cannot
+/// change in between.
 #[derive(Clone, Debug)]
 pub struct Copy {
     /// A query with the columns that are copied.
     pub query: Arc<str>,
     /// A query for the numbers (`attnum`) of columns that the description has and COPY leaves out: generated ones.
     pub left_out: Option<Arc<str>>,
-    /// The statement for the binary format, which is taken where every column has a binary form that is known here.
+    /// The statement for the binary format, which is used if every column has a binary form that is known here.
     pub binary: Option<Arc<str>>,
     /// The statement for the text format.
     pub text: Arc<str>,
-    /// Rows go to the server.
+    /// True if rows are sent to the server.
     pub into: bool,
     /// A statement (BEGIN) to run first, unless a transaction block is open then.
     pub prelude: Option<Arc<str>>,
@@ -194,7 +195,7 @@ pub struct Copy {
 impl Request {
     pub(super) fn syncs(&self) -> bool {
         match self {
-            // Only the Sync tells when a batch of unknown length is over.
+            // Only the Sync tells when a batch of unknown length has ended.
             Request::Execute(execute) => execute.sync || execute.rows.is_batch(),
             Request::LookUp { pipeline } => pipeline.is_none(),
             _ => true,
@@ -219,14 +220,14 @@ impl Request {
         }
     }
 
-    /// Returns true if it is the end of a block, which has to come.
+    /// Returns true if it is the end of a block, which has to be sent.
     pub(super) fn is_owed_end(&self) -> bool {
         matches!(self, Request::Script { ends_block: true, discarded: Some(_), .. })
     }
 
-    /// Whether a transaction block is open after it, by whether one was before, and whether it is `sent`. `None` if
-    /// only the answer tells: a text of the user's, a BEGIN before a statement that may be refused before it is
-    /// sent, and an end that leaves the queue where it is cancelled before.
+    /// True if a transaction block is open after it, given whether one was before, and whether it is `sent`. `None` if
+    /// only the reply tells: a text of the user's, a BEGIN before a statement that may be refused before it is sent,
+    /// and an end that leaves the queue if it is cancelled before.
     pub(super) fn leaves_block(&self, open: bool, sent: bool) -> Option<bool> {
         let is_about_block = match self {
             Request::Script { ends_block: true, discarded, .. } => {
@@ -236,12 +237,12 @@ impl Request {
             Request::Execute(Execute { sql, .. }) => control::of_statement(sql).is_about_block(),
             _ => false,
         };
-        // The block of a stream is nobody else's.
+        // The block of a stream does not belong to other code.
         let begins = !open && self.prelude().is_some() && self.reserving_portal().is_none();
         (!is_about_block && !begins).then_some(open)
     }
 
-    /// The portal that gets a transaction block of its own where this request begins one.
+    /// The portal that gets a transaction block of its own if this request begins one.
     pub(super) fn reserving_portal(&self) -> Option<u64> {
         match self {
             Request::Execute(Execute { portal: Some(portal), .. }) if portal.reserves => Some(portal.id.number),
@@ -266,15 +267,16 @@ impl Request {
         }
     }
 
-    /// Returns true if a SET or RESET of this text may be about where names are looked up.
+    /// Returns true if a SET or RESET of this text may change where names are looked up.
     pub(super) fn sets_path(&self) -> bool {
         let (Request::Execute(Execute { sql, .. }) | Request::Script { sql, .. }) = self else { return false };
         mentions(sql, &["search_path", "role", "authorization", "schema", "all"])
     }
 
-    /// Returns true if it may be a COPY. While the server takes rows it reads nothing else, and a pooler (PgBouncer
-    /// before 1.22) forgets at the end of a COPY, in either direction, how many answers it has yet to deliver: it then
-    /// gives the server connection to somebody else. So nothing is sent after it before it is answered.
+    /// Returns true if it may be a COPY. While the server receives rows it reads no other messages, and a pooler
+    /// (PgBouncer before 1.22) forgets at the end of a COPY, in either direction, how many replies it has yet to
+    /// deliver: it then assigns the server connection to another client. So nothing is sent after it before it is
+    /// answered.
     pub(super) fn may_copy(&self) -> bool {
         match self {
             Request::Copy(_) => true,
@@ -284,8 +286,8 @@ impl Request {
         }
     }
 
-    /// Returns true if it can be sent again where the server finds its statement outdated, whatever is after it: rows
-    /// of a batch may be gone.
+    /// Returns true if it can be sent again if the server finds its statement outdated, whatever follows it: rows of a
+    /// batch may be gone.
     pub(super) fn is_repeatable(&self) -> bool {
         !matches!(self, Request::Execute(execute) if execute.ordered || execute.rows.is_batch())
     }
@@ -295,7 +297,7 @@ impl Request {
     }
 }
 
-/// Returns true if any of these words, written in small letters, stands in a text.
+/// Returns true if the text contains any of these words, written in lower case.
 pub(super) fn mentions(sql: &str, words: &[&str]) -> bool {
     let sql = sql.to_ascii_lowercase();
     words.iter().any(|word| sql.contains(word))

@@ -1,4 +1,4 @@
-//! DataRow messages that lie one after the other.
+//! Contiguous DataRow messages.
 
 use super::statement::Columns;
 use crate::messages::backend::header;
@@ -38,7 +38,7 @@ impl<'a> DataRows<'a> {
         Ok(())
     }
 
-    /// Bytes and rows that there were, whoever has taken them.
+    /// The numbers of bytes and rows in the run, whoever has taken them.
     pub(super) fn end(mut self) -> Result<(usize, u64), Fatal> {
         if self.at == 0 {
             self.skip()?;

@@ -68,8 +68,8 @@ impl<H: PgHandler> Machine<H> {
         self.queue.may_start() && !self.must_wait()
     }
 
-    /// Puts a Sync next where the server waits for one, and may have kept back its answers until then; returns true if
-    /// it does. A cancel request cannot hit it, and is over only when what it was for has been answered.
+    /// Sends a Sync next if the server needs one, as it may have kept back its replies until then; returns true if it
+    /// does. A cancel request cannot hit the Sync, which ends only when the requests before it have been answered.
     fn end_group(&mut self) -> bool {
         let Some(last) = self.queue.last().filter(|last| !last.request.syncs()) else { return false };
         let lane = last.slot.lane;
@@ -79,9 +79,10 @@ impl<H: PgHandler> Machine<H> {
         true
     }
 
-    /// Returns true if a pooler that knows no named statements (PgBouncer before 1.21) may give the server connection
-    /// to somebody else in the middle of the next request: it does as soon as it has passed on an answer for each Sync
-    /// that it has seen, and sees a large request in parts. In a transaction block it waits for its end.
+    /// Returns true if a pooler that supports no named statements (PgBouncer before 1.21) may assign the server
+    /// connection to another client in the middle of the next request: it does so as soon as it has passed on a reply
+    /// for each Sync that it has seen, and it sees a large request in parts. In a transaction block it waits for its
+    /// end.
     fn may_lose_server(&self) -> bool {
         let at = self.queue.started();
         self.unnamed && !self.block_is_open(at) && !self.group_is_open(at)
@@ -99,9 +100,9 @@ impl<H: PgHandler> Machine<H> {
         })
     }
 
-    /// Returns true if the next request has to wait for the answers to those before it. A pooler gives the server
-    /// connection to somebody else as soon as every Sync is answered, even if it has forwarded more since: what waits
-    /// for an answer before its own Sync would wait for ever.
+    /// Returns true if the next request has to wait for the replies to those before it. A pooler assigns the server
+    /// connection to another client as soon as every Sync is answered, even if it has forwarded more since: a request
+    /// that needs a reply before its own Sync would wait for ever.
     fn must_wait(&mut self) -> bool {
         let Some(pending) = self.queue.next() else { return false };
         let execute = match &pending.request {
@@ -128,8 +129,8 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// Ends a batch whose rows are all sent, once most of them are answered, or its response handler is gone; returns
-    /// true if it did. After its Sync nothing could take it back.
+    /// Ends a batch whose rows are all sent, once most of them are answered, or its response handler was discarded;
+    /// returns true if it did. After its Sync it cannot be rolled back.
     pub(super) fn end_of_batch(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         let Some(at) = self.queue.last_at() else { return false };
         let pending = &mut self.queue[at];
@@ -185,7 +186,7 @@ impl<H: PgHandler> Machine<H> {
         let redefined = self.changed_in_block || self.is_changing(at);
         let pending = &mut self.queue[at];
         let (event, stage) = match &pending.request {
-            // What comes next would be read as its data.
+            // Later messages would be read as its data.
             Request::Script { copy: true, .. } => (Event::StartCopy, Stage::Opening),
             Request::DescribePortal { .. } => {
                 let draft = Statement::draft(String::new(), "".into(), self.statements.epoch(), self.names);
@@ -208,7 +209,7 @@ impl<H: PgHandler> Machine<H> {
                 let prefix = prelude.map_or(String::new(), |p| format!("{p};"));
                 frontend::query(out, &prefix, sql);
                 let open = open || pending.block.awaits_prelude();
-                // The end of a block takes back what the block has defined, or may.
+                // The end of a block rolls back what the block has defined, or may.
                 if !*ends_block || redefined {
                     self.changing = Some(pending.slot.id);
                 }
@@ -256,14 +257,15 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// Notes what the text of the request `at`, which is being sent, does to the transaction block and its savepoints.
+    /// Records the effect of the text of the request `at`, which is being sent, on the transaction block and its
+    /// savepoints.
     fn follow(&mut self, at: usize, control: Control) {
         if control == Control::None {
             return;
         }
         let pending = &mut self.queue[at];
         let (Request::Execute(Execute { sql, .. }) | Request::Script { sql, .. }) = &pending.request else { return };
-        // Here a word in the body of a function must not count.
+        // A word in the body of a function must not count here.
         let Effects { ends, nestings } = Effects::of(sql);
         if ends {
             if self.portals.has_uncommitted() {
@@ -296,7 +298,7 @@ impl<H: PgHandler> Machine<H> {
         }
         let in_block = self.in_block == Some(true);
         if let Request::Execute(execute) = &mut pending.request {
-            // Without a Sync of its own an error after it would undo it.
+            // Without a Sync of its own a later error would undo it.
             execute.sync |= execute.pipeline != 0 && !in_block;
             match (&execute.portal, &execute.cursor) {
                 (Some(portal), _) if in_block => self.portals.open(&portal.id),
@@ -349,21 +351,21 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// The statement of the request `at` from the cache, unless it has to be described again: this session has changed
-    /// something since, or it names a cursor or a prepared statement that may be another one by now, and how to ask for
-    /// its columns is to be said before the portal can be described.
+    /// something since, or it names a cursor or a prepared statement that may be another one by now, and the formats of
+    /// its columns have to be chosen before the portal can be described.
     fn known(&mut self, at: usize, open: bool, write_buffer: &mut WriteBuffer) -> Option<Source> {
         let pending = &self.queue[at];
         let (sql, _) = statement_of(&pending.request);
         let known = self.statements.get(&(sql.as_ref(), pending.hints()) as &dyn Lookup).cloned()?;
         if pending.typing().is_some() && known.describes_portal() {
-            // A batch returns to the statements that it has used, so what their rows are is asked for before.
+            // A batch returns to the statements that it has used, so their rows are described before.
             return None;
         }
         let moved = names_session_object(&known.sql)
             && (known.names != self.names || known.columns.as_ref().is_some_and(|columns| !columns.is_one_format()));
-        // What the server has to find wrong it says by an error, which would end a transaction that is open already;
-        // elsewhere the statement is prepared again after it, unless its request cannot be repeated. The types that it
-        // chose for parameters it keeps in silence.
+        // The server reports a mismatch by an error, which would end a transaction that is already open; outside of one
+        // the statement is prepared again after it, unless its request cannot be repeated. The types that the server
+        // chose for parameters do not cause an error.
         let is_final = open || (known.columns.is_some() && !pending.request.is_repeatable());
         let outdated = (is_final || known.has_chosen_types(pending.hints())) && self.is_outdated(at, &known);
         if (known.shape == Shape::Portal && moved) || outdated {
@@ -376,13 +378,13 @@ impl<H: PgHandler> Machine<H> {
         self.known_to_a_pooler(at, known, write_buffer)
     }
 
-    /// Returns true if this session may have changed something since a statement was prepared: it has, or what is in
-    /// flight in front of the request `at` is about to.
+    /// Returns true if this session may have changed something since a statement was prepared: it has, or a request in
+    /// flight before the request `at` is about to.
     pub(super) fn is_outdated(&self, at: usize, known: &Statement) -> bool {
         self.statements.is_outdated(known) || self.is_changing(at)
     }
 
-    /// Returns true if what is in flight before the request `at` may change what statements use.
+    /// Returns true if a request in flight before the request `at` may change what statements use.
     fn is_changing(&self, at: usize) -> bool {
         let changing = || at > 0 && self.queue.first().map(|pending| pending.slot.id) <= self.changing;
         self.changing.is_some() && changing()

@@ -1,18 +1,19 @@
-//! How far a pending request has come: the states, what moves it on, and the table of what follows what.
+//! The progress of a pending request: its states, the events, and the table of transitions.
 //!
-//! The states are those of *sending*: only the request that was started last may be in another one than
+//! The states are those of *sending*: only the request that was started last may be in a state other than
 //! [`Stage::Sent`], with one exception, [`Stage::AwaitSync`], in which a request waits for room in the write buffer.
-//! Each owns what is valid only while it lasts; what has been answered so far is in [`Answer`](super::answer::Answer),
-//! and what requests of one kind need, whatever their state, in [`Work`](super::work::Work).
+//! Each owns the data that is valid only in it; the part of the reply that has come is in
+//! [`Answer`](super::answer::Answer), and the data that requests of one kind need in every state is in
+//! [`Work`](super::work::Work).
 //!
-//! Events are of three kinds: the machine starts or goes on with a request, a message of the server's belongs to it, or
-//! its response handler has failed or is gone. [`PendingRequest::go`](super::request::Entry::go) is the only place that
-//! changes a state.
+//! Events are of three kinds: the machine starts or continues a request, a message of the server belongs to it, or its
+//! response handler has failed or was discarded. [`PendingRequest::go`](super::pending::PendingRequest::go) is the only
+//! function that changes a state.
 //!
-//! Not in the table: rows, notices and the answers that only count (they change no state); requests that leave the
-//! queue, as they may in any state when the session ends, in `Sent` when they are answered, and in any but `Sent` when
-//! they are taken back with all that was written of them; and what the server must not send in a state, which ends the
-//! session.
+//! Not in the table: rows, notices and replies that are only counted (they change no state); requests that leave the
+//! queue, which they may do in any state when the session ends, in `Sent` when they are answered, and in any but `Sent`
+//! when they are taken back with everything written for them; and messages that the server must not send in a state,
+//! which end the session.
 
 use super::statement::Statement;
 use crate::messages::backend::Field;
@@ -20,7 +21,7 @@ use crate::types::Oid;
 use headrace_core::transitions::Transitions;
 use std::sync::Arc;
 
-/// How far a request has come.
+/// The state of a request.
 #[derive(Debug)]
 pub(super) enum Stage {
     Queued,
@@ -32,7 +33,7 @@ pub(super) enum Stage {
     },
     Introspecting {
         rows: Vec<CatalogueRow>,
-        /// The statement that goes on then.
+        /// The statement that continues then.
         statement: Arc<Statement>,
     },
     Bindable {
@@ -60,13 +61,13 @@ pub(super) enum Stage {
     Sent,
 }
 
-/// What can be taken back of a request where a value does not fit: what was written since a mark of the write buffer,
-/// as long as all of that is still there.
+/// What can be taken back of a request if a value does not fit: everything written since a mark of the write buffer,
+/// while all of it is still there.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Unsent {
     /// All of it.
     Whole(u64),
-    /// What follows Parse and Describe, which are answered, and owe a Sync.
+    /// Continues after Parse and Describe, which are answered but not followed by a Sync yet.
     Described(u64),
     /// Nothing: rows of it were sent before the current statement was described.
     Nothing,
@@ -76,7 +77,7 @@ pub(super) enum Unsent {
 pub(super) type CatalogueRow = Vec<Option<String>>;
 
 headrace_core::names! {
-    /// The state of a pending request, without what it owns.
+    /// The state of a pending request, without its data.
     pub enum State {
         Queued = "nothing of it was sent",
         Describing = "Describe was sent; what it needs of the answer is not there yet",
@@ -95,7 +96,7 @@ headrace_core::names! {
 }
 
 headrace_core::names! {
-    /// What changes the state of a pending request.
+    /// An event that changes the state of a pending request.
     pub enum Event {
         StartWhole = "it is started, and is sent in one piece",
         StartKnown = "it is started, and its statement is known",
@@ -148,7 +149,7 @@ impl Stage {
     }
 }
 
-/// What follows what.
+/// The transitions.
 pub static TRANSITIONS: Transitions<State, Event> = {
     use Event::*;
     use State::*;

@@ -8,14 +8,14 @@ use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
 use std::fmt;
 
-/// Whether the connection is encrypted, and how that is agreed.
+/// Whether the connection is encrypted, and how that is negotiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tls {
     /// Not at all.
     No,
-    /// Ask with SSLRequest; go on in plain text if the server has none.
+    /// Send SSLRequest; continue in plain text if the server has no TLS.
     Prefer,
-    /// Ask with SSLRequest; give up if the server has none.
+    /// Send SSLRequest; fail if the server has no TLS.
     Require,
     /// The connection is encrypted from its first byte (sslnegotiation=direct).
     Direct,
@@ -26,22 +26,22 @@ pub enum Tls {
 pub enum Binding {
     /// Never.
     Disable,
-    /// Where the server offers it.
+    /// If the server offers it.
     Prefer,
-    /// Give up without it.
+    /// Fail without it.
     Require,
 }
 
 /// An authentication method, by the names of libpq's `require_auth`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// The password in the clear.
+    /// The password in clear text.
     Password,
     /// MD5 of password, user and salt.
     Md5,
     /// SCRAM-SHA-256, with or without channel binding.
     ScramSha256,
-    /// The server asked for nothing.
+    /// The server requested no authentication.
     None,
 }
 
@@ -57,7 +57,7 @@ impl Method {
     }
 }
 
-/// A password. It is never shown.
+/// A password. It is never printed.
 #[derive(Clone)]
 pub struct Secret(pub Vec<u8>);
 
@@ -67,19 +67,20 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What a connection is opened for.
+/// The settings of a session.
 #[derive(Clone, Debug)]
 pub enum Purpose {
     /// A session.
     Session,
-    /// To cancel what another session runs, with the message of its [`headrace_core::Session::cancellation`].
+    /// To cancel the running statement of another session, with the message of its
+    /// [`headrace_core::Session::cancellation`].
     Cancel(Vec<u8>),
 }
 
-/// How to start.
+/// Whether to start with TLS.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What the connection is for.
+    /// The purpose of the connection.
     pub purpose: Purpose,
     /// `user`, `database` and other parameters of StartupMessage, `user` among them.
     pub parameters: Vec<(String, String)>,
@@ -155,8 +156,8 @@ impl Startup {
         self.state = State::Auth;
     }
 
-    /// The one byte that answers SSLRequest, with nothing after it: bytes that came before the handshake could be
-    /// an attacker's (CVE-2021-23222).
+    /// The one byte that answers SSLRequest. Nothing may follow it: bytes that came before the handshake could be an
+    /// attacker's (CVE-2021-23222).
     pub fn ssl_reply(&mut self, unread: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         match unread {
             [tls_answer::WILLING] => {

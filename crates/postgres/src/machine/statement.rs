@@ -8,7 +8,7 @@ use std::borrow::Borrow;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// The columns of a result, and how to decode each.
+/// The columns of a result, and the decoder of each.
 #[derive(Debug)]
 pub struct Columns {
     /// As the server describes them.
@@ -16,15 +16,15 @@ pub struct Columns {
     /// One decoder per column.
     pub decoders: Vec<Decoder>,
     described: Arc<[Column]>,
-    /// The last part of Bind: which format each column is asked for.
+    /// The last part of Bind: the format that is requested for each column.
     pub(super) formats: Vec<u8>,
     /// Types of columns in text form that have to be looked up before their values can be decoded, each time: composite
-    /// types, whose text does not say what their attributes are, and those that nobody knows.
+    /// types, whose text does not contain the types of their attributes, and unknown types.
     pub(super) unsure: Vec<Oid>,
 }
 
 impl Columns {
-    /// Plans for a result whose formats we choose; each field's format is then the one that is asked for.
+    /// Plans for a result whose formats the client chooses; each field's format is then the requested one.
     pub fn plan(registry: &TypeRegistry, mut fields: Vec<Field>) -> Self {
         let mut decoders = Vec::with_capacity(fields.len());
         let mut wanted = Vec::with_capacity(fields.len());
@@ -49,7 +49,7 @@ impl Columns {
         Self { described: types::columns(registry, &fields), fields, decoders, formats, unsure }
     }
 
-    /// Plans for a result whose formats the server tells: those of the simple protocol, and those of a portal.
+    /// Plans for a result whose formats the server reports: those of the simple protocol, and those of a portal.
     pub fn as_sent(registry: &TypeRegistry, fields: Vec<Field>) -> Self {
         let decoders = fields
             .iter()
@@ -62,7 +62,7 @@ impl Columns {
         Self { described: types::columns(registry, &fields), fields, decoders, formats: vec![0, 0], unsure }
     }
 
-    /// Plans for a result that comes as text whatever its types.
+    /// Plans for a result that is text whatever its types are.
     pub fn as_text(registry: &TypeRegistry, mut fields: Vec<Field>) -> Self {
         fields.iter_mut().for_each(|field| field.format = 0);
         Self::as_sent(registry, fields)
@@ -74,7 +74,7 @@ impl Columns {
         Self { described, fields, decoders: Vec::new(), formats: Vec::new(), unsure: Vec::new() }
     }
 
-    /// Returns true if one format code stands for all columns, however many there are.
+    /// Returns true if one format code applies to all columns, however many there are.
     pub(super) fn is_one_format(&self) -> bool {
         matches!(self.formats[..], [0, 0] | [0, 1, ..])
     }
@@ -91,27 +91,27 @@ fn text_oids(fields: &[Field]) -> Vec<Oid> {
     fields.iter().filter(|field| field.format == 0).map(|field| field.type_oid).collect()
 }
 
-/// What vouches for the columns of a prepared statement when it is executed again.
+/// Why the columns of a prepared statement are still valid when it is executed again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// The server: it analyses the statement again when anything has changed, and refuses to execute it when its
     /// columns would be others.
     Checked,
-    /// Nothing: the statement names a cursor or another prepared statement (FETCH, EXECUTE), or is of a kind whose
+    /// No guarantee: the statement names a cursor or another prepared statement (FETCH, EXECUTE), or is of a kind whose
     /// columns the server does not compare. The portal is described when it is executed.
     Portal,
 }
 
 impl Shape {
-    /// The shape of a statement, by its first word.
+    /// The kind of a statement, by its first word.
     pub fn of(sql: &str) -> Self {
         const CHECKED: [&str; 8] = ["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "VALUES", "WITH", "TABLE"];
         if begins_with(sql, &CHECKED) { Self::Checked } else { Self::Portal }
     }
 }
 
-/// Returns true if the statement reads from an object of the session that goes by its name alone, a cursor or a
-/// prepared statement.
+/// Returns true if the statement reads from an object of the session that is identified by its name alone, a cursor or
+/// a prepared statement.
 pub(super) fn names_session_object(sql: &str) -> bool {
     begins_with(sql, &["FETCH", "EXECUTE"])
 }
@@ -125,17 +125,18 @@ pub struct Statement {
     pub sql: Arc<str>,
     /// The types of its parameters.
     pub parameters: Vec<Oid>,
-    /// How to encode each of them.
+    /// The encoder of each of them.
     pub encoders: Vec<Encoder>,
     /// Its columns, `None` when it returns no rows.
     pub columns: Option<Arc<Columns>>,
     /// The session's epoch when this was prepared.
     pub epoch: Epoch,
-    /// How often the session had declared, closed or forgotten what statements can name when this was described.
+    /// The number of times that the session had declared, closed or deallocated objects that statements can name when
+    /// this was described.
     pub names: u64,
-    /// What vouches for `columns`.
+    /// The guarantee for `columns`.
     pub shape: Shape,
-    /// It was prepared with the types of all its parameters: whoever prepares it again gives them the same ones.
+    /// It was prepared with the types of all its parameters: a pooler that prepares it again passes the same ones.
     pub typed: bool,
 }
 
@@ -173,36 +174,36 @@ impl Statement {
         }
     }
 
-    /// Returns true if the server has chosen the types of parameters, those of columns for one, where `hints` left it
-    /// to.
+    /// Returns true if the server has chosen types of parameters, for example those of columns, that `hints` left to
+    /// it.
     pub(super) fn has_chosen_types(&self, hints: &[Oid]) -> bool {
         hints.len() < self.parameters.len() || hints.contains(&0)
     }
 
-    /// Returns true if it is the same one on whichever server connection a pooler prepares it.
+    /// Returns true if it is the same on whichever server connection a pooler prepares it.
     pub(super) fn is_same_everywhere(&self) -> bool {
         self.columns.is_none() && (self.typed || self.name.is_empty())
     }
 
-    /// Returns true if the portal of each execution is described: nothing else says what its rows are. An unnamed
-    /// statement is analysed afresh each time, so that the server compares it with nothing.
+    /// Returns true if the portal of each execution is described: there is no other description of its rows. An unnamed
+    /// statement is analysed each time, so the server has nothing to compare it with.
     pub(super) fn describes_portal(&self) -> bool {
         match self.columns {
             Some(_) => self.shape == Shape::Portal || self.name.is_empty(),
-            // What had no columns may have some by now, where its text does not say which rows it returns.
+            // A statement without columns may have some by now, if its text does not tell which rows it returns.
             None => begins_with(&self.sql, &["FETCH", "EXECUTE", "CALL"]),
         }
     }
 }
 
-/// What a prepared statement is found by.
+/// The key of a prepared statement in the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub sql: Arc<str>,
     pub hints: Vec<Oid>,
 }
 
-/// The borrowed twin of [`Key`], so that a look-up allocates nothing.
+/// The borrowed form of [`Key`], so that a look-up does not allocate.
 pub(super) trait Lookup {
     fn parts(&self) -> (&str, &[Oid]);
 }

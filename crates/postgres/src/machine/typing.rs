@@ -1,10 +1,10 @@
 //! Batches whose values decide the types of their parameters, row by row, as they do for a statement executed alone.
 //!
 //! The values of a row choose a statement: the same text with other parameter types. Consecutive rows of the same types
-//! share one; a row of other types goes on with another in the same group, without a Sync and, where the server has
-//! nothing to tell that is not known, without waiting. Where a value is only assigned to a column, and the assignment
-//! would convert it to what is sent for the column's own type, the type is left to the server: whole numbers of all
-//! sizes then need one statement.
+//! share one; a row of other types continues with another statement in the same group, without a Sync and, if its
+//! description is known, without waiting. If a value is only assigned to a column, and the assignment would convert it
+//! to what is sent for the column's own type, the type is left to the server: whole numbers of all sizes then need one
+//! statement.
 
 use super::pending::PendingRequest;
 use super::request::{Execute, Prepare, Request};
@@ -17,24 +17,24 @@ use crate::types::{self, Encoder, Kind, Oid, TypeRegistry};
 use headrace_core::{Parameters, Value, ValueKind, WriteBuffer, limits};
 use std::sync::Arc;
 
-/// What a batch knows of the types of its rows, and of the statements that it has used.
+/// The types of a batch's rows, and the statements that it has used.
 #[derive(Debug)]
 pub(super) struct Typing {
     /// The parameters that are only assigned to columns.
     assigned: Vec<bool>,
-    /// The types of those columns, once the first description has told; 0 for all else.
+    /// The types of those columns, once the first description has come; 0 for all others.
     targets: Vec<Oid>,
     encoders: Vec<Encoder>,
     returns_rows: bool,
     /// The types of the current row.
     row: Vec<Oid>,
-    /// What kinds of values the row had that `row` was read from, where the kind alone decides the type.
+    /// The kinds of values in the row that `row` was read from, if the kind alone decides the type.
     kinds: Vec<Option<ValueKind>>,
-    /// The current row has a value that can be encoded only once the server has told its type.
+    /// The current row has a value that can be encoded only once the server has reported its type.
     needs_description: bool,
     used: Vec<Used>,
     named: usize,
-    /// What the unnamed statement is at present.
+    /// The current unnamed statement.
     unnamed: Option<Arc<Statement>>,
     /// A statement that it has used came from the cache.
     has_reused: bool,
@@ -104,7 +104,7 @@ impl Typing {
         self.used.iter().find(|used| used.hints == self.row && !(used.source.is_blind() && self.needs_description))
     }
 
-    /// Remembers a statement. What has a name is kept to the end of the batch: the server keeps it as long.
+    /// Records a statement. A named one is kept to the end of the batch, as long as the server keeps it.
     fn remember(&mut self, hints: Vec<Oid>, source: Source) {
         self.named += usize::from(!source.statement().name.is_empty());
         self.has_reused |= source.is_reused();
@@ -125,7 +125,7 @@ impl Typing {
         self.has_reused
     }
 
-    /// The statement that was prepared again for this batch, without waiting, and what it was prepared with.
+    /// The statement that was prepared again for this batch, without waiting, and the types it was prepared with.
     pub(super) fn reprepared(&self) -> Option<(&[Oid], &Arc<Statement>)> {
         self.used.iter().find_map(|used| match &used.source {
             Source::Reprepared(statement) => Some((used.hints.as_slice(), statement)),
@@ -133,14 +133,14 @@ impl Typing {
         })
     }
 
-    /// The types that statements of this batch were asked for with, and are in the cache by.
+    /// The types that statements of this batch were prepared with, and which are part of their keys in the cache.
     pub(super) fn keys(&self) -> impl Iterator<Item = &[Oid]> {
         self.used.iter().filter(|used| !used.source.is_blind()).map(|used| used.hints.as_slice())
     }
 }
 
-/// Returns true if a value that is assigned to a column of the type `target` becomes the same there, be it sent as the
-/// type that it shows by itself, or as the column's.
+/// Returns true if a value that is assigned to a column of the type `target` becomes the same there, whether it is sent
+/// as the type that it has by itself or as the column's.
 #[inline]
 fn is_converted_alike<V: Value>(value: &V, kind: ValueKind, target: Oid) -> bool {
     match kind {
@@ -186,7 +186,7 @@ impl<H: PgHandler> PendingRequest<H> {
         Ok(*types_pending)
     }
 
-    /// Begins a batch whose values decide: its first row chooses the first statement.
+    /// Begins a batch whose values decide the types: its first row chooses the first statement.
     pub(super) fn begin_typing(&mut self, cx: H::Cx<'_>) -> Result<(), H::Error> {
         let Request::Execute(Execute { rows: super::Rows::TypedBatch, sql, .. }) = &self.request else { return Ok(()) };
         let mut typing = Box::new(Typing::new(sql));
@@ -213,7 +213,7 @@ impl<H: PgHandler> PendingRequest<H> {
 }
 
 impl<H: PgHandler> Machine<H> {
-    /// The request `at` goes on with a statement that is known: notes what its batch has to know of it.
+    /// The request `at` continues with a known statement: records the data that its batch needs of it.
     pub(super) fn note_statement(&mut self, at: usize) {
         let pending = &mut self.queue[at];
         let Work::Statement(Preparation { hints, source: Some(source), typing: Some(typing), .. }) = &mut pending.work
@@ -238,8 +238,8 @@ impl<H: PgHandler> Machine<H> {
         typing.remember(hints.clone(), source.clone());
     }
 
-    /// Goes on with the statement that the current row of the batch `at` chooses; false if the server has to describe
-    /// it first.
+    /// Continues with the statement that the current row of the batch `at` chooses; returns false if the server has to
+    /// describe it first.
     pub(super) fn change_statement(&mut self, at: usize, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let pending = &mut self.queue[at];
         let Request::Execute(execute) = &pending.request else { return true };
@@ -254,7 +254,7 @@ impl<H: PgHandler> Machine<H> {
             .get(&(execute.sql.as_ref(), hints.as_slice()) as &dyn Lookup)
             .filter(|known| !known.describes_portal() && (self.server == Server::Own || known.is_same_everywhere()))
             .cloned()
-            // The rows before this one are on their way, so that what the server finds wrong ends the batch.
+            // The rows before this one are in flight, so a refusal by the server ends the batch.
             .filter(|known| !self.statements.is_outdated(known))
         {
             let known = Source::Cached(known);
@@ -269,7 +269,8 @@ impl<H: PgHandler> Machine<H> {
             if named {
                 self.statement_number += 1;
                 name = format!("headrace_{}", self.statement_number);
-                // The Close goes out once the batch is over: nothing describes it, so nobody else can use it.
+                // The Close is sent once the batch has ended: the statement has no description, so no other request can
+                // use it.
                 self.statements.close_name(name.clone());
                 frontend::parse(write_buffer.tail(), &name, &execute.sql, hints);
             }

@@ -1,4 +1,4 @@
-//! What a pending request owns that only requests of its kind need, beside what was asked for.
+//! The data of a pending request that depends on its kind, apart from the request itself.
 
 use super::deferred::Deferred;
 use super::request::Request;
@@ -7,7 +7,7 @@ use super::typing::Typing;
 use crate::types::Oid;
 use std::sync::Arc;
 
-/// What a request owns, by its kind.
+/// The data of a request, by its kind.
 #[derive(Debug)]
 pub(super) enum Work {
     /// It has a statement that is prepared, or a portal that is described: `Execute`, `Describe` and `DescribePortal`.
@@ -16,7 +16,7 @@ pub(super) enum Work {
     Script {
         /// True if the script may set DateStyle itself, once that was needed.
         sets_style: Option<bool>,
-        /// It takes rows by the simple protocol, so there may be more of them on their way when it fails.
+        /// It takes rows by the simple protocol, so more of them may be in flight when it fails.
         fed: bool,
     },
     /// `Copy`.
@@ -34,7 +34,7 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// What a request begins with. The types of its parameters are moved here.
+    /// The initial data of a request. The types of its parameters are moved here.
     pub(super) fn new(request: &mut Request) -> Self {
         match request {
             Request::Execute(execute) => Self::Statement(Preparation::new(std::mem::take(&mut execute.hints))),
@@ -46,7 +46,7 @@ impl Work {
     }
 }
 
-/// The statement of a request, and how far it is known to the server.
+/// The statement of a request, and its state at the server.
 #[derive(Debug)]
 pub(super) struct Preparation {
     /// The types that the statement is, or will be, prepared with.
@@ -54,13 +54,13 @@ pub(super) struct Preparation {
     /// The statement, once it is known.
     pub(super) source: Option<Source>,
     pub(super) portal: PortalDescription,
-    /// BindComplete has come: what fails before it has executed nothing.
+    /// True once BindComplete has come: a failure before it has executed nothing.
     pub(super) bound: bool,
     /// This is the second attempt.
     pub(super) retried: bool,
     /// The current row of a batch has been read and not been sent.
     pub(super) types_pending: bool,
-    /// A batch whose values decide the types of its parameters.
+    /// The types of a batch whose values decide the types of its parameters.
     pub(super) typing: Option<Box<Typing>>,
 }
 
@@ -88,10 +88,10 @@ impl Preparation {
             || self.typing.as_ref().is_some_and(|typing| typing.has_reused())
     }
 
-    /// The statement that was prepared again for this request, without waiting, and what it was prepared with.
+    /// The statement that was prepared again for this request, without waiting, and the types it was prepared with.
     pub(super) fn reprepared(&self) -> Option<(&[Oid], &Arc<Statement>)> {
         match (self.typing.as_ref().and_then(|typing| typing.reprepared()), &self.source) {
-            // A batch may have gone on to other types.
+            // A batch may have switched to other types.
             (Some(used), _) => Some(used),
             (None, Some(Source::Reprepared(statement))) => Some((&self.hints, statement)),
             (None, _) => None,
@@ -99,16 +99,16 @@ impl Preparation {
     }
 }
 
-/// A statement, and what vouches for it.
+/// A statement, and the reason why it is valid.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
     /// The server has described it for this request.
     Described(Arc<Statement>),
-    /// The request says what its columns should be; it is prepared as it is executed.
+    /// The request names the expected columns; it is prepared as it is executed.
     Expected(Arc<Statement>),
-    /// It came from the cache: the server may have forgotten or changed it.
+    /// It came from the cache: the server may have dropped or changed it.
     Cached(Arc<Statement>),
-    /// The same, and it was prepared again before the request, without waiting for the answer.
+    /// The same, and it was prepared again before the request, without waiting for the reply.
     Reprepared(Arc<Statement>),
     /// Nothing: it was prepared for rows of a batch without waiting, and is not described.
     Blind(Arc<Statement>),
@@ -136,13 +136,13 @@ impl Source {
     }
 }
 
-/// Whether the portal is described as it is executed, where nothing else vouches for what its rows are.
+/// Whether the portal is described as it is executed, if there is no other description of its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PortalDescription {
     /// It is not, or the description has come.
     Unneeded,
-    /// It has to be asked for with the first row of parameters.
+    /// It has to be requested with the first row of parameters.
     Needed,
-    /// It was asked for and has not come.
+    /// It was requested and has not come.
     Awaited,
 }

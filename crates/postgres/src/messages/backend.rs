@@ -1,4 +1,4 @@
-//! What the server sends: framing, and the bodies that are not rows.
+//! Messages of the server: framing, and all bodies except rows.
 
 use super::tag::field;
 use crate::types::Oid;
@@ -21,7 +21,7 @@ pub fn header(bytes: &[u8]) -> Result<Option<(u8, usize)>, Fatal> {
     Ok(Some((tag, len + 1)))
 }
 
-/// Reads a body from front to back; every getter says [`Fatal`] when the body is too short.
+/// Reads a body from front to back; every getter returns [`Fatal`] if the body is too short.
 #[derive(Debug)]
 pub struct Body<'a> {
     rest: &'a [u8],
@@ -50,10 +50,10 @@ impl<'a> Body<'a> {
         std::mem::take(&mut self.rest)
     }
 
-    /// Says that everything was read.
+    /// Checks that everything was read.
     ///
     /// # Errors
-    /// [`Fatal`] when something is left: the message is not what its type byte claims.
+    /// [`Fatal`] if bytes are left: the message is not what its type byte claims.
     pub fn end(&self) -> Result<(), Fatal> {
         if self.rest.is_empty() {
             return Ok(());
@@ -95,7 +95,7 @@ impl<'a> Body<'a> {
         Ok(text)
     }
 
-    /// A string that ends in a zero byte; what is not UTF-8 is replaced.
+    /// A string that ends in a zero byte; invalid UTF-8 is replaced.
     pub fn text(&mut self) -> Result<String, Fatal> {
         Ok(String::from_utf8_lossy(self.cstr()?).into_owned())
     }
@@ -106,7 +106,7 @@ impl<'a> Body<'a> {
 pub struct Field {
     /// The column's name.
     pub name: String,
-    /// The table it comes from, or 0.
+    /// The OID of the table that it comes from, or 0.
     pub table: Oid,
     /// Its number in that table, or 0.
     pub number: i16,
@@ -149,8 +149,8 @@ pub fn parameter_description(body: &[u8]) -> Result<Vec<Oid>, Fatal> {
     Ok(types)
 }
 
-/// ErrorResponse or NoticeResponse: the server's words, by the one-letter field codes of the manual
-/// ("Error and Notice Message Fields").
+/// ErrorResponse or NoticeResponse: the server's texts, by the one-letter field codes of the manual ("Error and Notice
+/// Message Fields").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerError {
     /// Each field's code and text.
@@ -214,7 +214,7 @@ impl Notification {
     }
 }
 
-/// CopyInResponse, CopyOutResponse: whether the whole is binary, and how many columns there are.
+/// CopyInResponse, CopyOutResponse: whether all of it is binary, and the number of columns.
 pub fn copy_response(body: &[u8]) -> Result<(bool, usize), Fatal> {
     let mut body = Body::new("CopyResponse", body);
     let binary = body.u8()? != 0;

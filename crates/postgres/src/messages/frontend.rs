@@ -1,4 +1,4 @@
-//! What the client sends. Each function appends one message to a buffer.
+//! Messages of the client. Each function appends one message to a buffer.
 
 use super::tag::{Target, frontend as tag};
 use crate::types::Oid;
@@ -7,7 +7,7 @@ use headrace_core::{Mismatch, limits};
 /// Appends a message of type `tag` whose body `body` writes, and fills in its length.
 ///
 /// # Panics
-/// When the body is longer than the 2 GiB that a length word can say; callers bound what they write.
+/// If the body is longer than 2 GiB, which the length word cannot represent; callers limit what they write.
 pub fn message(out: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
     out.push(tag);
     let start = out.len();
@@ -121,11 +121,11 @@ pub fn bind_empty(out: &mut Vec<u8>, portal: &str, statement: &str) {
     });
 }
 
-/// Bind with parameters that `encode` writes: it is given the buffer, and a place to note each parameter's format.
-/// `result_formats` are the bytes of the message's last part, from its count on.
+/// Bind with parameters that `encode` writes: it is called with the buffer, and a place to record each parameter's
+/// format. `result_formats` are the bytes of the message's last part, from its count on.
 ///
 /// # Errors
-/// Whatever `encode` says; the buffer then holds half a message and has to be cut back.
+/// The error of `encode`; the buffer then has half a message and has to be truncated.
 pub fn bind<E: From<Mismatch>>(
     out: &mut Vec<u8>,
     portal: &str,

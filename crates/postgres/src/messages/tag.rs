@@ -1,5 +1,5 @@
-//! The first byte of each message (manual, "Message Formats"), and of the parts that are told apart in the same way. One
-//! byte stands for two messages, one of each side.
+//! The first byte of each message (manual, "Message Formats"), and of the parts that are distinguished in the same way.
+//! One byte can be two messages, one of each side.
 
 macro_rules! tags {
     ($(#[doc = $doc:literal])* $module:ident { $($constant:ident = $byte:literal $name:literal,)* }) => {
@@ -19,7 +19,7 @@ macro_rules! tags {
 }
 
 tags! {
-    /// What the client says.
+    /// Messages of the client.
     frontend {
         BIND = b'B' "Bind",
         CLOSE = b'C' "Close",
@@ -38,7 +38,7 @@ tags! {
 }
 
 tags! {
-    /// What the server says.
+    /// Messages of the server.
     backend {
         AUTHENTICATION = b'R' "Authentication",
         BACKEND_KEY_DATA = b'K' "BackendKeyData",
@@ -67,7 +67,7 @@ tags! {
 }
 
 tags! {
-    /// The one byte that answers SSLRequest; an ErrorResponse of a very old server begins like one.
+    /// The one byte that answers SSLRequest; an ErrorResponse of a very old server begins with the same byte.
     tls_answer {
         WILLING = b'S' "willing to perform TLS",
         UNWILLING = b'N' "unwilling",
@@ -86,7 +86,7 @@ tags! {
     }
 }
 
-/// What Describe and Close are about.
+/// The target of Describe and Close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Target {

@@ -28,8 +28,8 @@ impl Token<'_> {
 pub(crate) struct Lexer<'a> {
     sql: &'a str,
     at: usize,
-    /// What was read can be read in another way, or is not complete: a backslash in a string without an E, which is an
-    /// escape where `standard_conforming_strings` is off; a string, a quoted name or a comment without end.
+    /// The text is ambiguous or not complete: a backslash in a string without an E, which is an escape if
+    /// `standard_conforming_strings` is off; a string, a quoted name or a comment without end.
     pub uncertain: bool,
 }
 
@@ -38,17 +38,17 @@ impl<'a> Lexer<'a> {
         Self { sql, at: 0, uncertain: false }
     }
 
-    /// What was not read yet.
+    /// The part that was not read yet.
     pub fn rest(&self) -> &'a str {
         &self.sql[self.at..]
     }
 
-    /// Where the last token ends, in bytes.
+    /// The end of the last token, in bytes.
     pub fn end(&self) -> usize {
         self.at
     }
 
-    /// Goes on after white space and comments.
+    /// Skips white space and comments.
     pub fn skip_blank(&mut self) {
         while let Some(&byte) = self.sql.as_bytes().get(self.at) {
             let rest = &self.sql.as_bytes()[self.at..];
@@ -63,7 +63,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// How long the comment is that begins here; comments nest.
+    /// The length of the comment that begins here; comments nest.
     fn comment(&mut self, rest: &[u8]) -> usize {
         let (mut depth, mut at) = (0, 0);
         while at + 1 < rest.len() {
@@ -84,7 +84,7 @@ impl<'a> Lexer<'a> {
         rest.len()
     }
 
-    /// How long the text in quotes is that begins here. A doubled quote belongs to it.
+    /// The length of the quoted text that begins here. A doubled quote is part of it.
     fn quoted(&mut self, rest: &[u8], escapes: bool) -> usize {
         let quote = rest[0];
         let mut at = 1;
@@ -104,7 +104,7 @@ impl<'a> Lexer<'a> {
         rest.len()
     }
 
-    /// How long the string with escapes is that begins here. After a line break it may be continued by another piece,
+    /// The length of the string with escapes that begins here. After a line break it may be continued by another piece,
     /// which has escapes too.
     fn escaped(&mut self, rest: &[u8]) -> usize {
         let mut length = self.quoted(rest, true);
@@ -118,7 +118,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// How long the string in dollar quotes is that begins here; `None` where none does.
+    /// The length of the dollar-quoted string that begins here; `None` if none does.
     fn dollar_quoted(&mut self, rest: &str) -> Option<usize> {
         let name = rest[1..].bytes().take_while(|byte| is_word(*byte)).count();
         let tag = rest.get(..name + 2).filter(|tag| tag.ends_with('$') && !tag.as_bytes()[1].is_ascii_digit())?;

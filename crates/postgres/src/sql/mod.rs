@@ -1,16 +1,16 @@
-//! What the driver reads of a statement's text itself.
+//! The parts of a statement's text that the driver itself reads.
 
 mod lexer;
 
 use headrace_core::placeholders::{self, Converted, Marks};
 pub(crate) use lexer::{Lexer, Token, is_word, leading_word};
 
-/// For each parameter `$1`, `$2`, ... of an `INSERT INTO ... VALUES (...)` with one row: whether it stands there alone,
-/// and nowhere else, so that its value is only assigned to a column. Empty for every other statement, and where the
-/// text is not understood.
+/// For each parameter `$1`, `$2`, ... of an `INSERT INTO ... VALUES (...)` with one row: true if it is there alone, and
+/// nowhere else, so that its value is only assigned to a column. Empty for every other statement, and if the text
+/// cannot be parsed.
 ///
-/// Such a parameter can be sent as its column's type wherever the assignment would convert the value to the same:
-/// nothing else of the statement can see which type it had.
+/// Such a parameter can be sent as its column's type whenever the assignment would convert the value to the same:
+/// nothing else in the statement depends on its type.
 pub(crate) fn assigned(sql: &str) -> Vec<bool> {
     let Some(tokens) = tokens(sql) else { return Vec::new() };
     let Some(row) = row_of_values(&tokens) else { return Vec::new() };
@@ -40,7 +40,7 @@ pub(crate) fn assigned(sql: &str) -> Vec<bool> {
     assigned
 }
 
-/// Where the tokens of the only row after VALUES are, with its parentheses.
+/// The tokens of the only row after VALUES, with its parentheses.
 fn row_of_values(tokens: &[Token<'_>]) -> Option<std::ops::Range<usize>> {
     let token = |at: usize| tokens.get(at).copied();
     let is = |at: usize, word: &str| token(at).is_some_and(|token| token.is(word));
@@ -88,8 +88,7 @@ fn end_of_parentheses(tokens: &[Token<'_>], at: usize) -> Option<usize> {
     None
 }
 
-/// The tokens of a statement; `None` where it has what can be read in more ways than one, or what is not looked into
-/// here (dollar quotes).
+/// The tokens of a statement; `None` if it is ambiguous, or has parts that are not parsed here (dollar quotes).
 fn tokens(sql: &str) -> Option<Vec<Token<'_>>> {
     let mut lexer = Lexer::new(sql);
     let tokens: Vec<Token<'_>> = lexer.by_ref().collect();
@@ -104,7 +103,7 @@ fn number(token: Token<'_>) -> Option<usize> {
     digits.parse().ok().filter(|number| (1..=usize::from(u16::MAX)).contains(number))
 }
 
-/// Returns true if a statement has a parameter that is written the server's way, `$1`.
+/// Returns true if a statement has a parameter in the server's own style, `$1`.
 fn has_parameter(sql: &str) -> bool {
     sql.contains('$') && Lexer::new(sql).any(|token| matches!(token, Token::Parameter(_)))
 }
@@ -127,7 +126,7 @@ pub(crate) fn statements(sql: &str) -> Vec<&str> {
     let mut lexer = Lexer::new(sql);
     while let Some(token) = lexer.next() {
         if token.is("atomic") {
-            // The body of a function in SQL, in which semicolons stand between statements: it is not looked into.
+            // The body of a function in SQL, in which semicolons separate statements: it is not parsed.
             break;
         }
         if token == Token::Sign(b';') {
@@ -139,8 +138,8 @@ pub(crate) fn statements(sql: &str) -> Vec<&str> {
     found
 }
 
-/// A statement with the server's own parameters. `with_params` says whether parameters are given: without them a
-/// percent sign is only that.
+/// A statement with the server's own parameters. `with_params` tells whether parameters are given: without them a
+/// percent sign is an ordinary character.
 ///
 /// # Errors
 /// A message, for a NUL character, a stray percent sign, or mixed styles.

@@ -16,7 +16,7 @@ pub struct Builtin {
     pub kind: Scalar,
 }
 
-/// The forms that built-in scalar types come in.
+/// The forms of built-in scalar types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalar {
     /// boolean
@@ -39,7 +39,7 @@ pub enum Scalar {
     Numeric,
     /// text and all that travels as such
     Text,
-    /// Asked for as text: its binary form is locale dependent, internal or missing
+    /// Requested as text: its binary form depends on the locale, is internal or missing
     AsText,
     /// "char"
     Char,
@@ -207,7 +207,7 @@ pub fn kind(oid: Oid) -> Option<Kind> {
     })
 }
 
-/// The built-in array type whose elements are of this type, or 0.
+/// The OID of the built-in array type with elements of this type, or 0.
 pub fn array_of(oid: Oid) -> Oid {
     let plain = BUILTINS.iter().find(|b| b.oid == oid).map(|b| b.array);
     plain.or_else(|| RANGES.iter().find(|r| r.0 == oid).map(|r| r.2)).unwrap_or(0)

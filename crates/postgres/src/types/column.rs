@@ -1,4 +1,4 @@
-//! What a column of a type has, as [`headrace_core::column`] describes it.
+//! The properties of a column by its type, in the form of [`headrace_core::column`].
 
 use super::Oid;
 use super::builtin::{self, Scalar};
@@ -8,7 +8,7 @@ use headrace_core::column::{Column, Fraction, Kind, Native, Part};
 use headrace_core::limits;
 use std::sync::Arc;
 
-/// What a modifier is more than the number that it stands for: `VARHDRSZ`.
+/// The offset between a type modifier and the number that it represents: `VARHDRSZ`.
 const HEADER: i32 = 4;
 
 /// The columns that the server describes as `fields`.
@@ -28,7 +28,7 @@ pub fn columns(registry: &TypeRegistry, fields: &[Field]) -> Arc<[Column]> {
     fields.iter().map(column).collect()
 }
 
-/// What a value of the type has; `depth` types are around it.
+/// The properties of a value of the type; it is inside `depth` other types.
 fn kind(registry: &TypeRegistry, oid: u32, modifier: i32, depth: usize) -> Kind {
     if registry.custom(oid).is_some() {
         return Kind::Other(registry.name(oid).into());
@@ -94,7 +94,7 @@ fn numeric(modifier: i32) -> Kind {
     Kind::Decimal { precision, scale }
 }
 
-/// What fixes the numbers of a numeric column, where something does: digits in all, and after the point.
+/// The precision and scale of a numeric column, if they are fixed.
 ///
 /// PostgreSQL: `make_numeric_typmod`. The scale has 11 bits, of which the first is its sign.
 pub fn precision_and_scale(type_oid: Oid, modifier: i32) -> Option<(u16, i16)> {
@@ -102,7 +102,7 @@ pub fn precision_and_scale(type_oid: Oid, modifier: i32) -> Option<(u16, i16)> {
     Some(((modifier >> 16) as u16, (modifier as i16 & 0x7ff ^ 1024) - 1024))
 }
 
-/// The size of a column's values, where all have one: bytes of a type of fixed size, characters of `char(n)` and
+/// The size of a column's values, if all have one: bytes of a type of fixed size, characters of `char(n)` and
 /// `varchar(n)`.
 pub fn size(type_oid: Oid, type_size: i16, modifier: i32) -> Option<i32> {
     let limited = || matches!(type_oid, builtin::BPCHAR | builtin::VARCHAR).then(|| modifier.checked_sub(HEADER))?;

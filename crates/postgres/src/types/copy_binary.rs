@@ -8,10 +8,10 @@ use headrace_core::{Fatal, Sink, Value};
 /// The signature, flags and extension length that begin it.
 pub const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
-/// What ends it: a count of columns of -1.
+/// The trailer: a count of columns of -1.
 pub const TRAILER: &[u8] = &[0xff, 0xff];
 
-/// Appends a row, whose values are encoded as `encoders` say. An error leaves half a row behind.
+/// Appends a row, whose values are encoded by `encoders`. After an error the buffer has half a row.
 ///
 /// # Errors
 /// As [`Encoder::encode_binary`].
@@ -27,7 +27,7 @@ pub fn encode_binary_row<V: Value>(
     Ok(())
 }
 
-/// Decodes the row that `bytes` begin with, and gives what is after it; `None` at the end of the rows.
+/// Decodes the row that `bytes` begin with, and returns the bytes after it; `None` at the end of the rows.
 ///
 /// # Errors
 /// [`Fatal`] for half a row, or one that its columns do not fit.
@@ -45,7 +45,7 @@ pub fn decode_binary_row<'a, S: Sink>(
     Ok(Some(rest))
 }
 
-/// The length of the row that begins here; `None` where it has no end.
+/// The length of the row that begins here; `None` if it is incomplete.
 fn row_length(bytes: &[u8]) -> Option<usize> {
     let (count, _) = bytes.split_first_chunk::<2>()?;
     let mut at = 2usize;

@@ -4,7 +4,7 @@ use super::decode::Decoder;
 use super::encode::Encoder;
 use headrace_core::{Fatal, Sink, Value, ValueKind};
 
-/// Appends a row, whose values are encoded as `encoders` say. An error leaves half a row behind.
+/// Appends a row, whose values are encoded by `encoders`. After an error the buffer has half a row.
 ///
 /// # Errors
 /// As [`Encoder::encode_text`].
@@ -39,7 +39,7 @@ pub fn encode_text_row<V: Value>(
     Ok(())
 }
 
-/// Decodes the row that `bytes` begin with, and gives what is after it; `None` at the end of the rows.
+/// Decodes the row that `bytes` begin with, and returns the bytes after it; `None` at the end of the rows.
 ///
 /// # Errors
 /// [`Fatal`] for half a row, or one that has another number of columns than was announced.

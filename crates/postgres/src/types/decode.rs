@@ -8,53 +8,53 @@ use super::{Format, Oid};
 use headrace_core::run::{DecodeCell, Grid};
 use headrace_core::{Container, Fatal, Sink, limits};
 
-/// How the values of one column are decoded.
+/// The decoder of one column.
 #[derive(Clone, Debug)]
 pub enum Decoder {
     /// A built-in scalar in binary form.
     Scalar(Scalar),
     /// A built-in scalar in text form.
     Parse(Scalar),
-    /// A type whose text depends on more than itself: cidr, and dates in the session's style.
+    /// A type whose text depends on the session or on another type: cidr, and dates in the session's style.
     ParseStyled(Styled),
-    /// Text as it comes, whatever the type.
+    /// Text as received, whatever the type.
     AsText,
     /// The user's own loader.
     Custom {
         /// The type.
         oid: Oid,
-        /// The form it wants.
+        /// The format that the loader needs.
         binary: bool,
     },
-    /// An array in binary form: the type of its elements, and how they are decoded.
+    /// An array in binary form: the type of its elements, and their decoder.
     Array(Box<ArrayPlan>),
-    /// An array in text form, of elements that are parsed so, and what separates them.
+    /// An array in text form: the parser of its elements, and their delimiter.
     ParseArray(Box<Decoder>, u8),
     /// A range.
     Range(Box<Decoder>),
-    /// A multirange: how each of its ranges is decoded.
+    /// A multirange, with the decoder of its ranges.
     Multirange(Box<Decoder>),
     /// int2vector or oidvector in text form.
     ParseVector,
     /// A range in text form.
     ParseRange(Box<Decoder>),
-    /// A multirange in text form: how each of its ranges is parsed.
+    /// A multirange in text form, with the parser of its ranges.
     ParseMultirange(Box<Decoder>),
-    /// A composite type: how each attribute is decoded.
+    /// A composite type, with the decoder of each attribute.
     Composite(Box<CompositePlan>),
     /// A composite type in text form.
     ParseComposite(Box<CompositePlan>),
-    /// An anonymous record, whose attributes name their types.
+    /// An anonymous record, which contains the types of its attributes.
     Record(Box<TypeRegistry>),
-    /// A type whose binary form is not known, which came in it all the same.
+    /// A type whose binary form is unknown, but which came in that form.
     Unreadable(String),
-    /// A type that came as text, of which only the binary form says what it is made of.
+    /// A type that came as text, of which only the binary form contains the types of its parts.
     OnlyBinary(String),
-    /// A type that came as text, and was gone, or another, before it could be looked up.
+    /// A type that came as text, and was dropped or altered before it could be looked up.
     Gone(String),
 }
 
-/// How an array is decoded.
+/// The decoder of an array.
 #[derive(Clone, Debug)]
 pub struct ArrayPlan {
     element: Oid,
@@ -62,7 +62,7 @@ pub struct ArrayPlan {
     registry: TypeRegistry,
 }
 
-/// How a composite type is decoded, as it was learnt: the type of each attribute, and its decoder.
+/// The decoder of a composite type, as it was learnt: the type of each attribute, and its decoder.
 #[derive(Clone, Debug)]
 pub struct CompositePlan {
     oid: Oid,
@@ -96,24 +96,24 @@ impl CompositePlan {
 }
 
 impl Decoder {
-    /// The decoder of a type, and the format to ask for.
+    /// The decoder of a type, and the format to request.
     pub fn new(registry: &TypeRegistry, oid: Oid, _modifier: i32) -> (Self, Format) {
         match Self::binary(registry, oid, 0) {
             Some(decoder) => (decoder, Format::Binary),
             None => match registry.custom(oid) {
                 Some(binary) => (Decoder::Custom { oid, binary }, Format::Text),
-                // What is built of types that have no binary form is parsed from its text.
+                // Types with parts that have no binary form are parsed from their text.
                 None => (Self::new_text(registry, oid, -1), Format::Text),
             },
         }
     }
 
-    /// The decoder of a type that came in binary form, although nobody may know it.
+    /// The decoder of a type that came in binary form, even if the type is unknown.
     pub fn new_binary(registry: &TypeRegistry, oid: Oid) -> Self {
         Self::binary(registry, oid, 0).unwrap_or_else(|| Decoder::Unreadable(registry.name(oid)))
     }
 
-    /// The decoder of a type in binary form, `None` where text must be asked for.
+    /// The decoder of a type in binary form, `None` if text must be requested.
     fn binary(registry: &TypeRegistry, oid: Oid, depth: usize) -> Option<Self> {
         if depth > limits::NESTING {
             return None;
@@ -154,7 +154,7 @@ impl Decoder {
         let kind = registry.kind(oid);
         match registry.custom(oid) {
             Some(false) => return Decoder::Custom { oid, binary: false },
-            // The two forms of these are the same.
+            // For these types the two forms are the same.
             Some(true) => {
                 return match kind {
                     Kind::Enum | Kind::Scalar(Scalar::Text | Scalar::Json) => Decoder::Custom { oid, binary: true },
@@ -186,7 +186,7 @@ impl Decoder {
         }
     }
 
-    /// Decodes one value that is not NULL. What is malformed goes to [`Sink::invalid`].
+    /// Decodes one value that is not NULL. A malformed value is passed to [`Sink::invalid`].
     #[inline]
     pub fn decode<S: Sink>(&self, body: &[u8], sink: &mut S) {
         let done = match self {
@@ -257,7 +257,7 @@ impl Decoder {
                         item(decoder, value, sink);
                     }
                 } else {
-                    // The type has changed since it was learnt. Its values say themselves what they are made of.
+                    // The type has changed since it was learnt. Its values contain the types of their parts.
                     plan.registry.mark_stale();
                     for (oid, value) in values {
                         named_by_itself(&plan.registry, oid, value, sink);
@@ -283,7 +283,7 @@ impl Decoder {
     }
 }
 
-/// A value that came with the number of its type.
+/// A value that is preceded by the OID of its type.
 fn named_by_itself<S: Sink>(registry: &TypeRegistry, oid: Oid, value: Option<&[u8]>, sink: &mut S) {
     let Some(value) = value else { return sink.null() };
     if let Some(decoder) = Decoder::binary(registry, oid, 0) {
@@ -342,7 +342,7 @@ pub fn decode_row<S: Sink>(decoders: &[Decoder], body: &[u8], sink: &mut S) -> R
     Ok(())
 }
 
-/// Finds the cells of the body of one DataRow of so many columns.
+/// Finds the cells of the body of one DataRow with this number of columns.
 ///
 /// # Errors
 /// [`Fatal`] as for [`decode_row`].
@@ -388,7 +388,7 @@ pub(super) fn split_u32(body: &[u8]) -> Option<(u32, &[u8])> {
     Some((u32::from_be_bytes(*head), rest))
 }
 
-/// A length word and that many bytes (`None` for NULL), and what follows.
+/// A length word and that many bytes (`None` for NULL), and the rest.
 #[allow(clippy::type_complexity)]
 fn sized(body: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
     let (len, rest) = split_u32(body)?;
@@ -445,8 +445,8 @@ fn array<S: Sink>(plan: &ArrayPlan, body: &[u8], sink: &mut S) -> Option<()> {
         sink.end();
         return Some(());
     }
-    // Every element takes at least its length word, so a lying dimension is found before any work is done; and
-    // walking the lengths first means that nothing reaches the sink from an array that is cut short.
+    // Every element takes at least its length word, so a wrong dimension is found before any work is done; and because
+    // the lengths are checked first, a truncated array passes nothing to the sink.
     if total == 0 || total > rest.len() / 4 {
         return None;
     }

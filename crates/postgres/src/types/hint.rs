@@ -1,15 +1,15 @@
-//! Which type a parameter is said to have where only Python's value tells.
+//! The type that a parameter is declared with if only Python's value determines it.
 
 use super::{Oid, builtin};
 use headrace_core::{Value, ValueKind, limits};
 
-/// The type that a value shows by itself, for statements whose parameters take theirs from the caller; 0 leaves it
-/// to the server. Whole numbers take the smallest type that holds them, so that they fit any function's argument.
+/// The type that a value has by itself, for statements whose parameters take their types from the values; 0 leaves it
+/// to the server. Whole numbers take the smallest type that fits, so that they match any function's argument.
 pub fn hint<V: Value>(value: &V) -> Oid {
     hint_of(value, value.kind())
 }
 
-/// [`hint`], where it is known what the caller holds.
+/// [`hint`], if the kind of the value is known.
 #[inline]
 pub fn hint_of<V: Value>(value: &V, kind: ValueKind) -> Oid {
     match kind {
@@ -36,7 +36,7 @@ pub fn hint_of<V: Value>(value: &V, kind: ValueKind) -> Oid {
         ValueKind::Cidr => 650,
         ValueKind::Bits => 1562,
         ValueKind::List => match element_hint(value, 0) {
-            // As text itself does: it may stand for elements of any type.
+            // As for text itself: it may represent elements of any type.
             25 => 0,
             element => builtin::array_of(element),
         },
@@ -61,7 +61,7 @@ pub fn hint_of<V: Value>(value: &V, kind: ValueKind) -> Oid {
     }
 }
 
-/// Whole numbers bound ranges over integer, bigint and numeric alike, so they tell no type.
+/// Whole numbers bound ranges over integer, bigint and numeric alike, so they determine no type.
 fn not_whole(oid: Oid) -> Oid {
     if matches!(oid, 20 | 21 | 23) { 0 } else { oid }
 }

@@ -1,4 +1,4 @@
-//! The catalogue query that tells how user-defined types are built.
+//! The catalogue query for the structure of user-defined types.
 
 use super::Oid;
 
@@ -9,14 +9,14 @@ pub fn introspection_query(oids: &[Oid]) -> String {
     query(oids, "")
 }
 
-/// The same for values that have come already. Where the transaction's snapshot is an old one the catalogue says what a
-/// composite type was then: one that has been altered since has the kind `x`. An attribute that the snapshot shows has
-/// been replaced by a transaction that has committed, or there is one more of them than the snapshot shows: privileges
-/// of columns are looked up in the catalogue as it is now.
+/// The same for values that have come already. If the transaction's snapshot is an old one the catalogue describes a
+/// composite type as of then: one that has been altered since has the kind `x`. That is so if an attribute in the
+/// snapshot has been replaced by a transaction that has committed, or there is one more attribute than in the snapshot:
+/// privileges of columns are looked up in the current catalogue.
 pub fn introspection_query_after(oids: &[Oid]) -> String {
     query(
         oids,
-        // txid_status() wants the full number of the transaction `a.xmax`, which is beside that of the snapshot.
+        // txid_status() needs the full number of the transaction `a.xmax`, which is near that of the snapshot.
         "WHEN t.typtype OPERATOR(pg_catalog.=) 'c' \
              AND pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.<>) 'read committed' \
              AND (EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a, \

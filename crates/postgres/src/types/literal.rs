@@ -1,5 +1,5 @@
-//! Callers' values as the text of SQL literals, without the quotes: for types that have no binary form here, and
-//! for parameters whose type only the server knows.
+//! Values as the text of SQL literals, without the quotes: for types that have no binary form here, and for parameters
+//! whose type only the server knows.
 
 use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::params::RangeParts;
@@ -99,8 +99,8 @@ pub(super) fn interval_text(months: i32, days: i32, micros: i64) -> String {
     format!("{months:+} mons {days:+} days {sign}{hours:02}{}", &clock[2..])
 }
 
-/// The text of an item inside an array, a record or a range, in double quotes where it needs them, as the server writes it:
-/// it may end up as the text of a column. `signs` are those that have a meaning there.
+/// The text of an item inside an array, a record or a range, in double quotes if it needs them, as the server writes
+/// it: it may become the text of a column. `signs` are the characters with a meaning there.
 fn quoted<V: Value>(value: &V, kind: ValueKind, signs: &[u8], out: &mut Vec<u8>) -> Result<(), V::Error> {
     let mut text = Vec::new();
     write(value, kind, &mut text)?;

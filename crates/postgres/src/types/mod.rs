@@ -1,4 +1,4 @@
-//! The types of PostgreSQL: which there are, and how each is decoded and encoded.
+//! The types of PostgreSQL, their decoders and encoders.
 //!
 //! A [`Decoder`] or [`Encoder`] is chosen once per column or parameter of a statement; the hot loops only follow it.
 
@@ -30,7 +30,7 @@ pub use text::DateOrder;
 /// The number of a type in `pg_type`.
 pub type Oid = u32;
 
-/// How a value travels.
+/// The transfer format of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// As SQL text.

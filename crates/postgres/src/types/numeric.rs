@@ -7,12 +7,12 @@ const NAN: u16 = 0xC000;
 const INFINITY: u16 = 0xD000;
 const MINUS_INFINITY: u16 = 0xF000;
 
-/// Decimal digits before the point that numeric can hold.
+/// Decimal digits before the point that numeric can store.
 const MAX_WHOLE: usize = 131_072;
-/// Decimal digits after the point that numeric can hold.
+/// Decimal digits after the point that numeric can store.
 const MAX_SCALE: usize = 16_383;
 
-/// Digits of a coefficient that [`parts`] gives, and that fit 128 bits.
+/// Digits of a coefficient that [`parts`] returns, and that fit 128 bits.
 const PARTS_DIGITS: u32 = 38;
 /// Groups of four digits that fit 128 bits whatever they are.
 const PARTS_GROUPS: usize = 9;
@@ -22,8 +22,8 @@ fn word(body: &[u8], i: usize) -> Option<u16> {
     Some(u16::from_be_bytes([pair[0], pair[1]]))
 }
 
-/// Sign, coefficient and scale of a number whose coefficient has at most 38 digits; `None` for all others, and for what
-/// is no numeric.
+/// Sign, coefficient and scale of a number whose coefficient has at most 38 digits; `None` for all others, and for
+/// bytes that are not a numeric.
 pub fn parts(body: &[u8]) -> Option<(bool, u128, u32)> {
     let digits = usize::from(word(body, 0)?);
     let weight = i32::from(word(body, 1)? as i16);
@@ -53,7 +53,7 @@ pub fn parts(body: &[u8]) -> Option<(bool, u128, u32)> {
         1.. => coefficient.checked_mul(10u128.checked_pow(shift.unsigned_abs())?)?,
         _ => {
             let down = 10u128.checked_pow(shift.unsigned_abs())?;
-            // Nearly always both fit a word, whose division takes a tenth of the time.
+            // Nearly always both fit a machine word, whose division takes a tenth of the time.
             let (quotient, rest) = match (u64::try_from(coefficient), u64::try_from(down)) {
                 (Ok(coefficient), Ok(down)) => (u128::from(coefficient / down), u128::from(coefficient % down)),
                 _ => (coefficient / down, coefficient % down),
@@ -67,8 +67,7 @@ pub fn parts(body: &[u8]) -> Option<(bool, u128, u32)> {
     (coefficient < 10u128.pow(PARTS_DIGITS)).then_some((negative, coefficient, scale))
 }
 
-/// Writes the exact decimal text, with all the digits that the display scale shows. `None` when the bytes are no
-/// numeric.
+/// Writes the exact decimal text, with all the digits of the display scale. `None` if the bytes are not a numeric.
 pub fn decode(body: &[u8], text: &mut Vec<u8>) -> Option<()> {
     text.clear();
     let digits = usize::from(word(body, 0)?);
@@ -149,7 +148,7 @@ fn push_group(text: &mut Vec<u8>, d: u16, padded: bool) {
 /// Writes the binary form of decimal text: sign, digits, point, exponent, or NaN and the infinities.
 ///
 /// # Errors
-/// [`Mismatch`] for text that is not a number, and for numbers that numeric cannot hold.
+/// [`Mismatch`] for text that is not a number, and for numbers that are too large for numeric.
 pub fn encode(text: &str, out: &mut Vec<u8>) -> Result<(), Mismatch> {
     let wrong = || Mismatch::wrong_type(format!("{text:?} is not a decimal number"));
     let (negative, rest) = match text.as_bytes() {
@@ -207,7 +206,7 @@ pub fn encode(text: &str, out: &mut Vec<u8>) -> Result<(), Mismatch> {
     if scale10 > MAX_WHOLE as i64 || scale10 < -(MAX_SCALE as i64) {
         return Err(too_large());
     }
-    // Groups of four are aligned to the point: `pad` zeros stand before the first digit of the first group.
+    // Groups of four digits are aligned to the point: `pad` zeros precede the first digit of the first group.
     let groups_before = scale10.div_euclid(4) + i64::from(scale10.rem_euclid(4) != 0);
     let pad = (groups_before * 4 - scale10) as usize;
     let count = (pad + digits.len()).div_ceil(4);
@@ -304,7 +303,8 @@ mod tests {
             }
             let mut body = Vec::new();
             encode(&text, &mut body).unwrap();
-            // More than nine groups, which a number that begins and ends inside one can need, go by text.
+            // More than nine groups, which a number can need that begins and ends inside a group, are converted as
+            // text.
             if usize::from(body[1]) <= PARTS_GROUPS {
                 prop_assert_eq!(parts(&body), Some((negative && number != 0, number, scale)));
             } else {

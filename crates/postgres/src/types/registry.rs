@@ -1,4 +1,4 @@
-//! The types that a connection knows: the built-in ones, and those it has learnt.
+//! The types of a connection: the built-in ones, and those that were looked up.
 
 use super::Oid;
 use super::builtin::{self, Scalar};
@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How a type is built.
+/// The structure of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A built-in scalar.
@@ -45,7 +45,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The one type that it is built from, if it is from one.
+    /// The type that it is built from, if there is exactly one.
     fn inner(&self) -> Option<Oid> {
         match *self {
             Kind::Array { element: inner }
@@ -62,35 +62,35 @@ impl Kind {
 pub struct UserType {
     /// Its name.
     pub name: String,
-    /// How it is built.
+    /// Its structure.
     pub kind: Kind,
 }
 
-/// The types that a connection knows. Plans that look types up while they decode keep a copy, which shares all of it.
+/// The types of a connection. Plans that look types up while they decode have a copy, which shares all data.
 #[derive(Clone, Debug, Default)]
 pub struct TypeRegistry {
     types: Arc<HashMap<Oid, UserType>>,
-    /// Types that the user's own loader decodes, and whether it wants the binary form.
+    /// Types that the user's own loader decodes; true if it needs the binary form.
     custom: Arc<HashMap<Oid, bool>>,
     requested: Arc<HashSet<Oid>>,
-    /// What separates the elements of an array in text form, by their type, where it is not a comma.
+    /// The delimiter of the elements of an array in text form, by array type, if it is not a comma.
     separators: Arc<HashMap<Oid, u8>>,
-    /// Set where a value shows that a type is not built as it was learnt.
+    /// Set if a value shows that the structure of a type has changed.
     stale: Arc<AtomicBool>,
-    /// What comes first in a date that does not show it, as far as the server has said.
+    /// The order of day and month in a date that does not show it, as last reported by the server.
     pub date_order: Option<DateOrder>,
 }
 
-/// The first number that PostgreSQL gives to objects made after initdb's bootstrap.
+/// The first OID that PostgreSQL assigns to objects made after initdb's bootstrap.
 const FIRST_USER_OID: Oid = 10_000;
 
 impl TypeRegistry {
-    /// How a type is built, `Unknown` when nobody knows.
+    /// The structure of a type, `Unknown` if it was not looked up.
     pub fn kind(&self, oid: Oid) -> Kind {
         builtin::kind(oid).or_else(|| self.types.get(&oid).map(|t| t.kind.clone())).unwrap_or(Kind::Unknown)
     }
 
-    /// The name of a type, or its number where it has none.
+    /// The name of a type, or its OID if it has none.
     pub fn name(&self, oid: Oid) -> String {
         if let Kind::Array { element } = self.kind(oid) {
             return format!("{}[]", self.name(element));
@@ -106,17 +106,17 @@ impl TypeRegistry {
         Arc::make_mut(&mut self.types).insert(oid, user_type);
     }
 
-    /// Says that the user's own loader decodes this type, from its binary or its text form.
+    /// Registers that the user's own loader decodes this type, from its binary or its text form.
     pub fn set_custom(&mut self, oid: Oid, binary: bool) {
         Arc::make_mut(&mut self.custom).insert(oid, binary);
     }
 
-    /// Whether the user's own loader decodes this type, and from which form.
+    /// Whether the user's own loader decodes this type; true if from its binary form.
     pub fn custom(&self, oid: Oid) -> Option<bool> {
         self.custom.get(&oid).copied()
     }
 
-    /// Those of `oids` that are not known and have not been asked for.
+    /// Those of `oids` that are unknown and have not been requested.
     pub fn missing(&self, oids: &[Oid]) -> Vec<Oid> {
         let mut missing: Vec<Oid> = oids
             .iter()
@@ -129,8 +129,8 @@ impl TypeRegistry {
         missing
     }
 
-    /// Those of `oids` whose text cannot be read by what is known: those that are not known, and those with a composite
-    /// type in them, which may have changed since.
+    /// Those of `oids` whose text cannot be parsed with the types known now: unknown ones, and those that contain a
+    /// composite type, which may have changed since.
     pub fn unsure(&self, oids: &[Oid]) -> Vec<Oid> {
         let unsure = |oid: &Oid| !self.knows(*oid) || self.has_composite(*oid);
         let mut unsure: Vec<Oid> = oids.iter().copied().filter(unsure).collect();
@@ -158,7 +158,7 @@ impl TypeRegistry {
         false
     }
 
-    /// Returns true if a type, and all that it is built from, is built as `other` knows it.
+    /// Returns true if the structure of a type, and of all that it is built from, is the same in `other`.
     pub fn agrees(&self, other: &Self, oid: Oid) -> bool {
         self.agrees_within(other, oid, limits::NESTING)
     }
@@ -173,17 +173,17 @@ impl TypeRegistry {
             }
     }
 
-    /// Notes that these types were asked for, so that an unknown one is not asked for again and again.
+    /// Records that these types were requested, so that an unknown one is not requested repeatedly.
     pub fn mark_requested(&mut self, oids: &[Oid]) {
         Arc::make_mut(&mut self.requested).extend(oids);
     }
 
-    /// Forgets which types were asked for: they may have been made since.
+    /// Forgets which types were requested: they may have been created since.
     pub fn ask_again(&mut self) {
         self.requested = Arc::default();
     }
 
-    /// Forgets how user-defined types are built: one of them has changed.
+    /// Forgets the structure of user-defined types: one of them has changed.
     pub fn forget(&mut self) {
         self.requested = Arc::default();
         if !self.types.is_empty() {
@@ -191,24 +191,24 @@ impl TypeRegistry {
         }
     }
 
-    /// Notes that a value showed a type to be built in another way than it was learnt.
+    /// Records that a value showed a changed structure of a type.
     #[cold]
     pub(super) fn mark_stale(&self) {
         self.stale.store(true, Ordering::Relaxed);
     }
 
-    /// Returns true if a value has shown that, and that it was asked for.
+    /// Returns true if a value has shown that; resets it.
     #[inline]
     pub fn take_stale(&self) -> bool {
         self.stale.load(Ordering::Relaxed) && self.stale.swap(false, Ordering::Relaxed)
     }
 
-    /// What separates elements of this type in an array's text.
+    /// The delimiter of elements of this type in an array's text.
     pub fn separator(&self, element: Oid) -> u8 {
         if element == builtin::BOX { b';' } else { self.separators.get(&element).copied().unwrap_or(b',') }
     }
 
-    /// Learns a type from a row of the introspection query; returns true if it was known to be built in another way.
+    /// Adds a type from a row of the introspection query; returns true if it was known with another structure.
     pub fn learn<T: AsRef<str>>(&mut self, row: &[Option<T>]) -> bool {
         let mut cells = row.iter().map(|cell| cell.as_ref().map(AsRef::as_ref));
         let mut cell = || cells.next().flatten();

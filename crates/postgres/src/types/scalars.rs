@@ -21,13 +21,13 @@ fn i64_of(body: &[u8]) -> Option<i64> {
     Some(i64::from_be_bytes(body.try_into().ok()?))
 }
 
-/// Days since 1970 of days since 2000; the infinities stay, and what would overflow is taken for one.
+/// Converts days since 2000 to days since 1970; the infinities stay, and values that would overflow become infinite.
 #[inline]
 pub(super) fn unix_days(days: i32) -> i32 {
     if days == i32::MIN { days } else { days.saturating_add(EPOCH_DAYS) }
 }
 
-/// Microseconds since 1970 of microseconds since 2000, `None` where 64 bits cannot hold them; the infinities stay.
+/// Converts microseconds since 2000 to microseconds since 1970, `None` if they do not fit 64 bits; the infinities stay.
 #[inline]
 pub(super) fn unix_micros(micros: i64) -> Option<i64> {
     if matches!(micros, i64::MIN | i64::MAX) { Some(micros) } else { micros.checked_add(EPOCH_MICROS) }

@@ -1,4 +1,4 @@
-//! Decoded values as the text that PostgreSQL reads: what a value in binary form is in a COPY as text.
+//! Decoded values as the text that PostgreSQL parses: converts values in binary form for a COPY as text.
 
 use super::literal::interval_text;
 use headrace_core::civil;
@@ -36,7 +36,7 @@ impl TextWriter {
     }
 }
 
-/// What stands around the items of a container.
+/// The brackets around the items of a container.
 fn brackets(container: Container) -> Option<(&'static str, &'static str)> {
     Some(match container {
         Container::Point | Container::Polygon | Container::Path { closed: true } => ("(", ")"),
@@ -64,7 +64,7 @@ impl Sink for TextWriter {
         self.put(&value.to_string());
     }
     fn float(&mut self, value: f64) {
-        // Rust writes as many digits as tell the number from its neighbours.
+        // Rust writes the fewest digits that identify the number.
         let text = if value.is_nan() {
             "NaN".to_owned()
         } else if value.is_infinite() {

@@ -1,4 +1,4 @@
-//! What is sent when, and who is told what: conversations whose server is written down.
+//! The messages that are sent and the outcome of requests, in conversations with a scripted server.
 
 use crate::session::*;
 use crate::support::TestHandler;
@@ -462,7 +462,7 @@ pub fn a_portal_says_itself_what_its_rows_are() {
     session.feed(&described(23)).unwrap();
     session.feed(&[portal(23), data_row(&[Some(&[0, 0, 0, 9])]), done()].concat()).unwrap();
     assert_eq!(first.get().rows, vec![vec!["9".to_owned()]]);
-    // The cursor is another one by now, which nothing has told.
+    // The name refers to another cursor by now, which no message has told.
     let second = session.execute("fetch c", None, Vec::new(), true);
     session.feed(&[portal(25), data_row(&[Some(b"text")]), done()].concat()).unwrap();
     assert_eq!(second.get().rows, vec![vec!["text".to_owned()]]);

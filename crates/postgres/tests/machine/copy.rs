@@ -1,4 +1,4 @@
-//! COPY: rows are fed only where the server takes them, and whoever asked hears how it ended.
+//! COPY: rows are sent only when the server accepts them, and every request receives its outcome.
 
 use crate::session::*;
 use headrace_core::{Discarded, Session as _};
@@ -14,7 +14,7 @@ fn copy(into: bool) -> Request {
     Request::Copy(Copy { query, left_out: None, binary: None, text: text.into(), into, prelude: None })
 }
 
-/// A session that has asked for the columns of a COPY.
+/// A session that has requested the columns of a COPY.
 fn describing(into: bool) -> (Session, u64, Shared) {
     let mut session = Session::start();
     let (id, received) = session.ask(copy(into), vec![], vec![]);
@@ -146,7 +146,7 @@ pub fn a_script_may_copy_out_of_the_server() {
 
 #[test]
 pub fn where_nobody_has_rows_the_server_is_told_so() {
-    // A script that was not known for a COPY, and one whose response handler is gone.
+    // A script that was not recognised as a COPY, and one whose response handler is gone.
     let mut session = Session::start();
     session.ask(script("copy a from stdin", false), vec![], vec![]);
     session.feed_messages(&[copy_response(COPY_IN)]);

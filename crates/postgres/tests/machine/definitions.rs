@@ -1,4 +1,4 @@
-//! What a session defines, or takes back, is known to whatever it asks for next.
+//! A session's own definitions, made or rolled back, apply to its next requests.
 
 use crate::session::*;
 use headrace_postgres::machine::{Execute, Request, Rows};

@@ -1,5 +1,5 @@
-//! Messages that a server may send, in any order, to requests of every kind: whoever waits is told once how it ended,
-//! and no state is entered that the table does not allow.
+//! Messages that a server may send, in any order, to requests of every kind: each response handler receives exactly one
+//! outcome, and no state is entered that the table does not allow.
 
 use crate::session::*;
 use crate::support::TestHandler;
@@ -9,7 +9,7 @@ use headrace_postgres::messages::tag::backend;
 use headrace_testkit::{Shared, TestValue, drive};
 use proptest::prelude::*;
 
-/// Any message; those that carry a conversation on come more often.
+/// Any message; those that continue a conversation come more often.
 fn message() -> impl Strategy<Value = Vec<u8>> {
     let catalogue = data_row(&[Some(b"99999"), Some(b"c"), Some(b"c"), None, Some(b"1033 a"), None]);
     let begun = [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat();

@@ -1,4 +1,4 @@
-//! What is prepared again because a pooler may be between client and server.
+//! Statements that are prepared again because a pooler may be between client and server.
 
 use crate::session::*;
 use headrace_postgres::machine::Rows;

@@ -1,4 +1,4 @@
-//! What is not sent, taken back or made to fail.
+//! Requests that are not sent, are taken back or are made to fail.
 
 use crate::session::*;
 use crate::support::TestHandler;

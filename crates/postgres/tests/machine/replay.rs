@@ -1,5 +1,5 @@
-//! Conversations replayed into the machine, cut and split at every byte: never a panic, never a wrong row, and
-//! whoever waits is always told.
+//! Conversations replayed into the machine, cut and split at every byte: never a panic, never a wrong row, and every
+//! response handler receives its outcome.
 
 use crate::session::*;
 use headrace_core::protocol::{Fatal, Protocol};

@@ -1,4 +1,4 @@
-//! A session that a test plays the server of, and what it says.
+//! A session with a test in the place of the server.
 
 use crate::support::TestHandler;
 use headrace_core::protocol::{Fatal, Protocol};
@@ -57,7 +57,7 @@ pub fn row_description(fields: &[(&str, u32)]) -> Vec<u8> {
 }
 
 impl Session {
-    /// The names of the messages that were sent since this was last asked.
+    /// The names of the messages that were sent since the last call.
     pub fn sent(&mut self) -> Trace {
         Trace::read(&self.write_buffer.take(), |sent| {
             let (tag, total) = header(sent).unwrap()?;
@@ -157,8 +157,8 @@ pub fn describe_reply() -> Vec<u8> {
     .concat()
 }
 
-/// The reply to the whole select: three rows. What answers Bind comes only once Bind was sent, so whoever replays this
-/// pauses where the description ends.
+/// The reply to the whole select: three rows. The replies to Bind come only once Bind was sent, so a replay pauses
+/// where the description ends.
 pub fn select_reply() -> Vec<u8> {
     [
         describe_reply(),
@@ -185,7 +185,7 @@ pub fn expected() -> Received {
     }
 }
 
-/// The answer to Parse and Describe.
+/// The reply to Parse and Describe.
 pub fn described(parameters: &[u32], columns: &[(&str, u32)]) -> Vec<u8> {
     let mut types = (parameters.len() as u16).to_be_bytes().to_vec();
     types.extend(parameters.iter().flat_map(|oid| oid.to_be_bytes()));
@@ -220,13 +220,13 @@ pub fn execution(sql: &str, rows: Rows, sync: bool) -> Request {
     })
 }
 
-/// A script; `copy` says that it is a COPY whose rows are at hand.
+/// A script; `copy` makes it a COPY whose rows are available.
 pub fn script(sql: &str, copy: bool) -> Request {
     Request::Script { sql: sql.into(), prelude: None, copy, ends_block: false, discarded: None }
 }
 
 impl Session {
-    /// Asks for something, and returns its number too.
+    /// Submits a request, and returns its number too.
     pub fn ask(&mut self, request: Request, row: Vec<TestValue>, batch: Vec<Vec<TestValue>>) -> (u64, Shared) {
         let (mut handler, received) = TestHandler::new(row, batch);
         handler.rewinds = false;
@@ -235,7 +235,7 @@ impl Session {
         (id, received)
     }
 
-    /// The server says something that it may say.
+    /// The server sends an allowed message.
     pub fn feed_messages(&mut self, messages: &[Vec<u8>]) {
         self.feed(&messages.concat()).unwrap();
     }

@@ -9,7 +9,7 @@ use headrace_testkit::Shared;
 /// A composite type with an attribute that has no binary form here.
 const COMPOSITE: u32 = 99_999;
 
-/// What the catalogue says of [`COMPOSITE`].
+/// The catalogue's rows for [`COMPOSITE`].
 fn catalogue() -> Vec<u8> {
     data_row(&[Some(b"99999"), Some(b"c"), Some(b"c"), None, Some(b"1033 a"), None])
 }
@@ -19,7 +19,7 @@ fn composite_row() -> Vec<u8> {
     data_row(&[Some(b"(x)")])
 }
 
-/// The answer to the query for types after results.
+/// The reply to the query for types after results.
 fn looked_up() -> Vec<u8> {
     let parsed = [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat();
     [parsed, catalogue(), completed("SELECT 1")].concat()
@@ -126,7 +126,7 @@ pub fn results_of_a_script_wait_for_their_types() {
     }
 }
 
-/// A session that knows a statement whose rows have to be held.
+/// A session with a known statement whose rows have to be deferred.
 fn knows_deferred() -> Session {
     let mut session = Session::start();
     let (_, received) = session.ask(execution("select c, $1", Rows::One, true), vec!["x".into()], vec![]);
@@ -138,14 +138,14 @@ fn knows_deferred() -> Session {
     session
 }
 
-/// The answer to an execution of the known statement, which a pooler might have prepared: it is prepared again with the
+/// The reply to an execution of the known statement, which a pooler might have prepared: it is prepared again with the
 /// types that it got, and its portal is described.
 fn held_result() -> Vec<u8> {
     let begun = [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat();
     [begun, row_description(&[("c", COMPOSITE)]), composite_row(), completed("SELECT 1")].concat()
 }
 
-/// The answer to the question which process there is, which the use of a known statement makes worth asking.
+/// The reply to the query for the server process, which is sent once a known statement is used.
 fn server_asked() -> Vec<u8> {
     let begun = [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat();
     [begun, data_row(&[Some(b"1")]), completed("SELECT 1"), ready(b'I')].concat()

@@ -163,7 +163,7 @@ impl PostgresWire {
         wire.enqueue(py, state, request, call)
     }
 
-    /// Where a COPY stands.
+    /// The state of a COPY.
     fn copy_state(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Transfer> {
         let wire = slf.as_super().get();
         let mut state = wire.lock(py)?;

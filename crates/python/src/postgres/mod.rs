@@ -329,7 +329,7 @@ impl PostgresWire {
         Ok(taken.map(|n| (n.channel, n.payload, n.process_id)))
     }
 
-    /// How many notifications were dropped because nobody read them.
+    /// The number of notifications that were dropped because they were not read.
     fn notifications_lost(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<u64> {
         let wire = slf.as_super().get();
         Ok(wire.lock(py)?.connection.machine.of::<Postgres>(py)?.notifications_lost())

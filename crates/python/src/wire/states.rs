@@ -34,7 +34,7 @@ pub enum Transfer {
     Waiting,
     /// Data can be sent.
     Streaming,
-    /// It is over.
+    /// The session has ended.
     Ended,
 }
 

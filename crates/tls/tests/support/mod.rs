@@ -101,7 +101,7 @@ fn parameters(names: &[&str], common: &str, change: impl FnOnce(&mut Certificate
     params
 }
 
-/// Gives out its certificate without looking at it, so that tests may use strange ones.
+/// Sends its certificate without checks, so that tests may use invalid ones.
 #[derive(Debug)]
 struct Always(Arc<CertifiedKey>);
 

@@ -1,4 +1,4 @@
-//! Callers' values into binary parameters.
+//! Encodes values into binary parameters.
 
 mod text;
 
@@ -7,27 +7,27 @@ use super::registry::{Kind, TypeRegistry};
 use super::{EPOCH_DAYS, EPOCH_MICROS, Format, Oid, literal, numeric};
 use headrace_core::{Mismatch, Value, ValueKind, limits};
 
-/// How one parameter of a statement is encoded; chosen once, when the statement is prepared.
+/// The encoder of one parameter of a statement; chosen once, when the statement is prepared.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     oid: Oid,
     name: String,
     form: Form,
-    /// The value showed no type of its own, and the server chose one.
+    /// The value has no type by itself, and the server chose one.
     open: bool,
 }
 
 #[derive(Clone, Debug)]
 enum Form {
     Scalar(Scalar),
-    /// The elements, and what separates them in text form.
+    /// The elements, and their delimiter in text form.
     Array(Box<Encoder>, u8),
     /// int2vector or oidvector: an array that counts from 0, which no client's array does, so text.
     Vector(Box<Encoder>),
     Range(Box<Encoder>),
     Multirange(Box<Encoder>),
     Composite(Vec<(String, Encoder)>),
-    /// The type has no binary form that we know: SQL text.
+    /// The type has no binary form here: SQL text.
     AsText,
 }
 
@@ -58,8 +58,8 @@ impl Encoder {
         Self { oid, name: registry.name(oid), form, open: false }
     }
 
-    /// The same for a parameter whose type a value was to tell, and did not: what has no type by itself is sent as a
-    /// literal where the server took it for text.
+    /// The same for a parameter whose type the value was to determine, and did not: a value that has no type by itself
+    /// is sent as a literal if the server took the parameter for text.
     pub fn open(self) -> Self {
         Self { open: true, ..self }
     }
@@ -69,11 +69,11 @@ impl Encoder {
         self.oid
     }
 
-    /// Writes the length and the value, and says which format it took: text for a caller's text that is to become
-    /// something else, so that the server parses it as it would a literal.
+    /// Writes the length and the value, and returns the format: text for a str that has to become another type, so that
+    /// the server parses it as it would a literal.
     ///
     /// # Errors
-    /// Whatever the value says, [`Mismatch`] above all; the buffer then holds half a value.
+    /// The error of the value, [`Mismatch`] above all; the buffer then has half a value.
     #[inline]
     pub fn encode_param<V: Value>(&self, value: &V, out: &mut Vec<u8>) -> Result<Format, V::Error> {
         let kind = value.kind();
@@ -134,10 +134,10 @@ impl Encoder {
         Ok(format)
     }
 
-    /// Writes the length and the value in binary form: for COPY, and for what is inside arrays, composites, ranges.
+    /// Writes the length and the value in binary form: for COPY, and for the items of arrays, composites, ranges.
     ///
     /// # Errors
-    /// As [`Encoder::encode_param`]; also for text where only its own type's binary form would do.
+    /// As [`Encoder::encode_param`]; also for text if only the binary form of its own type would be accepted.
     pub fn encode_binary<V: Value>(&self, value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
         let kind = value.kind();
         if kind == ValueKind::Null {
@@ -171,8 +171,8 @@ impl Encoder {
         }
     }
 
-    /// Writes a value that is not NULL as the text that the server parses: for COPY as text, and for what has no binary
-    /// form. It is the value that [`Encoder::encode_binary`] writes, and what that refuses is refused.
+    /// Writes a value that is not NULL as the text that the server parses: for COPY as text, and for types without a
+    /// binary form. It is the same value that [`Encoder::encode_binary`] writes, and what that refuses is refused.
     ///
     /// # Errors
     /// As [`Encoder::encode_param`].
@@ -180,7 +180,7 @@ impl Encoder {
         self.text_of(value, value.kind(), out)
     }
 
-    /// Returns true if str stands somewhere in a list for elements that are not text.
+    /// Returns true if a list for elements that are not text contains a str.
     fn holds_text<V: Value>(&self, value: &V, depth: usize) -> bool {
         if !matches!(self.form, Form::Array(..)) || depth > limits::NESTING {
             return false;
@@ -236,7 +236,7 @@ impl Encoder {
         let bounds = || format!("{min} to {max}");
         let number = match kind {
             ValueKind::Int | ValueKind::Bool => value.int().map_err(|error| {
-                // What 64 bits cannot hold does not fit a smaller type either, and that is the clearer message.
+                // What does not fit 64 bits does not fit a smaller type either, and this is the clearer message.
                 let _ = error;
                 self.outside(value, &bounds())
             })?,
@@ -367,8 +367,8 @@ impl Encoder {
         Ok(())
     }
 
-    /// A value that is not text for a column that is: its SQL text.
-    /// The type "char" is one byte: zero where its text is empty, and `bytes` in Python where it is not ASCII.
+    /// A value that is not text for a column that is: its SQL text. The type "char" is one byte: zero if its text is
+    /// empty, and `bytes` in Python if it is not ASCII.
     fn char<V: Value>(&self, value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
         let start = out.len();
         match kind {
@@ -413,7 +413,7 @@ impl Encoder {
     fn points<V: Value>(&self, path: bool, value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
         let mut numbers = value.floats(usize::MAX)?;
         if numbers.len() % 2 == 1 {
-            // A path begins with its flag; without one it is taken as closed, as `((x,y),...)` is.
+            // A path begins with its flag; without one it is closed, as `((x,y),...)` is.
             let closed = numbers.remove(0) != 0.0;
             if path {
                 out.push(u8::from(closed));
@@ -474,7 +474,7 @@ impl Encoder {
         }
     }
 
-    /// The dimensions are those of the first element at each depth; every other must agree. None for an empty array.
+    /// The dimensions are those of the first element at each depth; all others must be equal. None for an empty array.
     fn dimensions<V: Value>(&self, element: &Encoder, value: &V) -> Result<Vec<usize>, V::Error> {
         let mut lengths = vec![value.len()?];
         if lengths[0] > 0 {
@@ -501,7 +501,7 @@ impl Encoder {
         let kind = item.kind();
         Ok(match self.form {
             Form::Composite(_) | Form::Array(..) | Form::Vector(_) => kind == ValueKind::List,
-            // Points and what is made of them are tuples themselves; a list of two numbers is taken for a point, too.
+            // Points and the types made of them are tuples; a list of two numbers is accepted as a point, too.
             Form::Scalar(
                 Scalar::Point
                 | Scalar::Line

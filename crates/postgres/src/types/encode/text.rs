@@ -1,4 +1,4 @@
-//! Values in text form: what a COPY as text and parts of types without a binary form are written in.
+//! Values in text form: for COPY as text, and for parts of types without a binary form.
 
 use super::{Encoder, Form, put_text};
 use crate::types::builtin::Scalar;
@@ -28,7 +28,7 @@ impl Encoder {
                 }
             }
             (Form::AsText, _) => literal::write(value, kind, out),
-            // More than one character would be cut by the server, without a word.
+            // The server would truncate more than one character without an error.
             (form, ValueKind::Text) if !matches!(form, Form::Scalar(Scalar::Char)) => {
                 Ok(value.with_text(|text| put_text(out, text))??)
             }
@@ -111,7 +111,7 @@ impl Encoder {
         }
     }
 
-    /// An item of something larger, in double quotes; `null` is what NULL is written as there.
+    /// An item of a container, in double quotes; `null` is the text of NULL in it.
     fn quoted<V: Value>(&self, value: &V, null: &[u8], out: &mut Vec<u8>) -> Result<(), V::Error> {
         if value.kind() == ValueKind::Null {
             out.extend_from_slice(null);

@@ -1,6 +1,7 @@
 //! Arrays, ranges and composite values in text form.
 //!
-//! Each is read as a whole before the sink sees the first of it, so that what is malformed leaves nothing open.
+//! Each is parsed as a whole before the sink receives its first part, so that malformed text leaves no container open
+//! in the sink.
 
 use crate::types::decode::{CompositePlan, Decoder};
 use headrace_core::{Container, Sink};
@@ -15,8 +16,8 @@ pub fn vector<S: Sink>(body: &[u8], sink: &mut S) -> Option<()> {
     Some(())
 }
 
-/// One part of a range or composite in text form, up to one of `ends`, and where that stands. `None` for an empty part
-/// that is not quoted: NULL, or no bound.
+/// One part of a range or composite in text form, up to one of `ends`, and the position of that. `None` for an empty
+/// part that is not quoted: NULL, or no bound.
 #[allow(clippy::type_complexity)]
 fn part(body: &[u8], mut at: usize, ends: &[u8]) -> Option<(Option<Vec<u8>>, usize)> {
     let mut value = Vec::new();
@@ -49,7 +50,7 @@ pub fn range<S: Sink>(bound: &Decoder, body: &[u8], sink: &mut S) -> Option<()> 
     (end == body.len()).then_some(())
 }
 
-/// The range that begins at `at`, into the sink once it is whole; says where it ends.
+/// The range that begins at `at`, passed to the sink once it is complete; returns the position of its end.
 fn one_range<S: Sink>(bound: &Decoder, body: &[u8], at: usize, sink: &mut S) -> Option<usize> {
     if body[at..].starts_with(b"empty") {
         let nothing =

@@ -3,7 +3,7 @@
 use headrace_core::Sink;
 use headrace_core::civil::{DAY_MICROS, days_from_civil};
 
-/// What comes first in a date that does not show it: DateStyle's second word.
+/// The order of day and month in a date that does not show it: DateStyle's second word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DateOrder {
     /// Month, day, year.
@@ -120,7 +120,7 @@ pub(super) fn timestamp<S: Sink>(text: &str, zoned: bool, order: Option<DateOrde
     Some(())
 }
 
-/// The days of a timestamp without its era, and what is left: the time of day, and the zone after it.
+/// The days of a timestamp without its era, and the rest: the time of day, and the zone after it.
 fn day_and_clock(text: &str, bc: bool, order: Option<DateOrder>) -> Option<(i32, String)> {
     let words: Vec<&str> = text.split(' ').collect();
     if text.as_bytes().first()?.is_ascii_digit() {
@@ -136,7 +136,7 @@ fn day_and_clock(text: &str, bc: bool, order: Option<DateOrder>) -> Option<(i32,
     Some((civil(year, month, day, bc)?, format!("{clock}{}", zone.concat())))
 }
 
-/// A time of day and its zone's offset east of UTC. The abbreviation of any other zone is nobody's to interpret.
+/// A time of day and its zone's offset east of UTC. The abbreviation of any other zone is ambiguous.
 fn split_zone(text: &str) -> Option<(&str, i32)> {
     let at = text.find(['+', '-']).or_else(|| text.find(|c: char| c.is_ascii_alphabetic()))?;
     let (clock, zone) = text.split_at(at);

@@ -1,7 +1,7 @@
-//! Values in text form into sinks: what the simple protocol, COPY as text and types without a binary form give.
+//! Values in text form into sinks: those of the simple protocol, of COPY as text, and of types without a binary form.
 //!
-//! Every style that the server can be told to write is read (DateStyle, IntervalStyle, bytea_output), so that a value
-//! is the same one whichever way it came. What cannot be read is refused, never handed over as the text it is.
+//! Every style that the server can be set to is parsed (DateStyle, IntervalStyle, bytea_output), so that a value is the
+//! same in whichever form it came. Text that cannot be parsed is refused, never passed on unchanged.
 
 mod containers;
 mod dates;
@@ -13,10 +13,10 @@ use super::builtin::Scalar;
 use dates::{date, interval, offset, time, timestamp};
 use headrace_core::{Container, Inet, Sink};
 
-/// A type whose text depends on more than on itself.
+/// A type whose text depends on the session or on another type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Styled {
-    /// cidr, which looks like inet.
+    /// cidr, whose text has the form of inet's.
     Cidr,
     /// A date or timestamp, in any DateStyle.
     Date(Scalar, Option<DateOrder>),
@@ -111,7 +111,7 @@ fn try_parse<S: Sink>(scalar: Scalar, text: &str, sink: &mut S) -> Option<()> {
         }
         Scalar::Inet => inet(text, false, sink)?,
         Scalar::Char => match text.as_bytes() {
-            // What is not ASCII is written in octal.
+            // Bytes outside ASCII are written in octal.
             [b'\\', a @ b'2'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7'] => {
                 sink.bytes(&[(a - b'0') << 6 | (b - b'0') << 3 | (c - b'0')]);
             }
@@ -155,7 +155,7 @@ fn inet<S: Sink>(text: &str, network: bool, sink: &mut S) -> Option<()> {
     }
 }
 
-/// The numbers of a geometric value, whatever stands around them.
+/// The numbers of a geometric value, whatever is between them.
 fn numbers(text: &str) -> Option<Vec<f64>> {
     let plain: String = text.chars().filter(|c| !"()[]{}<>".contains(*c)).collect();
     plain.split(',').map(|number| number.trim().parse().ok()).collect()
