@@ -1,5 +1,5 @@
-//! What each strategy of a batch costs, and what a fetch costs, against a real MariaDB on this machine: `cargo bench -p
-//! headrace-mysql`. The numbers that chose the order of [`BatchStrategy::Auto`] are in `machine/batch.rs`.
+//! The cost of each strategy of a batch, and of a fetch, measured on a real MariaDB on this machine: `cargo bench -p
+//! headrace-mysql`. The figures that determine the order of [`BatchStrategy::Auto`] are in `machine/batch.rs`.
 
 #[path = "../tests/support/mod.rs"]
 mod support;

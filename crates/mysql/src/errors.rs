@@ -1,4 +1,4 @@
-//! The errors of MySQL and MariaDB: what the server's own numbers mean.
+//! The errors of MySQL and MariaDB: the meaning of the server's own numbers.
 //!
 //! The numbers are those of the manuals: MySQL, "Server Error Message Reference"; MariaDB, "Error Codes".
 
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use Condition::{Class, State};
 use ErrorClass::{Data, Database, Integrity, NotSupported, Operational, Programming};
 
-/// What SQLSTATE says too little of (HY000, 23000, 42000), or says differently than people expect.
+/// Numbers whose SQLSTATE is too general (HY000, 23000, 42000), or misleading.
 #[rustfmt::skip]
 const CONDITIONS: &[(u16, Condition)] = &[
     (1005, Class(Operational)),
@@ -104,7 +104,7 @@ const CONDITIONS: &[(u16, Condition)] = &[
 pub const DUPLICATE_ENTRY: u16 = 1062;
 
 impl ServerError {
-    /// The error that a warning of SHOW WARNINGS stands for.
+    /// The error of a warning of SHOW WARNINGS.
     pub fn of_warning(code: u16, message: String) -> Self {
         // ER_BAD_NULL_ERROR, ER_DUP_ENTRY, ER_NO_REFERENCED_ROW_2: all others of a load are about its values.
         let sqlstate = if matches!(code, 1048 | DUPLICATE_ENTRY | 1452) { "23000" } else { "22000" };

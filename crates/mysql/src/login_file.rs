@@ -9,8 +9,9 @@ const UNUSED: usize = 4;
 const KEY: usize = 20;
 const BLOCK: usize = 16;
 
-/// The text of a login path file, `None` when it is none. It has lines, each after its length, in AES-128 in ECB mode
-/// with the padding of PKCS #7; the key's bytes beyond the sixteenth are folded over the first.
+/// The text of a login path file, `None` if the bytes are not one. Each of its lines is preceded by its length, and
+/// encrypted with AES-128 in ECB mode with the padding of PKCS #7; the key's bytes beyond the sixteenth are folded over
+/// the first.
 pub fn decrypt(file: &[u8]) -> Option<Vec<u8>> {
     let (head, mut rest) = file.split_at_checked(UNUSED + KEY)?;
     let mut key = [0u8; BLOCK];

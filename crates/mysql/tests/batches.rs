@@ -82,7 +82,8 @@ fn statements_of_every_shape_do_the_same_with_the_best_strategy_as_one_by_one() 
     for (sql, values) in [
         ("insert into shapes select ? + 100, ?", pairs()),
         ("replace into shapes select ?, ?", pairs()),
-        // A column of this name is taken for the word, and the server then says that it has no bulk for the statement.
+        // A column of this name is taken for the key word, and the server then reports that it has no bulk for the
+        // statement.
         ("insert into valued (id, value) select ? + 100, ?", pairs()),
         ("insert into shapes set id = ? + 100, v = ?", pairs()),
         ("insert into shapes values (? + 100, concat(?, (select count(*) from other_shapes)))", pairs()),
@@ -282,8 +283,8 @@ fn a_deadlock_in_the_middle_leaves_nothing_of_the_batch() {
         if !open.is_empty() {
             session.must(open);
         }
-        // The other session holds the rows from 400 on, and then asks for row 1, which we hold by then. It has changed
-        // more rows, so we are the one to lose.
+        // The other session has locked the rows from 400 on, and then requests row 1, which this session has locked by
+        // then. The other one has changed more rows, so the deadlock rolls this one back.
         let (holds, held) = std::sync::mpsc::channel();
         let other = std::thread::spawn(move || {
             let mut other = Server::shared().session();
@@ -324,8 +325,8 @@ fn a_batch_whose_handler_is_gone_is_rolled_back() {
             let (id, received) = session.ask(Request::Execute(execute), vec![], rows(0..20_000));
             let count = std::cell::Cell::new(0);
             session.pump(|_| count.replace(count.get() + 1) == reads).unwrap();
-            // After some reads the COMMIT may be on its way, which no cancel request is to hit: then it is all rows,
-            // never some.
+            // After some reads the COMMIT may be in flight, which a cancel request must not hit: then all rows are
+            // stored, never some.
             assert!(session.machine.discard(id) == Discarded::Alone || reads > 0, "{strategy:?} after {reads} reads");
             let after = session.query("select (select count(*) from abandoned), @@autocommit");
             session.run().unwrap();
@@ -403,7 +404,7 @@ fn a_local_file_is_what_the_handler_supplies() {
     assert_eq!(end(&received), "done");
     assert_eq!(received.get().affected(), 10_000);
     assert_eq!(after.get().lines(), ["10000|d49995000"]);
-    // Who has nothing to hand over is told so, and the connection stays in step.
+    // A request without data to supply ends with an error, and the connection stays usable.
     let received = session.query(sql);
     let after = session.query("select 1");
     session.run().unwrap();
@@ -514,7 +515,7 @@ fn fewer_capabilities_do_the_same() {
         let (id, received) = session.ask(Request::Execute(execute), vec![], vec![]);
         let (_, more) = session.ask(Request::Fetch { cursor: id, rows: 50 }, vec![], vec![]);
         session.run().unwrap();
-        // The fetch was asked for before anyone knew that there is a cursor.
+        // The fetch was sent before it was known that there is a cursor.
         assert_eq!((received.get().rows.len(), end(&more).as_str()), (400, "server 1421"), "{without:?}");
         let (_, more) = session.ask(Request::Fetch { cursor: id, rows: 200 }, vec![], vec![]);
         session.run().unwrap();

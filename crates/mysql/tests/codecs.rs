@@ -1,4 +1,4 @@
-//! Rows and values as bytes: tables, and properties that hold for any value.
+//! Rows and values as bytes: tables, and properties that are true for any value.
 
 mod support;
 
@@ -264,7 +264,7 @@ fn none() -> Lists {
     Lists::Refused
 }
 
-/// A value that goes out as a parameter and comes in as a column.
+/// A value that is sent as a parameter and received as a column.
 fn there_and_back(value: V, decoder: Decoder) -> String {
     let mut out = Vec::new();
     encode_param(&value, none, &mut out).unwrap().expect("it is not NULL");

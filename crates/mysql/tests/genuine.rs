@@ -1,8 +1,8 @@
 //! Logins to genuine MySQL and a few statements, replayed cut and split at every byte.
 //!
-//! `HEADRACE_RECORD=mysql-9.7-fast:PORT cargo test -p headrace-mysql --test genuine` makes a recording again, on a
-//! server that has the user `tester` with the password `tiger`, and the database `t`. Before that one of `fast`
-//! somebody logs in as `tester`, before that one of `rsa` FLUSH PRIVILEGES makes the server forget it.
+//! `HEADRACE_RECORD=mysql-9.7-fast:PORT cargo test -p headrace-mysql --test genuine` repeats a recording, on a server
+//! with the user `tester`, the password `tiger`, and the database `t`. Before that of `fast`, log in once as `tester`;
+//! before that of `rsa`, FLUSH PRIVILEGES makes the server forget it.
 
 mod support;
 
@@ -58,7 +58,7 @@ fn scenario<P: Peer>(session: &mut Session<P>) -> (Result<(), Fatal>, Vec<Shared
     (done, received)
 }
 
-/// Makes the recording that the environment wants.
+/// Makes the recording that the environment names.
 fn record() {
     let Ok(wanted) = std::env::var("HEADRACE_RECORD") else { return };
     let Some((name, port)) = wanted.split_once(':') else { return };
@@ -74,8 +74,8 @@ fn recording(name: &str) -> Vec<Step> {
     read_recording(&recording_file(name))
 }
 
-/// Where a recording is cut and split: all over; but where the password is encrypted, only in the login, as that takes
-/// its time and the rest is as in the others.
+/// The positions at which a recording is cut and split: all of them; but if the password is encrypted, only those in
+/// the login, as that is slow and the rest is as in the others.
 fn places(name: &str, steps: &[Step]) -> usize {
     let login = 700;
     if name.ends_with("rsa") { login } else { server_bytes(steps) }

@@ -263,7 +263,7 @@ fn an_unknown_statement_takes_one_round_trip_and_is_kept() {
     session.run().unwrap();
     assert_eq!(session.machine.statements(), 16, "the cache of the test's session");
     session.must("select 1");
-    // Five left the cache. Twenty stood before a PREPARE, so that MariaDB has no last statement if it refuses
+    // Five left the cache. Twenty were closed before a PREPARE, so that MariaDB has no last statement if it refuses
     // that.
     assert_eq!(session.must("show status like 'Com_stmt_close'"), ["Com_stmt_close|25"]);
 }
@@ -394,7 +394,7 @@ fn a_statement_that_the_server_forgot_is_prepared_again() {
     let sql = "select ? as again";
     session.execute(sql, vec![V::Int(1)]);
     session.run().unwrap();
-    // Another client of the same session would do it so: nothing tells the driver.
+    // Another client of the same session would do it so: no packet tells the driver.
     let mut direct = Vec::new();
     headrace_mysql::packets::command::bare(&mut direct, headrace_mysql::packets::command::Command::ResetConnection);
     use headrace_testkit::Peer;

@@ -1,4 +1,4 @@
-//! The lexer and the taking apart of INSERT: tables whose rows read as a specification.
+//! The lexer and the splitting of INSERT: tables whose rows read as a specification.
 
 use headrace_mysql::sql::{Insert, Modes, Scan};
 

@@ -178,7 +178,7 @@ impl<H: IfxHandler> Machine<H> {
         self.codeset
     }
 
-    /// What both sides can do.
+    /// The capabilities of both sides.
     pub fn capabilities(&self) -> Capabilities {
         self.capabilities
     }

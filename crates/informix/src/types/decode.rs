@@ -216,7 +216,7 @@ pub fn find_cells<'a>(
     Ok(())
 }
 
-/// How the cells of a column are decoded.
+/// The decoder of the cells of a column.
 #[derive(Debug)]
 pub struct ColumnCell<'d> {
     /// The decoder of the column.

@@ -6,23 +6,23 @@ use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
 use headrace_core::Fatal;
 use sha2::{Digest, Sha512};
 
-/// Signs `nonce` with the key that SHA-512 of the password is, and returns the signature and the public key. In the
-/// standard scheme a random seed of 32 bytes stands in the password's place.
+/// Signs `nonce` with the SHA-512 of the password as key, and returns the signature and the public key. In the standard
+/// scheme a random seed of 32 bytes takes the password's place.
 pub(super) fn sign_with_hashed_password(password: &[u8], nonce: &[u8; 32]) -> ([u8; 64], [u8; 32]) {
     let secret = ExpandedSecretKey::from_bytes(&Sha512::digest(password).into());
     let public = VerifyingKey::from(&secret);
     (raw_sign::<Sha512>(&secret, nonce, &public).to_bytes(), public.to_bytes())
 }
 
-/// The answer of parsec (our 32 `random` bytes, and the signature of both sides' nonces), and what the server stores.
-/// `ext_salt` is the letter P, the logarithm of the iterations over 1024, and the salt.
+/// The answer of parsec (the client's 32 `random` bytes, and the signature of both sides' nonces), and what the server
+/// stores. `ext_salt` is the letter P, the logarithm of the iterations over 1024, and the salt.
 pub(super) fn parsec(
     password: &[u8],
     ext_salt: &[u8],
     nonce: &[u8; 32],
     random: &[u8; 32],
 ) -> Result<(Vec<u8>, Vec<u8>), Fatal> {
-    // Each further iteration count is the server's to ask for; more than 8192 would let it keep us busy.
+    // The server chooses the iteration count; more than 8192 would let it keep the client busy.
     let [b'P', factor @ 0..=3, salt @ ..] = ext_salt else {
         return Err(Fatal::peer("the server's salt for parsec is malformed"));
     };

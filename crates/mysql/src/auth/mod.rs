@@ -1,7 +1,7 @@
 //! Authentication plugins. MySQL: "Authentication Methods"; MariaDB: "Plugins, Authentication plugins".
 //!
-//! [`Authenticator`] is one conversation: what the server's data ask for, in, what to answer, out. It never sends a
-//! password in a form that someone on the way could read or use again.
+//! [`Authenticator`] is one authentication exchange: the server's data in, the answer out. It never sends a password in
+//! a form that an eavesdropper could read or replay.
 
 mod ed25519;
 mod sha;
@@ -74,7 +74,7 @@ impl Plugin {
 /// Who can read what is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
-    /// Anyone on the way.
+    /// Anyone on the network path.
     Plain,
     /// A Unix socket: nobody outside this machine.
     Local,
@@ -82,15 +82,15 @@ pub enum Channel {
     Tls,
 }
 
-/// What to do where a password has to be encrypted with the server's RSA key (sha256_password, caching_sha2_password
+/// What to do if a password has to be encrypted with the server's RSA key (sha256_password, caching_sha2_password
 /// without TLS).
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum ServerKey {
-    /// Refuse: nobody vouches for a key that the server sends in the clear.
+    /// Refuse: a key that the server sends without TLS is not verified.
     #[default]
     Refuse,
-    /// Ask the server for its key and trust it (MySQL's `--get-server-public-key`). Someone in between can then learn
-    /// the password.
+    /// Request the key from the server and trust it (MySQL's `--get-server-public-key`). A man in the middle can then
+    /// learn the password.
     Retrieve,
     /// This key, PEM (MySQL's `--server-public-key-path`).
     Known(String),
@@ -98,11 +98,11 @@ pub enum ServerKey {
 
 #[derive(Debug)]
 enum State {
-    /// The plugin has answered; an OK is expected, or what its own protocol says.
+    /// The plugin has answered; an OK, or a message of the plugin's own protocol, is expected.
     Answered,
-    /// The server was asked for its RSA key.
+    /// The server's RSA key was requested.
     AwaitKey,
-    /// parsec: the server was asked for the salt.
+    /// parsec: the salt was requested.
     AwaitSalt,
 }
 
@@ -114,11 +114,11 @@ pub struct Authenticator {
     server_key: ServerKey,
     data: Vec<u8>,
     state: State,
-    /// What the server stores of the password, where it stores what only the password's owner can know.
+    /// What the server stores of the password, if only the password's owner can compute it.
     stored: Option<Vec<u8>>,
 }
 
-/// Nothing of what the server stores of the password is shown.
+/// Nothing of what the server stores of the password is printed.
 impl fmt::Debug for Authenticator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Authenticator").field("plugin", &self.plugin).finish_non_exhaustive()
@@ -188,7 +188,7 @@ impl Authenticator {
         }
     }
 
-    /// Answers AuthMoreData (without its first byte); `None` when there is nothing to answer.
+    /// Answers AuthMoreData (without its first byte); `None` if there is nothing to answer.
     ///
     /// # Errors
     /// [`Fatal`] as for [`Authenticator::start`].
@@ -250,12 +250,12 @@ impl Authenticator {
         sha::rsa_encrypted(self.password(), self.scramble()?, pem)
     }
 
-    /// Returns true if `info`, the text of the final OK packet, proves that the server knows what it stores of our
-    /// password and has the certificate that we were shown: SHA-256 of the stored hash, the greeting's scramble and the
+    /// Returns true if `info`, the text of the final OK packet, proves that the server knows the stored hash of the
+    /// password and has the certificate of this connection: SHA-256 of the stored hash, the greeting's scramble and the
     /// certificate's SHA-256 `fingerprint`, in hexadecimal after a byte 1. MariaDB: "Zero-configuration TLS".
     pub fn certificate_is_proven(&self, info: &[u8], greeting_scramble: &[u8], fingerprint: &[u8; 32]) -> bool {
         let (Some(stored), [1, proof @ ..]) = (&self.stored, info) else { return false };
-        // Anyone knows the hash of an empty password.
+        // The hash of an empty password is public.
         if self.password().is_empty() {
             return false;
         }

@@ -36,7 +36,7 @@ pub(super) fn caching(password: &[u8], scramble: &[u8]) -> Vec<u8> {
 }
 
 /// The password with its NUL, XORed with the repeated scramble, encrypted with RSA-OAEP (SHA-1). Without the scramble
-/// the same bytes could be sent again by someone who overheard them.
+/// an eavesdropper could replay the same bytes.
 pub(super) fn rsa_encrypted(password: &[u8], scramble: &[u8], pem: &str) -> Result<Vec<u8>, Fatal> {
     // MySQL ends its file with a NUL.
     let padding = |c: char| c.is_whitespace() || c == '\0';
@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn the_server_finds_its_stored_hash_in_the_answer() {
-        // What a server does: from the answer and what it stores, it gets back SHA1(password), whose hash it stores.
+        // The server's side: from the answer and the stored hash it recovers SHA1(password), whose hash is the stored
+        // one.
         let scramble = b"abcdefghijklmnopqrst";
         let answer = native(b"tiger", scramble);
         let stored = native_stored(b"tiger");

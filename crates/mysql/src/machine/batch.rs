@@ -1,11 +1,11 @@
 //! Batches: many rows of parameters for one statement, applied all or none.
 //!
-//! The protocol has no "skip to the end after an error", so a batch brings its own guard. In autocommit that is
-//! `SET autocommit=0` ... `COMMIT` and `SET autocommit=1`, not START TRANSACTION: a deadlock ends a transaction in
-//! the middle of the batch, and the rows already in flight after it must then fall into a new one, that is rolled
-//! back too, and not be committed one by one. Inside a transaction it is a savepoint; where that transaction was begun
-//! by START TRANSACTION in autocommit, the rows after a deadlock could not be caught, so there one command is in
-//! flight at a time.
+//! The protocol has no "skip to the end after an error", so a batch brings its own guard. In autocommit that is `SET
+//! autocommit=0` ... `COMMIT` and `SET autocommit=1`, not START TRANSACTION: a deadlock ends a transaction in the
+//! middle of the batch, and the rows already in flight must then fall into a new one, which is rolled back too, and not
+//! be committed one by one. Inside a transaction the guard is a savepoint; if that transaction was begun by START
+//! TRANSACTION in autocommit, the rows after a deadlock could not be caught, so there one command is in flight at a
+//! time.
 //!
 //! Each strategy, measured on MariaDB 10.11 over loopback (medians of 7, `cargo bench -p headrace-mysql`; 3 columns):
 //!
@@ -15,15 +15,15 @@
 //! | insert 100,000 | 1,251 ms | 242 ms | 221 ms |
 //! | update 10,000 | 153 ms | | 57 ms |
 //!
-//! Rows that travel together get a savepoint each chunk but the first: when a chunk fails, the session goes back to
-//! before it, and the chunk's rows are sent again one by one, which names the row: unless they were interrupted, or
-//! nobody waits for the batch any more.
+//! Rows that travel together get a savepoint for each chunk but the first: if a chunk fails, the session rolls back to
+//! the savepoint before it, and the chunk's rows are sent again one by one, which names the row: unless they were
+//! interrupted, or the batch was abandoned.
 //!
-//! A kept statement can be stale. The server prepares it again by itself, but some versions of MariaDB (11.4.5 is one)
-//! don't for COM_STMT_BULK_EXECUTE and answer with an error that has no number. The batch is then undone and done
-//! again with a fresh statement.
+//! A cached statement can be stale. The server prepares it again by itself, but some versions of MariaDB (11.4.5 is
+//! one) do not for COM_STMT_BULK_EXECUTE and answer with an error that has no number. The batch is then rolled back and
+//! repeated with a newly prepared statement.
 //!
-//! How far a batch has come is a state of its own: see [`super::stage`].
+//! The progress of a batch is a state of its own: see [`super::stage`].
 
 use super::chunk::{Chunk, Frame};
 use super::pending::{Failure, Stage};
@@ -43,7 +43,7 @@ use headrace_core::limits::{self, CHUNK_BYTES, CHUNK_ROWS, CHUNKS_IN_FLIGHT};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What undoes the batch when a row fails.
+/// How the batch is rolled back if a row fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Guard {
     None,
@@ -56,9 +56,9 @@ pub(super) enum Guard {
 pub(super) enum Remedy {
     /// The server does not take the statement in bulk, after all: the rows are sent one by one.
     NotInBulk,
-    /// The kept statement was stale: the batch is undone, and done again with a fresh one.
+    /// The cached statement was stale: the batch is rolled back, and repeated with a newly prepared one.
     Again,
-    /// Rows that travelled together failed: they are undone, and sent one by one to find which one it is.
+    /// Rows that travelled together failed: they are rolled back, and sent one by one to find the row.
     Repeat {
         chunk: Chunk,
         /// That of its savepoint.
@@ -66,13 +66,13 @@ pub(super) enum Remedy {
     },
 }
 
-/// A batch on its way.
+/// A batch in progress.
 #[derive(Debug)]
 pub(super) struct Batch {
     atomic: bool,
     pub(super) guard: Guard,
     pub(super) phase: Phase,
-    /// What rows travel in together; `None` when each is a command of its own.
+    /// The chunk that rows travel together in; `None` if each is a command of its own.
     frame: Option<Frame>,
     /// Commands in flight at most.
     window: usize,
@@ -85,16 +85,16 @@ pub(super) struct Batch {
     pub(super) chunks: u64,
     /// What is to be done about the failure, once all is answered.
     pub(super) remedy: Option<Remedy>,
-    /// Where it began in the write buffer.
+    /// The position in the write buffer at which it began.
     mark: u64,
     /// Rows encoded.
     encoded: u64,
-    /// Rows answered, where each is a command of its own.
+    /// Rows answered, if each is a command of its own.
     pub(super) answered: u64,
 }
 
 impl Batch {
-    /// Returns true if it is being undone, or closed.
+    /// Returns true if it is being rolled back, or closed.
     pub(super) fn is_ending(&self) -> bool {
         matches!(self.phase, Phase::Undo { .. } | Phase::Close | Phase::Closing { .. })
     }
@@ -172,8 +172,8 @@ impl Batch {
     }
 }
 
-/// Returns true if COM_STMT_BULK_EXECUTE is wanted, offered, and made for this statement. The server refuses it for
-/// what gives rows.
+/// Returns true if COM_STMT_BULK_EXECUTE is requested, offered by the server, and possible for this statement. The
+/// server refuses it for statements that return rows.
 fn offers_bulk(execute: &Execute, session: &Session) -> bool {
     let wanted = matches!(execute.rows, Rows::Batch { strategy: BatchStrategy::Auto | BatchStrategy::Bulk, .. });
     if !wanted
@@ -186,7 +186,7 @@ fn offers_bulk(execute: &Execute, session: &Session) -> bool {
     scan.bulk && !scan.returning && !scan.several && !scan.uncertain && !scan.placeholders.is_empty()
 }
 
-/// What the next row of a batch came to.
+/// The result of reading the next row of a batch.
 enum Pulled {
     Row,
     End,
@@ -201,7 +201,7 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// Sends what the batch at the tail can send now; returns true if it did anything.
+    /// Sends what the last batch can send now; returns true if it did anything.
     pub(super) fn advance_batch(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let paused = self.queue.is_paused();
         let (status, doubtful) = (self.session.status, self.session.doubtful);
@@ -213,7 +213,7 @@ impl<H: MyHandler> Machine<H> {
             && replies_due == 0
             && !matches!(self.batch(), Some(batch) if matches!(batch.phase, Phase::Idle))
         {
-            // It must not meet what ends the batch.
+            // A cancel request must not hit the messages that end the batch.
             return self.take_kill(write_buffer);
         }
         let Some(batch) = self.batch() else { return false };
@@ -225,7 +225,7 @@ impl<H: MyHandler> Machine<H> {
                 true
             }
             Phase::Idle if doubtful && batch.atomic => {
-                // The answer has the status that the last error did not have.
+                // The answer has the status that the last error did not contain.
                 let next = self.wire.write(write_buffer, |out| command::bare(out, Command::Ping));
                 self.expect(next, Kind::Guard);
                 true
@@ -244,7 +244,7 @@ impl<H: MyHandler> Machine<H> {
             Phase::Drain => {
                 match batch.remedy.take() {
                     Some(Remedy::NotInBulk) => self.start_over(cx),
-                    // Nobody hears of the row of a batch that was abandoned, and its rows would have to be cancelled
+                    // The failed row of an abandoned batch is not reported, and its rows would have to be cancelled
                     // again.
                     Some(Remedy::Repeat { chunk, number }) if batch.guard != Guard::None && !abandoned => {
                         let sql = match (number, batch.guard) {
@@ -294,8 +294,8 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// Nothing was applied, because the server does not take the statement in bulk: sends the rows one by one, if the
-    /// response handler can give them again.
+    /// Nothing was applied, because the server does not accept the statement in bulk: sends the rows one by one, if the
+    /// response handler can deliver them again.
     fn start_over(&mut self, cx: H::Cx<'_>) {
         let Some(pending) = self.queue.last_mut() else { return };
         if pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)) {
@@ -312,8 +312,8 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// Everything is undone because the kept statement was stale: puts the request back to where it was not started,
-    /// if the response handler can give its rows again. It is the only one that was started, so the order stays.
+    /// Everything is rolled back because the cached statement was stale: puts the request back among those that wait,
+    /// if the response handler can deliver its rows again. It is the only one that was started, so the order stays.
     fn begin_again(&mut self, cx: H::Cx<'_>) {
         let Some(pending) = self.queue.last_mut() else { return };
         if !pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)) {
@@ -325,7 +325,7 @@ impl<H: MyHandler> Machine<H> {
         self.queue.unstart();
     }
 
-    /// Takes the response handler's next row, if there is one, and encodes it where rows travel together.
+    /// Takes the response handler's next row, if there is one, and encodes it if rows travel together.
     fn pull(&mut self, cx: H::Cx<'_>) -> Result<Pulled, H::Error> {
         let Some(pending) = self.queue.last_mut() else { return Ok(Pulled::End) };
         let (stage, slot) = pending.stage_and_slot();
@@ -372,7 +372,8 @@ impl<H: MyHandler> Machine<H> {
             return Ok(());
         };
         if !statement.takes(&handler.params(cx)) {
-            // A fresh one could only be had by waiting for all rows before. As text, dates are no more than text.
+            // Re-preparing would stall the pipeline, so this row is sent as text; the server converts dates from
+            // strings.
             statement = Arc::new(Statement::text(statement.sql.clone()));
         }
         let next = write_row(&mut self.wire, &self.session, handler, &statement, 0, cx, write_buffer)?;
@@ -495,10 +496,10 @@ impl<H: MyHandler> Machine<H> {
         went_on
     }
 
-    /// Sends what ends the guard.
+    /// Sends the end of the guard.
     fn close_batch(&mut self, guard: Guard, undo: bool, write_buffer: &mut WriteBuffer) {
         match (guard, undo) {
-            // Nothing to end: Closing goes on at once.
+            // Nothing to end: the state Closing continues at once.
             (Guard::None, _) => {}
             (Guard::Autocommit, _) => {
                 let (sql, kind) = if undo { ("ROLLBACK", Kind::Release) } else { ("COMMIT", Kind::Commit) };

@@ -1,4 +1,4 @@
-//! What the replies to a batch make of it: which row has failed, and whether rows are sent again.
+//! Handles the replies to a batch: which row has failed, and whether rows are sent again.
 
 use super::batch::{Guard, Remedy};
 use super::pending::{Failure, Stage};
@@ -79,8 +79,8 @@ impl<H: MyHandler> Machine<H> {
             (Kind::Guard | Kind::Commit, Err(error)) => {
                 note(&mut slot.failure, error, None);
             }
-            // The savepoint is gone with its transaction (a deadlock). What the rows after did in a new one has to
-            // go too.
+            // The savepoint is gone with its transaction (a deadlock). The later rows ran in a new one, which has to be
+            // rolled back too.
             (Kind::RollbackTo, Err(_)) => {
                 if let Phase::Closing { lost } = &mut batch.phase {
                     *lost = true;
@@ -95,8 +95,8 @@ impl<H: MyHandler> Machine<H> {
     }
 }
 
-/// Notes a server's error unless an earlier row has failed at the server; returns whether it was noted. The response
-/// handler's own errors are always about later rows than those in flight.
+/// Records a server's error unless an earlier row has failed at the server; returns true if it was recorded. The
+/// response handler's own errors are always about later rows than those in flight.
 fn note<H: MyHandler>(failure: &mut Option<Failure<H>>, error: ServerError, row: Option<u64>) -> bool {
     if matches!(failure, Some(Failure::Server { .. })) {
         return false;
@@ -105,7 +105,7 @@ fn note<H: MyHandler>(failure: &mut Option<Failure<H>>, error: ServerError, row:
     true
 }
 
-/// Returns true if two errors are about the same row: the same words but for `at row 5`, which counts within the
+/// Returns true if two errors are about the same row: the same text except `at row 5`, which counts within the
 /// statement.
 fn is_same(a: &ServerError, b: &ServerError) -> bool {
     let words = |error: &ServerError| match error.message.rfind(" at row ") {

@@ -1,9 +1,9 @@
-//! What types a prepared statement's parameters are bound to.
+//! The types that a prepared statement's parameters are bound to.
 //!
-//! Since 8.0.22 MySQL settles the types of parameters when it prepares a statement. For some values of other types it
-//! prepares the statement again by itself; the rest it converts to the types of the values before, silently: after 1.5,
-//! `SELECT ?` makes 0.0 of 'x'. What a statement gives would depend on what it was executed with earlier, so it is not
-//! executed again with values that are not of the same family. MySQL: "PREPARE Statement"; MariaDB settles nothing.
+//! Since 8.0.22 MySQL fixes the types of parameters when it prepares a statement. For some values of other types it
+//! prepares the statement again by itself; other values it converts to the types of the values before, silently: after
+//! 1.5, `SELECT ?` makes 0.0 of 'x'. The result of a statement would depend on earlier executions, so it is not
+//! executed again with values of another type family. MySQL: "PREPARE Statement"; MariaDB fixes nothing.
 
 use crate::sql::{Insert, Lexer, Modes};
 use headrace_core::{Parameters, Value, ValueKind};
@@ -25,7 +25,7 @@ enum Family {
 }
 
 impl Family {
-    /// `None` for NULL, which every type has, and for what is refused anyway.
+    /// `None` for NULL, which every type has, and for values that are refused anyway.
     fn of<V: Value>(value: &V) -> Option<Self> {
         match value.kind() {
             ValueKind::Int => match value.int() {
@@ -56,7 +56,7 @@ impl Family {
 #[derive(Debug)]
 pub(super) struct Binding {
     families: Mutex<Vec<Option<Family>>>,
-    /// Every parameter is the value of a column, of whose type it will be: any number is taken as it is.
+    /// Every parameter is the value of a column, and gets its type: any number is accepted unchanged.
     stored: bool,
     /// Parameters may be values of columns that are text.
     writes: bool,

@@ -7,10 +7,10 @@ use crate::types::{ColumnType, Lists, encode_param, splice_literal};
 use headrace_core::Parameters;
 use std::ops::Range;
 
-/// What rows that travel together stand in.
+/// The buffer of rows that travel together.
 #[derive(Debug)]
 pub(super) enum Frame {
-    /// COM_STMT_BULK_EXECUTE of a statement with so many parameters.
+    /// COM_STMT_BULK_EXECUTE of a statement with this number of parameters.
     Bulk { statement_id: u32, params: usize, lists: Lists },
     /// The text of an INSERT.
     Insert { insert: Insert, lists: Lists },
@@ -20,9 +20,9 @@ pub(super) enum Frame {
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     body: Vec<u8>,
-    /// Where each row ends.
+    /// The end of each row.
     ends: Vec<usize>,
-    /// The types that all of its rows share; `None` where all have been NULL so far.
+    /// The types that all of its rows share; `None` for parameters that have been NULL so far.
     types: Vec<Option<ParamType>>,
     /// The number of its first row in the batch.
     pub first: u64,
@@ -37,8 +37,8 @@ impl Chunk {
         self.body.len()
     }
 
-    /// Appends a row. `Some` is a new chunk with the row in it, where its types are not those of the rows before: the
-    /// types stand once before all rows.
+    /// Appends a row. `Some` is a new chunk with the row in it, if its types are not those of the rows before: the
+    /// types are sent once, before all rows.
     pub fn push<P: Parameters>(&mut self, frame: &Frame, params: &P, number: u64) -> Result<Option<Chunk>, P::Error> {
         if self.ends.is_empty() {
             self.first = number;
@@ -69,7 +69,7 @@ impl Chunk {
         Ok(None)
     }
 
-    /// Each value after a byte that says whether it is NULL. MariaDB: "COM_STMT_BULK_EXECUTE".
+    /// Each value after a byte that tells whether it is NULL. MariaDB: "COM_STMT_BULK_EXECUTE".
     fn push_values<P: Parameters>(
         &mut self,
         expected: usize,

@@ -1,8 +1,8 @@
 //! The connection as a state machine: requests in, bytes out; bytes in, replies out.
 //!
-//! Every request joins one [`Queue`]; a reply always belongs to the first. A request may send several commands; the
-//! replies to come stand in a queue of their own, in the order of the commands. Only the last started request can still
-//! have something to send, so bytes leave in the order of the queue.
+//! All requests are in one [`Queue`]; a reply always belongs to the first. A request may send several commands; the
+//! expected replies are in a queue of their own, in the order of the commands. Only the last started request can still
+//! have something to send, so bytes are sent in the order of the queue.
 
 mod batch;
 mod batch_reply;
@@ -47,7 +47,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use wire::Wire;
 
-/// A response handler that speaks MySQL. The tag of its results is the server's words for people.
+/// A response handler for MySQL. The tag of its results is the server's text for humans.
 pub trait MyHandler: ResponseHandler<Columns = Arc<Columns>, ServerError = ServerError> {}
 impl<H: ResponseHandler<Columns = Arc<Columns>, ServerError = ServerError>> MyHandler for H {}
 
@@ -58,15 +58,15 @@ enum Phase {
     Closed,
 }
 
-/// What COM_STMT_EXECUTE would execute that names the statement that was prepared last.
+/// The statement that a COM_STMT_EXECUTE for the last prepared statement would execute.
 ///
-/// MariaDB forgets it where a preparation fails, but not where `max_prepared_stmt_count` is reached: a statement that
-/// was executed after its own preparation would then execute the one before it, with its own parameters.
+/// MariaDB forgets it if a preparation fails, but not if `max_prepared_stmt_count` is reached: a statement that is
+/// executed in the same round trip as its preparation would then execute the one before it, with its own parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LastPrepared {
     /// Nothing was prepared, or it was closed.
     None,
-    /// A statement of ours.
+    /// A statement of this client.
     Ours,
     /// COM_RESET_CONNECTION has dropped it.
     Unknown,
@@ -77,14 +77,14 @@ enum LastPrepared {
 pub struct Machine<H: ResponseHandler> {
     phase: Phase,
     queue: Queue<PendingRequest<H>>,
-    /// The replies to come: the first belongs to the first request.
+    /// The expected replies: the first belongs to the first request.
     expects: VecDeque<Expect>,
-    /// How far the first of them has come.
+    /// The state of the first of them.
     reply: Reply,
     wire: Wire,
     /// A KILL QUERY was sent that the next statement may meet.
     kill_due: bool,
-    /// Who has the connection to themselves.
+    /// The reservation that has the connection to itself.
     reservation: Option<Reservation>,
     /// Commands in flight at most.
     window: usize,
@@ -93,20 +93,21 @@ pub struct Machine<H: ResponseHandler> {
     statements: Statements<Arc<str>, Statement>,
     /// The server takes several statements in one text.
     several: bool,
-    /// What the server takes for the statement that it has prepared last.
+    /// The statement that the server regards as the last prepared one.
     last_prepared: LastPrepared,
     /// Open cursors by the number of the request that opened them.
     cursors: BTreeMap<u64, Arc<Statement>>,
     /// `SET autocommit=0` is to be sent before the next request.
     manual_due: bool,
-    /// Autocommit was turned off, be it that the server has not heard of it yet.
+    /// Autocommit was turned off, even if the server has not received that yet.
     manual: bool,
     session: Session,
     closing_error: Option<ServerError>,
 }
 
 impl<H: MyHandler> Machine<H> {
-    /// A machine that waits for the server's greeting. `statements` is how many prepared statements it may keep.
+    /// A machine that waits for the server's greeting. `statements` is the maximum number of cached prepared
+    /// statements.
     ///
     /// # Errors
     /// [`Fatal`] when an option cannot be sent.
@@ -138,7 +139,7 @@ impl<H: MyHandler> Machine<H> {
         self.manual = true;
     }
 
-    /// Whether the server commits each statement by itself; None while that is not known, as something is in flight.
+    /// True if the server commits each statement by itself; None while that is unknown, as requests are in flight.
     pub fn autocommits(&self) -> Option<bool> {
         let status = self.session.status.contains(StatusFlags::AUTOCOMMIT);
         (self.queue.is_empty() && self.is_ready()).then_some(status && !self.manual_due)
@@ -164,7 +165,7 @@ impl<H: MyHandler> Machine<H> {
         self.cursors.contains_key(&id)
     }
 
-    /// Returns true if the server sends the rows of a stream: only who reads it may receive them.
+    /// Returns true if the server sends the rows of a stream: only its reader may receive them.
     fn streams(&self) -> bool {
         self.queue.started() > 0 && self.current_handler().is_some_and(ResponseHandler::is_stream)
     }
@@ -176,7 +177,7 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// Tells the response handler of a request that has left the queue how it ended.
+    /// Passes the outcome to the response handler of a request that has left the queue.
     fn finish(&mut self, cx: H::Cx<'_>, pending: PendingRequest<H>) {
         if pending.changes {
             self.forget_statements();
@@ -196,7 +197,7 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
         }
     }
 
-    /// The fingerprint of the certificate is needed where the password vouches for it.
+    /// The fingerprint of the certificate is needed if the password is used to verify it.
     fn tls_ready(&mut self, certificate: Certificate, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         match &mut self.phase {
             Phase::Startup(startup) => startup.tls_ready(certificate, write_buffer),
@@ -227,8 +228,8 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
         }
     }
 
-    /// If KILL QUERY came between two statements, MySQL before 5.7 keeps it for the next one, and later versions do
-    /// where it meets the end of the one before: a statement of our own, before whatever is sent next, takes it.
+    /// If KILL QUERY came between two statements, MySQL before 5.7 applies it to the next one, and later versions do if
+    /// it arrives at the end of the one before: a statement of the driver, sent before any other, absorbs it.
     fn cancel_sent(&mut self) {
         self.kill_due = true;
     }

@@ -32,10 +32,10 @@ impl Used {
 pub struct PendingRequest<H: ResponseHandler> {
     pub(super) slot: Slot<H>,
     pub(super) request: Request,
-    /// The reservation that it is within; 0 for none.
+    /// The reservation that it is part of; 0 for none.
     pub(super) reservation: u64,
     stage: Stage,
-    /// What was prepared before it may mean something else after it, so nothing is sent after it before it is
+    /// Statements prepared before it may have another meaning after it, so nothing is sent after it before it is
     /// answered.
     pub(super) changes: bool,
     /// Its statement, once that is known.
@@ -44,12 +44,12 @@ pub struct PendingRequest<H: ResponseHandler> {
     pub(super) retried: bool,
     /// COM_STMT_EXECUTE travels after COM_STMT_PREPARE.
     pub(super) ahead: bool,
-    /// Replies that are still to come.
+    /// The number of replies that are still to come.
     pub(super) replies_due: usize,
-    /// Warnings of the opening of a cursor, which are told with its first rows.
+    /// The number of warnings of the opening of a cursor, which are reported with its first rows.
     pub(super) warnings: u16,
-    /// What was said before the rows of OUT parameters, that they are such and that more follows: MySQL 5.6 does not
-    /// say it again after them.
+    /// The status before the rows of OUT parameters (that they are such, and that more follows): MySQL 5.6 does not
+    /// repeat it after them.
     pub(super) out_params: StatusFlags,
 }
 
@@ -85,7 +85,7 @@ impl<H: MyHandler> PendingRequest<H> {
         &mut self.stage
     }
 
-    /// What the state owns, and what the queue knows of it, both to be changed.
+    /// Mutable access to the data of the state and to the queue's part.
     pub(super) fn stage_and_slot(&mut self) -> (&mut Stage, &mut Slot<H>) {
         (&mut self.stage, &mut self.slot)
     }
@@ -155,7 +155,7 @@ impl<H: MyHandler> Pending for PendingRequest<H> {
         self.replies_due > 0
     }
 
-    /// What undoes a batch is not to be hit.
+    /// The rollback of a batch must not be cancelled.
     fn is_cancellable(&self) -> bool {
         let undone = matches!(&self.stage, Stage::Batch(batch) if batch.is_ending());
         self.slot.abandoned && !undone

@@ -13,7 +13,7 @@ use crate::packets::reply::{Completion, ServerError};
 use headrace_core::{Fatal, FatalKind, ReadBuffer, Room, WriteBuffer, limits};
 
 impl<H: MyHandler> Machine<H> {
-    /// Handles every whole packet in the read buffer; answers that authentication needs go to the write buffer.
+    /// Handles every whole packet in the read buffer; replies for the authentication are written to the write buffer.
     ///
     /// # Errors
     /// [`Fatal`]: the connection must be closed.
@@ -88,8 +88,8 @@ impl<H: MyHandler> Machine<H> {
         Ok(())
     }
 
-    /// A packet in several parts, which may grow to [`limits::MESSAGE_BYTES`], can only be a row: nothing else that a
-    /// server sends comes near 16 MiB, and compressed that much costs the sender next to nothing.
+    /// A packet in several parts, which may grow to [`limits::MESSAGE_BYTES`], can only be a row: no other packet of a
+    /// server comes near 16 MiB, and compressed that many bytes cost the sender almost nothing.
     fn check_parts(&self) -> Result<(), Fatal> {
         let fetched = matches!(self.expects.front(), Some(Expect { kind: Kind::Fetch, .. }));
         match self.reply {
@@ -111,7 +111,7 @@ impl<H: MyHandler> Machine<H> {
                     return Ok(());
                 }
                 if let [header::ERR, ..] = payload {
-                    // The server ends the session in the middle of things and counts from wherever it stands.
+                    // The server may end the session at any time, and its packet number continues its own count.
                     return self.goodbye(payload);
                 }
                 Err(Fatal::peer(format!(
@@ -143,7 +143,7 @@ impl<H: MyHandler> Machine<H> {
         front.map(|expect| expect.kind).ok_or_else(|| Fatal::peer("the server sent a reply although nothing was asked"))
     }
 
-    /// Rows: as many as are whole, each in a packet of its own.
+    /// Rows: all that are complete, each in a packet of its own.
     fn rows(&mut self, cx: H::Cx<'_>, unread: &[u8]) -> Result<usize, Fatal> {
         let (Reply::Rows { columns }, Some(expect)) = (&self.reply, self.expects.front_mut()) else { return Ok(0) };
         if self.wire.assembler.is_open() {

@@ -1,4 +1,4 @@
-//! Replies: what the first packet of each says, what describes its rows, and how it ends. MySQL: "COM_QUERY Response",
+//! Replies: the first packet of each, the description of its rows, and its end. MySQL: "COM_QUERY Response",
 //! "COM_STMT_PREPARE Response", "COM_STMT_EXECUTE Response"; MariaDB: "Result set packets".
 
 use super::binding::Binding;
@@ -41,9 +41,9 @@ pub(super) fn is_stale(error: &ServerError) -> bool {
     matches!(error.code, UNKNOWN_STMT_HANDLER | NEED_REPREPARE)
 }
 
-/// Returns true if a value was refused for the character set that its parameter has: MySQL (9.7 is one) takes it from a
-/// column when it prepares the statement, and stays with it when the column gets another one. Nothing was executed; but
-/// other rows of a batch may have been.
+/// Returns true if a value was refused for the character set of its parameter: MySQL (9.7 is one) takes it from a
+/// column when it prepares the statement, and does not update it when the column gets another one. Nothing was
+/// executed; but other rows of a batch may have been.
 fn is_of_another_charset(error: &ServerError) -> bool {
     error.code == IMPOSSIBLE_STRING_CONVERSION && error.message.ends_with("parameter")
 }
@@ -54,7 +54,7 @@ fn takes_literals(sql: &str, modes: Modes) -> bool {
     !scan.placeholders.is_empty() && !scan.uncertain && !scan.several
 }
 
-/// A reply to come.
+/// An expected reply.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expect {
     /// The number that its first packet must have.
@@ -62,7 +62,7 @@ pub(super) struct Expect {
     pub kind: Kind,
 }
 
-/// What a reply answers.
+/// The command that a reply answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// COM_STMT_PREPARE.
@@ -71,13 +71,13 @@ pub(super) enum Kind {
     Result { binary: bool },
     /// COM_STMT_FETCH.
     Fetch,
-    /// A command whose OK is all there is to it.
+    /// A command that is answered by an OK packet alone.
     Simple,
     /// A row of a batch, in the binary protocol or as text.
     Row { binary: bool },
     /// Many rows of a batch.
     Chunk,
-    /// What opens the guard of a batch: a savepoint, `SET autocommit=0`.
+    /// The statement that opens the guard of a batch: a savepoint, `SET autocommit=0`.
     Guard,
     /// Back to before the chunk that failed.
     Undo,
@@ -93,9 +93,10 @@ pub(super) enum Kind {
     Restore,
     /// `SET autocommit=0` before the first request.
     Manual,
-    /// COM_STMT_PREPARE of `DO 0`, which is closed at once: the statement before it is the last one no more.
+    /// COM_STMT_PREPARE of `DO 0`, which is closed at once: the statement before it is then no longer the last prepared
+    /// one.
     Displaced,
-    /// `DO 0`, which takes a KILL QUERY that came too late.
+    /// `DO 0`, which absorbs a KILL QUERY that came too late.
     Kill,
 }
 
@@ -110,7 +111,7 @@ impl Kind {
     }
 }
 
-/// How far the reply at the front has come.
+/// The progress of the reply at the front.
 #[derive(Debug)]
 pub(super) enum Reply {
     /// Its first packet, or that of its next result, is to come.
@@ -193,7 +194,7 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// How many packets describe `count` parameters or columns.
+    /// The number of packets that describe `count` parameters or columns.
     fn definitions(&self, count: u16) -> usize {
         let eof = !self.session.capabilities.contains(Capabilities::DEPRECATE_EOF);
         if count == 0 { 0 } else { usize::from(count) + usize::from(eof) }
@@ -221,8 +222,8 @@ impl<H: MyHandler> Machine<H> {
         payload: &[u8],
     ) -> Result<(), Fatal> {
         let (params_left, columns_left) = if params_left > 0 {
-            // What MySQL says of a parameter is a guess, but it expects a VECTOR only where one is stored or computed
-            // with. MariaDB says nothing.
+            // MySQL's description of a parameter is a guess, but it reports a VECTOR only if one is stored or computed
+            // with. MariaDB describes nothing.
             let at = self.definitions(ok.params) - params_left;
             if self.session.settles_types() && at < usize::from(ok.params) {
                 let column = Column::read(payload, self.session.capabilities)?;
@@ -244,7 +245,7 @@ impl<H: MyHandler> Machine<H> {
         Ok(())
     }
 
-    /// The answer to COM_STMT_PREPARE is complete.
+    /// The reply to COM_STMT_PREPARE is complete.
     fn prepared(&mut self, cx: H::Cx<'_>, ok: PrepareOk, mut draft: Draft) -> Result<(), Fatal> {
         let vectors = std::mem::take(&mut draft.vectors);
         self.last_prepared = LastPrepared::Ours;
@@ -278,7 +279,7 @@ impl<H: MyHandler> Machine<H> {
         self.answered(cx)
     }
 
-    /// Puts a statement into the cache, or notes that the server is to be told to forget it.
+    /// Caches a statement, or queues its COM_STMT_CLOSE.
     pub(super) fn keep(&mut self, statement: Arc<Statement>) {
         let outdated = statement.id.is_some() && self.statements.is_outdated(&statement);
         if statement.once || outdated {
@@ -288,7 +289,7 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// One result is complete; `completion` is its last packet, `rows` how many it changed where it is not of rows.
+    /// One result is complete; `completion` is its last packet, `rows` the number of changed rows if it has no rows.
     pub(super) fn completed(
         &mut self,
         cx: H::Cx<'_>,
@@ -323,7 +324,7 @@ impl<H: MyHandler> Machine<H> {
         self.answered(cx)
     }
 
-    /// Notes what a result says of its cursor; returns whether more rows can be fetched.
+    /// Records the state of the cursor after a result; returns true if more rows can be fetched.
     fn cursor_moved(&mut self, kind: Kind, status: StatusFlags) -> bool {
         let Some(pending) = self.queue.first_mut() else { return false };
         let (opener, opens) = match (&pending.request, kind) {
@@ -334,7 +335,7 @@ impl<H: MyHandler> Machine<H> {
         };
         let open = status.contains(StatusFlags::CURSOR_EXISTS) && !status.contains(StatusFlags::LAST_ROW_SENT);
         match pending.statement() {
-            // Nobody is left to close it.
+            // No response handler is left to close it.
             Some(statement) if open && opens && pending.slot.handler.is_none() => self.statements.close(statement),
             Some(statement) if open && opens => {
                 self.cursors.insert(opener, statement.clone());
@@ -363,14 +364,14 @@ impl<H: MyHandler> Machine<H> {
             .is_fatal()
             .then(|| Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {}", error.message)));
         if kind == Kind::Manual {
-            // What travels after it would be committed by itself.
+            // Without it the next statements would be committed one by one.
             return Err(Fatal::peer(format!("the server did not turn autocommit off: {}", error.message)));
         }
         if kind == Kind::Kill && goodbye.is_none() {
             return self.answered(cx);
         }
         if kind == Kind::Displaced && goodbye.is_none() {
-            // What was closed after it is the statement that it should have displaced; and there is no room for more.
+            // The statement that the new one displaced was closed after it was prepared; there is no room for more.
             self.forget_statements();
             return self.answered(cx);
         }
@@ -409,7 +410,7 @@ impl<H: MyHandler> Machine<H> {
                 let fetched = if let Request::Fetch { cursor, .. } = pending.request { Some(cursor) } else { None };
                 pending.slot.fail(error);
                 if let Some(statement) = fetched.and_then(|cursor| self.cursors.remove(&cursor)) {
-                    // What the cursor is worth after an error, nobody knows.
+                    // The state of the cursor after an error is unknown.
                     self.statements.close(&statement);
                 }
                 if let (Kind::Result { .. }, Some(statement)) = (kind, statement) {
@@ -450,14 +451,14 @@ impl<H: MyHandler> Machine<H> {
                 pending.used = Some(Used::Own(Arc::new(Statement::text(sql))));
                 pending.go(Event::GoesAsText, Stage::Bindable);
             }
-            // It goes as text, now and later.
+            // It is sent as text from now on.
             (UNSUPPORTED_PS, Some(sql)) if execute => {
                 let statement = Arc::new(Statement::text(sql));
                 pending.used = Some(Used::Own(statement.clone()));
                 pending.go(Event::GoesAsText, Stage::Bindable);
                 self.keep(statement);
             }
-            // It goes as text this time, and ours make room.
+            // It is sent as text this time, and cached statements are closed to make room.
             (MAX_PREPARED_STMT_COUNT_REACHED, Some(sql)) if execute => {
                 pending.used = Some(Used::Own(Arc::new(Statement::text(sql))));
                 pending.go(Event::GoesAsText, Stage::Bindable);
@@ -471,8 +472,8 @@ impl<H: MyHandler> Machine<H> {
         Ok(())
     }
 
-    /// Forgets a statement that the server does not know any more, and runs its request again. Nothing was executed,
-    /// and nothing is in flight after it, so the order stays.
+    /// Drops a statement that the server does not know any more from the cache, and runs its request again. Nothing was
+    /// executed, and nothing later is in flight, so the order stays.
     fn retry(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
         let pending = self.front()?;
         pending.used = None;
@@ -494,7 +495,7 @@ impl<H: MyHandler> Machine<H> {
         if fetch_follows { self.answered(cx) } else { Ok(()) }
     }
 
-    /// A whole reply has come: the next packet belongs to the next one, and a request without more to come is done.
+    /// A whole reply has come: the next packet belongs to the next reply, and a request without more replies ends.
     fn answered(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
         self.expects.pop_front();
         self.reply = Reply::First;

@@ -4,8 +4,7 @@ use crate::sql::changes_session;
 use headrace_core::words::keeps_transaction;
 use std::sync::Arc;
 
-/// How the rows of a batch travel. What a strategy cannot do goes by the next best: the response handler sees one
-/// meaning.
+/// How the rows of a batch are sent. If a strategy is not possible the next best is used: the effect is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchStrategy {
     /// The best that the server and the statement allow: Bulk, then Joined, then Pipelined.
@@ -23,9 +22,9 @@ pub enum BatchStrategy {
 pub enum AsText {
     /// For proxies that cannot prepare.
     Always,
-    /// Where the server does not prepare it.
+    /// If the server does not prepare it.
     IfUnprepared,
-    /// A literal would mean something else: what the server does not prepare fails.
+    /// A literal would have another meaning: a statement that the server does not prepare fails.
     Never,
 }
 
@@ -36,10 +35,10 @@ pub enum Rows {
     One,
     /// As many rows as the response handler's `next_row` delivers.
     Batch {
-        /// How they travel.
+        /// The strategy.
         strategy: BatchStrategy,
         /// All rows or none: a transaction of its own in autocommit, a savepoint inside a transaction. Tables without
-        /// transactions keep what was applied; so does everything without this.
+        /// transactions keep the rows that were applied; without this flag all tables do.
         atomic: bool,
     },
 }
@@ -51,9 +50,9 @@ pub struct Execute {
     pub sql: Arc<str>,
     /// One row of parameters or many.
     pub rows: Rows,
-    /// Whether the parameters go as literals in the text, by COM_QUERY.
+    /// Whether the parameters are sent as literals in the text, by COM_QUERY.
     pub text: AsText,
-    /// Keep a cursor open on the server and fetch so many rows at first.
+    /// Keep a cursor open on the server and fetch this number of rows first.
     pub cursor: Option<u32>,
 }
 
@@ -67,11 +66,12 @@ pub enum Request {
         /// The statement.
         sql: Arc<str>,
     },
-    /// COM_QUERY: text as it is, several statements where that was agreed.
+    /// COM_QUERY: text without parameters, several statements if that was negotiated.
     Query {
         /// The text.
         sql: Arc<str>,
-        /// The response handler will feed a LOAD DATA LOCAL; without it the server's wish for a file is refused.
+        /// The response handler will supply the data of a LOAD DATA LOCAL; without it the server's request for a file
+        /// is refused.
         infile: bool,
         /// The text to send in its place if it is discarded before it was sent: the end of a block must not be missing.
         discarded: Option<Arc<str>>,
@@ -80,7 +80,7 @@ pub enum Request {
     Fetch {
         /// The number of the request.
         cursor: u64,
-        /// How many rows.
+        /// The number of rows.
         rows: u32,
     },
     /// Close the cursor that request `cursor` opened.
@@ -97,8 +97,8 @@ pub enum Request {
     Ping,
     /// COM_RESET_CONNECTION, and the character set again, which the server forgets with the rest.
     ResetConnection,
-    /// Reserves the connection, once everything before it is answered: from then on no request is started but
-    /// those [`Request::Within`] the reservation, until it is released. Its number is that of this request.
+    /// Reserves the connection, once every earlier request is answered: from then on no request is started but those
+    /// [`Request::Within`] the reservation, until it is released. Its number is that of this request.
     Reserve,
     /// A request within a reservation.
     Within {
@@ -109,14 +109,14 @@ pub enum Request {
     },
 }
 
-/// Returns true if a text is one of ours that sets a savepoint, releases it or returns to it.
+/// Returns true if the driver made this text, which sets a savepoint, releases it or rolls back to it.
 fn is_about_savepoint(sql: &str) -> bool {
     const WORDS: [&str; 3] = ["SAVEPOINT ", "RELEASE SAVEPOINT ", "ROLLBACK TO SAVEPOINT "];
     WORDS.iter().any(|word| sql.starts_with(word)) && !sql.contains(';')
 }
 
 impl Request {
-    /// The statement's text, where there is one.
+    /// The statement's text, if there is one.
     pub(super) fn sql(&self) -> Option<&Arc<str>> {
         match self {
             Request::Execute(Execute { sql, .. }) | Request::Prepare { sql } | Request::Query { sql, .. } => Some(sql),
@@ -129,11 +129,11 @@ impl Request {
         matches!(self, Request::Query { sql, discarded: Some(_), .. } if matches!(&**sql, "COMMIT" | "ROLLBACK"))
     }
 
-    /// Whether a transaction is open after it, by whether one was before, and whether it is `sent`. `None` if only the
-    /// answer tells.
+    /// True if a transaction is open after it, given whether one was before, and whether it is `sent`. `None` if only
+    /// the reply tells.
     pub(super) fn leaves_transaction(&self, open: bool, autocommits: bool, sent: bool) -> Option<bool> {
         match self {
-            // Without something to be sent in its place it leaves the queue where it is cancelled before.
+            // Without a text to send in its place it leaves the queue if it is cancelled before.
             Request::Query { sql, discarded, .. } if matches!(&**sql, "COMMIT" | "ROLLBACK") => {
                 (sent || discarded.is_some()).then_some(false)
             }
@@ -148,8 +148,8 @@ impl Request {
         }
     }
 
-    /// Returns true if the statements that were prepared before it may mean something else after it; `several` says
-    /// whether the server takes several statements in one text.
+    /// Returns true if statements that were prepared before it may have another meaning after it; `several` tells
+    /// whether the server accepts several statements in one text.
     pub(super) fn changes_session(&self, several: bool) -> bool {
         match self {
             Request::InitDb { .. } | Request::ResetConnection => true,
@@ -158,9 +158,9 @@ impl Request {
         }
     }
 
-    /// Returns true if nothing may be sent after it before it is answered: a batch decides at its end what its last
-    /// statements are, the server takes whatever follows a LOAD DATA LOCAL for the file, and a reservation begins when
-    /// all else is answered.
+    /// Returns true if nothing may be sent after it before it is answered: the last statements of a batch depend on its
+    /// replies, the server takes whatever follows a LOAD DATA LOCAL for the file, and a reservation begins when
+    /// everything else is answered.
     pub(super) fn is_exclusive(&self, local_infile: bool) -> bool {
         if let Request::Execute(Execute { rows: Rows::Batch { .. }, .. }) | Request::Reserve = self {
             return true;

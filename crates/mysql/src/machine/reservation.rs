@@ -1,5 +1,5 @@
-//! Reservations: several requests of one response handler that nobody else's come between. A load into a table is one:
-//! what undoes it, the LOAD DATA itself, its warnings, and its end.
+//! Reservations: several requests of one response handler without requests of others between them. A load into a table
+//! is one: the statement that allows to undo it, the LOAD DATA itself, its warnings, and its end.
 //!
 //! | from | event | to |
 //! |---|---|---|
@@ -7,8 +7,8 @@
 //! | Held | released | Ending |
 //! | Ending | no request within it is queued or in flight | (none) |
 //!
-//! Requests within the reservation go before those that wait, also while it is ending: what undoes a load that was
-//! given up comes before anything else.
+//! Requests within the reservation are sent before those that wait, also while it is ending: the rollback of an
+//! abandoned load comes before anything else.
 
 use super::pending::{PendingRequest, Stage};
 use super::{Machine, MyHandler};
@@ -38,7 +38,8 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// Ends a reservation, once the requests within it that were queued are done; one that has not begun is taken back.
+    /// Ends a reservation, once the requests within it that were queued have ended; one that has not begun is removed
+    /// from the queue.
     pub fn release(&mut self, number: u64) {
         match &mut self.reservation {
             Some(reservation) if reservation.number == number => reservation.ending = true,
@@ -48,7 +49,7 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// Returns true if requests wait for the holder of a reservation to go on.
+    /// Returns true if requests wait for the holder of a reservation.
     pub(super) fn is_reserved(&self) -> bool {
         self.reservation.as_ref().is_some_and(|reservation| !reservation.ending)
     }
@@ -62,8 +63,8 @@ impl<H: MyHandler> Machine<H> {
         waiting.any(|pending| pending.slot.id == id && pending.reservation != reservation.number)
     }
 
-    /// Returns true if a transaction is open for those who share the connection: one that a reservation or a batch has
-    /// begun for itself is over before anything else is started.
+    /// Returns true if a transaction is open for code that shares the connection: one that a reservation or a batch has
+    /// begun for itself ends before anything else is started.
     pub(super) fn shares_transaction(&self) -> bool {
         if let Some(reservation) = self.reservation.as_ref().filter(|reservation| !self.is_over(reservation)) {
             return reservation.in_transaction;
@@ -79,8 +80,8 @@ impl<H: MyHandler> Machine<H> {
         reservation.ending && !within.any(|pending| pending.reservation == reservation.number)
     }
 
-    /// Puts the next request within the reservation before those that wait; returns whether a request may be
-    /// started, one that waited if the reservation is over.
+    /// Moves the next request within the reservation before those that wait; returns true if a request may be started,
+    /// one that waited if the reservation has ended.
     pub(super) fn bring_forward(&mut self) -> bool {
         let Some(reservation) = &self.reservation else { return true };
         if self.is_over(reservation) {

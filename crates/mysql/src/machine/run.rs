@@ -1,4 +1,4 @@
-//! Rows in packets that lie one after the other, and rows of 16 MiB, which come in parts.
+//! Contiguous packets with rows, and rows of 16 MiB, which come in parts.
 
 use super::statement::Columns;
 use crate::packets::frame::{self, HEADER_BYTES, MAX_PAYLOAD_BYTES};
@@ -7,12 +7,12 @@ use crate::types::{Cell, find_binary_cells, find_text_cells};
 use headrace_core::run::{ColumnSink, Grid, Run};
 use headrace_core::{Fatal, Sink};
 
-/// As many rows as are whole, each in a packet of its own.
+/// All rows that are complete, each in a packet of its own.
 #[derive(Clone, Debug)]
 pub struct RowPackets<'a> {
     columns: &'a Columns,
     packets: &'a [u8],
-    /// The number of the next packet; `None` where packets have no numbers that are looked at.
+    /// The number of the next packet; `None` if packet numbers are not checked.
     sequence: Option<u8>,
     /// Bytes that were taken.
     at: usize,
@@ -34,7 +34,7 @@ impl<'a> RowPackets<'a> {
     fn next(&mut self) -> Option<&'a [u8]> {
         let (len, sequence) = frame::header(&self.packets[self.at..])?;
         let payload = self.packets.get(self.at + HEADER_BYTES..self.at + HEADER_BYTES + len)?;
-        // These begin the packet that ends the rows; a row of 16 MiB comes in parts.
+        // These bytes begin the packet that ends the rows; a row of 16 MiB comes in parts.
         if matches!(payload, [header::EOF | header::ERR, ..]) || len == MAX_PAYLOAD_BYTES {
             return None;
         }
@@ -48,7 +48,7 @@ impl<'a> RowPackets<'a> {
         Some(payload)
     }
 
-    /// Bytes that there were, whoever has taken them, and the number of the packet that follows.
+    /// The number of bytes in the run, whoever has taken them, and the number of the packet that follows.
     pub(super) fn end(mut self) -> (usize, Option<u8>) {
         if self.at == 0 {
             while self.next().is_some() {}

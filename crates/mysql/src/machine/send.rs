@@ -57,7 +57,7 @@ impl<H: MyHandler> Machine<H> {
         self.expects.len() < self.window && (!alone || self.queue.started() == 0)
     }
 
-    /// Notes that a reply of the last started request is to come.
+    /// Records that a reply to the last started request is to come.
     pub(super) fn expect(&mut self, sequence: u8, kind: Kind) {
         self.expects.push_back(Expect { sequence, kind });
         if let Some(pending) = self.queue.last_mut() {
@@ -65,8 +65,7 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// Takes the last started request out of the queue and tells its response handler; if replies are to come, when
-    /// they have.
+    /// Takes the last started request out of the queue and ends it; if replies are to come, once they have.
     pub(super) fn drop_tail(&mut self, cx: H::Cx<'_>, failure: Option<Failure<H>>) {
         let Some(pending) = self.queue.last_mut() else { return };
         pending.slot.failure = failure;
@@ -82,8 +81,8 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// Takes back what the last started request has put into the write buffer since `mark`, when `replies_due` replies
-    /// were to come for it, if none of it has left; returns true if it could.
+    /// Removes what the last started request has put into the write buffer since `mark`, when it expected `replies_due`
+    /// replies, if none of it has been sent; returns true if it was removed.
     pub(super) fn take_back(&mut self, write_buffer: &mut WriteBuffer, mark: u64, replies_due: usize) -> bool {
         if !write_buffer.truncate(mark) {
             return false;
@@ -138,14 +137,14 @@ impl<H: MyHandler> Machine<H> {
             Request::Reserve => {
                 self.reserve(self.queue[at].slot.id);
                 if self.session.doubtful {
-                    // The answer has the status that the last error did not have.
+                    // The answer has the status that the last error did not contain.
                     let next = self.wire.write(write_buffer, |out| command::bare(out, Command::Ping));
                     self.expect(next, Kind::Simple);
                 } else {
                     self.drop_tail(cx, None);
                 }
             }
-            // A request has what is within.
+            // [`PendingRequest::new`] has unwrapped it.
             Request::Within { .. } => self.drop_tail(cx, None),
             Request::ResetConnection => {
                 // The server forgets every statement with it, and falls back to its own character set.
@@ -159,9 +158,9 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// Sends what takes a KILL QUERY that has come too late for the statement that it was meant for, where one may
-    /// have; returns whether it did. It has no table: MySQL 5.6 reads the mark after it, where there is nothing to
-    /// interrupt.
+    /// Sends a statement that absorbs a KILL QUERY that has come too late for its own statement, if there may be one;
+    /// returns true if it did. The statement uses no table: MySQL 5.6 checks the mark only after it, when there is
+    /// nothing to interrupt.
     pub(super) fn take_kill(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         let due = std::mem::take(&mut self.kill_due);
         if due {
@@ -238,7 +237,7 @@ impl<H: MyHandler> Machine<H> {
         }
         let scan = Scan::new(sql, self.session.modes());
         if scan.lists && !scan.uncertain && !scan.several {
-            // A list is a literal: it goes as text, now and later.
+            // A list is a literal: it is sent as text from now on.
             let statement = Arc::new(Statement::text(sql.clone()));
             pending.used = Some(Used::Own(statement.clone()));
             pending.go(Event::StartKnown, Stage::Bindable);
@@ -246,7 +245,7 @@ impl<H: MyHandler> Machine<H> {
             return self.bind_tail(cx, write_buffer);
         }
         pending.go(Event::StartPrepare, Stage::Preparing);
-        // It must be certain how many parameters the server will count.
+        // The server's count of parameters must be certain.
         let countable = !scan.uncertain
             && pending
                 .slot
@@ -261,8 +260,8 @@ impl<H: MyHandler> Machine<H> {
         self.prepare(sql, write_buffer);
     }
 
-    /// Sends COM_STMT_EXECUTE after COM_STMT_PREPARE. What was prepared before is not the last one any more: see
-    /// [`LastPrepared`].
+    /// Sends COM_STMT_EXECUTE in the same round trip as COM_STMT_PREPARE. The statement prepared before is then no
+    /// longer the last one: see [`LastPrepared`].
     fn execute_ahead(&mut self, at: usize, sql: &str, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let (mark, replies_due) = (write_buffer.mark(), self.queue[at].replies_due);
         if self.last_prepared == LastPrepared::Ours {
@@ -306,7 +305,7 @@ impl<H: MyHandler> Machine<H> {
             return;
         }
         if !statement.takes(&handler.params(cx)) {
-            // A fresh one is bound to nothing.
+            // A new one is bound to nothing.
             pending.go(Event::Rebound, Stage::Preparing);
             pending.used = None;
             self.statements.take(&execute.sql);
@@ -386,7 +385,7 @@ pub(super) fn write_row<H: MyHandler>(
 }
 
 /// Sends COM_STMT_EXECUTE for the statement of this number, which may just store its values, with these flags. `lists`
-/// says what a list is as a parameter.
+/// tells how a list is sent as a parameter.
 fn write_execute<H: ResponseHandler>(
     wire: &mut Wire,
     session: &Session,

@@ -1,4 +1,4 @@
-//! What is known of the session: the server, what was agreed, and its state as the server last reported it.
+//! The session: the server, the negotiated capabilities, and the state as the server last reported it.
 
 use super::binding::SETTLES_TYPES;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
@@ -18,23 +18,23 @@ pub struct Session {
     pub mariadb: bool,
     /// The connection's number, which KILL takes.
     pub thread_id: u32,
-    /// What was agreed.
+    /// The negotiated capabilities.
     pub capabilities: Capabilities,
     /// The status of the last OK or EOF packet.
     pub status: StatusFlags,
     /// System variables that changed, as far as `session_track_system_variables` has them reported.
     pub variables: BTreeMap<String, String>,
-    /// The current schema, once the server has said.
+    /// The current schema, once the server has reported it.
     pub schema: Option<String>,
-    /// The last GTIDs, where the server reports them.
+    /// The last GTIDs, if the server reports them.
     pub gtids: Option<String>,
-    /// The state of the transaction, where the server reports it.
+    /// The state of the transaction, if the server reports it.
     pub transaction_state: Option<String>,
-    /// The character set that text is read or written in, where it is another one than UTF-8.
+    /// The character set that text is read or written in, if it is not UTF-8.
     pub(super) foreign_charset: Option<String>,
     /// An error may have ended the transaction since; errors carry no status.
     pub(super) doubtful: bool,
-    /// Statements that would begin a transaction like the present one, where the server reports them.
+    /// Statements that would begin a transaction like the present one, if the server reports them.
     pub transaction_characteristics: Option<String>,
 }
 
@@ -45,13 +45,13 @@ impl Session {
         self.doubtful || self.status.contains(StatusFlags::IN_TRANS)
     }
 
-    /// The SQL modes that change what a string is.
+    /// The SQL modes that change how a string is parsed.
     pub fn modes(&self) -> Modes {
         Modes::from(self.status)
     }
 
-    /// Returns true if a statement is not to be executed again: where types are settled, it keeps those of the
-    /// variables of the user that it names. A single one in SET is what is assigned.
+    /// Returns true if a statement must not be executed again: if parameter types are fixed, it keeps the types of the
+    /// user variables that it names. A single one in SET is the assigned variable.
     pub(super) fn settles_variables(&self, sql: &str) -> bool {
         if !self.settles_types() || !sql.contains('@') {
             return false;
@@ -60,8 +60,8 @@ impl Session {
         scan.variables > usize::from(scan.verb == "set")
     }
 
-    /// The character set of statements or results, where it is one that changes text. `binary` and no character set at
-    /// all leave it as it is, and what is not UTF-8 then is an error where it is read.
+    /// The character set of statements or results, if it is one that changes text. `binary` and no character set at all
+    /// leave it unchanged; invalid UTF-8 is then an error when it is read.
     fn text_in_another_charset(&self) -> Option<String> {
         const HARMLESS: [&str; 6] = ["utf8mb4", "utf8mb3", "utf8", "binary", "NULL", ""];
         let names = ["character_set_client", "character_set_results"];
@@ -74,19 +74,19 @@ impl Session {
         !self.mariadb && self.version >= SETTLES_TYPES
     }
 
-    /// Returns true if a statement is asked for a cursor. MySQL refuses one for what gives no rows, and is ended by one
-    /// for EXPLAIN, DESCRIBE or SHOW PROCESSLIST (9.7: a null pointer).
+    /// Returns true if a statement can be executed with a cursor. MySQL refuses one for statements without rows, and
+    /// crashes on EXPLAIN, DESCRIBE or SHOW PROCESSLIST with one (9.7: a null pointer).
     pub(super) fn opens_cursor(&self, sql: &str) -> bool {
         let verb = Scan::new(sql, self.modes()).verb;
         self.mariadb || matches!(verb.as_str(), "select" | "with" | "table" | "values")
     }
 
-    /// What a list is in a statement whose parameters the server does not describe.
+    /// How a list is sent in a statement whose parameters the server does not describe.
     pub(super) fn lists(&self, sql: &str) -> Lists {
         self.lists_of(&Scan::new(sql, self.modes()))
     }
 
-    /// The same of a statement that was looked over.
+    /// The same for a statement that was scanned.
     pub(super) fn lists_of(&self, scan: &Scan) -> Lists {
         let has_vectors = self.version >= if self.mariadb { (11, 7, 0) } else { (9, 0, 0) };
         if has_vectors && !scan.listed { Lists::Floats } else { Lists::Refused }
@@ -97,7 +97,7 @@ impl Session {
         self.mariadb && self.version >= (10, 2, 0)
     }
 
-    /// Notes what a reply says; returns whether statements may mean something else from now on.
+    /// Records the state in a reply; returns true if statements may have another meaning from now on.
     pub(super) fn report(&mut self, completion: &Completion, changes: Vec<StateChange>) -> bool {
         let mut renewed = false;
         self.status = completion.status;

@@ -1,15 +1,14 @@
-//! How far a pending request has come, and how far its batch: the states, what moves them on, and the tables of what
-//! follows what.
+//! The progress of a pending request and of its batch: the states, the events, and the tables of transitions.
 //!
-//! The states of a request are those of sending: only the request that was started last may be in another one than
-//! `Sent`. A batch, as it has to wait for its own answers in between, is in a state of its own while the request is in
-//! `Batch`. Events are of three kinds: the machine starts or goes on with a request, a reply belongs to it, or its
-//! response handler has failed or is gone. [`PendingRequest::go`](super::request::Entry::go) and
-//! [`Batch::go`](super::batch::Batch::go) are the only places that change them.
+//! The states of a request are those of sending: only the request that was started last may be in a state other than
+//! `Sent`. A batch, as it has to wait for its own replies in between, is in a state of its own while the request is in
+//! `Batch`. Events are of three kinds: the machine starts or continues a request, a reply belongs to it, or its
+//! response handler has failed or was discarded. [`PendingRequest::go`](super::pending::PendingRequest::go) and
+//! [`Batch::go`](super::batch::Batch::go) are the only functions that change them.
 //!
-//! Not in the tables: replies that are only counted, and rows; requests that leave the queue, as they do in any state
-//! when the session ends, in `Sent` when all is answered, and in any other when nothing of them has left; and what the
-//! server must not send in a state, which ends the session.
+//! Not in the tables: replies that are only counted, and rows; requests that leave the queue, which they do in any
+//! state when the session ends, in `Sent` when all is answered, and in any other when nothing of them was sent; and
+//! packets that the server must not send in a state, which end the session.
 
 use super::batch::Batch;
 use super::chunk::Chunk;
@@ -23,7 +22,7 @@ pub(super) enum Stage {
     Bindable,
     Batch(Box<Batch>),
     Uploading {
-        /// The name of the file that the server wants.
+        /// The name of the file that the server requests.
         file: Vec<u8>,
         /// The number that the next packet of the file must have.
         sequence: u8,
@@ -81,7 +80,7 @@ impl Stage {
     }
 }
 
-/// What follows what for a request.
+/// The transitions of a request.
 pub static TRANSITIONS: Transitions<State, Event> = {
     use Event::*;
     use State::*;
@@ -110,7 +109,7 @@ pub static TRANSITIONS: Transitions<State, Event> = {
     }
 };
 
-/// How far a batch has come.
+/// The state of a batch.
 #[derive(Debug)]
 pub(super) enum Phase {
     Idle,
@@ -127,7 +126,7 @@ pub(super) enum Phase {
         chunk: Chunk,
         /// The row of it that is sent next.
         next: usize,
-        /// How many of its rows are answered.
+        /// The number of its rows that are answered.
         answered: usize,
         /// The row that failed alone.
         found: Option<u64>,
@@ -140,7 +139,7 @@ pub(super) enum Phase {
 }
 
 headrace_core::names! {
-    /// The state of a batch, without what it owns.
+    /// The state of a batch, without its data.
     pub enum BatchState {
         Idle = "nothing of it was sent",
         Rows = "rows are being sent",
@@ -153,7 +152,7 @@ headrace_core::names! {
 }
 
 headrace_core::names! {
-    /// What changes the state of a batch.
+    /// An event that changes the state of a batch.
     pub enum BatchEvent {
         FirstRow = "the first row is there: what begins the guard is sent",
         RowsSent = "the last row was sent",
@@ -183,7 +182,7 @@ impl Phase {
     }
 }
 
-/// What follows what for a batch.
+/// The transitions of a batch.
 pub static BATCH_TRANSITIONS: Transitions<BatchState, BatchEvent> = {
     use BatchEvent::*;
     use BatchState::*;

@@ -20,7 +20,7 @@ pub enum Tls {
     Require,
 }
 
-/// utf8mb4_general_ci, which every server since 5.5.3 knows by this number.
+/// utf8mb4_general_ci, which has this number on every server since 5.5.3.
 const UTF8MB4_GENERAL_CI: u8 = 45;
 /// utf8mb4_0900_ai_ci, the default of MySQL 8.
 const UTF8MB4_0900_AI_CI: u8 = 255;
@@ -36,21 +36,21 @@ pub struct Options {
     pub database: Option<String>,
     /// Encryption.
     pub tls: Tls,
-    /// The connection is a Unix socket, so that nobody outside this machine can read along.
+    /// The connection is a Unix socket, which nobody outside this machine can read.
     pub local: bool,
-    /// Accept a certificate that nobody vouches for if the server proves that it knows what it stores of the password,
-    /// and has this certificate: MariaDB's zero-configuration TLS (11.4 and later). Whoever sets this gives the
+    /// Accept an unverified certificate if the server proves that it knows the stored hash of the password, and has
+    /// this certificate: MariaDB's zero-configuration TLS (11.4 and later). Code that sets this must pass the
     /// certificate's fingerprint to [`super::Machine::tls_ready`].
     pub certificate_by_password: bool,
     /// The plugins that may be used; empty allows all.
     pub plugins: Vec<Plugin>,
-    /// What to do where a password has to be encrypted with the server's RSA key.
+    /// What to do if a password has to be encrypted with the server's RSA key.
     pub server_key: ServerKey,
-    /// Compression, where the server offers it.
+    /// Compression, if the server offers it.
     pub compression: Option<Algorithm>,
     /// `CLIENT_FOUND_ROWS`: an UPDATE counts the rows it found.
     pub found_rows: bool,
-    /// `CLIENT_MULTI_STATEMENTS`: COM_QUERY may hold several statements.
+    /// `CLIENT_MULTI_STATEMENTS`: COM_QUERY may contain several statements.
     pub multi_statements: bool,
     /// `CLIENT_LOCAL_FILES`: LOAD DATA LOCAL may be used, for data that response handlers hand over.
     pub local_infile: bool,
@@ -58,13 +58,14 @@ pub struct Options {
     pub interactive: bool,
     /// The number of the connection's collation; by default utf8mb4's own on that server.
     pub collation: Option<u8>,
-    /// Connection attributes. `_client_name` and `_client_version` are added where they are missing.
+    /// Connection attributes. `_client_name` and `_client_version` are added if they are missing.
     pub attributes: Vec<(String, String)>,
-    /// How many replies may be outstanding when another request is started, or another row of a batch is sent. With 1
-    /// there is no pipelining between requests, and statements are prepared before they are executed; only what belongs
-    /// together (the guard of a batch and its rows, a cursor and its first fetch) still travels together.
+    /// The number of replies that may be outstanding when another request is started, or another row of a batch is
+    /// sent. With 1 there is no pipelining between requests, and statements are prepared before they are executed; only
+    /// commands that belong together (the guard of a batch and its rows, a cursor and its first fetch) are still sent
+    /// together.
     pub in_flight: usize,
-    /// Capabilities to leave out even where the server offers them, for proxies that offer what they cannot do.
+    /// Capabilities to leave out even if the server offers them, for proxies that offer what they do not support.
     pub without: Capabilities,
 }
 
@@ -92,7 +93,7 @@ impl Default for Options {
     }
 }
 
-/// What a startup leads to.
+/// The result of a startup.
 #[derive(Debug)]
 pub(super) enum Progress {
     Going,
@@ -128,7 +129,7 @@ pub(super) struct Startup {
 }
 
 impl Startup {
-    /// Checks what would break the handshake's fields.
+    /// Checks for values that would break the handshake's fields.
     pub fn new(options: Options) -> Result<Self, Fatal> {
         let channel = if options.local { Channel::Local } else { Channel::Plain };
         for (what, text) in [("user", Some(&options.user)), ("database", options.database.as_ref())] {
@@ -150,12 +151,12 @@ impl Startup {
         })
     }
 
-    /// The server's greeting and what was agreed; for the session that begins.
+    /// The server's greeting and the negotiated capabilities, for the session that begins.
     pub fn into_agreement(self) -> (Option<HandshakeV10>, Capabilities, Options) {
         (self.greeting, self.capabilities, self.options)
     }
 
-    /// Returns true if the server waits for the TLS handshake and must not say anything before it.
+    /// Returns true if the server waits for the TLS handshake and must not send anything before it.
     pub fn awaits_tls(&self) -> bool {
         matches!(self.state, State::AwaitTls)
     }
@@ -240,7 +241,7 @@ impl Startup {
         let key = self.options.server_key.clone();
         let proves = matches!(plugin, Plugin::MysqlNativePassword | Plugin::ClientEd25519 | Plugin::Parsec);
         if self.options.certificate_by_password && self.channel == Channel::Tls && !proves {
-            // It might send the password itself, and nobody has vouched for who receives it.
+            // The plugin might send the password itself, and the receiver is not verified.
             return Err(Fatal::new(FatalKind::TlsRefused, format!("{name} cannot prove the server's certificate")));
         }
         Ok(Authenticator::new(plugin, self.options.password.clone(), self.channel, key))
@@ -250,7 +251,7 @@ impl Startup {
         let greeting = HandshakeV10::read(payload)?;
         self.capabilities = self.wanted() & greeting.capabilities;
         if !greeting.capabilities.contains(Capabilities::LONG_PASSWORD) {
-            // Both sides know MariaDB's extended capabilities, so both leave it unset.
+            // Both sides support MariaDB's extended capabilities, so both leave it unset.
             self.capabilities -= Capabilities::LONG_PASSWORD;
         }
         if self.capabilities.contains(Capabilities::ZSTD_COMPRESSION_ALGORITHM) {
@@ -298,7 +299,7 @@ impl Startup {
         wanted.set(Capabilities::LOCAL_FILES, options.local_infile);
         wanted.set(Capabilities::MULTI_STATEMENTS, options.multi_statements);
         wanted.set(Capabilities::INTERACTIVE, options.interactive);
-        // What the protocol cannot do without stays.
+        // Capabilities that the protocol requires stay.
         wanted -= options.without - (Capabilities::PROTOCOL_41 | Capabilities::SECURE_CONNECTION);
         wanted.set(Capabilities::SSL, options.tls != Tls::No);
         wanted
@@ -322,7 +323,7 @@ impl Startup {
         self.channel = Channel::Tls;
         self.fingerprint = certificate.fingerprint;
         if certificate.verified {
-            // The password need not vouch for it.
+            // The certificate is verified; skip the fingerprint check by password (MariaDB zero-configuration TLS).
             self.options.certificate_by_password = false;
         }
         self.respond(write_buffer)
@@ -336,8 +337,8 @@ impl Startup {
             "" => Plugin::MysqlNativePassword.name(),
             name => name,
         };
-        // A plugin that is not known, not allowed or cannot use the greeting's data answers with nothing: the server
-        // then asks to switch, or says that it won't.
+        // A plugin that is unknown, not allowed or cannot use the greeting's data answers with an empty response: the
+        // server then requests a switch, or refuses.
         let (name, mut authenticator) = match self.authenticator(named) {
             Ok(authenticator) => (named.to_owned(), authenticator),
             Err(_) => {

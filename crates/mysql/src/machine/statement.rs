@@ -17,9 +17,9 @@ pub struct Columns {
     pub decoders: Vec<Decoder>,
     /// True if rows come in the binary protocol.
     pub binary: bool,
-    /// The definitions as they came, to see whether they are the same again.
+    /// The definitions as received, to detect whether they are the same again.
     raw: Vec<u8>,
-    /// Made when it is asked for: a statement that goes as text has a plan for each execution.
+    /// Made when it is first needed: a statement that is sent as text has a plan for each execution.
     described: OnceLock<Arc<[Column]>>,
 }
 
@@ -44,7 +44,7 @@ impl Columns {
     }
 }
 
-/// Column definitions as they come in.
+/// Column definitions that are being received.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     raw: Vec<u8>,
@@ -84,10 +84,10 @@ impl Draft {
         let marks_numbers = capabilities.contains(Capabilities::MARIADB_STMT_BULK_OPERATIONS);
         let called = sql.filter(|_| binary);
         let decoders = fields.iter().map(|field| match Decoder::new(field) {
-            // MariaDB marks what it computes, and sends the bits of some of it all the same.
+            // MariaDB marks computed columns, but sends some of them as bits.
             Decoder::DecimalBits(bits) if sql.is_none_or(may_copy_bits) => Decoder::DoubtfulBits(bits),
-            // A BIT that is an OUT parameter comes in digits, described as if it were a column of a table of the name
-            // of the procedure. What it is is told after its row.
+            // A BIT that is an OUT parameter comes as digits, described as a column of a table with the name of the
+            // procedure. The status after its row tells that it is one.
             Decoder::Bits(bits) if called.is_some_and(|sql| calls(sql, &field.org_table)) => {
                 Decoder::DoubtfulBits(bits)
             }
@@ -99,8 +99,8 @@ impl Draft {
     }
 }
 
-/// Returns true if BITs that MariaDB marks as computed may be sent as bits: by UNION ALL, window functions and
-/// LAST_VALUE it copies them (10.11 is one). What CALL and EXECUTE run does not stand in the text.
+/// Returns true if BITs that MariaDB marks as computed may be sent as bits: UNION ALL, window functions and LAST_VALUE
+/// copy them (10.11 is one). The statements that CALL and EXECUTE run are not in the text.
 fn may_copy_bits(sql: &str) -> bool {
     const WORDS: [&str; 5] = ["union", "over", "last_value", "call", "execute"];
     let is = |word: &str| is_one_of(word, &WORDS);
@@ -108,7 +108,7 @@ fn may_copy_bits(sql: &str) -> bool {
     if lexer.by_ref().any(|token| token.kind == Kind::Word && is(&sql[token.start..token.end])) {
         return true;
     }
-    // Where strings may end elsewhere for the server, any of their words counts.
+    // If strings may end elsewhere for the server, any of their words counts.
     let unsure = lexer.is_uncertain() || sql.contains('\\');
     unsure && words(sql).any(is)
 }
@@ -124,21 +124,21 @@ fn calls(sql: &str, name: &str) -> bool {
 pub struct Statement {
     /// Its text.
     pub sql: Arc<str>,
-    /// Its number on the server; `None` for one that the binary protocol does not know (error 1295) and that goes as
-    /// text.
+    /// Its number on the server; `None` for one that the binary protocol does not support (error 1295) and that is sent
+    /// as text.
     pub id: Option<u32>,
-    /// How many parameters it has.
+    /// The number of its parameters.
     pub params: usize,
-    /// Which of them are VECTORs, as far as the server says.
+    /// Which of them are VECTORs, if the server reports it.
     pub(super) vectors: Vec<usize>,
     /// The columns that the server described last.
     columns: Mutex<Option<Arc<Columns>>>,
-    /// What its parameters are bound to, on servers where that matters.
+    /// The types that its parameters are bound to, on servers for which that matters.
     binding: Option<Binding>,
-    /// It is not executed again: MySQL (9.7 is one) keeps the rows back of a statement that once had a cursor and is
-    /// executed without, and the types of the variables that it names.
+    /// It is not executed again: MySQL (9.7 is one) sends no rows of a statement that once had a cursor and is executed
+    /// without, and keeps the types of the variables that it names.
     pub(super) once: bool,
-    /// When it was prepared: it means what it meant then.
+    /// The epoch in which it was prepared.
     epoch: Epoch,
 }
 
@@ -159,7 +159,7 @@ impl Prepared for Statement {
 }
 
 impl Statement {
-    /// One that was prepared. `binding` is for servers where it keeps the types of its parameters.
+    /// A prepared statement. `binding` is for servers that keep the types of its parameters.
     pub(super) fn prepared(
         sql: Arc<str>,
         ok: PrepareOk,
@@ -173,7 +173,7 @@ impl Statement {
         Self { sql, id: Some(ok.statement_id), params, vectors, columns: Mutex::new(columns), binding, once, epoch }
     }
 
-    /// One that goes as text.
+    /// A statement that is sent as text.
     pub(super) fn text(sql: Arc<str>) -> Self {
         Self {
             sql,
@@ -187,8 +187,7 @@ impl Statement {
         }
     }
 
-    /// Returns true if it does no more with its values than to store each in a column; known where MySQL keeps their
-    /// types.
+    /// Returns true if it only stores each of its values in a column; known if MySQL keeps their types.
     pub(super) fn stores(&self) -> bool {
         self.binding.as_ref().is_some_and(Binding::writes)
     }

@@ -1,8 +1,9 @@
 //! LOAD DATA LOCAL INFILE: the server names a file, the client sends its bytes. MySQL: "LOCAL INFILE Request"; MariaDB:
 //! "LOCAL_INFILE packet".
 //!
-//! Only a request that said so is asked for data, and only for what its response handler hands over: the name is the
-//! server's wish, nothing here opens a file. Everything else is answered with an empty file and ends in an error.
+//! Data is sent only for a request that expects this, and only the data that its response handler supplies: the name is
+//! the server's request, nothing here opens a file. Every other request is answered with an empty file and ends in an
+//! error.
 
 use super::pending::Stage;
 use super::stage::{Event, State};
@@ -11,7 +12,7 @@ use crate::packets::frame;
 use crate::packets::reply::ServerError;
 use headrace_core::{Fatal, WriteBuffer};
 
-/// Where a LOAD DATA LOCAL stands.
+/// The state of a LOAD DATA LOCAL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InfileState {
     /// The server has not answered yet.
@@ -23,7 +24,7 @@ pub enum InfileState {
 }
 
 impl<H: MyHandler> Machine<H> {
-    /// Where the LOAD DATA LOCAL of request `id` stands.
+    /// The state of the LOAD DATA LOCAL of request `id`.
     pub fn infile_state(&self, id: u64) -> InfileState {
         match self.queue.by_id(id) {
             None => InfileState::Ended,
@@ -50,7 +51,7 @@ impl<H: MyHandler> Machine<H> {
         true
     }
 
-    /// Ends the file. The protocol knows no way to take back what was sent: whoever gives up half-way rolls the
+    /// Ends the file. The protocol has no way to take back what was sent: a caller that stops half-way rolls the
     /// transaction back.
     pub fn infile_end(&mut self, id: u64, write_buffer: &mut WriteBuffer) {
         let Some(pending) = self.queue.by_id_mut(id) else { return };
@@ -68,7 +69,7 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// The server wants a file.
+    /// The server requests a file.
     pub(super) fn local_infile(
         &mut self,
         cx: H::Cx<'_>,
@@ -77,7 +78,7 @@ impl<H: MyHandler> Machine<H> {
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         if self.expects.len() > 1 || !self.local_infile {
-            // What was sent after it is being taken for the file, or it was never agreed.
+            // Later messages were sent already and would be taken for the file, or it was never negotiated.
             return Err(Fatal::peer("the server asks for a local file although that was not agreed"));
         }
         let Some(pending) = self.queue.first_mut() else { return Ok(()) };
@@ -90,7 +91,7 @@ impl<H: MyHandler> Machine<H> {
         match &mut pending.slot.handler {
             Some(handler) if is_fed => handler.bulk_ready(cx, false, 0),
             _ => {
-                // CR_LOAD_DATA_LOCAL_INFILE_REJECTED, as MySQL's own clients say.
+                // CR_LOAD_DATA_LOCAL_INFILE_REJECTED, the text of MySQL's own clients.
                 pending.slot.fail(ServerError {
                     code: 2068,
                     sqlstate: "HY000".into(),
@@ -102,7 +103,7 @@ impl<H: MyHandler> Machine<H> {
         Ok(())
     }
 
-    /// Ends the file of an upload whose response handler is gone; returns true if it was so.
+    /// Ends the file of an upload whose response handler is gone; returns true if it did.
     pub(super) fn abandon_upload(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         match self.queue.last_mut().map(|pending| (pending.slot.id, pending.slot.handler.is_none())) {
             Some((id, true)) => {

@@ -17,7 +17,7 @@ fn name_of(name: &str) -> Result<String, Mismatch> {
     Ok(quoted(name))
 }
 
-/// MySQL, "SET TRANSACTION Statement": without a scope it is about the next transaction alone.
+/// MySQL, "SET TRANSACTION Statement": without a scope it applies to the next transaction alone.
 fn begin(modes: &Modes) -> Result<Vec<Request>, Mismatch> {
     if modes.deferrable.is_some() {
         return Err(Mismatch::wrong_type("MySQL has no deferrable transactions"));

@@ -1,4 +1,4 @@
-//! Packets as they stand on the wire: plain, or inside compressed ones.
+//! Packets on the wire: plain, or inside compressed ones.
 
 use crate::packets::compress::{self, Algorithm};
 use crate::packets::frame::Assembler;
@@ -12,7 +12,7 @@ pub(super) struct Wire {
     pub compression: Option<Algorithm>,
     /// Parts of a payload of 16 MiB or more.
     pub assembler: Assembler,
-    /// What was inside the compressed packets, and not read yet.
+    /// The content of compressed packets that was not read yet.
     pub plain: ReadBuffer,
     scratch: Vec<u8>,
     /// The number that the next compressed packet of this exchange must have.
@@ -20,7 +20,7 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// Appends one command, which `write` writes as packets; returns what `write` returns.
+    /// Appends one command, which `write` writes as packets; returns the result of `write`.
     pub fn write<R>(&mut self, write_buffer: &mut WriteBuffer, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
         let done = self.try_write(write_buffer, |out| Ok::<R, Infallible>(write(out)));
         match done {
@@ -29,7 +29,7 @@ impl Wire {
         }
     }
 
-    /// [`Wire::write`] for what can fail; `write` must take back what it has written then.
+    /// [`Wire::write`] for commands that can fail; `write` must then remove what it has written.
     pub fn try_write<R, E>(
         &mut self,
         write_buffer: &mut WriteBuffer,
@@ -60,7 +60,7 @@ impl Wire {
             read_buffer.want(total);
             return Ok(false);
         }
-        // The numbers are not compared: servers disagree on how the two levels of them are coupled.
+        // The numbers are not compared: servers differ in how the numbers of the two levels are coupled.
         self.sequence = sequence.wrapping_add(1);
         let payload = &unread[compress::HEADER_BYTES..total];
         if plain_len == 0 {

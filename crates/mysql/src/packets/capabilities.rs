@@ -4,11 +4,11 @@
 use bitflags::bitflags;
 
 bitflags! {
-    /// What both sides can do. The upper 32 bits are MariaDB's own: they travel in reserved bytes, and only between
-    /// peers that do not set [`Capabilities::LONG_PASSWORD`], which MariaDB calls `CLIENT_MYSQL`.
+    /// The capabilities of both sides. The upper 32 bits are MariaDB's own: they travel in reserved bytes, and only if
+    /// neither side sets [`Capabilities::LONG_PASSWORD`], which MariaDB calls `CLIENT_MYSQL`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
     pub struct Capabilities: u64 {
-        /// `CLIENT_LONG_PASSWORD`; MariaDB: `CLIENT_MYSQL`, unset by a server that knows the extended capabilities.
+        /// `CLIENT_LONG_PASSWORD`; MariaDB: `CLIENT_MYSQL`, unset by a server that supports the extended capabilities.
         const LONG_PASSWORD = 1;
         /// `CLIENT_FOUND_ROWS`: an UPDATE counts the rows it found, not those it changed.
         const FOUND_ROWS = 1 << 1;
@@ -63,7 +63,7 @@ bitflags! {
 }
 
 bitflags! {
-    /// What an OK or EOF packet says of the session.
+    /// The status flags of an OK or EOF packet.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
     pub struct StatusFlags: u16 {
         /// `SERVER_STATUS_IN_TRANS`: a transaction has begun.
@@ -80,7 +80,7 @@ bitflags! {
         const NO_BACKSLASH_ESCAPES = 1 << 9;
         /// `SERVER_STATUS_METADATA_CHANGED`
         const METADATA_CHANGED = 1 << 10;
-        /// `SERVER_PS_OUT_PARAMS`: the result holds OUT parameters of a procedure.
+        /// `SERVER_PS_OUT_PARAMS`: the result has the OUT parameters of a procedure.
         const PS_OUT_PARAMS = 1 << 12;
         /// `SERVER_STATUS_IN_TRANS_READONLY`
         const IN_TRANS_READONLY = 1 << 13;
@@ -93,7 +93,7 @@ bitflags! {
 }
 
 bitflags! {
-    /// What a column definition says of the column.
+    /// The flags of a column definition.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
     pub struct ColumnFlags: u16 {
         /// `NOT_NULL_FLAG`

@@ -42,7 +42,7 @@ impl Column {
     /// Reads a column definition.
     ///
     /// # Errors
-    /// [`Fatal`] when it is malformed.
+    /// [`Fatal`] if it is malformed.
     pub fn read(payload: &[u8], capabilities: Capabilities) -> Result<Self, Fatal> {
         const WHAT: &str = "column definition";
         let mut body = Body::new(WHAT, payload);
@@ -87,11 +87,11 @@ impl Column {
 pub struct PrepareOk {
     /// The statement's number on the server.
     pub statement_id: u32,
-    /// How many columns it has; their definitions follow those of the parameters.
+    /// The number of its columns; their definitions follow those of the parameters.
     pub columns: u16,
-    /// How many parameters it has; their definitions follow.
+    /// The number of its parameters; their definitions follow.
     pub params: u16,
-    /// How many warnings there were.
+    /// The number of warnings.
     pub warnings: u16,
 }
 
@@ -99,7 +99,7 @@ impl PrepareOk {
     /// Reads `COM_STMT_PREPARE_OK`, header included.
     ///
     /// # Errors
-    /// [`Fatal`] when it is malformed.
+    /// [`Fatal`] if it is malformed.
     pub fn read(payload: &[u8]) -> Result<Self, Fatal> {
         let mut body = Body::new("COM_STMT_PREPARE_OK", payload);
         if body.u8()? != 0 {

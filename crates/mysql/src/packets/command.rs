@@ -7,13 +7,13 @@ use super::frame;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Command {
-    /// End the session. The server closes the connection and says nothing.
+    /// End the session. The server closes the connection without a reply.
     Quit = 0x01,
     /// Change the schema.
     InitDb = 0x02,
     /// Run statements as text.
     Query = 0x03,
-    /// See whether the server is there.
+    /// Check that the server responds.
     Ping = 0x0e,
     /// Prepare a statement.
     StmtPrepare = 0x16,
@@ -25,7 +25,7 @@ pub enum Command {
     StmtReset = 0x1a,
     /// Fetch rows from a prepared statement's cursor.
     StmtFetch = 0x1c,
-    /// Bring the session back to how it began.
+    /// Reset the session to its initial state.
     ResetConnection = 0x1f,
     /// Execute a prepared statement with many rows of parameters: MariaDB.
     StmtBulkExecute = 0xfa,
@@ -76,7 +76,7 @@ pub const LAST_PREPARED: u32 = u32::MAX;
 pub const CURSOR_TYPE_READ_ONLY: u8 = 1;
 /// COM_STMT_BULK_EXECUTE: types of the parameters follow the flags.
 pub const BULK_SEND_TYPES: u16 = 128;
-/// COM_STMT_BULK_EXECUTE: the value is NULL. MySQL has no such thing; MariaDB: "COM_STMT_BULK_EXECUTE, parameter
+/// COM_STMT_BULK_EXECUTE: the value is NULL. MySQL does not have it; MariaDB: "COM_STMT_BULK_EXECUTE, parameter
 /// indicator".
 pub const INDICATOR_NULL: u8 = 1;
 /// COM_STMT_BULK_EXECUTE: a value follows.
@@ -115,11 +115,11 @@ pub fn fetch(out: &mut Vec<u8>, statement_id: u32, rows: u32) -> u8 {
 /// The type of a parameter as COM_STMT_EXECUTE sends it: the column type and a byte of flags (0x80: unsigned).
 pub type ParamType = [u8; 2];
 
-/// Appends COM_STMT_EXECUTE of a statement with `count` parameters; `value` appends the value of each to what it is
-/// given and says its type, or `None` for NULL. MySQL: "COM_STMT_EXECUTE".
+/// Appends COM_STMT_EXECUTE of a statement with `count` parameters; `value` appends each value to the buffer and
+/// returns its type, or `None` for NULL. MySQL: "COM_STMT_EXECUTE".
 ///
 /// # Errors
-/// What `value` says; nothing is appended then.
+/// The error of `value`; then nothing is appended.
 pub fn execute<E>(
     out: &mut Vec<u8>,
     statement_id: u32,
@@ -153,7 +153,7 @@ pub fn execute<E>(
     })
 }
 
-/// Appends the head of COM_STMT_BULK_EXECUTE: what precedes the rows.
+/// Appends the head of COM_STMT_BULK_EXECUTE: the part before the rows.
 pub fn bulk_head(out: &mut Vec<u8>, statement_id: u32, types: &[ParamType]) {
     out.push(Command::StmtBulkExecute as u8);
     out.extend_from_slice(&statement_id.to_le_bytes());

@@ -1,20 +1,20 @@
 //! Compressed packets: runs of ordinary packets, deflated, after a header of their own. MySQL: "Compressed Packet
 //! Header"; MariaDB: "0-packet, Compressed packet".
 //!
-//! Every command starts a compressed packet of its own, numbered 0: the server begins to count again for each command,
-//! and reads into the same buffer that it writes its reply to, so a packet with two commands would not do.
+//! Every command starts a compressed packet of its own, numbered 0: the server restarts its count for each command, and
+//! reads into the same buffer that it writes its reply to, so a packet with two commands is not possible.
 
 use flate2::{Compress, Compression as Level, Decompress, FlushCompress, FlushDecompress, Status};
 use headrace_core::Fatal;
 
 /// Bytes of a compressed packet's header.
 pub const HEADER_BYTES: usize = 7;
-/// Payloads shorter than this many bytes travel as they are; the server does the same.
+/// Payloads shorter than this many bytes are not compressed; the server does the same.
 pub const MIN_COMPRESS_BYTES: usize = 50;
-/// Bytes of plain data in one compressed packet: what fits even when it does not shrink.
+/// Bytes of plain data in one compressed packet: a size that fits even if it does not shrink.
 const MAX_PLAIN_BYTES: usize = 0xff_ffff;
 
-/// How payloads are compressed.
+/// The compression algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// `CLIENT_COMPRESS`
@@ -52,7 +52,7 @@ pub fn compress(algorithm: Algorithm, plain: &[u8], mut sequence: u8, out: &mut 
 fn pack(algorithm: Algorithm, part: &[u8]) -> Option<Vec<u8>> {
     match algorithm {
         Algorithm::Zlib => {
-            // Room for less than the plain data: what does not fit is sent as it is.
+            // Room for less than the plain data: data that does not shrink is sent uncompressed.
             let mut packed = Vec::with_capacity(part.len());
             let done = Compress::new(Level::new(6), true).compress_vec(part, &mut packed, FlushCompress::Finish);
             matches!(done, Ok(Status::StreamEnd)).then_some(packed)
@@ -61,8 +61,8 @@ fn pack(algorithm: Algorithm, part: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// The plain data of a compressed packet's payload; `plain_len` is what its header says, 0 for a payload that is not
-/// compressed.
+/// The plain data of a compressed packet's payload; `plain_len` is the length in its header, 0 for a payload that is
+/// not compressed.
 ///
 /// # Errors
 /// [`Fatal`] when the payload is damaged or has another length.

@@ -20,7 +20,7 @@ pub fn header(bytes: &[u8]) -> Option<(usize, u8)> {
 /// that the next packet must have.
 ///
 /// # Errors
-/// What `write` says; nothing is appended then.
+/// The error of `write`; then nothing is appended.
 pub fn try_packet<E>(
     out: &mut Vec<u8>,
     sequence: u8,
@@ -41,7 +41,7 @@ pub fn try_packet<E>(
     Ok(sequence.wrapping_add(1))
 }
 
-/// [`try_packet`] for what cannot fail.
+/// [`try_packet`] for content that cannot fail.
 pub fn packet(out: &mut Vec<u8>, sequence: u8, write: impl FnOnce(&mut Vec<u8>)) -> u8 {
     let done = try_packet(out, sequence, |out| {
         write(out);
@@ -71,7 +71,7 @@ fn split(out: &mut Vec<u8>, start: usize, mut sequence: u8) -> u8 {
     }
 }
 
-/// Puts the payloads together that came in several packets.
+/// Joins payloads that came in several packets.
 #[derive(Debug, Default)]
 pub struct Assembler {
     parts: Vec<u8>,

@@ -8,7 +8,7 @@ use headrace_core::{Fatal, FatalKind};
 /// `Protocol::HandshakeV10`: the server's greeting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandshakeV10 {
-    /// The server's version as it says it, without the `5.5.5-` that MariaDB before 11 puts in front.
+    /// The server's version as it reports it, without the `5.5.5-` that MariaDB before 11 adds.
     pub server_version: String,
     /// True if it calls itself MariaDB.
     pub mariadb: bool,
@@ -16,7 +16,7 @@ pub struct HandshakeV10 {
     pub thread_id: u32,
     /// The scramble: 20 bytes for most plugins.
     pub auth_plugin_data: Vec<u8>,
-    /// What the server can do.
+    /// The server's capabilities.
     pub capabilities: Capabilities,
     /// Its default collation.
     pub collation: u8,
@@ -30,7 +30,7 @@ impl HandshakeV10 {
     /// Reads the greeting.
     ///
     /// # Errors
-    /// [`Fatal`] when it is malformed, or of a server before 4.1.
+    /// [`Fatal`] if it is malformed, or of a server before 4.1.
     pub fn read(payload: &[u8]) -> Result<Self, Fatal> {
         let mut body = Body::new("greeting", payload);
         let protocol = body.u8()?;
@@ -97,10 +97,10 @@ impl HandshakeV10 {
     }
 }
 
-/// What the client says of itself: the common head of SSLRequest and HandshakeResponse41.
+/// The common head of SSLRequest and HandshakeResponse41.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientHello {
-    /// What both sides can do.
+    /// The capabilities of both sides.
     pub capabilities: Capabilities,
     /// The largest packet that the client takes, in bytes.
     pub max_packet_size: u32,
@@ -121,14 +121,14 @@ impl ClientHello {
     }
 }
 
-/// `Protocol::HandshakeResponse41`. It cannot be printed: the response to the challenge is nobody's business.
+/// `Protocol::HandshakeResponse41`. It has no Debug output, since it contains the response to the challenge.
 #[derive(Clone)]
 pub struct HandshakeResponse41<'a> {
     /// The part that SSLRequest has too.
     pub hello: ClientHello,
     /// The user's name.
     pub username: &'a str,
-    /// What the plugin answers to the server's data.
+    /// The plugin's answer to the server's data.
     pub auth_response: &'a [u8],
     /// The schema to begin in.
     pub database: Option<&'a str>,
@@ -172,7 +172,7 @@ impl HandshakeResponse41<'_> {
     }
 }
 
-/// A NUL inside would cut the field short and let the rest be taken for the next one; callers refuse it before.
+/// A NUL inside would end the field early and let the rest be taken for the next one; callers refuse it before.
 fn put_nul(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
     out.push(0);
@@ -230,7 +230,7 @@ mod tests {
         assert!(!mysql.capabilities.contains(Capabilities::MARIADB_STMT_BULK_OPERATIONS), "filler is not a capability");
         let whole = greeting("8.4.3", 0xffff, 0xdfff, 0);
         for cut in 0..whole.len() - 36 {
-            // After the lower half of the capabilities a greeting may end: the rest came with later versions.
+            // A greeting may end after the lower half of the capabilities: the rest was added by later versions.
             assert_eq!(HandshakeV10::read(&whole[..cut]).is_err(), cut != 22, "cut at {cut}");
         }
         assert!(HandshakeV10::read(b"\x09old").unwrap_err().message.contains("protocol 9"));

@@ -1,4 +1,4 @@
-//! Packets, by the names that the manuals give them. Each file holds one family, reading and writing side by side.
+//! Packets, by the names in the manuals. Each file has one family, reading and writing side by side.
 
 pub mod body;
 pub mod capabilities;
@@ -9,8 +9,8 @@ pub mod frame;
 pub mod handshake;
 pub mod reply;
 
-/// The first byte of the server's packets, by which they are told apart ("Generic Response Packets", "Protocol::AuthMoreData",
-/// "Protocol::AuthSwitchRequest", "LOCAL INFILE Request").
+/// The first byte of the server's packets, which distinguishes them ("Generic Response Packets",
+/// "Protocol::AuthMoreData", "Protocol::AuthSwitchRequest", "LOCAL INFILE Request").
 pub mod header {
     /// OK_Packet.
     pub const OK: u8 = 0x00;
@@ -20,7 +20,7 @@ pub mod header {
     pub const LOCAL_INFILE_REQUEST: u8 = 0xfb;
     /// AuthSwitchRequest, while a session is being opened.
     pub const AUTH_SWITCH_REQUEST: u8 = 0xfe;
-    /// EOF_Packet, or the OK_Packet that stands in its place.
+    /// EOF_Packet, or the OK_Packet that replaces it.
     pub const EOF: u8 = 0xfe;
     /// ERR_Packet.
     pub const ERR: u8 = 0xff;

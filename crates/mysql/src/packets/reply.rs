@@ -16,9 +16,9 @@ pub struct Completion {
     pub last_insert_id: u64,
     /// The session's status.
     pub status: StatusFlags,
-    /// How many warnings SHOW WARNINGS would list.
+    /// The number of warnings that SHOW WARNINGS would list.
     pub warnings: u16,
-    /// The server's words for people (`Rows matched: 1  Changed: 1  Warnings: 0`).
+    /// The server's text for humans (`Rows matched: 1 Changed: 1 Warnings: 0`).
     pub info: Vec<u8>,
 }
 
@@ -43,7 +43,7 @@ impl Completion {
     /// Reads an OK packet, header included, and the changes of session state that it carries.
     ///
     /// # Errors
-    /// [`Fatal`] when it is malformed.
+    /// [`Fatal`] if it is malformed.
     pub fn read_ok(payload: &[u8], capabilities: Capabilities) -> Result<(Self, Vec<StateChange>), Fatal> {
         let mut body = Body::new("OK packet", payload);
         body.u8()?;
@@ -69,7 +69,7 @@ impl Completion {
     /// Reads an EOF packet, header included.
     ///
     /// # Errors
-    /// [`Fatal`] when it is malformed.
+    /// [`Fatal`] if it is malformed.
     pub fn read_eof(payload: &[u8]) -> Result<Self, Fatal> {
         let mut body = Body::new("EOF packet", payload);
         body.u8()?;
@@ -102,7 +102,7 @@ fn state_changes(block: &[u8]) -> Result<Vec<StateChange>, Fatal> {
             }
             4 => changes.push(StateChange::TransactionCharacteristics(data.lenenc_text()?)),
             5 => changes.push(StateChange::TransactionState(data.lenenc_text()?)),
-            // A kind of a later version: skipped, as the manual asks.
+            // A kind of a later version: skipped, as the manual requires.
             _ => {}
         }
     }
@@ -116,15 +116,15 @@ pub struct ServerError {
     pub code: u16,
     /// SQLSTATE, `HY000` when the server gave none.
     pub sqlstate: String,
-    /// The server's words.
+    /// The server's message.
     pub message: String,
 }
 
 impl ServerError {
-    /// Reads an ERR packet, header included. Before the capabilities are agreed it has no SQLSTATE.
+    /// Reads an ERR packet, header included. Before the capabilities are negotiated it has no SQLSTATE.
     ///
     /// # Errors
-    /// [`Fatal`] when it is malformed.
+    /// [`Fatal`] if it is malformed.
     pub fn read(payload: &[u8]) -> Result<Self, Fatal> {
         let mut body = Body::new("ERR packet", payload);
         body.u8()?;
@@ -146,8 +146,8 @@ impl ServerError {
         matches!(self.code, 1053 | 1927 | 3169 | 4031)
     }
 
-    /// Returns true if InnoDB has rolled back the whole transaction with it: a deadlock, a lock wait that timed out
-    /// (where `innodb_rollback_on_timeout` says so), a full lock table, a lost transaction.
+    /// Returns true if InnoDB has rolled back the whole transaction with it: a deadlock, a lock wait that timed out (if
+    /// `innodb_rollback_on_timeout` is set), a full lock table, a lost transaction.
     pub fn ends_transaction(&self) -> bool {
         matches!(self.code, 1205 | 1206 | 1213 | 1402 | 1614) || self.sqlstate.starts_with("40")
     }

@@ -1,13 +1,13 @@
-//! Whether an INSERT or REPLACE means the same in MariaDB's bulk execution as row by row.
+//! Whether an INSERT or REPLACE has the same effect in MariaDB's bulk execution as row by row.
 //!
-//! The server (10.11 is one) takes much of what depends on parameters for constant there: a subquery, the pattern of a
-//! REGEXP, an XPath or the argument of JSON_CONTAINS gives every row of a chunk what it gave the first one, without a
-//! word. So its parameters must stand by themselves, or in sums and the like, which it works out again. UPDATE and
-//! DELETE are not concerned: each of their rows is executed by itself.
+//! The server (10.11 is one) treats many expressions that depend on parameters as constant there: a subquery, the
+//! pattern of a REGEXP, an XPath or the argument of JSON_CONTAINS silently gets the value of the first row for every
+//! row of a chunk. So its parameters must be alone, or in sums and similar expressions, which it evaluates again.
+//! UPDATE and DELETE are not affected: each of their rows is executed separately.
 
 use super::{Kind, LOOKING_BACK, is_one_of};
 
-/// Looks at the tokens of a statement in turn.
+/// Checks the tokens of a statement in turn.
 #[derive(Debug, Default)]
 pub(super) struct Bare {
     depth: usize,
@@ -65,7 +65,7 @@ impl Bare {
         !self.involved && !self.subquery && !self.looks_back
     }
 
-    /// Returns true if the statement asks what the one before it has done, which in bulk is another one.
+    /// Returns true if the statement depends on the result of the one before it, which in bulk is another one.
     pub fn looks_back(&self) -> bool {
         self.looks_back
     }

@@ -1,9 +1,10 @@
-//! Whether a statement may change what the names and literals of other statements mean.
+//! Whether a statement may change the meaning of names and literals in other statements.
 //!
-//! A prepared statement keeps the schema, the SQL mode, the character set and more of when it was prepared (MariaDB 10.11,
-//! MySQL 8.0 and 9.7: executed after `USE b` it reads `a.t`, after `SET sql_mode = 'ANSI_QUOTES'` it gives `"v"` as text;
-//! MySQL stays with `lc_time_names`, `div_precision_increment`, `group_concat_max_len` and `default_week_format` too). So
-//! whatever may change one of them ends every statement that was prepared before it.
+//! A prepared statement keeps the schema, the SQL mode, the character set and other settings of the time when it was
+//! prepared (MariaDB 10.11, MySQL 8.0 and 9.7: executed after `USE b` it reads `a.t`, after `SET sql_mode =
+//! 'ANSI_QUOTES'` it returns `"v"` as text; MySQL also keeps `lc_time_names`, `div_precision_increment`,
+//! `group_concat_max_len` and `default_week_format`). So a statement that may change one of them invalidates every
+//! statement that was prepared before it.
 //!
 //! A procedure restores the schema, the SQL mode and the character set at its end, so CALL is not among them.
 
@@ -30,8 +31,8 @@ const HARMLESS: [&str; 17] = [
     "max_execution_time",
     "wait_timeout",
 ];
-/// Words by which a statement among several, or in a comment that some versions execute, may be one that changes the
-/// session.
+/// Words that, in one statement among several, or in a comment that some versions execute, may begin a statement that
+/// changes the session.
 const SUSPICIOUS: [&str; 4] = ["use", "set", "execute", "drop"];
 
 /// Returns true if a system variable changes nothing a statement is prepared by.
@@ -39,8 +40,8 @@ pub fn is_harmless_variable(name: &str) -> bool {
     is_one_of(name, &HARMLESS)
 }
 
-/// Returns true if a text may change what other statements mean; `several` says whether the server takes more than one
-/// statement in it. Does not depend on the SQL mode, which may be changed by what is still in flight.
+/// Returns true if a text may change the meaning of other statements; `several` tells whether the server accepts more
+/// than one statement in it. Does not depend on the SQL mode, which requests in flight may be changing.
 pub fn changes_session(sql: &str, several: bool) -> bool {
     let mut lexer = Lexer::new(sql, Modes::default());
     let Some(first) = lexer.next() else { return false };
@@ -63,10 +64,10 @@ pub fn changes_session(sql: &str, several: bool) -> bool {
     }
 }
 
-/// Returns true if SET, whose tokens are left in `lexer`, assigns anything but variables of the user and harmless ones.
+/// Returns true if SET, whose tokens are left in `lexer`, assigns anything but user variables and harmless ones.
 fn sets_more_than_harmless(sql: &str, mut lexer: Lexer<'_>) -> bool {
     if sql.contains('\\') {
-        // How far a string reaches depends on the SQL mode.
+        // The end of a string depends on the SQL mode.
         return true;
     }
     let (mut depth, mut at_target, mut ats) = (0i32, true, 0);
@@ -95,7 +96,7 @@ fn sets_more_than_harmless(sql: &str, mut lexer: Lexer<'_>) -> bool {
     lexer.is_uncertain()
 }
 
-/// The words of a text, wherever they stand.
+/// The words of a text, wherever they are.
 pub(crate) fn words(sql: &str) -> impl Iterator<Item = &str> {
     sql.split(|character: char| !character.is_ascii_alphanumeric() && character != '_')
 }

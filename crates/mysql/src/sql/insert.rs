@@ -12,19 +12,19 @@ pub struct Insert {
     pub prefix: String,
     /// The row's text around its parameters: one piece more than there are parameters.
     pub row: Vec<String>,
-    /// What follows the row: ON DUPLICATE KEY UPDATE.
+    /// The text after the row: ON DUPLICATE KEY UPDATE.
     pub suffix: String,
 }
 
 impl Insert {
-    /// Takes a statement apart, `None` when its rows cannot be joined without changing what it means:
+    /// Splits a statement into its parts, `None` if its rows cannot be joined without changing its meaning:
     ///
-    /// * it is no `INSERT ... VALUES` or `REPLACE ... VALUES` (SET, SELECT and TABLE forms have no rows to join);
+    /// * it is not an `INSERT ... VALUES` or `REPLACE ... VALUES` (SET, SELECT and TABLE forms have no rows to join);
     /// * there are placeholders outside the row, which would differ from row to row;
     /// * it returns rows, or is more than one statement;
-    /// * the row looks at what the rows before it did: a subquery, LAST_INSERT_ID(), ROW_COUNT(), or what follows it has
-    ///   a subquery;
-    /// * a comment that some versions execute hides what the server will see.
+    /// * the row depends on the effect of the rows before it: a subquery, LAST_INSERT_ID(), ROW_COUNT(), or a subquery
+    ///   in the text after it;
+    /// * a comment that some versions execute hides part of the statement.
     pub fn new(sql: &str, modes: Modes) -> Option<Self> {
         let mut lexer = Lexer::new(sql, modes);
         let tokens: Vec<Token> = lexer.by_ref().collect();
@@ -61,12 +61,12 @@ impl Insert {
         Some(Self { prefix: sql[..first.start].to_owned(), row, suffix: sql[tail].to_owned() })
     }
 
-    /// Returns true if its parameters stand by themselves, and not in expressions.
+    /// Returns true if its parameters are alone, and not in expressions.
     pub fn is_bare(&self) -> bool {
         self.row.iter().all(|piece| matches!(piece.trim(), "(" | "," | ")"))
     }
 
-    /// How many parameters a row has.
+    /// The number of parameters of a row.
     pub fn parameters(&self) -> usize {
         self.row.len() - 1
     }
@@ -89,7 +89,7 @@ impl Statement<'_> {
         self.tokens.get(at).is_some_and(|token| token.kind == Kind::Punctuation(byte))
     }
 
-    /// Where VALUES stands: outside parentheses, before a parenthesis, and not as a name after a point, or as the
+    /// The position of VALUES: outside parentheses, before a parenthesis, and not as a name after a point, or as the
     /// table's own name.
     fn values(&self) -> Option<usize> {
         let mut depth = 0usize;
@@ -112,7 +112,7 @@ impl Statement<'_> {
         None
     }
 
-    /// Returns true if the word at `at` is where the table's name must stand.
+    /// Returns true if the word at `at` is in the place of the table's name.
     fn is_target(&self, at: usize) -> bool {
         const BEFORE: [&str; 7] = ["insert", "replace", "low_priority", "delayed", "high_priority", "ignore", "into"];
         (0..at).all(|i| self.is_word(i, &BEFORE))

@@ -2,12 +2,12 @@
 
 use crate::packets::capabilities::StatusFlags;
 
-/// The SQL modes that change what a string is.
+/// The SQL modes that change how a string is parsed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Modes {
     /// NO_BACKSLASH_ESCAPES: a backslash in a string is an ordinary character.
     pub no_backslash_escapes: bool,
-    /// ANSI_QUOTES: double quotes hold a name, in which a backslash is an ordinary character.
+    /// ANSI_QUOTES: double quotes enclose a name, in which a backslash is an ordinary character.
     pub ansi_quotes: bool,
 }
 
@@ -20,7 +20,7 @@ impl From<StatusFlags> for Modes {
     }
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A name without quotes, a keyword or a number.
@@ -33,19 +33,19 @@ pub enum Kind {
     Punctuation(u8),
 }
 
-/// A token and where it is, in bytes.
+/// A token and its position, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Where it begins.
+    /// Its first byte.
     pub start: usize,
-    /// Where it ends.
+    /// The byte after its last.
     pub end: usize,
 }
 
-/// Gives the tokens of a text; white space and comments are passed over. The inside of a comment that some versions
-/// execute (`/*! ... */`, `/*M! ... */`) is given as tokens, and makes the text uncertain.
+/// Returns the tokens of a text; white space and comments are skipped. The content of a comment that some versions
+/// execute (`/*! ... */`, `/*M! ... */`) is returned as tokens, and makes the text uncertain.
 #[derive(Clone, Debug)]
 pub struct Lexer<'a> {
     sql: &'a [u8],
@@ -70,7 +70,7 @@ impl<'a> Lexer<'a> {
         match self.sql[self.at..].windows(end.len()).position(|window| window == end) {
             Some(offset) => self.at += offset + end.len(),
             None => {
-                // A line comment may end with the text; what else has no end is the server's to refuse.
+                // A line comment may end with the text; the server refuses anything else without an end.
                 self.uncertain |= end != b"\n";
                 self.at = self.sql.len();
             }

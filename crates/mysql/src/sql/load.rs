@@ -8,8 +8,8 @@ pub fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// LOAD DATA LOCAL for the lines that [`crate::types::write_line`] writes for these columns, into `table`, a name as SQL has
-/// it. `duplicates` is what is done with rows whose key is there already: `IGNORE`, `REPLACE` or nothing.
+/// LOAD DATA LOCAL for the lines that [`crate::types::write_line`] writes for these columns, into `table`, a name
+/// quoted for SQL. `duplicates` tells what to do with rows whose key exists: `IGNORE`, `REPLACE` or nothing.
 pub fn load_data(table: &str, columns: &[Column], duplicates: &str) -> String {
     let (mut targets, mut assigned) = (Vec::new(), Vec::new());
     for (i, column) in columns.iter().enumerate() {
@@ -29,7 +29,7 @@ pub fn load_data(table: &str, columns: &[Column], duplicates: &str) -> String {
     }
     let sets = if assigned.is_empty() { String::new() } else { format!(" SET {}", assigned.join(", ")) };
     let duplicates = if duplicates.is_empty() { String::new() } else { format!("{duplicates} ") };
-    // Written so that no SQL mode changes what it means.
+    // Written so that no SQL mode changes its meaning.
     format!(
         "LOAD DATA LOCAL INFILE 'rows' {duplicates}INTO TABLE {table} CHARACTER SET utf8mb4 FIELDS TERMINATED BY x'09' \
          ENCLOSED BY '' ESCAPED BY x'5C' LINES STARTING BY '' TERMINATED BY x'0A' ({}){sets}",

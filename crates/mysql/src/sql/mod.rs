@@ -1,6 +1,5 @@
-//! As much of the dialect's lexis as the driver needs: where a statement's placeholders are, what it begins with, and
-//! which part of an INSERT can be repeated for more rows. MySQL: "Language Structure"; MariaDB: "SQL language
-//! structure".
+//! The part of the dialect's lexis that the driver needs: the placeholders of a statement, its first word, and the part
+//! of an INSERT that can be repeated for more rows. MySQL: "Language Structure"; MariaDB: "SQL language structure".
 
 mod bare;
 mod effect;
@@ -16,8 +15,8 @@ pub use insert::Insert;
 pub use lexer::{Kind, Lexer, Modes, Token};
 pub use load::{load_data, quoted};
 
-/// A statement with the server's own parameters, as `modes` has them. `with_params` says whether parameters are given:
-/// without them a percent sign is only that.
+/// A statement with the server's own parameters, read with the SQL `modes`. `with_params` tells whether parameters are
+/// given: without them a percent sign is an ordinary character.
 ///
 /// # Errors
 /// A message, for a NUL character, a stray percent sign, or mixed styles.
@@ -48,33 +47,33 @@ fn has_python_parameter(sql: &str, modes: Modes) -> bool {
     })
 }
 
-/// What one look over a statement tells.
+/// The result of one scan of a statement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
-    /// Where its placeholders (`?`) are, in bytes.
+    /// The positions of its placeholders (`?`), in bytes.
     pub placeholders: Vec<usize>,
     /// Its first word, in lower case.
     pub verb: String,
-    /// It has a RETURNING clause (or a part in parentheses has: a statement that may give rows).
+    /// It has a RETURNING clause (or a part in parentheses has: a statement that may return rows).
     pub returning: bool,
-    /// It is an INSERT or REPLACE of rows that it spells out (VALUES, SET), or an UPDATE or DELETE, and means the same
-    /// in MariaDB's bulk execution as row by row.
+    /// It is an INSERT or REPLACE of explicit rows (VALUES, SET), or an UPDATE or DELETE, and has the same effect in
+    /// MariaDB's bulk execution as row by row.
     pub bulk: bool,
     /// There is more than one statement.
     pub several: bool,
-    /// A placeholder stands directly after IN, which no server prepares: it is for a list.
+    /// A placeholder comes directly after IN, which no server prepares: it is for a list.
     pub lists: bool,
-    /// A placeholder stands in the parentheses of an IN: it is for one value, never for a list.
+    /// A placeholder is in the parentheses of an IN: it is for one value, never for a list.
     pub listed: bool,
-    /// How often it names variables of the user (`@a`).
+    /// The number of times that it names user variables (`@a`).
     pub variables: usize,
-    /// What is counted here may not be what the server sees: there is a comment that some versions execute
-    /// (`/*! ... */`), or a string or comment without end.
+    /// The counts may differ from the server's: there is a comment that some versions execute (`/*! ... */`), or a
+    /// string or comment without end.
     pub uncertain: bool,
 }
 
 impl Scan {
-    /// Looks over a statement.
+    /// Scans a statement.
     pub fn new(sql: &str, modes: Modes) -> Self {
         let mut scan = Self::default();
         let mut lexer = Lexer::new(sql, modes);
@@ -126,7 +125,7 @@ impl Scan {
     }
 }
 
-/// Functions that say what the statement before did, of which a batch makes another one.
+/// Functions that return the result of the statement before, which is another one in a batch.
 const LOOKING_BACK: [&str; 3] = ["last_insert_id", "row_count", "found_rows"];
 
 pub(crate) fn is_one_of(word: &str, words: &[&str]) -> bool {

@@ -23,7 +23,7 @@ pub(super) struct Clock {
 }
 
 impl Ymd {
-    /// Days since 1970-01-01, `None` for what no calendar has: a month or day of 0, or 31 February, which the
+    /// Days since 1970-01-01, `None` for dates that no calendar has: a month or day of 0, or 31 February, which the
     /// server stores under some SQL modes.
     #[inline]
     pub fn days(self) -> Option<i32> {
@@ -46,7 +46,7 @@ impl Ymd {
         format!("{:04}-{:02}-{:02}", self.year, self.month, self.day)
     }
 
-    /// The fields of a count of days, `None` outside the years 0 to 9999 that the server knows.
+    /// The fields of a count of days, `None` outside of the years 0 to 9999 that the server supports.
     pub fn of_days(days: i32) -> Option<Self> {
         let (year, month, day) = civil_from_days(i64::from(days));
         (0..=9999).contains(&year).then_some(Self { year: year as u16, month: month as u8, day: day as u8 })
@@ -75,7 +75,7 @@ impl Clock {
         }
     }
 
-    /// As the server prints it; the fraction only where there is one.
+    /// As the server prints it; the fraction only if there is one.
     pub fn text(self) -> String {
         let whole = format!("{:02}:{:02}:{:02}", self.hours, self.minutes, self.seconds);
         if self.micros == 0 { whole } else { format!("{whole}.{:06}", self.micros) }

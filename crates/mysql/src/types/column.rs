@@ -1,4 +1,4 @@
-//! What a column has, as [`headrace_core::column`] describes it.
+//! The properties of a column, in the form of [`headrace_core::column`].
 
 use super::Decoder;
 use crate::packets::column::Column as Field;

@@ -66,7 +66,7 @@ pub fn find_binary_cells<'a>(decoders: &[Decoder], payload: &'a [u8], grid: &mut
     Ok(())
 }
 
-/// The bytes that [`value`] reads, and what follows them; `None` where it refuses them.
+/// The bytes that [`value`] reads, and the rest; `None` if it refuses them.
 fn cell(decoder: Decoder, rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let width = match decoder {
         Decoder::Int(bytes @ (2 | 4 | 8)) | Decoder::UInt(bytes @ (1 | 2 | 4)) => usize::from(bytes),
@@ -83,7 +83,7 @@ fn cell(decoder: Decoder, rest: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(width)
 }
 
-/// How the cells of a column are decoded.
+/// The decoder of the cells of a column.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell {
     /// The decoder of the column.
@@ -107,7 +107,7 @@ impl DecodeCell for Cell {
     }
 }
 
-/// Decodes one value and returns what follows it, `None` when the payload is too short.
+/// Decodes one value and returns the rest, `None` if the payload is too short.
 #[inline]
 fn value<'a, S: Sink>(decoder: Decoder, rest: &'a [u8], sink: &mut S) -> Option<&'a [u8]> {
     macro_rules! fixed {
@@ -176,7 +176,7 @@ fn value<'a, S: Sink>(decoder: Decoder, rest: &'a [u8], sink: &mut S) -> Option<
     })
 }
 
-/// `string<lenenc>`: the bytes and what follows.
+/// `string<lenenc>`: the bytes and the rest.
 #[inline]
 pub(super) fn lenenc(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let (&first, tail) = rest.split_first()?;
@@ -236,7 +236,7 @@ fn bits_of(body: &[u8]) -> Option<u64> {
     (body.len() <= 8).then(|| body.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-/// The same where nothing else has these bytes: as many as there have to be, and no more bits than there are.
+/// The same if the encoding is unambiguous: the right number of bytes, and no bits beyond the length.
 fn raw_bits_of(bits: u8, body: &[u8]) -> Option<u64> {
     bits_of(body).filter(|number| body.len() == usize::from(bits).div_ceil(8) && fits(bits, *number))
 }
@@ -255,7 +255,7 @@ fn fits(bits: u8, number: u64) -> bool {
     number.checked_shr(u32::from(bits)).unwrap_or(0) == 0
 }
 
-/// BIT: the bits are at the low end of the number; sinks want them at the high end.
+/// BIT: the bits are at the low end of the number; sinks need them at the high end.
 fn bit_string<S: Sink>(bits: u8, number: Option<u64>, sink: &mut S) -> Option<()> {
     let bits = usize::from(bits);
     let aligned = if bits == 0 { 0 } else { number? << (64 - bits) };
@@ -274,7 +274,7 @@ fn vector<S: Sink>(body: &[u8], sink: &mut S) -> Option<()> {
     Some(())
 }
 
-/// MYSQL_TYPE_DATE, _DATETIME, _TIMESTAMP: 0, 4, 7 or 11 bytes; what is left out is 0.
+/// MYSQL_TYPE_DATE, _DATETIME, _TIMESTAMP: 0, 4, 7 or 11 bytes; parts that are left out are 0.
 #[inline]
 fn date_time(body: &[u8]) -> Option<(Ymd, Clock)> {
     let date = |b: &[u8]| Ymd { year: u16::from_le_bytes([b[0], b[1]]), month: b[2], day: b[3] };
@@ -289,7 +289,7 @@ fn date_time(body: &[u8]) -> Option<(Ymd, Clock)> {
     })
 }
 
-/// A date or date and time into a sink, and what no calendar has as the server would print it.
+/// Passes a date or date and time to a sink; dates that no calendar has as the server would print them.
 #[inline]
 pub(super) fn point<S: Sink>(decoder: Decoder, date: Ymd, clock: Clock, sink: &mut S) {
     match (decoder, date.days()) {

@@ -9,9 +9,9 @@ use crate::packets::column::{BINARY_COLLATION, Column};
 pub enum Decoder {
     /// NULL and nothing else.
     Null,
-    /// A whole number of so many bytes (1, 2, 4, 8), signed.
+    /// A whole number of this many bytes (1, 2, 4, 8), signed.
     Int(u8),
-    /// A whole number of so many bytes, unsigned; YEAR is one of two bytes.
+    /// A whole number of this many bytes, unsigned; YEAR is one of two bytes.
     UInt(u8),
     /// FLOAT.
     Float,
@@ -25,7 +25,7 @@ pub enum Decoder {
     DateTime,
     /// TIME: a span, which may be negative and longer than a day.
     Time,
-    /// BIT of so many bits.
+    /// BIT of this many bits.
     Bits(u8),
     /// BIT that was computed, which MariaDB sends as a number in decimal digits, and marks.
     DecimalBits(u8),
@@ -73,8 +73,8 @@ impl Decoder {
         }
     }
 
-    /// BIT: of a table's column it is bits. `coalesce(v, v)` sends a number: MariaDB (10.11 is one) says BINARY of it, MySQL
-    /// (9.7 is one) nothing.
+    /// BIT: for a table's column it is bits. `coalesce(v, v)` sends a number: MariaDB (10.11 is one) marks it as
+    /// BINARY, MySQL (9.7 is one) does not.
     fn bit(column: &Column) -> Self {
         let bits = column.length.min(64) as u8;
         match column.org_table.is_empty() {
@@ -84,7 +84,7 @@ impl Decoder {
         }
     }
 
-    /// The string and blob types, and those of a later version: text unless the collation says bytes.
+    /// The string and blob types, and those of a later version: text unless the collation is that of bytes.
     fn string(column: &Column) -> Self {
         match (column.extended_type.as_deref(), column.extended_format.as_deref()) {
             (Some("uuid"), _) => Decoder::Uuid,
@@ -96,7 +96,7 @@ impl Decoder {
         }
     }
 
-    /// What errors call the type.
+    /// The name of the type in errors.
     pub fn name(self) -> &'static str {
         match self {
             Decoder::Null => "NULL",

@@ -10,26 +10,26 @@ use crate::packets::command::ParamType;
 use headrace_core::{Mismatch, Value, ValueKind};
 use std::borrow::Cow;
 
-/// Up to where MySQL takes times with a fraction in binary form: 838 hours.
+/// The limit of times with a fraction in MySQL's binary form: 838 hours.
 const BINARY_TIME_MICROS: u64 = 838 * 3_600_000_000;
 /// `unsigned` of a parameter's type.
 const UNSIGNED: u8 = 0x80;
 
-/// What a list is where one parameter stands.
+/// How a list is sent as one parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lists {
-    /// Nothing: it is refused.
+    /// Not at all: it is refused.
     Refused,
-    /// A VECTOR if all of its items are floats; the server does not say whether it expects one.
+    /// A VECTOR if all of its items are floats; the server does not report whether it expects one.
     Floats,
     /// A VECTOR: the server expects one.
     Vector,
 }
 
-/// Appends a value in binary form and says which type it took, `None` for NULL, of which nothing is appended.
+/// Appends a value in binary form and returns its type, `None` for NULL, for which nothing is appended.
 ///
 /// # Errors
-/// [`Mismatch`] for what the server has no type for; the buffer then holds part of a value.
+/// [`Mismatch`] for values that the server has no type for; the buffer then has part of a value.
 #[inline]
 pub fn encode_param<V: Value>(
     value: &V,
@@ -90,9 +90,10 @@ pub fn encode_param<V: Value>(
     }
 }
 
-/// [`encode_param`], but for what MySQL (9.7 is one) gets wrong in binary form: times beyond 838 hours with a fraction,
-/// which it takes for out of range, and timestamps that are `stored` in a column, which lose their fraction when that
-/// is one of text, all of them when the first one of the statement was no text. They travel as text.
+/// [`encode_param`], except for values that MySQL (9.7 is one) mishandles in binary form: times beyond 838 hours with a
+/// fraction, which it reports as out of range, and timestamps that are `stored` in a column, which lose their fraction
+/// if that is a column of text, all of them if the first parameter of the statement was not text. They are sent as
+/// text.
 ///
 /// # Errors
 /// As those of [`encode_param`].
@@ -147,7 +148,7 @@ fn rare<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<Param
     }
 }
 
-/// A whole number that no i64 holds: unsigned, or a decimal, which reaches to 65 digits.
+/// A whole number that does not fit an i64: unsigned, or a decimal, which has up to 65 digits.
 #[inline(never)]
 fn wide_int<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<ParamType, V::Error> {
     value.with_decimal(|text| match text.parse::<u64>() {
@@ -274,7 +275,7 @@ pub(super) fn bit_number<V: Value>(value: &V) -> Result<u64, V::Error> {
     Ok(u64::from_be_bytes(padded).checked_shr(64 - bits as u32).unwrap_or(0))
 }
 
-/// A list of numbers as VECTOR takes it: four-byte floats.
+/// A list of numbers in the form of VECTOR: four-byte floats.
 pub(super) fn vector<V: Value>(value: &V, lists: Lists) -> Result<Vec<u8>, V::Error> {
     let len = value.len()?;
     let mut out = Vec::with_capacity(4 * len);

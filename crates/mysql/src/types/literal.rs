@@ -1,8 +1,8 @@
 //! Values as SQL literals, for statements that carry their values in their text.
 //!
-//! The literals mean the same under every SQL mode: a quote is doubled, never escaped, and a string that holds a
-//! backslash (an escape or not, as NO_BACKSLASH_ESCAPES says, which another statement in flight may be changing) is
-//! written in hexadecimal. So no value can end its literal early.
+//! The literals have the same meaning under every SQL mode: a quote is doubled, never escaped, and a string that
+//! contains a backslash (an escape unless NO_BACKSLASH_ESCAPES is set, which another statement in flight may be
+//! changing) is written in hexadecimal. So no value can end its literal early.
 
 use super::encode::{
     Lists, bit_number, date_fields, finite, no_list, no_type, plain_decimal, plain_text, time_micros, time_text,
@@ -14,7 +14,7 @@ use std::io::Write;
 /// Appends a value as an SQL literal; a list or tuple becomes `(1,2,3)`, for IN.
 ///
 /// # Errors
-/// [`Mismatch`] for what the server has no type for; the buffer then holds part of a literal.
+/// [`Mismatch`] for values that the server has no type for; the buffer then has part of a literal.
 pub fn write_literal<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
     let kind = value.kind();
     match kind {
@@ -29,7 +29,7 @@ pub fn write_literal<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Er
         ValueKind::Text => value.with_text(|text| string(out, "_utf8mb4 ", false, text))?,
         ValueKind::Json | ValueKind::Jsonb => value.with_json(|json| string(out, "_utf8mb4 ", false, json))?,
         ValueKind::Bytes => value.with_bytes(|bytes| string(out, "_binary ", true, bytes))?,
-        // Without the type's name the server would take the text for whatever stands beside it: a number 2020, and a
+        // Without the type's name the server would convert the text to the type of its context: a number 2020, and a
         // time for a date.
         ValueKind::Date => append(out, format_args!("DATE'{}'", date_fields(value)?.text())),
         ValueKind::Timestamp => {
@@ -52,9 +52,9 @@ pub fn write_literal<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Er
     Ok(())
 }
 
-/// Appends a value as an SQL literal in the place of a placeholder: `following` is the text after it. Where the literal
-/// would run into a word or a quote beside it (`LIMIT?`), a space keeps them apart. `lists` is what a list is elsewhere
-/// than after IN.
+/// Appends a value as an SQL literal in the place of a placeholder: `following` is the text after it. If the literal
+/// would run into an adjacent word or quote (`LIMIT?`), a space separates them. `lists` is the form of a list except
+/// after IN.
 ///
 /// # Errors
 /// As [`write_literal`].
@@ -82,7 +82,7 @@ pub fn splice_literal<V: Value>(value: &V, lists: Lists, following: &[u8], out: 
     Ok(())
 }
 
-/// Returns true if a list comes next, and not the one value that a list of numbers is elsewhere: a VECTOR.
+/// Returns true if a list comes next, and not a list of numbers as one value: a VECTOR.
 fn ends_with_in(text: &[u8]) -> bool {
     let text = text.trim_ascii_end();
     let Some((before, word)) = text.len().checked_sub(2).map(|at| text.split_at(at)) else { return false };
@@ -109,7 +109,7 @@ fn list<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
     Ok(())
 }
 
-/// A string literal; `introducer` names its character set where it is hexadecimal, and always when `introduce`.
+/// A string literal; `introducer` names its character set if it is hexadecimal, and always with `introduce`.
 fn string(out: &mut Vec<u8>, introducer: &str, introduce: bool, body: &[u8]) {
     // NUL is allowed between quotes, but tools that show the statement would stop there.
     if body.iter().any(|byte| matches!(byte, b'\\' | 0)) {

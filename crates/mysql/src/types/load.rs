@@ -8,8 +8,8 @@ use super::encode::{
 use headrace_core::{Mismatch, Value, ValueKind};
 use std::io::Write;
 
-/// What a field is for: all of them are text to the server, which reads a number or a date in them by the column's type
-/// alone, and not by the value's as in a statement.
+/// The kind of a field: all of them are text for the server, which reads a number or a date in them by the column's
+/// type alone, and not by the value's as in a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldKind {
     /// A column of text and whatever else.
@@ -32,7 +32,7 @@ impl FieldKind {
     }
 }
 
-/// Appends a row of so many values as a line. An error leaves part of a line behind.
+/// Appends a row of values as a line. After an error the buffer has part of a line.
 ///
 /// # Errors
 /// [`headrace_core::Mismatch`] for another number of values than of `kinds`, and as [`write_field`].
@@ -60,7 +60,7 @@ pub fn write_line<V: Value>(
 /// is text.
 ///
 /// # Errors
-/// [`headrace_core::Mismatch`] for what the server has no type for; the buffer then holds part of a field.
+/// [`headrace_core::Mismatch`] for values that the server has no type for; the buffer then has part of a field.
 fn write_field<V: Value>(value: &V, kind: FieldKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
     let hexadecimal = kind == FieldKind::Bytes;
     let start = out.len();
@@ -88,14 +88,14 @@ fn write_field<V: Value>(value: &V, kind: FieldKind, out: &mut Vec<u8>) -> Resul
         }
         _ => return plain(value, kind, out),
     }
-    // MySQL takes what a text begins with for the number, and calls that a note.
+    // MySQL reads a leading number and ignores the rest of the text with a note.
     if kind == FieldKind::Decimal && !is_number(&out[start..]) {
         return Err(Mismatch::out_of_range(format!("{} is not a number for a DECIMAL column", value.describe())).into());
     }
     Ok(())
 }
 
-/// What holds nothing that would have to be escaped.
+/// Text without characters that would have to be escaped.
 fn plain<V: Value>(value: &V, column: FieldKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
     let kind = value.kind();
     match kind {
@@ -120,7 +120,7 @@ fn plain<V: Value>(value: &V, column: FieldKind, out: &mut Vec<u8>) -> Result<()
         }
         ValueKind::Time | ValueKind::Interval => {
             if column == FieldKind::Date {
-                // The server would read 03:04:05 as 2003-04-05; in a statement it is that time of this day.
+                // The server would read 03:04:05 as 2003-04-05; in a statement it is that time of the current day.
                 let message = format!("{} is a time, but the column is of dates", value.describe());
                 return Err(Mismatch::wrong_type(message).into());
             }
@@ -139,7 +139,7 @@ fn plain<V: Value>(value: &V, column: FieldKind, out: &mut Vec<u8>) -> Result<()
     Ok(())
 }
 
-/// A date or time: its digits where it is a number.
+/// A date or time: only its digits if the column is a number.
 fn timestamp(text: &str, column: FieldKind, out: &mut Vec<u8>) {
     let text = if column == FieldKind::Integer { text.split('.').next().unwrap_or(text) } else { text };
     out.extend(text.bytes().filter(|byte| !column.is_number() || byte.is_ascii_digit() || *byte == b'.'));

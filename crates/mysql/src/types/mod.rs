@@ -1,7 +1,7 @@
-//! The column types: how each is decoded from the binary and the text protocol, and how values are encoded.
+//! The column types: their decoders for the binary and the text protocol, and the encoders of values.
 //!
-//! A [`Decoder`] is chosen once per column of a result; the hot loops only follow it. The two protocols give the same
-//! value for the same column, but for what the server itself rounds when it prints FLOAT as text.
+//! A [`Decoder`] is chosen once per column of a result; the hot loops only use it. The two protocols deliver the same
+//! value for the same column, except that the server rounds when it prints FLOAT as text.
 
 mod civil;
 mod column;

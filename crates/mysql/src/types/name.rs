@@ -1,4 +1,4 @@
-//! What SQL calls a column's type, how large its values are, and what a field of LOAD DATA for it is of.
+//! The SQL name of a column's type, the size of its values, and the kind of its field in LOAD DATA.
 
 use super::{ColumnType, FieldKind};
 use crate::packets::capabilities::ColumnFlags;
@@ -20,7 +20,7 @@ impl Column {
 
     /// Precision and scale of a DECIMAL.
     pub fn decimal(&self) -> Option<(i64, u8)> {
-        // The length counts the sign of a number that can have one, and a point where there are digits after it.
+        // The length counts the sign of a number that can have one, and a point if there are digits after it.
         let signed = !self.flags.contains(ColumnFlags::UNSIGNED);
         let others = i64::from(signed) + i64::from(self.decimals != 0);
         (self.type_name() == "decimal").then(|| (i64::from(self.length) - others, self.decimals))
@@ -31,7 +31,7 @@ impl Column {
         !self.flags.contains(ColumnFlags::NOT_NULL)
     }
 
-    /// What a field of LOAD DATA for it is of.
+    /// The kind of its field in LOAD DATA.
     pub fn field_kind(&self) -> FieldKind {
         let is_bytes = match self.extended() {
             Some(name) => name == "vector",

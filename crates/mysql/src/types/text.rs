@@ -80,7 +80,7 @@ pub(super) fn value<S: Sink>(decoder: Decoder, body: &[u8], sink: &mut S) {
         | Decoder::Vector => string(decoder, body, sink),
         Decoder::Float | Decoder::Double => {
             let text = std::str::from_utf8(body).ok();
-            // A FLOAT goes through f32, so that it is the number that the binary protocol gives.
+            // A FLOAT is parsed as f32, so that it is the number of the binary protocol.
             let number = match decoder {
                 Decoder::Float => text.and_then(|text| text.parse::<f32>().ok()).map(f64::from),
                 _ => text.and_then(|text| text.parse().ok()),
@@ -115,7 +115,7 @@ pub(super) fn refuse<S: Sink>(decoder: Decoder, body: &[u8], sink: &mut S) {
     sink.invalid(&format!("the server sent {shown:?} as {}", decoder.name()));
 }
 
-/// Sign and digits; `None` for anything else, or more than 64 bits hold.
+/// Sign and digits; `None` for anything else, or more digits than fit 64 bits.
 #[inline]
 pub(super) fn integer(body: &[u8]) -> Option<(bool, u64)> {
     let (negative, digits) = body.strip_prefix(b"-").map_or((false, body), |rest| (true, rest));
@@ -140,7 +140,7 @@ fn small(digits: &[u8]) -> Option<u8> {
     u8::try_from(number(digits)?).ok()
 }
 
-/// `YYYY-MM-DD` and what follows.
+/// `YYYY-MM-DD` and the rest.
 fn date(body: &[u8]) -> Option<(Ymd, &[u8])> {
     let (head, rest) = body.split_at_checked(10)?;
     let [y @ .., b'-', m1, m2, b'-', d1, d2] = head else { return None };

@@ -1,5 +1,5 @@
-//! Conversations written by hand: servers that this machine's tests have not at hand (MySQL 5.7 and 8), and servers
-//! that break the protocol.
+//! Conversations written by hand: servers that are not available to these tests (MySQL 5.7 and 8), and servers that
+//! violate the protocol.
 
 use crate::support::session::Session;
 use crate::support::trace;
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 const SCRAMBLE: &[u8; 20] = b"abcdefghijklmnopqrst";
 
-/// A server that says what the test put down, whatever it hears.
+/// A server that sends a fixed script, whatever it receives.
 #[derive(Default)]
 pub struct Script {
     pub heard: Vec<u8>,
@@ -22,7 +22,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// The packets that were sent since this was last asked.
+    /// The packets that were sent since the last call.
     pub fn sent(&mut self) -> Trace {
         trace(&std::mem::take(&mut self.heard))
     }
@@ -69,13 +69,13 @@ pub fn greeting(version: &str, plugin: &str, capabilities: Capabilities) -> Vec<
     packet(0, &out)
 }
 
-/// What MySQL 8 offers; not MariaDB's.
+/// The capabilities of MySQL 8, without MariaDB's.
 pub fn mysql8() -> Capabilities {
     Capabilities::from_bits_retain(0xdfff_ffff)
 }
 
 pub const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
-/// caching_sha2_password: the client asks for the key (MySQL: "Caching_sha2_password information").
+/// caching_sha2_password: the client requests the key (MySQL: "Caching_sha2_password information").
 const REQUEST_PUBLIC_KEY: u8 = 2;
 /// COM_STMT_EXECUTE of statement 1 with one parameter, the text "x".
 const EXECUTED: &[u8] = b"\x10\0\0\0\x17\x01\0\0\0\0\x01\0\0\0\0\x01\xfd\0\x01x";
@@ -165,7 +165,7 @@ pub fn tls_is_a_step_that_its_owner_performs() {
     session.peer.says.push_back(packet(3, OK));
     session.start().unwrap();
 
-    // Bytes after the greeting could be of someone who wants them taken for the server's later ones.
+    // Bytes after the greeting could be those of an attacker who makes them look like the server's later ones.
     let early = [hello, packet(2, OK)].concat();
     let mut session = connecting(Options { tls: Tls::Prefer, ..options("pw") }, vec![early]);
     assert!(session.start().unwrap_err().message.contains("before the TLS handshake"));
@@ -204,7 +204,7 @@ pub fn a_certificate_that_only_the_password_vouches_for() {
         let refused = start(info.as_bytes(), "mysql_native_password").err().expect("it is not proven");
         assert!(refused.message.contains("did not prove"), "{refused}");
     }
-    // These would send the password itself to whoever is there.
+    // These would send the password itself to an unverified server.
     let refused = start(b"", "mysql_clear_password").err().expect("it is not proven");
     assert!(refused.message.contains("did not prove") || refused.message.contains("cannot prove"));
 }
@@ -281,7 +281,7 @@ pub fn mysql_is_asked_to_prepare_before_it_is_asked_to_execute() {
         eof.then(|| rows.push(EOF));
         rows.push(b"\0\0\x01x");
         rows.push(b"\0\x04");
-        // After the rows comes an EOF packet, or an OK packet that begins as one.
+        // After the rows comes an EOF packet, or an OK packet that begins like one.
         rows.push(if eof { EOF } else { &[0xfe, 0, 0, 2, 0, 0, 0] });
         session.peer.says.push_back(reply(&rows));
         session.run().unwrap();
@@ -457,10 +457,11 @@ pub fn a_kept_statement_whose_parameter_has_another_charset_is_prepared_again() 
     let done = |prepared: usize| (Some("done".to_owned()), prepared);
     assert_eq!(run(&mut session, vec![prepared(1), reply(&[OK])]), done(1));
     assert_eq!(run(&mut session, vec![impossible("parameter"), prepared(2), reply(&[OK])]), done(1), "the kept one");
-    // A fresh one knows the column's character set, and the text does not fit it: that is for the response handler.
+    // A newly prepared one has the column's character set, and the text does not fit it: that error goes to the
+    // response handler.
     let (end, times) = run(&mut session, vec![impossible("parameter"), prepared(3), impossible("parameter")]);
     assert_eq!((end.as_deref(), times), (Some("server 3988"), 1));
-    // What was not about a parameter may have come in the middle of the work.
+    // An error about something other than a parameter may have come in the middle of the work.
     assert_eq!(run(&mut session, vec![prepared(4), reply(&[OK])]), done(1));
     let (end, times) = run(&mut session, vec![impossible("function")]);
     assert_eq!((end.as_deref(), times), (Some("server 3988"), 0));

@@ -13,7 +13,7 @@ use headrace_testkit::{
     Peer, Received, Replay, Shared, Step, TestValue as V, read_recording, server_bytes, write_recording,
 };
 
-/// What is asked in the recording; the answers as far as they came.
+/// The requests of the recording; the replies as far as they came.
 fn scenario<P: Peer>(session: &mut Session<P>) -> (Result<(), Fatal>, Vec<Shared>) {
     let mut received = Vec::new();
     let done = ask(session, &mut received);
@@ -161,7 +161,7 @@ pub fn a_flipped_byte_never_panics_and_never_leaves_a_handler_waiting() {
                     left -= bytes.len();
                 }
             }
-            // What the client says may differ then.
+            // The client's bytes may differ then.
             bent.retain(|step| matches!(step, Step::Server(_)));
             let (_, received, _) = replayed(&bent, |_| {});
             assert!(received.iter().all(|received| received.end.is_some()), "byte {at}");

@@ -1,4 +1,4 @@
-//! What a request goes through that no recording shows: prepared or not, bound again, dropped, fed with a file.
+//! The states of a request that no recording covers: prepared or not, bound again, dropped, with a file.
 
 use crate::conversations::*;
 use crate::support::session::Session;
@@ -21,7 +21,7 @@ fn answer(session: &mut Session<Script>, says: Vec<Vec<u8>>) {
     session.run().unwrap();
 }
 
-/// A session that knows the statement, executed with this value.
+/// A session with a prepared statement that was executed with this value.
 fn knows(first: V) -> Session<Script> {
     let mut session = session(mysql8());
     session.execute(SELECT, vec![first]);
@@ -101,7 +101,7 @@ pub fn a_value_that_does_not_fit_is_told_once_what_was_sent_before_is_answered()
     assert_eq!(session.peer.sent(), ["COM_QUERY DO 0"], "the COM_STMT_PREPARE was taken back");
 }
 
-/// A session whose server has asked for a file.
+/// A session whose server has requested a file.
 fn uploading() -> (Session<Script>, u64, Shared) {
     let says = vec![greeting("8.4.3", "mysql_native_password", mysql8()), packet(2, OK)];
     let mut session = connecting(Options { local_infile: true, ..options("pw") }, says);
@@ -132,7 +132,7 @@ pub fn a_second_file_within_the_first_ends_the_session() {
     assert!(session.machine.receive((), &mut session.read_buffer, &mut session.write_buffer).is_err());
 }
 
-/// A batch of two rows in bulk, and what the server says to it.
+/// A batch of two rows in bulk, and the server's replies.
 fn bulk(says: Vec<Vec<u8>>) -> (Session<Script>, Shared) {
     let bulk = (mysql8() - Capabilities::LONG_PASSWORD) | Capabilities::MARIADB_STMT_BULK_OPERATIONS;
     let mut session = session(bulk);

@@ -1,4 +1,4 @@
-//! How the tests and the fuzz target name MySQL's columns and errors.
+//! The names of MySQL's columns and errors for the tests and the fuzz target.
 
 use headrace_core::{Fatal, Run, Sink};
 use headrace_mysql::machine::{Columns, RowPackets};

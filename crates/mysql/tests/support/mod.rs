@@ -1,4 +1,4 @@
-//! What the tests share: a response handler, and sessions over a socket or a recording.
+//! Shared by the tests: a response handler, and sessions over a socket or a recording.
 #![allow(dead_code, unused_imports)] // Each test file uses its part.
 
 mod handler;

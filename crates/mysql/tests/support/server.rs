@@ -1,4 +1,4 @@
-//! A MariaDB of our own: in a temporary directory, on a free port, gone when the tests are.
+//! A MariaDB for the tests: in a temporary directory, on a free port, removed with the tests.
 
 use super::session::{Session, Socket};
 use headrace_mysql::auth::Secret;
@@ -34,7 +34,7 @@ fn programs() -> (PathBuf, PathBuf) {
     })
 }
 
-/// The user whom the server runs as: it refuses root unless told so.
+/// The user that the server runs as: it refuses root unless that is set.
 fn user() -> Vec<String> {
     let root = Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout.trim_ascii() == b"0");
     if root { vec!["--user=root".into()] } else { Vec::new() }

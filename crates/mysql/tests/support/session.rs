@@ -95,7 +95,7 @@ impl<P: Peer> Session<P> {
         Ok(())
     }
 
-    /// Pumps until every request is done; tells those that wait if the connection fails.
+    /// Pumps until every request has ended; ends those that wait if the connection fails.
     pub fn run(&mut self) -> Result<(), Fatal> {
         let done = self.pump(Machine::is_idle);
         if let Err(reason) = &done {

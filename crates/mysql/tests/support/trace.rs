@@ -1,10 +1,10 @@
-//! What a client sent, as the names of its packets.
+//! The names of the packets that a client sent.
 
 use headrace_mysql::packets::command::{Command, LAST_PREPARED};
 use headrace_testkit::Trace;
 
 /// The packets of a client: `COM_QUERY select 1`, `COM_STMT_EXECUTE 1`; those that begin no command by their number and
-/// how many bytes they have: `packet 3: 20`.
+/// length in bytes: `packet 3: 20`.
 pub fn trace(sent: &[u8]) -> Trace {
     Trace::read(sent, |sent| {
         let (head, rest) = sent.split_first_chunk::<4>()?;

@@ -344,7 +344,7 @@ impl MySqlWire {
         Ok(wire.mysql_request(py, &mut state, ticket)?.0)
     }
 
-    /// Where a LOAD DATA LOCAL stands.
+    /// The state of a LOAD DATA LOCAL.
     fn infile_state(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Transfer> {
         let wire = slf.as_super().get();
         let mut state = wire.lock(py)?;
