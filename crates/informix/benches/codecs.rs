@@ -1,5 +1,5 @@
-//! The codecs by themselves: each type decoded into a sink that only counts and bound from a value that costs nothing to
-//! read, and a row of five columns both ways.
+//! The codecs alone: each type decoded into a sink that only counts and bound from a value that is cheap to read, and a
+//! row of five columns in both directions.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use headrace_informix::capabilities::{Capabilities, OFFER};

@@ -1,4 +1,4 @@
-//! What client and server can both do: the masks of SQ_PROTOCOLS.
+//! The features that client and server have in common: the masks of SQ_PROTOCOLS.
 
 /// The mask that this client offers. It leaves out the features from bit 64 on, so that descriptions and results have
 /// one layout on every release since 12.10.
@@ -10,7 +10,7 @@ pub const OFFER: [u8; 8] = [0xff, 0xfc, 0x7f, 0xfc, 0x3c, 0x8c, 0xaa, 0x97];
 pub enum Feature {
     /// CIDESCRIBE: the server describes parameters.
     DescribeInput = 34,
-    /// The server wants a PAM dialogue.
+    /// The server requires a PAM dialogue.
     Pam = 44,
     /// The string table of DESCRIBE has offsets and a size of 32 bits.
     WideStringTable = 50,
@@ -31,19 +31,19 @@ pub enum Feature {
 pub struct Capabilities(u128);
 
 impl Default for Capabilities {
-    /// What holds before SQ_PROTOCOLS: the capability word 316 of the login.
+    /// The features before SQ_PROTOCOLS: the capability word 316 of the login.
     fn default() -> Self {
         Self([0u32, 2, 3, 4, 49, 51].iter().fold(0, |mask, bit| mask | (1 << (127 - bit))))
     }
 }
 
 impl Capabilities {
-    /// What the client's and the server's mask have in common. Bits after the sixteenth byte mean nothing to us.
+    /// The bits that the client's and the server's mask have in common. Bits after the sixteenth byte are ignored.
     pub fn negotiate(client: &[u8], server: &[u8]) -> Self {
         Self(mask(client) & mask(server))
     }
 
-    /// Returns true if both sides know `feature`.
+    /// Returns true if both sides support `feature`.
     pub fn has(self, feature: Feature) -> bool {
         self.0 >> (127 - feature as u32) & 1 == 1
     }

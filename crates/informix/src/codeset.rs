@@ -3,21 +3,21 @@
 use encoding_rs::Encoding;
 use std::borrow::Cow;
 
-/// A code set, and how its text becomes UTF-8 and back.
+/// A code set, and the conversion of its text to UTF-8 and back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CodeSet {
-    /// UTF-8: text passes through as it is.
+    /// UTF-8: text is not converted.
     #[default]
     Utf8,
-    /// ISO 8859-1, whose 256 codes are the first of Unicode. (What the web calls by that name is windows-1252.)
+    /// ISO 8859-1, whose 256 codes are the first of Unicode. (The web uses that name for windows-1252.)
     Latin1,
-    /// ISO 8859-9: the same but for six letters of Turkish. (What the web calls by that name is windows-1254.)
+    /// ISO 8859-9: the same except for six letters of Turkish. (The web uses that name for windows-1254.)
     Latin5,
     /// Any other.
     Other(&'static Encoding),
 }
 
-/// Names and numbers of code sets as locales write them, in lower case, and the label `encoding_rs` knows each by.
+/// Names and numbers of code sets as locales write them, in lower case, and the label of each in `encoding_rs`.
 const NAMES: &[(&[&str], &str)] = &[
     (&["8859-2", "912"], "iso-8859-2"),
     (&["8859-4", "914"], "iso-8859-4"),
@@ -47,7 +47,7 @@ const NAMES: &[(&[&str], &str)] = &[
     (&["gb18030-2000", "gb18030", "5488"], "gb18030"),
 ];
 
-/// Where ISO 8859-9 is not ISO 8859-1.
+/// The codes in which ISO 8859-9 differs from ISO 8859-1.
 const TURKISH: [(u8, char); 6] = [(0xd0, 'Ğ'), (0xdd, 'İ'), (0xde, 'Ş'), (0xf0, 'ğ'), (0xfd, 'ı'), (0xfe, 'ş')];
 
 impl CodeSet {
@@ -67,8 +67,8 @@ impl CodeSet {
         }
     }
 
-    /// UTF-8 for text in this code set, or `None` where the bytes are not text in it. (Text of a database in UTF-8 is
-    /// passed on as it came.)
+    /// UTF-8 for text in this code set, or `None` if the bytes are not text in it. (Text of a database in UTF-8 is
+    /// passed on as received.)
     pub fn decode<'a>(self, bytes: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         match self {
             _ if self == Self::Utf8 || bytes.is_ascii() => Some(Cow::Borrowed(bytes)),
@@ -141,8 +141,8 @@ impl CodeSet {
     }
 }
 
-/// Characters for which some encoder gives the bytes of another that looks alike: the yen sign becomes a backslash in
-/// Shift JIS, which it would come back as. Private ones are the other case, in GBK.
+/// Characters for which an encoder returns the bytes of a similar one: the yen sign becomes a backslash in Shift JIS,
+/// and would be read back as one. Private characters in GBK are the other case.
 fn has_double(character: char) -> bool {
     matches!(character, '\u{a5}' | '\u{203e}' | '\u{2212}' | '\u{e000}'..='\u{f8ff}')
 }

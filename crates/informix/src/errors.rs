@@ -1,8 +1,8 @@
-//! Informix's errors: what a sqlcode means, and a text of it.
+//! Informix's errors: the meaning of a sqlcode, and a text for it.
 //!
-//! The server sends numbers and one word of text; the message catalogue is the client's. What is here says in our own
-//! words what the common numbers mean; of the others the number is given, which `finderr` and IBM's documentation
-//! explain.
+//! The server sends numbers and one word of text; the message catalogue is part of the client. The texts here describe
+//! the common numbers in words of our own; for the others the message has the number, which `finderr` and IBM's
+//! documentation explain.
 
 use crate::messages::server::ServerError;
 use headrace_core::sqlstate::*;
@@ -12,7 +12,7 @@ use std::fmt;
 use Condition::{Class, State};
 use ErrorClass::{Data, Database, Integrity, Internal, NotSupported, Operational, Programming};
 
-/// Each sqlcode, its condition and its meaning; `{}` is the word that the server adds.
+/// Each sqlcode, its condition and its text; `{}` is the word that the server adds.
 #[rustfmt::skip]
 const MEANINGS: &[(i32, Condition, &str)] = &[
     (-27002, Class(Operational), "the server is in quiescent mode and takes no connections"),
@@ -101,7 +101,7 @@ const MEANINGS: &[(i32, Condition, &str)] = &[
     (-201, State(SYNTAX_ERROR), "syntax error"),
 ];
 
-/// What ISAM errors mean.
+/// The texts of ISAM errors.
 #[rustfmt::skip]
 const ISAM: &[(i32, &str)] = &[
     (-154, "the wait for a lock was too long"),

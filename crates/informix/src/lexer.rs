@@ -1,19 +1,20 @@
-//! Where placeholders stand in Informix's SQL.
+//! Placeholders in Informix's SQL.
 //!
-//! Nothing inside a string, a quoted identifier or a comment is one. A string doubles its quote and knows no backslash;
-//! comments are `-- …`, `/* … */` and `{ … }`, except that `SET{…}`, `MULTISET{…}` and `LIST{…}` are values.
+//! Placeholders inside a string, a quoted identifier or a comment do not count. In a string a quote is doubled, and a
+//! backslash is an ordinary character; comments are `-- …`, `/* … */` and `{ … }`, except that `SET{…}`, `MULTISET{…}`
+//! and `LIST{…}` are values.
 
 use headrace_core::placeholders::{Converted, Style};
 use std::borrow::Cow;
 
-/// A statement whose placeholders are all `?`, and which parameter each stands for.
+/// A statement whose placeholders are all `?`, and the parameter of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placeholders<'a> {
-    /// The statement as the server takes it.
+    /// The statement in the server's style.
     pub sql: Cow<'a, str>,
     /// For each `?` in order the 0-based number of its parameter.
     pub order: Vec<usize>,
-    /// The parameters were written `:1`, so one may stand in several places.
+    /// The parameters were written `:1`, so one may be in several places.
     pub numbered: bool,
 }
 
@@ -80,7 +81,8 @@ pub fn placeholders(sql: &str) -> Result<Placeholders<'_>, String> {
     Ok(Placeholders { sql: Cow::Owned(out), order, numbered: true })
 }
 
-/// Returns true if a ROLLBACK is one to a savepoint, which ends no transaction: the server describes both as the same.
+/// Returns true if a ROLLBACK is one to a savepoint, which does not end the transaction: the server describes both as
+/// the same.
 pub fn rolls_back_to_savepoint(sql: &str) -> bool {
     let bytes = sql.as_bytes();
     let mut i = 0;
@@ -103,7 +105,7 @@ pub fn rolls_back_to_savepoint(sql: &str) -> bool {
 }
 
 /// Returns true if a statement is an INSERT of one row of placeholders and nothing else: `INSERT INTO t (a, b) VALUES
-/// (?, ?)`. Its parameters are then the columns' values as they stand.
+/// (?, ?)`. Its parameters are then exactly the columns' values.
 pub fn inserts_placeholders(sql: &str) -> bool {
     let words = outside(sql);
     let text = words.trim().trim_end_matches(';').trim_end();
@@ -117,8 +119,8 @@ pub fn inserts_placeholders(sql: &str) -> bool {
     begins && values && alone && list.split(',').all(|item| item.trim() == "?")
 }
 
-/// For each `?` of an INSERT the number of the item of VALUES that it is, if it is one by itself: `(?, 1, UPPER(?), ?)`
-/// gives 0, none, 3. With them how many items there are. `None` where nothing is said so plainly.
+/// For each `?` of an INSERT the index of the item of VALUES that consists of it, if there is one: `(?, 1, UPPER(?),
+/// ?)` has 0, none, 3. Also the number of items. `None` if the statement is not of this form.
 pub fn inserted(sql: &str) -> Option<(Vec<Option<usize>>, usize)> {
     let text = outside(sql);
     let words = words(&text);
@@ -130,8 +132,8 @@ pub fn inserted(sql: &str) -> Option<(Vec<Option<usize>>, usize)> {
     Some((marks.collect(), items.len()))
 }
 
-/// For each `?` of an UPDATE whether a column is set to just that: in `SET a = ?, (b, c) = (?, ?), d = UPPER(?) WHERE e
-/// = ?` the first three are.
+/// For each `?` of an UPDATE whether it alone is assigned to a column: in `SET a = ?, (b, c) = (?, ?), d = UPPER(?)
+/// WHERE e = ?` the first three are.
 pub fn assigned(sql: &str) -> Vec<bool> {
     let text = outside(sql);
     let words = words(&text);
@@ -158,13 +160,13 @@ pub fn assigned(sql: &str) -> Vec<bool> {
     found
 }
 
-/// One for each `?` of an expression; it is told whether that is all of it.
+/// One entry for each `?` of an expression; `of` is called with whether that is all of it.
 fn marked<T>(item: &str, of: impl Fn(bool) -> T) -> Vec<T> {
     let alone = item.trim() == "?";
     item.matches('?').map(|_| of(alone)).collect()
 }
 
-/// What commas outside of brackets divide; `None` where the brackets do not match.
+/// The parts between commas outside of brackets; `None` if the brackets do not match.
 fn parts(list: &str) -> Option<Vec<&str>> {
     let (mut depth, mut from, mut found) = (0, 0, Vec::new());
     for (at, byte) in list.bytes().enumerate() {
@@ -183,7 +185,7 @@ fn parts(list: &str) -> Option<Vec<&str>> {
     (depth == 0).then_some(found)
 }
 
-/// The words outside of brackets, and where they begin.
+/// The words outside of brackets, and their positions.
 fn words(text: &str) -> Vec<(usize, &str)> {
     let bytes = text.as_bytes();
     let (mut depth, mut at, mut found) = (0, 0, Vec::new());
@@ -206,7 +208,7 @@ fn words(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// Returns true if a text has several statements. DESCRIBE tells the type of the first alone.
+/// Returns true if a text has several statements. DESCRIBE reports the type of the first alone.
 pub fn has_several(sql: &str) -> bool {
     let ends = |c: char| c == ';' || c.is_ascii_whitespace();
     sql.contains(';') && outside(sql).split_once(';').is_some_and(|(_, rest)| !rest.chars().all(ends))
@@ -236,7 +238,7 @@ fn outside(sql: &str) -> String {
     out
 }
 
-/// How many `?` a statement has.
+/// The number of `?` in a statement.
 pub fn count(sql: &str) -> usize {
     placeholders(sql).map_or(0, |found| found.order.len())
 }

@@ -2,10 +2,10 @@
 //!
 //! * [`messages`]: the wire: the login packets, and the messages that make up a group;
 //! * [`types`]: column values and parameters;
-//! * [`capabilities`]: what client and server can both do;
+//! * [`capabilities`]: the features that client and server have in common;
 //! * [`codeset`]: the code set of the database, in which all text travels;
 //! * [`errors`]: the meaning of the server's errors, in terms that all databases share;
-//! * [`lexer`]: where placeholders stand in Informix's SQL;
+//! * [`lexer`]: placeholders in Informix's SQL;
 //! * [`limits`]: its limits, by name and with their units;
 //! * [`machine`]: the connection.
 //!

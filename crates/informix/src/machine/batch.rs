@@ -1,9 +1,9 @@
 //! Batches: one statement and many rows of parameters, all of them or none.
 //!
 //! Rows travel with one of three strategies ([`BatchStrategy`]). An insert cursor takes them in the columns' own form,
-//! which is the shortest; but nothing is converted there, so a row with another value goes on by SQ_BIND and
-//! SQ_EXECUTE, and so does what is after it. Whatever goes wrong with an insert cursor is undone, and the batch
-//! repeated without one: the error that the user sees, and the row that it names, are those of plain executions.
+//! which is the shortest; but the server converts nothing there, so a row with another value is sent with SQ_BIND and
+//! SQ_EXECUTE, and so are the rows after it. If anything goes wrong with an insert cursor it is rolled back, and the
+//! batch is repeated without one: the error that the user sees, and its row number, are those of plain executions.
 
 use super::pending::{Failure, PendingRequest};
 use super::request::{BatchStrategy, Execute, Expect, Group, Reply, Request};
@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 /// The savepoint of a batch inside a transaction.
 const SAVEPOINT: &[u8] = b"headrace_batch";
 
-/// What makes a batch atomic.
+/// How a batch is made atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Guard {
     /// The database has no transactions.
@@ -31,18 +31,18 @@ pub(super) enum Guard {
     Savepoint,
 }
 
-/// A batch whose rows are being sent, or were.
+/// A batch whose rows are being sent, or were sent.
 #[derive(Debug)]
 pub(super) struct Batch<H: ResponseHandler> {
     step: Step,
-    /// What makes it atomic.
+    /// How it is made atomic.
     pub guard: Guard,
     travels: Travels,
     /// Rows that were sent.
     sent: u64,
     /// Rows affected.
     pub affected: i64,
-    /// What the server said of the rows that it took from an insert cursor, until that is closed.
+    /// The server's reply about the rows of an insert cursor, until that is closed.
     put: Put,
     putting: Putting<H>,
 }
@@ -66,7 +66,7 @@ impl HasState for Step {
     }
 }
 
-/// How the next rows travel.
+/// How the next rows are sent.
 #[derive(Debug)]
 enum Travels {
     /// By SQ_PUT.
@@ -75,7 +75,7 @@ enum Travels {
     Execute {
         /// Bytes of a group.
         group: usize,
-        /// The response handler's current row is still to be sent: an insert cursor could not take it.
+        /// The response handler's current row is still to be sent: it did not fit an insert cursor.
         row_waits: bool,
     },
 }
@@ -101,12 +101,12 @@ struct Put {
 /// Whether rows that were put have failed.
 #[derive(Debug, Default)]
 enum Putting<H: ResponseHandler> {
-    /// They have not, or what is made of it is decided.
+    /// They have not, or the failure has been handled.
     #[default]
     Good,
-    /// The batch's failure came of putting rows.
+    /// The batch failed because rows were put.
     Failed,
-    /// The batch is being repeated without putting rows; why it is.
+    /// The batch is being repeated without putting rows; the reason.
     Repeated(Box<Failure<H>>),
 }
 
@@ -140,7 +140,7 @@ impl<H: IfxHandler> Machine<H> {
             Logging::None => Guard::None,
             _ if !self.in_block => Guard::Transaction,
             _ if self.capabilities.has(Feature::Savepoints) => Guard::Savepoint,
-            // A server before 11.50: what a failed batch did stays in the user's transaction.
+            // A server before 11.50: the rows of a failed batch stay in the user's transaction.
             _ => Guard::None,
         };
         self.guard_batch(guard, write_buffer);
@@ -150,7 +150,7 @@ impl<H: IfxHandler> Machine<H> {
         let plan = statement.put.as_ref().filter(|_| !statement.put_refused.load(Ordering::Relaxed));
         let best = plan.filter(|plan| !plan.padded).map_or(BatchStrategy::Groups, |_| BatchStrategy::Put);
         let strategy = strategy.unwrap_or(best);
-        // Only what can be undone and read a second time is put.
+        // Rows are put only if that can be rolled back and the rows can be read a second time.
         let can = plan.is_some() && guard != Guard::None;
         let again = can && pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx));
         let strategy = if strategy == BatchStrategy::Put && !again { BatchStrategy::Groups } else { strategy };
@@ -229,8 +229,8 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    /// Opens the insert cursor, puts rows until a group is full, and closes it: what the server counts is then this
-    /// group's, and an error after it belongs to none before.
+    /// Opens the insert cursor, puts rows until a group is full, and closes it: the server's count is then that of this
+    /// group, and a later error does not belong to an earlier group.
     fn put_rows(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         let codeset = self.codeset;
         let cursor = self.cursor_name();
@@ -312,7 +312,7 @@ impl<H: IfxHandler> Machine<H> {
             (Guard::Transaction, true) => client::plain(out, tag::SQ_CMMTWORK),
             (Guard::Transaction, false) => client::rollback(out),
             (Guard::Savepoint, true) => {
-                // Nobody waits for this: it goes out with whatever comes next, as the closing of a cursor does.
+                // No request waits for this: it is sent with the next group, as the closing of a cursor is.
                 client::savepoint(out, tag::SQ_SQLIRELSVPT, SAVEPOINT);
                 client::eot(out);
                 self.groups.push_back(Group { request_id: 0, expect: Expect::CleanUp });
@@ -331,7 +331,7 @@ impl<H: IfxHandler> Machine<H> {
         });
     }
 
-    /// Undoes what an insert cursor could not do to its end, and begins again without one; returns true if it does.
+    /// Rolls back the rows of an insert cursor that failed, and repeats the batch without one; returns true if it does.
     fn repeat_batch(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let Some(pending) = self.queue.last_mut() else { return false };
         let told = matches!(&pending.slot.failure, Some(Failure::Server { error, .. }) if !is_of_others(error));
@@ -361,7 +361,7 @@ impl<H: IfxHandler> Machine<H> {
         true
     }
 
-    /// Rows were put. How many, the server may also say when the cursor is closed.
+    /// Rows were put. The server may also report their number when the cursor is closed.
     pub(super) fn put(&mut self, group: Group, first: u64, count: u64, reply: Reply) {
         let Some(pending) = self.pending(group.request_id) else { return };
         let Some(batch) = pending.batch_mut() else { return };
@@ -380,7 +380,7 @@ impl<H: IfxHandler> Machine<H> {
         }
         let Put { dones, affected, last } = batch.put;
         let told = i64::try_from(count).unwrap_or(i64::MAX);
-        // Each row or each block by itself, or how many there are by now.
+        // The count of each row or each block, or the total so far.
         let all = dones + reply.dones > 0 && [affected + reply.affected, last, reply.last].contains(&told);
         if let Some(error) = reply.error {
             pending.put_failed(error, first);
@@ -403,8 +403,8 @@ impl<H: IfxHandler> PendingRequest<H> {
     }
 }
 
-/// Returns true if an error has nothing to do with the rows: an interrupt, or somebody else's lock. It comes again, or
-/// takes its time again, however the rows travel.
+/// Returns true if an error has nothing to do with the rows: an interrupt, or a lock of another session. It would occur
+/// again, or cost its time again, with any strategy.
 fn is_of_others(error: &ServerError) -> bool {
     error.sqlcode == own::INTERRUPTED || own::LOCKED.contains(&error.isam)
 }

@@ -18,7 +18,7 @@ pub(super) struct Open {
     scroll: bool,
 }
 
-/// How a cursor is to be opened.
+/// The options of a cursor.
 pub(super) struct Opening {
     name: Option<Arc<str>>,
     scroll: bool,
@@ -38,7 +38,7 @@ impl Opening {
 }
 
 impl<H: IfxHandler> Machine<H> {
-    /// Opens a cursor and asks for its first rows, in one group. Those of a scroll cursor are asked for by number.
+    /// Opens a cursor and requests its first rows, in one group. Those of a scroll cursor are requested by number.
     pub(super) fn open_cursor(
         &mut self,
         statement: &Statement,
@@ -84,7 +84,7 @@ impl<H: IfxHandler> Machine<H> {
         "_hr".chars().chain(digits).collect()
     }
 
-    /// Asks for more rows of a cursor that is kept open.
+    /// Requests more rows of a cursor that is kept open.
     pub(super) fn fetch_cursor(&mut self, cx: H::Cx<'_>, at: usize, write_buffer: &mut WriteBuffer) {
         let pending = &mut self.queue[at];
         let Some(cursor) = pending.request.cursor().and_then(|cursor| self.open_cursors.get(&cursor)) else {
@@ -140,7 +140,8 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    /// A request about a cursor is over: it stays open where it may have more rows and someone to take them.
+    /// A request about a cursor has ended: the cursor stays open if it may have more rows and a response handler to
+    /// take them.
     pub(super) fn keep_cursor(
         &mut self,
         cursor: u64,

@@ -1,10 +1,10 @@
-//! When an urgent byte may be sent: never two that the server has not read.
+//! When an urgent byte may be sent: never before the server has read the previous one.
 //!
-//! TCP has one urgent byte. A second one that comes before the server has read as far as the first makes the first a
-//! part of the stream, in which nothing is where it was from then on. That it was read is known for certain once a
-//! group that was sent after it is answered: a ping, for which the next request waits; so nothing that was not to be
-//! interrupted is hit by one that came late either. Where nothing was sent after it, a reply to a group before it says
-//! that the server has gone on to the next one and, a moment later, has read that one.
+//! TCP has one urgent byte. A second one that comes before the server has read the first makes the first a part of the
+//! stream, which is then corrupt. The server has certainly read it once a group that was sent after it is answered: a
+//! ping, for which the next request waits; so a late interrupt cannot hit the wrong request either. If nothing was sent
+//! after it, the reply to a group before it tells that the server has continued with the next one and, a short time
+//! later, has read that one.
 
 use super::request::{Expect, Group};
 use super::{IfxHandler, Machine};
@@ -12,21 +12,21 @@ use crate::messages::{client, tag};
 use headrace_core::{Interrupt, WriteBuffer};
 use std::time::{Duration, Instant};
 
-/// How long the server is given to read what it works on next.
+/// How long the server gets to read the group that it works on next.
 const READING: Duration = Duration::from_millis(250);
 
-/// How long an urgent byte is given to do its work. A server that answers nothing for so long loses the connection
+/// How long an urgent byte gets to take effect. A server that answers nothing for this long loses the connection
 /// anyway.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// An urgent byte that was sent.
 #[derive(Debug)]
 pub(super) struct Urgent {
-    /// How many of the groups that were sent before it are not answered.
+    /// The number of groups sent before it that are not answered.
     before: usize,
-    /// How many there were when it was sent.
+    /// The number of such groups when it was sent.
     all: usize,
-    /// How many there were when this was last asked for, and since when.
+    /// The number of such groups at the last check, and the time since which it is the same.
     seen: (usize, Instant),
     /// A ping was sent after it.
     pinged: bool,
@@ -55,7 +55,7 @@ impl<H: IfxHandler> Machine<H> {
         Interrupt::Send
     }
 
-    /// Returns true if the server may not have read the last urgent byte yet. If so it is asked for a sign that it has.
+    /// Returns true if the server may not have read the last urgent byte yet. If so a ping is sent.
     pub(super) fn has_urgent_byte_ahead(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         let Some(urgent) = &mut self.urgent else { return false };
         if !std::mem::replace(&mut urgent.pinged, true) {

@@ -1,5 +1,5 @@
-//! The code set of the database, which the server is asked for at login and again when a statement opens another
-//! database, unless the user named it.
+//! The code set of the database, which is queried at login and again after a statement that opens another database,
+//! unless the user named it.
 
 use super::request::{Expect, Group, Reply};
 use super::statement::{Columns, Statement};
@@ -12,13 +12,13 @@ use crate::types;
 use headrace_core::{Epoch, Fatal, FatalKind, WriteBuffer};
 use std::sync::Arc;
 
-/// The row of the catalogue that holds the database's locale.
+/// The row of the catalogue that contains the database's locale.
 pub(super) const QUERY: &str = "select FIRST 1 site from informix.systables where tabname = ' GL_COLLATE'";
 
-/// What a database without a locale of its own has: en_US.8859-1.
+/// The default locale of a database: en_US.8859-1.
 pub(super) const DEFAULT: CodeSet = CodeSet::Latin1;
 
-/// The question, on its way.
+/// The query, in flight.
 #[derive(Debug, Default)]
 pub(super) struct Question {
     prepared: Option<(u16, Arc<Columns>)>,
@@ -35,7 +35,7 @@ pub(super) fn fetch(out: &mut Vec<u8>, id: u16) {
     client::eot(out);
 }
 
-/// The locale that a row holds.
+/// The locale in a row.
 pub(super) fn in_row(columns: &Columns, row: &[u8]) -> Result<Option<String>, Fatal> {
     let mut text = FirstText::default();
     types::decode_row(&columns.decoders, DEFAULT, row, &mut std::iter::empty(), &mut text)?;
@@ -58,7 +58,7 @@ impl<H: IfxHandler> Machine<H> {
         Ok(())
     }
 
-    /// A statement that opens a database was sent: its code set is asked for after it, as a part of the same request.
+    /// A statement that opens a database was sent: the query for its code set follows, as a part of the same request.
     pub(super) fn ask_for_locale(&mut self, write_buffer: &mut WriteBuffer) {
         if self.given_codeset.is_none() {
             client::prepare(write_buffer.tail(), QUERY.as_bytes(), 0, self.capabilities);
@@ -73,7 +73,7 @@ impl<H: IfxHandler> Machine<H> {
         self.question = Question { prepared, answer: None };
     }
 
-    /// SQ_TUPLE, if it is whole; says how long it is.
+    /// SQ_TUPLE, if it is complete; returns its length.
     pub(super) fn locale_row(&mut self, unread: &[u8]) -> Result<usize, Fatal> {
         match (read(unread, self.capabilities, DEFAULT), &self.question.prepared) {
             (Ok((Message::Tuple(row), used)), Some((_, columns))) => {

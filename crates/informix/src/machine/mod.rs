@@ -1,8 +1,8 @@
 //! The connection as a state machine: requests in, bytes out; bytes in, replies out.
 //!
-//! Every request joins one [`Queue`]. Only the last that has begun to be sent can still have
-//! something to send, so groups leave in the order of the queue; but for queries, which read side by side: see
-//! [`side_by_side`]. Each group that left is in `groups`, and a reply always belongs to the first of these.
+//! All requests are in one [`Queue`]. Only the last that has begun to be sent can still have something to send, so
+//! groups are sent in the order of the queue; except for concurrent queries: see [`side_by_side`]. Each group that was
+//! sent is in `groups`, and a reply always belongs to the first of these.
 
 mod batch;
 mod cursor;
@@ -45,7 +45,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A response handler that speaks SQLI.
+/// A response handler for SQLI.
 pub trait IfxHandler: ResponseHandler<Columns = Arc<Columns>, ServerError = ServerError> {}
 impl<H: ResponseHandler<Columns = Arc<Columns>, ServerError = ServerError>> IfxHandler for H {}
 
@@ -62,7 +62,7 @@ enum Phase {
     Closed,
 }
 
-/// How the database treats transactions, from the warning bits of SQ_DBOPEN.
+/// The transaction mode of the database, from the warning bits of SQ_DBOPEN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Logging {
     /// No database, or one without transactions.
@@ -81,9 +81,9 @@ pub struct Machine<H: ResponseHandler> {
     queue: Queue<PendingRequest<H>>,
     groups: VecDeque<Group>,
     reply: Reply,
-    /// How many bytes the message at the front has at least, where it has not wholly come; else 0.
+    /// The minimum length in bytes of the message at the front, if it is not complete; else 0.
     needed: usize,
-    /// How far that message has been looked through.
+    /// How far that message has been scanned.
     scan: Scan,
     /// A transaction is open as of what has been sent, whatever has been answered.
     in_block: bool,
@@ -97,8 +97,7 @@ pub struct Machine<H: ResponseHandler> {
     open_cursors: HashMap<u64, Open>,
     /// Handles of routines, by their signatures.
     routines: HashMap<Arc<str>, routine::Handle>,
-    /// Their epoch rises with whatever changes definitions or takes them back: what was prepared before may be
-    /// outdated.
+    /// Their epoch advances with changes of definitions and their rollback: statements prepared before may be outdated.
     statements: Statements<Arc<str>, Statement>,
     /// Definitions were changed since a transaction last ended: a rollback may take them back.
     redefined: bool,
@@ -158,7 +157,7 @@ impl<H: IfxHandler> Machine<H> {
         })
     }
 
-    /// How the database treats transactions.
+    /// The transaction mode of the database.
     pub fn logging(&self) -> Logging {
         self.logging
     }
@@ -168,7 +167,7 @@ impl<H: IfxHandler> Machine<H> {
         &self.banner
     }
 
-    /// The database's locale, where the server was asked for it.
+    /// The database's locale, if it was queried.
     pub fn locale(&self) -> Option<&str> {
         self.locale.as_deref()
     }
@@ -205,7 +204,7 @@ impl<H: IfxHandler> Machine<H> {
         };
     }
 
-    /// Sends CLOSE, RELEASE or both, as groups that nobody waits for.
+    /// Sends CLOSE, RELEASE or both, as groups that no request waits for.
     fn clean_up(&mut self, write_buffer: &mut WriteBuffer, id: u16, close: bool, release: bool) {
         for (wanted, tag) in [(close, tag::SQ_CLOSE), (release, tag::SQ_RELEASE)] {
             if wanted {
@@ -260,7 +259,7 @@ impl<H: IfxHandler> Session for Machine<H> {
         self.process_id
     }
 
-    /// [`Machine::interrupt`] says when.
+    /// [`Machine::interrupt`] decides when.
     fn cancellation(&self) -> Cancellation {
         Cancellation::UrgentByte(INTERRUPT)
     }
@@ -269,8 +268,8 @@ impl<H: IfxHandler> Session for Machine<H> {
         self.may_interrupt(now)
     }
 
-    /// A batch that is still being sent is rolled back. Its rows may be hit, but only once: what undoes them is a part
-    /// of it.
+    /// A batch that is still being sent is rolled back. Its rows may be interrupted, but only once: their rollback is
+    /// part of it.
     fn discard(&mut self, id: u64) -> Discarded {
         let discarded = self.queue.discard(id);
         let Some(pending) = self.queue.started_by_id_mut(id) else { return discarded };

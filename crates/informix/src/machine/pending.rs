@@ -14,14 +14,14 @@ pub(super) use headrace_core::Failure;
 use headrace_core::{Epoch, Mismatch, Pending, Prepared, ResponseHandler, Slot};
 use std::sync::Arc;
 
-/// The statement of a request, and where that comes from.
+/// The statement of a request, and its source.
 #[derive(Debug)]
 pub(super) struct Used {
     pub statement: Arc<Statement>,
     pub source: Source,
 }
 
-/// Where the statement of a request comes from, which decides what becomes of it after the request.
+/// The source of a request's statement, which decides what happens to it after the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     /// Prepared for this request alone.
@@ -30,7 +30,7 @@ pub(super) enum Source {
     Kept,
     /// In the cache, before this request.
     Cached,
-    /// A copy of the one in the cache, whose cursor is in use: see [`super::side_by_side`].
+    /// A duplicate of the one in the cache, whose cursor is in use: see [`super::side_by_side`].
     Copy,
     /// Taken out of the cache for a cursor that stays open.
     Taken,
@@ -44,7 +44,7 @@ impl Source {
         matches!(self, Self::Cached | Self::Copy | Self::Taken)
     }
 
-    /// It, or what it is a copy of, is in the cache.
+    /// It, or the one that it duplicates, is in the cache.
     pub(super) fn is_kept(self) -> bool {
         matches!(self, Self::Kept | Self::Cached | Self::Copy)
     }
@@ -75,7 +75,7 @@ impl<H: IfxHandler> PendingRequest<H> {
         self.stage.state()
     }
 
-    /// The state with what it owns.
+    /// The state with its data.
     #[inline]
     pub(super) fn stage(&self) -> &Stage<H> {
         &self.stage
@@ -87,7 +87,7 @@ impl<H: IfxHandler> PendingRequest<H> {
         self.used.as_ref().map(|used| &used.statement)
     }
 
-    /// It is a query, whose cursor may be open beside those of other queries: see [`super::side_by_side`].
+    /// It is a query, whose cursor may be open at the same time as those of other queries: see [`super::side_by_side`].
     #[inline]
     pub(super) fn reads(&self) -> bool {
         self.statement().is_some_and(|statement| statement.kind == kind::SELECT) && self.request.cursor().is_none()
@@ -103,7 +103,7 @@ impl<H: IfxHandler> PendingRequest<H> {
         go(&mut self.stage, event, to);
     }
 
-    /// What is known of it as a batch.
+    /// Its data as a batch.
     pub(super) fn batch(&self) -> Option<&Batch<H>> {
         match &self.stage {
             Stage::Batch(batch) => Some(batch),
@@ -127,7 +127,7 @@ impl<H: IfxHandler> PendingRequest<H> {
         }
     }
 
-    /// What is known of it as a query.
+    /// Its data as a query.
     #[inline]
     pub(super) fn query(&self) -> Option<&Query> {
         match &self.stage {
@@ -154,7 +154,7 @@ impl<H: IfxHandler> PendingRequest<H> {
         }
     }
 
-    /// What is known of it as a statement that was executed once.
+    /// Its data as a statement that was executed once.
     pub(super) fn executed_mut(&mut self) -> Option<&mut Executed> {
         match &mut self.stage {
             Stage::Executed(executed) => Some(executed),
@@ -162,7 +162,7 @@ impl<H: IfxHandler> PendingRequest<H> {
         }
     }
 
-    /// What makes it atomic.
+    /// How it is made atomic.
     pub(super) fn guard(&self) -> Guard {
         self.batch().map_or(Guard::None, |batch| batch.guard)
     }
@@ -194,8 +194,8 @@ impl<H: IfxHandler> PendingRequest<H> {
         }
     }
 
-    /// The server took one of the rows for wrong. Of several failed groups the first names the row; an error of the
-    /// response handler's own after it is not news. Says whether this failure counts.
+    /// The server refused one of the rows. Of several failed groups the first names the row; a later error of the
+    /// response handler is ignored. Returns true if this failure counts.
     pub(super) fn rows_failed(&mut self, error: ServerError, row: Option<u64>) -> bool {
         let earlier = match (&self.slot.failure, row) {
             (Some(Failure::Server { .. }), _) => true,
@@ -217,12 +217,12 @@ impl<H: IfxHandler> PendingRequest<H> {
         }
     }
 
-    /// Nothing is left to be sent or to be told. Blocks that were asked for ahead of the end may still come.
+    /// Nothing is left to be sent or received. Blocks that were requested ahead of the end may still come.
     pub(super) fn is_over(&self) -> bool {
         self.state() == State::Sent && (self.groups == 0 || self.query().is_some_and(Query::is_ended))
     }
 
-    /// Nobody wants its rows any more, but some are on their way: only after them will its cursor be closed.
+    /// Its response handler is gone, but rows are in flight: its cursor is closed only after them.
     pub(super) fn closes_later(&self) -> bool {
         let reads = self.statement().is_some_and(|statement| statement.columns.is_some());
         reads && self.request.cursor().is_none() && !self.is_over()
@@ -233,13 +233,13 @@ impl<H: IfxHandler> PendingRequest<H> {
         matches!(&self.slot.failure, Some(Failure::Server { error, .. }) if error.sqlcode == own::STALE)
     }
 
-    /// A value did not fit a parameter as it was described once, so that the server has not been asked. The column may
-    /// be another by now.
+    /// A value did not fit a parameter as it was described earlier, so that nothing was sent to the server. The column
+    /// may have changed since.
     pub(super) fn is_refused(&self) -> bool {
         self.is_from_cache() && matches!(&self.slot.failure, Some(Failure::Client { .. }))
     }
 
-    /// A value was not what the column takes. The column may be another than the statement was prepared for.
+    /// A value did not fit the column. The column may be another than the one that the statement was prepared for.
     pub(super) fn is_conversion_error(&self) -> bool {
         matches!(&self.slot.failure, Some(Failure::Server { error, .. }) if own::CONVERSION.contains(&error.sqlcode))
     }
@@ -248,12 +248,12 @@ impl<H: IfxHandler> PendingRequest<H> {
     /// `now` is the session's epoch.
     pub(super) fn is_worth_retrying(&self, now: Epoch) -> bool {
         let outdated = || self.statement().is_some_and(|statement| statement.epoch() < now);
-        // Of a batch whose first row was refused nothing was sent.
+        // Nothing was sent of a batch whose first row was refused.
         let refused = self.is_refused()
             && (!self.is_batch() || matches!(self.slot.failure, Some(Failure::Client { row: Some(0), .. })));
         let undone = match (self.is_batch(), self.guard()) {
             (false, _) => self.rows() == 0,
-            // Other rows of the group may have been executed where a value did not fit.
+            // Other rows of the group may have been executed if a value did not fit.
             (true, Guard::None) => self.rows() == 0 && (self.is_stale() || refused),
             (true, Guard::Savepoint | Guard::Transaction) => true,
         };
@@ -266,8 +266,8 @@ impl<H: IfxHandler> PendingRequest<H> {
             && self.slot.handler.is_some()
     }
 
-    /// It ends a block, or a transaction without keeping it. If that were interrupted, what nobody waits for any more
-    /// would stay open, and what comes next would be in it.
+    /// It ends a block, or a transaction without keeping it. If that were interrupted, a transaction without an owner
+    /// would stay open, and later statements would run in it.
     pub(super) fn ends_block(&self) -> bool {
         self.request.is_owed_end() || matches!(self.request, Request::Savepoint(..))
     }
@@ -292,7 +292,7 @@ impl<H: IfxHandler> Pending for PendingRequest<H> {
         self.slot
     }
 
-    /// What undoes something is sent in any case.
+    /// A rollback is sent in any case.
     fn replace_discarded(&mut self, _: Option<&Self>) -> bool {
         match self.request {
             Request::Commit { block: true } => {
@@ -313,7 +313,7 @@ impl<H: IfxHandler> Pending for PendingRequest<H> {
         self.groups > 0
     }
 
-    /// What undoes a batch is part of it, and not to be hit.
+    /// The rollback of a batch is part of it, and must not be interrupted.
     fn is_cancellable(&self) -> bool {
         self.slot.abandoned && !self.is_batch() && !self.ends_block()
     }

@@ -1,4 +1,5 @@
-//! The rows of a query: asked for in blocks, ahead of their end; and the BYTE and TEXT values that they only name.
+//! The rows of a query: requested in blocks, ahead of their end; and the BYTE and TEXT values of which they have only
+//! descriptors.
 
 use super::pending::{PendingRequest, State};
 use super::request::{Expect, Group, Reply};
@@ -11,14 +12,14 @@ use crate::types::decode;
 use headrace_core::{Fatal, Room, WriteBuffer, limits};
 use std::sync::atomic::Ordering;
 
-/// A query whose rows are being read, or were.
+/// A query whose rows are being read, or were read.
 #[derive(Debug)]
 pub(super) struct Query {
     step: Step,
     fetched: Fetched,
-    /// Rows that have come.
+    /// The number of rows that have come.
     pub rows: i64,
-    /// The number of the row of a scroll cursor that came last.
+    /// The number of the last row of a scroll cursor.
     pub row_number: Option<i32>,
     buffered: Buffered,
 }
@@ -47,7 +48,7 @@ impl HasState for Step {
 /// How much of a result has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fetched {
-    /// No block has come to its end.
+    /// No block has ended.
     Nothing,
     /// A block has, or several.
     Blocks,
@@ -63,12 +64,12 @@ struct Buffered {
 }
 
 impl Query {
-    /// One whose first rows were asked for.
+    /// A query whose first rows were requested.
     pub(super) fn fetching() -> Self {
         Self::new(Step::Fetching)
     }
 
-    /// One whose only row was asked for.
+    /// A query whose only row was requested.
     pub(super) fn sent() -> Self {
         Self::new(Step::Sent)
     }
@@ -86,7 +87,7 @@ impl Query {
         self.fetched == Fetched::All
     }
 
-    /// Nobody wants its rows any more: no others are asked for.
+    /// The response handler is gone: no more rows are requested.
     pub(super) fn abandon(&mut self) {
         if let Step::FetchMore | Step::FetchLarge = self.step {
             self.buffered = Buffered::default();
@@ -100,7 +101,7 @@ impl Query {
 }
 
 impl<H: IfxHandler> Machine<H> {
-    /// Asks for the next blocks, as many as may be in flight; for one where its rows only name some of their values.
+    /// Requests the next blocks, as many as may be in flight; only one if its rows contain descriptors.
     pub(super) fn fetch_more(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let size = self.buffer(own::FETCH_BYTES);
         let pending = &mut self.queue[at];
@@ -119,7 +120,7 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    /// Asks for the next blocks while the first is still coming, if nothing else was asked for after it.
+    /// Requests the next blocks while the first is still coming, if nothing else was requested after it.
     pub(super) fn read_ahead(&mut self, write_buffer: &mut WriteBuffer) {
         let full = self.reply.row_bytes * 2 > own::FIRST_FETCH_BYTES as usize;
         let reading = self.groups.front().map(|group| group.request_id);
@@ -132,7 +133,7 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    /// Asks for the BYTE and TEXT values of the rows that are held, one group each.
+    /// Requests the BYTE and TEXT values of the buffered rows, one group each.
     pub(super) fn fetch_large(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let pending = &mut self.queue[at];
         let Some((query, _, statement)) = pending.query_parts() else { return };
@@ -183,7 +184,7 @@ impl<H: IfxHandler> Machine<H> {
                     query.rows += taken.rows;
                     taken
                 }
-                // A block that was asked for ahead of the end.
+                // A block that was requested ahead of the end.
                 None => Tuples::new(None, unread).end()?,
             };
         self.reply.row_bytes += row_bytes;
@@ -206,7 +207,7 @@ impl<H: IfxHandler> Machine<H> {
         Ok(())
     }
 
-    /// A block of rows has come to its end.
+    /// A block of rows has ended.
     pub(super) fn fetched(&mut self, cx: H::Cx<'_>, group: Group, reply: Reply) -> Result<(), Fatal> {
         let Some((query, slot, statement)) = self.pending(group.request_id).and_then(PendingRequest::query_parts)
         else {
@@ -246,7 +247,7 @@ impl<H: IfxHandler> Machine<H> {
         let Some((query, slot, _)) = pending.query_parts() else { return };
         let is_over = query.is_ended() || slot.handler.is_none() || slot.failure.is_some() || stays_open;
         match query.step {
-            // Blocks that were asked for ahead.
+            // Blocks that were requested ahead.
             Step::Sent => {}
             _ if is_over => query.go(Event::LastBlock, Step::Sent),
             Step::FetchMore => {}
@@ -254,21 +255,21 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    /// A BYTE or TEXT value has come to its end.
+    /// A BYTE or TEXT value has ended.
     pub(super) fn value_came(&mut self, cx: H::Cx<'_>, group: Group, reply: Reply) -> Result<(), Fatal> {
         let Some(pending) = self.pending(group.request_id) else { return Ok(()) };
         let last = pending.groups == 0;
         let Some((query, slot, _)) = pending.query_parts() else { return Ok(()) };
         match reply.error {
             Some(error) => slot.fail(error),
-            // A value of no bytes may come as no message at all.
+            // A value without bytes may come without a message.
             None if !reply.pieces => query.buffered.values.push(Vec::new()),
             None => {}
         }
         if last { self.values_came(cx, group) } else { Ok(()) }
     }
 
-    /// The rows that were held have all their values.
+    /// The buffered rows have all their values.
     fn values_came(&mut self, cx: H::Cx<'_>, group: Group) -> Result<(), Fatal> {
         let parts = self.queue.started_by_id_mut(group.request_id).and_then(PendingRequest::query_parts);
         let Some((query, slot, statement)) = parts else { return Ok(()) };

@@ -57,7 +57,7 @@ impl<H: IfxHandler> Machine<H> {
         Ok(())
     }
 
-    /// Returns true if a message of which only the beginning had come can be whole by now; until then it is not read
+    /// Returns true if a message of which only the beginning had come can be complete by now; until then it is not read
     /// again.
     pub(super) fn may_be_whole(&mut self, read_buffer: &mut ReadBuffer) -> Result<bool, Fatal> {
         let unread = read_buffer.unread();
@@ -72,7 +72,7 @@ impl<H: IfxHandler> Machine<H> {
         Ok(true)
     }
 
-    /// What the reply that is being read answers.
+    /// The request that the reply belongs to.
     pub(super) fn group(&self) -> Result<Group, Fatal> {
         self.groups.front().copied().ok_or_else(|| Fatal::peer("the server spoke although nothing was asked"))
     }
@@ -245,7 +245,7 @@ impl<H: IfxHandler> Machine<H> {
                     let again = match group.expect {
                         // A constraint that is checked at the end, for one. Nothing of the batch may stay.
                         Expect::Commit => guarded,
-                        // Hit by an interrupt that was meant for what is rolled back.
+                        // Hit by an interrupt that was meant for the statement that is rolled back.
                         Expect::Rollback if guarded && error.sqlcode == own::INTERRUPTED => true,
                         Expect::Rollback if guarded => return Err(unfinished(&error)),
                         _ => false,
@@ -256,7 +256,7 @@ impl<H: IfxHandler> Machine<H> {
                         }
                         if self.queue.get(self.queue.started() - 1).is_none_or(|last| last.slot.id != group.request_id)
                         {
-                            // What was sent after it ran in its transaction.
+                            // Later statements ran in its transaction.
                             return Err(unfinished(&error));
                         }
                     }
@@ -280,8 +280,8 @@ impl<H: IfxHandler> Machine<H> {
         Ok(())
     }
 
-    /// Keeps track of the transaction, by SQ_XACTSTAT or by what was asked. A BEGIN that fails has let what was sent
-    /// after it run outside of a transaction: nothing good can come of such a connection.
+    /// Tracks the transaction, by SQ_XACTSTAT or by the kind of request. If a BEGIN failed, the statements sent after
+    /// it ran outside of a transaction: such a connection is closed.
     fn transaction_answered(&mut self, group: Group, reply: &Reply) -> Result<(), Fatal> {
         match (&reply.error, group.expect) {
             (None, Expect::Begin) => self.open = true,
@@ -320,7 +320,7 @@ impl<H: IfxHandler> Machine<H> {
             let code = error.sqlcode;
             pending.rows_failed(error, row);
             if kind == kind::BEGIN && !(code == ALREADY_OPEN && self.logging == Logging::Logged) {
-                // What is sent from now on is not in the transaction that it did not begin.
+                // Later statements are not in the transaction that it did not begin.
                 self.in_block = self.open;
             }
             return;
@@ -352,7 +352,7 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    /// A transaction was rolled back, the `whole` or a part of it: what it defined is no more.
+    /// A transaction was rolled back, the `whole` or a part of it: its definitions are gone.
     fn transaction_undone(&mut self, whole: bool) {
         if self.redefined {
             self.statements.advance();
@@ -364,7 +364,7 @@ impl<H: IfxHandler> Machine<H> {
         self.pending(group.request_id).is_some_and(|pending| pending.guard() == Guard::Savepoint)
     }
 
-    /// Finishes the requests at the front that have nothing left to send or to be told.
+    /// Finishes the requests at the front that have nothing left to send or to receive.
     pub(super) fn settle(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
         while let Some(pending) = self.queue.first() {
             if self.queue.started() == 0 || !pending.is_over() || self.retry(cx, write_buffer) {
@@ -375,11 +375,11 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    /// Tells the response handler how it ended, and gives the statement back.
+    /// Passes the outcome to the response handler, and puts the statement back into the cache.
     fn finish(&mut self, cx: H::Cx<'_>, mut pending: PendingRequest<H>, write_buffer: &mut WriteBuffer) {
         let refused = pending.is_refused();
         if let Some(Used { statement, source }) = pending.used.take() {
-            // A batch that failed may have left its cursorless statement as it is; only cursors are closed.
+            // After a failed batch the statement may have no cursor; only cursors are closed.
             let ended = pending.query().is_some_and(Query::is_ended);
             let opened = statement.columns.is_some() && (ended || pending.rows() > 0 || pending.slot.handler.is_none());
             let again = pending.is_conversion_error() || refused;
@@ -405,7 +405,7 @@ impl<H: IfxHandler> Machine<H> {
                 Some(query) if scroll => query.row_number.and_then(|number| u64::try_from(number).ok()),
                 _ => counted(&statement).then(|| u64::try_from(pending.rows()).unwrap_or(0)),
             };
-            // That of one row of many says nothing, and rows that are put have none.
+            // The value generated for one row of many is not reported, and rows that are put have none.
             let generated = match pending.stage() {
                 Stage::Executed(executed) => executed.serial.map(i128::from),
                 _ => None,
@@ -420,7 +420,8 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// Has statements prepared again that are older than their tables. They had no effect, whatever the transaction.
-    /// Queries that stood beside them are read first. Says whether the front of the queue is not to be finished.
+    /// Queries in flight at the same time are read first. Returns true if the front of the queue must not be finished
+    /// yet.
     fn retry(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let Some(front) = self.queue.first() else { return false };
         if !front.is_worth_retrying(self.statements.epoch()) || !(self.queue.started() == 1 || front.reads()) {
@@ -443,7 +444,7 @@ impl<H: IfxHandler> Machine<H> {
                 self.statements.take(&*statement.sql);
                 self.clean_up(write_buffer, statement.id, false, true);
             }
-            // Blocks that were asked for ahead are still to fail.
+            // The errors of blocks that were requested ahead are still to come.
             for group in self.groups.iter_mut().filter(|group| group.request_id == pending.slot.id) {
                 group.request_id = 0;
             }

@@ -1,4 +1,4 @@
-//! What can be asked of a connection, and what was asked of the server for it.
+//! The requests of a connection, and the groups that were sent for them.
 
 use crate::messages::server::ServerError;
 use headrace_core::words::keeps_transaction;
@@ -9,11 +9,11 @@ use std::sync::Arc;
 pub enum Rows {
     /// One row, the response handler's current one.
     One,
-    /// As many as the response handler's `next_row` gives, all or none of them.
+    /// As many rows as the response handler's `next_row` delivers, all or none of them.
     Batch,
 }
 
-/// How a batch travels.
+/// The strategy of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchStrategy {
     /// Rows in the columns' own form, put into an insert cursor.
@@ -33,7 +33,7 @@ pub struct Execute {
     pub rows: Rows,
     /// Begin a transaction first, unless one is open then or the database has none.
     pub begin: bool,
-    /// How a batch is to travel, for measuring; without it what its statement and its rows allow decides.
+    /// A fixed strategy for the batch, for measurements; without it the statement and its rows decide.
     pub strategy: Option<BatchStrategy>,
 }
 
@@ -65,14 +65,14 @@ pub enum Position {
     Last,
 }
 
-/// What is to be done with a savepoint.
+/// An operation on a savepoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Savepoint {
     /// Set it.
     Set,
     /// Forget it.
     Release,
-    /// Undo what came after it.
+    /// Undo the changes after it.
     Rollback,
 }
 
@@ -81,9 +81,9 @@ pub enum Savepoint {
 pub enum Request {
     /// Execute a statement.
     Execute(Execute),
-    /// Open a cursor, and fetch its first rows. Its result is suspended where there may be more.
+    /// Open a cursor, and fetch its first rows. Its result is suspended if there may be more.
     Declare(Declare),
-    /// Fetch more rows of a cursor, up to so many bytes of them but at least one.
+    /// Fetch more rows of a cursor, up to this number of bytes but at least one row.
     Fetch {
         /// Its number.
         cursor: u64,
@@ -104,30 +104,30 @@ pub enum Request {
     },
     /// Call a routine over the fast path. Its result is one row.
     Routine {
-        /// What it is, as `function informix.ifx_lo_close(integer)`.
+        /// The signature, as `function informix.ifx_lo_close(integer)`.
         signature: Arc<str>,
         /// Begin a transaction first, as for [`Execute::begin`].
         begin: bool,
     },
-    /// Read so many bytes of a smart large object from where it stands. The result is one row of one value.
+    /// Read this number of bytes of a smart large object from its current position. The result is one row of one value.
     ReadObject {
         /// Its handle.
         object: i16,
-        /// How many.
+        /// The number of bytes.
         bytes: i32,
     },
-    /// Write to a smart large object at where it stands. The result counts the bytes.
+    /// Write to a smart large object at its current position. The result counts the bytes.
     WriteObject {
         /// Its handle.
         object: i16,
-        /// What to write.
+        /// The bytes to write.
         data: Arc<[u8]>,
     },
     /// A savepoint of this name.
     Savepoint(Savepoint, Arc<str>),
     /// COMMIT WORK, if a transaction is open then.
     Commit {
-        /// It ends a block that has to end: discarded before it was sent, it is a ROLLBACK.
+        /// It ends a block that must end: discarded before it was sent, it becomes a ROLLBACK.
         block: bool,
     },
     /// ROLLBACK WORK, if a transaction is open then.
@@ -153,7 +153,7 @@ impl Request {
         }
     }
 
-    /// Returns true if it wants a transaction.
+    /// Returns true if it needs a transaction.
     pub(super) fn begins(&self) -> bool {
         match self {
             Request::Execute(execute) => execute.begin,
@@ -162,9 +162,9 @@ impl Request {
         }
     }
 
-    /// Whether a transaction is open after it, by whether one was before. `None` if only the answer tells: a text of
-    /// the user's, a BEGIN WORK before a statement that may be refused before it is sent, and a COMMIT WORK that
-    /// is interrupted, or leaves the queue where it is cancelled before.
+    /// True if a transaction is open after it, given whether one was before. `None` if only the reply tells: a text of
+    /// the user's, a BEGIN WORK before a statement that may be refused before it is sent, and a COMMIT WORK that is
+    /// interrupted, or leaves the queue if it is cancelled before.
     pub(super) fn leaves_transaction(&self, open: bool) -> Option<bool> {
         match self {
             Request::Commit { block } => block.then_some(false),
@@ -189,7 +189,7 @@ impl Request {
     }
 }
 
-/// What a group asked, so that its reply is understood.
+/// The kind of reply that a group expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expect {
     Prepare,
@@ -200,11 +200,11 @@ pub(super) enum Expect {
     /// Its row.
     LocaleFetch,
     Begin,
-    /// SQ_EXECUTE of so many rows, the first of them this one.
+    /// SQ_EXECUTE of rows from this one on.
     Execute {
         first: u64,
     },
-    /// SQ_PUT of so many rows, the first of them this one.
+    /// SQ_PUT of this number of rows, from this one on.
     Put {
         first: u64,
         count: u64,
@@ -216,16 +216,16 @@ pub(super) enum Expect {
     },
     Fetch,
     Large,
-    /// COMMIT at the end of what was asked.
+    /// COMMIT at the end of a request.
     Commit,
-    /// COMMIT after a statement of its own.
+    /// COMMIT after a single statement.
     AutoCommit,
     Rollback,
     /// The savepoint of a batch.
     Guard,
     /// ROLLBACK, or back to the savepoint, before a batch is repeated.
     Undo,
-    /// CLOSE or RELEASE, or a ping that takes a late interrupt upon itself: nobody waits, and an error changes nothing.
+    /// Fire-and-forget: CLOSE, RELEASE, or a ping that absorbs a late interrupt. Errors are ignored.
     CleanUp,
     Ping,
     Savepoint,
@@ -247,13 +247,13 @@ pub(super) struct Group {
     pub expect: Expect,
 }
 
-/// What has come of the reply that is being read.
+/// The part of the current reply that has come.
 #[derive(Debug, Default)]
 pub(super) struct Reply {
     pub error: Option<ServerError>,
     /// SQ_DONEs so far.
     pub dones: u64,
-    /// How many of them came before the error. A server that goes on after it sends more.
+    /// The number of them before the error. A server that continues after it sends more.
     pub good: u64,
     /// The sum of their rows.
     pub affected: i64,

@@ -1,4 +1,4 @@
-//! The fast path: routines called by a handle, which is asked for once; and the content of smart large objects, whose
+//! The fast path: routines called by a handle, which is requested once; and the content of smart large objects, whose
 //! functions are called that way.
 
 use super::pending::{Failure, Stage};
@@ -16,7 +16,7 @@ use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, Mismatch, Parameters, WriteBuffer};
 use std::sync::Arc;
 
-/// How a routine is called.
+/// The call of a routine.
 #[derive(Debug)]
 pub(super) struct Handle {
     database: Vec<u8>,
@@ -25,7 +25,7 @@ pub(super) struct Handle {
 }
 
 impl<H: IfxHandler> Machine<H> {
-    /// Sends what a request about a routine or an object begins with.
+    /// Sends the first group of a request about a routine or an object.
     pub(super) fn start_routine(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let (capabilities, codeset) = (self.capabilities, self.codeset);
         let pending = &mut self.queue[at];
@@ -91,7 +91,7 @@ impl<H: IfxHandler> Machine<H> {
         self.expect(Expect::Routine);
     }
 
-    /// The answer to SQ_GETROUTINE.
+    /// The reply to SQ_GETROUTINE.
     pub(super) fn got_routine(&mut self, group: Group, database: &[u8], number: i32) {
         let Some(pending) = self.pending(group.request_id) else { return };
         let Request::Routine { signature, .. } = &pending.request else { return };
@@ -107,7 +107,7 @@ impl<H: IfxHandler> Machine<H> {
         self.give_row(cx, group, fields, decoders, row)
     }
 
-    /// SQ_LODATA: what was read of an object, as one value.
+    /// SQ_LODATA: the bytes read from an object, as one value.
     pub(super) fn read_object(&mut self, cx: H::Cx<'_>, group: Group, pieces: &[&[u8]]) -> Result<(), Fatal> {
         let field = Field { name: "data".into(), type_word: code::BYTE, ..Field::default() };
         let mut row = vec![0];
@@ -118,7 +118,7 @@ impl<H: IfxHandler> Machine<H> {
         self.give_row(cx, group, vec![field], vec![Decoder::Envelope(Inner::Bytes)], row)
     }
 
-    /// SQ_LODATA: so many bytes of an object were written.
+    /// SQ_LODATA: the number of bytes written to an object.
     pub(super) fn wrote_object(&mut self, cx: H::Cx<'_>, group: Group, bytes: i32) {
         if let Some(handler) = self.pending(group.request_id).and_then(|pending| pending.slot.handler.as_mut()) {
             handler.result(cx, Summary { rows: u64::try_from(bytes).ok(), ..Summary::default() });

@@ -1,4 +1,4 @@
-//! SQ_TUPLE messages that lie one after the other, and rows that were held until their large values had come.
+//! Contiguous SQ_TUPLE messages, and rows that were buffered until their large values had come.
 
 use super::statement::Columns;
 use crate::messages::server;
@@ -18,7 +18,7 @@ pub struct Tuples<'a> {
     row_bytes: usize,
 }
 
-/// What a run of tuples was, whoever has taken it.
+/// The numbers of rows and bytes in a run, whoever has taken it.
 pub(super) struct Taken {
     /// Bytes of the messages.
     pub bytes: usize,
@@ -88,7 +88,7 @@ impl Run for Tuples<'_> {
     }
 }
 
-/// Rows that do not lie in the read buffer, with the values of their BYTE and TEXT columns that are not NULL, in order.
+/// Rows outside of the read buffer, with the values of their BYTE and TEXT columns that are not NULL, in order.
 #[derive(Clone, Debug)]
 pub(super) struct BufferedRows<'a> {
     columns: &'a Columns,

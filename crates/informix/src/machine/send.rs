@@ -51,7 +51,7 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    /// A group of the request that was started last went out.
+    /// Records a group that was sent for the request that was started last.
     pub(super) fn expect(&mut self, expect: Expect) {
         if let Some(at) = self.queue.last_at() {
             self.expect_for(at, expect);
@@ -69,7 +69,7 @@ impl<H: IfxHandler> Machine<H> {
             self.clean_up(write_buffer, id, false, true);
         }
         if self.groups.is_empty() {
-            // Everything is answered, so what was sent and what holds are one.
+            // Everything is answered, so the state as of what was sent is the state as of what was answered.
             self.in_block = self.open;
         }
         let at = self.queue.start();
@@ -153,12 +153,12 @@ impl<H: IfxHandler> Machine<H> {
         let Some(at) = self.queue.last_at() else { return };
         let pending = &mut self.queue[at];
         let Some(sql) = pending.request.sql() else { return };
-        // A statement has one cursor: who keeps that open has the statement alone.
+        // A statement has one cursor: a request that keeps it open has the statement to itself.
         let alone = pending.request.cursor().is_some();
         let mut known = if alone { self.statements.take(&**sql) } else { self.statements.get(&**sql).cloned() };
         if let Some(outdated) = known.take_if(|known| self.queue.started() == 1 && self.statements.is_outdated(known)) {
-            // Its table may be another one now. Rows of a generator cannot be read again, and with others sent after
-            // it nothing is repeated.
+            // Its table may have changed. Rows of a generator cannot be read again, and with later requests in flight
+            // nothing is repeated.
             self.statements.take(&*outdated.sql);
             if self.copies.are_of(&outdated) {
                 self.release_copies();
@@ -196,8 +196,7 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    /// Asks for the types of the last started request's parameters, where they decide how values are sent and are not
-    /// known.
+    /// Requests the types of the last started request's parameters, if they are unknown and decide how values are sent.
     fn asks_for_types(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         let Some(pending) = self.queue.last_mut().filter(|pending| pending.slot.handler.is_some()) else {
             return false;

@@ -1,9 +1,9 @@
-//! Queries side by side: a pipeline of SELECTs does not wait for one cursor to end before the next is opened.
+//! Concurrent queries: a pipeline of SELECTs does not wait for one cursor to end before the next is opened.
 //!
-//! A prepared statement has one cursor. What is asked for many times over is therefore prepared several times
-//! ("copies"), as soon as enough executions of it wait. Only SELECTs stand side by side: whatever else is asked for
-//! waits until all of them have been read to their ends, so that it can neither close their cursors nor change what
-//! they still have to read.
+//! A prepared statement has one cursor. A query that is executed many times in a pipeline is therefore prepared several
+//! times ("duplicates"), as soon as enough executions of it wait. Only SELECTs run concurrently: any other request
+//! waits until all of them have been read to their ends, so that it can neither close their cursors nor change the rows
+//! that are still to be read.
 //!
 //! The requests in question are the last ones that were started; together they are called the *run*.
 
@@ -21,12 +21,12 @@ use std::sync::atomic::Ordering;
 /// Further preparations of one query.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
-    /// What they are copies of.
+    /// The statement that they duplicate.
     of: Option<Arc<Statement>>,
     free: Vec<Arc<Statement>>,
-    /// How many were asked for.
+    /// The number requested.
     count: usize,
-    /// Those on their way.
+    /// Those in flight.
     coming: usize,
     /// The server would not prepare it again.
     refused: bool,
@@ -45,7 +45,7 @@ impl<H: IfxHandler> Machine<H> {
         self.places().map(|(_, pending)| pending)
     }
 
-    /// The place of the first request of the run whose rows or values are still to be asked for.
+    /// The position of the first request of the run whose rows or values are still to be requested.
     pub(super) fn unread(&self) -> Option<(usize, State)> {
         let waits = |(_, pending): &(usize, &PendingRequest<H>)| match pending.state() {
             State::FetchMore => true,
@@ -57,7 +57,7 @@ impl<H: IfxHandler> Machine<H> {
 
     /// Returns true if the next request can be started now, while the run may still have something to read.
     pub(super) fn can_start(&mut self, write_buffer: &mut WriteBuffer) -> bool {
-        // Whether a transaction is open after several statements, which database, and what tables are, is not known
+        // Whether a transaction is open after several statements, which database is, and what tables are, is unknown
         // before they are answered.
         let unknown = |statement: &Arc<Statement>| {
             statement.several || statement.changes_database() || statement.changes_definitions()
@@ -109,12 +109,12 @@ impl<H: IfxHandler> Machine<H> {
         self.run().any(|pending| pending.statement().is_some_and(|used| used.id == statement.id))
     }
 
-    /// A copy to be executed instead of a statement whose cursor is open.
+    /// A duplicate to execute instead of a statement whose cursor is open.
     pub(super) fn copy_for(&mut self, known: &Statement) -> Option<Arc<Statement>> {
         if self.copies.are_of(known) && self.is_in_use(known) { self.copies.free.pop() } else { None }
     }
 
-    /// Prepares a query as often as it is waited for, if that is often enough to be worth it.
+    /// Prepares a query once for each execution that waits for it, if that is often enough to be worthwhile.
     fn prepare_copies(&mut self, statement: &Arc<Statement>, write_buffer: &mut WriteBuffer) {
         if self.copies.coming > 0 {
             return;
@@ -129,7 +129,7 @@ impl<H: IfxHandler> Machine<H> {
         if waiting < own::COPIES_WORTH.min(room).max(1) {
             return;
         }
-        // What could be prepared once is text that the server can read.
+        // Text that was prepared once is text that the server can read.
         let Ok(text) = self.codeset.encode(statement.sql.as_bytes()) else { return };
         for _ in 0..waiting {
             client::prepare(write_buffer.tail(), &text, statement.parameters as u16, self.capabilities);
@@ -157,7 +157,7 @@ impl<H: IfxHandler> Machine<H> {
         self.copies.refused |= failed;
     }
 
-    /// Takes a copy back whose cursor will be closed. Says whether it is still wanted.
+    /// Takes a duplicate back whose cursor will be closed. Returns true if it is still needed.
     pub(super) fn take_back(&mut self, copy: &Arc<Statement>) -> bool {
         let wanted = self.copies.are_of(copy);
         if wanted {
@@ -166,7 +166,7 @@ impl<H: IfxHandler> Machine<H> {
         wanted
     }
 
-    /// Has the copies released with the next request. Those in use are, when they come back.
+    /// Releases the duplicates with the next request. Those in use are released when they come back.
     pub(super) fn release_copies(&mut self) {
         for copy in self.copies.free.drain(..) {
             self.statements.close(&copy);
@@ -175,7 +175,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 }
 
-/// Returns true if a request takes back what its transaction may have defined.
+/// Returns true if a request rolls back what its transaction may have defined.
 fn takes_back<H: IfxHandler>(pending: &PendingRequest<H>) -> bool {
     matches!(pending.request, Request::Rollback | Request::Savepoint(Savepoint::Rollback, _))
 }

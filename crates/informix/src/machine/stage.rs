@@ -1,25 +1,25 @@
 //! The progress of a pending request: its states, the events, and the table of transitions.
 //!
-//! The states say what a request still has to send. Only the request that was started last has parameters or rows to
-//! send; of queries that stand side by side (see [`super::side_by_side`]) any may have blocks of rows to ask for. What
-//! was asked, so that replies are understood, is a queue of its own: [`Expect`](super::request::Asked).
+//! The states tell what a request still has to send. Only the request that was started last has parameters or rows to
+//! send; of concurrent queries (see [`super::side_by_side`]) any may have blocks of rows to request. The expected
+//! replies are in a queue of their own: [`Expect`](super::request::Expect).
 //!
-//! A state owns what is known of a request only then: [`Stage`]. A batch and a query go through states of their own,
-//! and own what is known of them through all of these: [`Batch`], [`Query`].
+//! A state owns the data that is valid only in it: [`Stage`]. A batch and a query have states of their own, and own
+//! data that is valid in all of these: [`Batch`], [`Query`].
 //!
-//! Events are of three kinds: the machine starts or goes on with a request, a reply belongs to it, or its response
-//! handler has failed or is gone. [`go`] is the only place that changes a state.
+//! Events are of three kinds: the machine starts or continues a request, a reply belongs to it, or its response handler
+//! has failed or was discarded. [`go`] is the only function that changes a state.
 //!
-//! Not in the table: rows, and the replies that are only counted; requests that leave the queue, as they do in any
-//! state when the session ends and in `Sent` with their last reply; and what the server must not send, which ends the
-//! session.
+//! Not in the table: rows, and the replies that are only counted; requests that leave the queue, which they do in any
+//! state when the session ends and in `Sent` with their last reply; and messages that the server must not send, which
+//! end the session.
 
 use super::batch::Batch;
 use super::query::Query;
 use headrace_core::ResponseHandler;
 use headrace_core::transitions::Transitions;
 
-/// How far a request has come, and what is known of it only then.
+/// The state of a request, and the data that is valid only in it.
 #[derive(Debug)]
 pub(super) enum Stage<H: ResponseHandler> {
     Queued,
@@ -34,7 +34,7 @@ pub(super) enum Stage<H: ResponseHandler> {
     Sent,
 }
 
-/// What is known of a statement that was executed once.
+/// The data of a statement that was executed once.
 #[derive(Debug, Default)]
 pub(super) struct Executed {
     /// Rows affected.
@@ -62,7 +62,7 @@ impl<H: ResponseHandler> HasState for Stage<H> {
     }
 }
 
-/// Puts what is in one state into another, which `event` brings it to.
+/// Changes the state to the one that `event` leads to.
 #[inline]
 pub(super) fn go<S: HasState>(from: &mut S, event: Event, to: S) {
     TRANSITIONS.take(from.state(), event, to.state());

@@ -1,6 +1,6 @@
-//! From the first byte to a session: CONREQ, then SQ_PROTOCOLS, SQ_INFO and SQ_DBOPEN in one flight, then the question
-//! for the database's code set unless the user named it. Where PAM asks questions, they come after SQ_PROTOCOLS, and
-//! nothing is sent ahead of them.
+//! From the first byte to a session: CONREQ, then SQ_PROTOCOLS, SQ_INFO and SQ_DBOPEN in one flight, then the query for
+//! the database's code set unless the user named it. If PAM asks questions, they come after SQ_PROTOCOLS, and nothing
+//! is sent ahead of them.
 
 use super::Machine;
 use super::locale::{self, DEFAULT};
@@ -24,7 +24,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// How to open a session.
+/// The settings of a session.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The user.
@@ -39,13 +39,13 @@ pub struct Options {
     pub environment: Vec<(String, String)>,
     /// Variables of the session (OPTCOMPIND, PDQPRIORITY, …).
     pub session: Vec<(String, String)>,
-    /// The code set of the database where it is known; otherwise the server is asked.
+    /// The code set of the database if it is known; otherwise it is queried.
     pub codeset: Option<CodeSet>,
     /// The connection is encrypted from its first byte.
     pub tls: bool,
     /// Questions at login are expected, so that nothing is sent ahead of them.
     pub pam: bool,
-    /// What the server shows as the program.
+    /// The name of the program, as the server shows it.
     pub program: String,
     /// The client's host.
     pub host: String,
@@ -73,9 +73,9 @@ pub(super) struct Startup {
     options: Options,
     state: State,
     error: Option<ServerError>,
-    /// The answers to the questions at login were right.
+    /// The answers to the questions at login were accepted.
     accepted: bool,
-    /// The columns of the question for the locale, and the statement that asks.
+    /// The columns of the query for the locale, and its statement.
     locale: Option<(u16, Arc<Columns>)>,
 }
 
@@ -95,7 +95,7 @@ impl Startup {
         self.log_in(write_buffer)
     }
 
-    /// Begins again with the server that another one has named; without a name it goes by that of the first.
+    /// Starts again with the server that another one has redirected to; without a name the name of the first is used.
     pub(super) fn begin_again(&mut self, server: String, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         if !server.is_empty() {
             self.options.server = server;
@@ -143,7 +143,7 @@ impl Startup {
 }
 
 impl<H: super::IfxHandler> Machine<H> {
-    /// Goes on with the session; returns true if it wants to be called again.
+    /// Continues the session; returns true if it has to be called again.
     pub(super) fn start(
         &mut self,
         startup: &mut Startup,
@@ -151,7 +151,7 @@ impl<H: super::IfxHandler> Machine<H> {
         write_buffer: &mut WriteBuffer,
     ) -> Result<Progress, Fatal> {
         match startup.state {
-            // A server that names another one has no more to say.
+            // A server that redirects sends nothing else.
             _ if self.redirect.is_some() => Ok(Progress::Wait),
             State::Tls => Ok(Progress::Wait),
             State::Login => {
@@ -234,7 +234,7 @@ impl<H: super::IfxHandler> Machine<H> {
             Message::Protocols(mask) if startup.state == State::Protocols => {
                 self.capabilities = Capabilities::negotiate(&capabilities::OFFER, mask);
                 if self.capabilities.has(Feature::Pam) && !startup.options.pam {
-                    // What was sent ahead stands where answers should: another connection has to wait for the
+                    // Groups that were sent ahead would be taken for answers: another connection has to wait for the
                     // questions.
                     self.asks_questions = true;
                     return Err(Fatal::new(
@@ -331,7 +331,7 @@ impl<H: super::IfxHandler> Machine<H> {
     }
 }
 
-/// How the set-up goes on.
+/// The next step of the set-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     Wait,

@@ -23,7 +23,7 @@ pub struct Columns {
     pub codeset: CodeSet,
     /// Some values are only named by a row and have to be fetched one by one.
     pub(super) large: bool,
-    /// What SQ_RET_TYPE asks for; empty where the server's own choice is right.
+    /// The types that SQ_RET_TYPE requests; empty if the server's own choice is right.
     pub(super) wanted: Vec<ReturnType>,
     described: Arc<[Column]>,
 }
@@ -45,8 +45,8 @@ impl Columns {
     pub fn new(fields: Vec<Field>, capabilities: Capabilities, codeset: CodeSet) -> Self {
         let decoders: Vec<Decoder> = fields.iter().map(|field| Decoder::new(field, capabilities)).collect();
         let large = decoders.iter().any(Decoder::is_large);
-        // BOOLEAN and locators have a shorter form to be asked for; the binary form of a collection, or of a type of
-        // the user's own, is nothing we can read.
+        // BOOLEAN and locators have a shorter form that can be requested; the binary form of a collection, or of a
+        // user-defined type, is not documented.
         let shorter = |d: &Decoder| matches!(d, Decoder::Envelope(Inner::Boolean | Inner::Locator(_)));
         let text = |d: &Decoder| !matches!(d, Decoder::Envelope(inner) if *inner != Inner::Text);
         let collections = fields.iter().any(|f| matches!(f.type_word & 0xff, code::SET..=code::COLLECTION));
@@ -75,24 +75,24 @@ fn return_type(field: &Field, decoder: &Decoder) -> ReturnType {
 pub struct Statement {
     /// The server's number for it.
     pub id: u16,
-    /// What it is: see [`crate::messages::kind`].
+    /// Its kind: see [`crate::messages::kind`].
     pub kind: u16,
     /// Its text.
     pub sql: Arc<str>,
-    /// How many `?` it has.
+    /// The number of its `?`.
     pub parameters: usize,
     epoch: Epoch,
     /// Its columns, `None` when it returns no rows.
     pub columns: Option<Arc<Columns>>,
-    /// The columns that the parameters fill, where that is certain. Those of an UPDATE the server is asked for.
+    /// The columns that the parameters fill, if that is certain. For those of an UPDATE the server is queried.
     targets: OnceLock<Vec<Option<Field>>>,
-    /// How its rows are put, where an insert cursor can take them.
+    /// The encoder of its rows for an insert cursor, if one can take them.
     pub put: Option<Plan>,
     /// The text has several statements, any of which may begin or end a transaction.
     pub(super) several: bool,
-    /// The server took rows by SQ_EXECUTE that it had not taken by SQ_PUT.
+    /// The server accepted rows by SQ_EXECUTE that it had refused by SQ_PUT.
     pub(super) put_refused: AtomicBool,
-    /// Its rows took more than one block the last time, so the next ones are asked for together with the first.
+    /// Its rows took more than one block the last time, so the next blocks are requested together with the first.
     pub(super) long: AtomicBool,
 }
 
@@ -127,7 +127,7 @@ impl Statement {
         }
         let several = lexer::has_several(&sql);
         if several && matches!(kind, kind::BEGIN | kind::COMMIT | kind::ROLLBACK) {
-            // What the others do to the transaction, SQ_XACTSTAT tells.
+            // SQ_XACTSTAT reports what the others do to the transaction.
             kind = kind::SEVERAL;
         }
         let rows = kind == kind::SELECT || (kind == kind::EXECUTE_PROCEDURE && !fields.is_empty());
@@ -168,18 +168,18 @@ impl Statement {
         }
     }
 
-    /// The columns that the parameters fill, where that is certain.
+    /// The columns that the parameters fill, if that is certain.
     pub fn targets(&self) -> &[Option<Field>] {
         self.targets.get().map_or(&[], Vec::as_slice)
     }
 
-    /// Returns true if the server is to be asked for the types of the parameters.
+    /// Returns true if the types of the parameters have to be queried.
     pub(super) fn lacks_targets(&self) -> bool {
         self.targets.get().is_none()
     }
 
-    /// What the server said of the parameters. Those of a WHERE are only compared: what is too long for them is not cut
-    /// off.
+    /// The server's description of the parameters. Those of a WHERE are only compared: a longer value is not truncated
+    /// for them.
     pub(super) fn described_input(&self, fields: Vec<Field>) {
         self.targets.get_or_init(|| {
             let marks = lexer::assigned(&self.sql);
@@ -188,7 +188,7 @@ impl Statement {
         });
     }
 
-    /// The same statement, prepared again as `described`; `None` when its table has changed meanwhile.
+    /// The same statement, prepared again as `described`; `None` if its table has changed meanwhile.
     pub(super) fn copy(&self, described: &Description) -> Option<Self> {
         let columns = self.columns.as_ref().filter(|columns| columns.fields == described.fields)?;
         (described.kind == self.kind).then(|| Self {
@@ -206,7 +206,7 @@ impl Statement {
         })
     }
 
-    /// Returns true if it is likely to be asked for again. The others could also keep locks on what they were made for.
+    /// Returns true if it is likely to be executed again. Other statements could also keep locks on their objects.
     pub(super) fn is_worth_keeping(&self) -> bool {
         matches!(
             self.kind,
@@ -242,7 +242,7 @@ impl Statement {
         )
     }
 
-    /// BEGIN, COMMIT and ROLLBACK, and what changes the database: they come with no BEGIN of ours.
+    /// BEGIN, COMMIT and ROLLBACK, and statements that change the database: the driver sends no BEGIN before them.
     pub(super) fn is_control(&self) -> bool {
         matches!(self.kind, kind::BEGIN | kind::COMMIT | kind::ROLLBACK) || self.changes_database()
     }

@@ -5,8 +5,8 @@ use headrace_core::Mismatch;
 use headrace_core::verb::{IfUnsent, Modes, Verb};
 use std::sync::Arc;
 
-/// Of a transaction's modes Informix has isolation and reading alone by statements of their own, for what is left of the
-/// session or of the transaction.
+/// Of a transaction's modes Informix has the isolation level and read-only, set by statements of their own, for the
+/// rest of the session or of the transaction.
 fn check(modes: &Modes) -> Result<(), Mismatch> {
     if *modes == Modes::default() {
         return Ok(());

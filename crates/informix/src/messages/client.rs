@@ -1,4 +1,4 @@
-//! What the client says. Each function appends one message; [`eot`] closes the group.
+//! Messages of the client. Each function appends one message; [`eot`] closes the group.
 
 use super::{object, pad, put_char, put_i32, put_u16, tag::*};
 use crate::capabilities::{Capabilities, Feature};
@@ -20,7 +20,7 @@ pub fn response(out: &mut Vec<u8>, answer: &[u8]) {
     put_char(out, answer);
 }
 
-/// What SQ_INFO is about: the environment.
+/// The kind of SQ_INFO: the environment.
 const INFO_ENVIRONMENT: u16 = 6;
 
 /// SQ_INFO, environment: settings of the session.
@@ -46,7 +46,7 @@ pub fn dbopen(out: &mut Vec<u8>, name: &[u8]) {
     put_u16(out, 0);
 }
 
-/// Returns true if `sql` is short enough for what the server can read.
+/// Returns true if `sql` is short enough for the server.
 pub fn fits(sql: &[u8], capabilities: Capabilities) -> bool {
     let limit = if capabilities.has(Feature::LongText) { i32::MAX as usize } else { usize::from(u16::MAX) };
     sql.len() <= limit
@@ -62,7 +62,7 @@ fn sql_text(out: &mut Vec<u8>, sql: &[u8], capabilities: Capabilities) {
     }
 }
 
-/// SQ_PREPARE with the description and DONE asked for. `placeholders` is how many `?` the text has.
+/// SQ_PREPARE with requests for the description and DONE. `placeholders` is the number of `?` in the text.
 pub fn prepare(out: &mut Vec<u8>, sql: &[u8], placeholders: u16, capabilities: Capabilities) {
     put_u16(out, SQ_PREPARE);
     put_u16(out, placeholders);
@@ -81,7 +81,7 @@ pub fn command(out: &mut Vec<u8>, sql: &[u8], capabilities: Capabilities) {
     put_u16(out, SQ_RELEASE);
 }
 
-/// SQ_ID: the statement that what follows is for.
+/// SQ_ID: the statement that the next messages are for.
 pub fn id(out: &mut Vec<u8>, statement: u16) {
     put_u16(out, SQ_ID);
     put_u16(out, statement);
@@ -169,7 +169,7 @@ pub fn put<E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<bool
     written
 }
 
-/// SQ_FETCHBLOB of the value that a row's descriptor stands for.
+/// SQ_FETCHBLOB of the value that a row's descriptor refers to.
 pub fn fetchblob(out: &mut Vec<u8>, descriptor: &[u8]) {
     put_u16(out, SQ_FETCHBLOB);
     out.extend_from_slice(descriptor);
@@ -198,7 +198,7 @@ pub fn get_routine(out: &mut Vec<u8>, signature: &[u8], capabilities: Capabiliti
     put_u16(out, 0);
 }
 
-/// SQ_EXFPROUTINE with so many arguments. SQ_BIND follows, also where there are none.
+/// SQ_EXFPROUTINE with this number of arguments. SQ_BIND follows, also without arguments.
 pub fn call_routine(out: &mut Vec<u8>, database: &[u8], handle: i32, arguments: u16) {
     put_u16(out, SQ_EXFPROUTINE);
     put_char(out, database);
@@ -210,7 +210,7 @@ pub fn call_routine(out: &mut Vec<u8>, database: &[u8], handle: i32, arguments: 
 /// Bytes of a smart large object in one piece of SQ_LODATA.
 const OBJECT_PIECE: usize = 32_000;
 
-/// SQ_LODATA: reads from where the object stands.
+/// SQ_LODATA: reads from the object's current position.
 pub fn read_object(out: &mut Vec<u8>, object: i16, bytes: i32) {
     for half in [SQ_LODATA, object::READ, object.cast_unsigned()] {
         put_u16(out, half);
@@ -219,7 +219,7 @@ pub fn read_object(out: &mut Vec<u8>, object: i16, bytes: i32) {
     put_u16(out, OBJECT_PIECE as u16);
 }
 
-/// SQ_LODATA: writes at where the object stands.
+/// SQ_LODATA: writes at the object's current position.
 pub fn write_object(out: &mut Vec<u8>, object: i16, bytes: &[u8]) {
     for half in [SQ_LODATA, object::WRITE, object.cast_unsigned()] {
         put_u16(out, half);

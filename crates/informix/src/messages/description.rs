@@ -1,5 +1,5 @@
-//! SQ_DESCRIBE and SQ_IDESCRIBE: what a statement is, and the types of its columns or parameters. What each field that is
-//! skipped is known from: docs/reference/informix.md, "Skipped fields".
+//! SQ_DESCRIBE and SQ_IDESCRIBE: the kind of a statement, and the types of its columns or parameters. The source of
+//! each skipped field is in docs/reference/informix.md, "Skipped fields".
 
 use super::reader::{Reader, Stop};
 use crate::capabilities::{Capabilities, Feature};
@@ -37,11 +37,11 @@ pub struct Description {
     pub fields: Vec<Field>,
 }
 
-/// What SQ_DESCRIBE begins with.
+/// The head of SQ_DESCRIBE.
 pub(super) struct Head {
     kind: u16,
     id: u16,
-    /// How many columns follow.
+    /// The number of columns that follow.
     pub count: usize,
     /// Bytes of the names after them.
     pub table: usize,
@@ -66,7 +66,7 @@ fn bounded(bytes: usize) -> Result<(), Stop> {
     Ok(())
 }
 
-/// How many parameters SQ_IDESCRIBE has, and the bytes of the names after them. Without parameters nothing follows.
+/// The number of parameters in SQ_IDESCRIBE, and the bytes of the names after them. Without parameters nothing follows.
 pub(super) fn input_head(r: &mut Reader<'_>) -> Result<(usize, usize), Stop> {
     let count = usize::from(r.u16()?);
     let table = if count > 0 { usize::from(r.u16()?) } else { 0 };
@@ -106,7 +106,7 @@ pub(super) fn described_type<'a>(r: &mut Reader<'a>) -> Result<Described<'a>, St
     Ok(Described { type_word, extended_id, owner, type_name, source_type, length })
 }
 
-/// A column of SQ_DESCRIBE: where its name is, and its type.
+/// A column of SQ_DESCRIBE: the position of its name, and its type.
 pub(super) fn described_field<'a>(
     r: &mut Reader<'a>,
     capabilities: Capabilities,

@@ -11,9 +11,8 @@ const CONACC: u8 = 2;
 const CONREJ: u8 = 3;
 const REDIRECT: u8 = 13;
 
-/// The markers of the parts of a login packet, in the order that both sides send them. Those without a name of their
-/// own in what is published (100, 101, 103 and 108) are called by what follows them. Clients go from one to the next,
-/// up to ASCEOT.
+/// The markers of the parts of a login packet, in the order in which both sides send them. Those without a published
+/// name (100, 101, 103 and 108) are named after what follows them. Clients read from one to the next, up to ASCEOT.
 mod marker {
     pub const BODY: [u16; 2] = [100, 101];
     pub const ASCINITRESP: u16 = 102;
@@ -27,7 +26,7 @@ mod marker {
     pub const ASCEOT: u16 = 127;
 }
 
-/// Fields whose meaning is not published: they are as IBM's JDBC driver sends them.
+/// Fields whose meaning is not published: they have the values that IBM's JDBC driver sends.
 const FORMAT: i32 = 61;
 const CAPABILITIES: [i32; 3] = [316, 0, 0];
 const CREDENTIALS_FOLLOW: u16 = 1;
@@ -43,7 +42,7 @@ const NORMAL_LOGIN: i32 = 3;
 /// Bytes of the name after [`marker::PROGRAM`].
 const PROGRAM_BYTES: usize = 12;
 
-/// What CONREQ says.
+/// The content of CONREQ.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectionRequest<'a> {
     /// The user.
@@ -60,7 +59,7 @@ pub struct ConnectionRequest<'a> {
     pub host: &'a str,
     /// The client's working directory.
     pub directory: &'a str,
-    /// What the server shows as the program.
+    /// The name of the program, as the server shows it.
     pub program: &'a str,
 }
 
@@ -146,12 +145,12 @@ impl ConnectionRequest<'_> {
     }
 }
 
-/// The server's answer.
+/// The server's reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// CONACC.
     Accepted {
-        /// The server's banner. It is for people; what the server can do is in its capability mask.
+        /// The server's banner, for humans; the server's features are in its capability mask.
         banner: String,
         /// The server's process.
         process_id: i32,
@@ -162,10 +161,10 @@ pub enum Answer {
         sqlcode: i32,
         /// The operating system's error number.
         os_error: i32,
-        /// What the server adds.
+        /// The server's additional text.
         messages: Vec<String>,
     },
-    /// REDIRECT: another server is to be asked.
+    /// REDIRECT: connect to another server.
     Redirect {
         /// Its DBSERVERNAME.
         server: String,
@@ -281,7 +280,7 @@ pub fn answer(packet: &[u8]) -> Result<Answer, Fatal> {
         (CONACC, _) => Ok(Answer::Accepted { banner, process_id }),
         (REDIRECT, Some(text)) => {
             let parts: Vec<&str> = text.split([':', '=', '|']).collect();
-            // A label may stand before the three.
+            // A label may precede the three.
             let port = parts.last().and_then(|port| port.trim().parse().ok());
             match (&parts[..], port) {
                 ([.., server, host, _], Some(port)) => {

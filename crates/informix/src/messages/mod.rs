@@ -1,4 +1,4 @@
-//! The wire: the login packets ([`login`]), what the client says ([`client`]) and what the server says ([`server`]).
+//! The wire: the login packets ([`login`]), the messages of the client ([`client`]) and of the server ([`server`]).
 
 pub mod client;
 mod description;
@@ -76,15 +76,15 @@ pub mod tag {
     }
 }
 
-/// What SQ_LODATA does with a smart large object.
+/// The operation of SQ_LODATA on a smart large object.
 pub mod object {
-    /// Reads from where it stands.
+    /// Reads from the current position.
     pub const READ: u16 = 0;
-    /// Writes at where it stands.
+    /// Writes at the current position.
     pub const WRITE: u16 = 2;
 }
 
-/// What SQ_SFETCH fetches of a scroll cursor.
+/// The row that SQ_SFETCH fetches of a scroll cursor.
 pub mod scroll {
     /// The last row.
     pub const LAST: u16 = 4;
@@ -94,7 +94,7 @@ pub mod scroll {
 
 /// Statement types, the first field of SQ_DESCRIBE.
 pub mod kind {
-    /// Several statements of which the first begins or ends a transaction: of ours, no server has it.
+    /// Several statements of which the first begins or ends a transaction: a kind of this driver, unknown to servers.
     pub const SEVERAL: u16 = 0;
     /// DATABASE.
     pub const DATABASE: u16 = 1;
@@ -173,7 +173,7 @@ pub mod kind {
     /// ALTER ROUTINE. From RENAME DATABASE up to here all define something: domains, row and distinct types, casts.
     pub const ALTER_ROUTINE: u16 = 97;
 
-    /// The statement's name, as far as a program may want to tell statements apart by it.
+    /// The kind of the statement, as a name for programs that distinguish statements by it.
     pub fn name(kind: u16) -> &'static str {
         match kind {
             DATABASE => "DATABASE",

@@ -1,11 +1,11 @@
-//! Reading what the server says, field by field, up to where it has come.
+//! Reads messages of the server, field by field, as far as their bytes have come.
 
 use headrace_core::{Fatal, limits};
 
-/// Why there is no message.
+/// Why there is no complete message.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// So many bytes are needed at least.
+    /// At least this number of bytes is needed.
     More(usize),
     Bad(Fatal),
 }

@@ -1,5 +1,5 @@
-//! What the server says. Messages have no length of their own, so each must be understood to find the next. What each field
-//! that is skipped is known from: docs/reference/informix.md, "Skipped fields".
+//! Messages of the server. They have no length of their own, so each must be parsed to find the next. The source of
+//! each skipped field is in docs/reference/informix.md, "Skipped fields".
 
 use super::client::is_named;
 pub use super::description::{Description, Field};
@@ -20,7 +20,7 @@ pub struct ServerError {
     pub isam: i32,
     /// The 1-based position in the statement, or 0.
     pub offset: i32,
-    /// What the message is about: a table's name, the token at which the statement stopped making sense.
+    /// The object of the message: a table's name, the token at which a syntax error was found.
     pub token: String,
 }
 
@@ -69,7 +69,7 @@ pub enum Message<'a> {
     PutErr {
         /// Rows that were put before.
         rows: i32,
-        /// What was wrong with the next.
+        /// The error of the next one.
         error: ServerError,
     },
     /// SQ_TUPLE.
@@ -78,7 +78,7 @@ pub enum Message<'a> {
     TupId(i32),
     /// SQ_BLOB: a piece, empty at the end.
     Blob(&'a [u8]),
-    /// The answer to SQ_GETROUTINE.
+    /// The reply to SQ_GETROUTINE.
     Routine {
         /// Its database.
         database: &'a [u8],
@@ -87,15 +87,15 @@ pub enum Message<'a> {
     },
     /// SQ_FPROUTINE.
     Returned(Vec<Returned<'a>>),
-    /// SQ_LODATA: what was read.
+    /// SQ_LODATA: the bytes read.
     Read(Vec<&'a [u8]>),
-    /// SQ_LODATA: how many bytes were written.
+    /// SQ_LODATA: the number of bytes written.
     Written(i32),
     /// SQ_PROTOCOLS.
     Protocols(&'a [u8]),
     /// SQ_CHALLENGE.
     Challenge {
-        /// What it is, by PAM's numbers: 1 a question whose answer is not shown, 2 one whose answer is, 3 an error, 4 a
+        /// The style, by PAM's numbers: 1 a question whose answer is not shown, 2 one whose answer is, 3 an error, 4 a
         /// message.
         style: u16,
         /// Its text.
@@ -139,11 +139,11 @@ impl Message<'_> {
     }
 }
 
-/// Reads the message at the front of `bytes`, and says how long it is. Without a whole one it is `Err(Ok(n))`: the
-/// message has at least `n` bytes.
+/// Reads the message at the front of `bytes`, and returns its length. If it is not complete the result is `Err(Ok(n))`:
+/// the message has at least `n` bytes.
 ///
 /// # Errors
-/// Also [`Fatal`], for what cannot be read: where the next message begins is then unknown.
+/// Also [`Fatal`], for bytes that cannot be parsed: the position of the next message is then unknown.
 pub fn read(
     bytes: &[u8],
     capabilities: Capabilities,
@@ -157,7 +157,7 @@ pub fn read(
     }
 }
 
-/// Reads the row at the front of `bytes`, and says how long its message is; `None` where there is no whole one.
+/// Reads the row at the front of `bytes`, and returns the length of its message; `None` if it is not complete.
 ///
 /// # Errors
 /// [`Fatal`] for a length that no row has.
@@ -175,16 +175,16 @@ pub fn tuple(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, Fatal> {
     }
 }
 
-/// What follows the tag of SQ_TUPLE.
+/// The bytes after the tag of SQ_TUPLE.
 fn row<'a>(r: &mut Reader<'a>) -> Result<&'a [u8], Stop> {
     let _row_warnings = r.u16()?;
     let len = r.len32("a row")?;
     r.padded(len)
 }
 
-/// How far the message at the front has been looked through, where it has not wholly come: most messages say their
-/// length at the front, but these have parts with a length each. Without this a long one that comes in small pieces
-/// would be read from its beginning each time, which takes a time that grows with the square of its length.
+/// How far the message at the front has been scanned, if it is not complete: most messages have their length at the
+/// front, but these have parts with a length each. Without this a long one that comes in small pieces would be read
+/// from its beginning each time, in a time that grows with the square of its length.
 #[derive(Debug, Default)]
 pub struct Scan(Option<Parts>);
 
@@ -194,7 +194,7 @@ struct Parts {
     at: usize,
     /// Parts that are still to come; of SQ_LODATA, bytes.
     left: usize,
-    /// What comes after the parts.
+    /// The bytes after the parts.
     tail: usize,
 }
 
@@ -204,10 +204,10 @@ impl Scan {
         self.0 = None;
     }
 
-    /// How many bytes the message at the front of `bytes` has at least, as far as more than the front of it says so.
+    /// The minimum length in bytes of the message at the front of `bytes`, if more than its front determines it.
     ///
     /// # Errors
-    /// [`Fatal`], for what cannot be read.
+    /// [`Fatal`], for bytes that cannot be parsed.
     pub fn needs(&mut self, bytes: &[u8], capabilities: Capabilities) -> Result<usize, Fatal> {
         let mut r = Reader { bytes, at: self.0.as_ref().map_or(0, |parts| parts.at) };
         match self.advance(&mut r, capabilities) {
@@ -364,8 +364,7 @@ fn returned_value<'a>(r: &mut Reader<'a>) -> Result<RawReturned<'a>, Stop> {
     Ok((type_word, owner, type_name, length, Some(value)))
 }
 
-/// SQ_LODATA: what was read comes in pieces until all of it is there. Where nothing was, a piece without bytes may
-/// follow.
+/// SQ_LODATA: the bytes read come in pieces until all are there. If there are none, a piece without bytes may follow.
 fn large_object<'a>(r: &mut Reader<'a>) -> Result<Message<'a>, Stop> {
     let operation = r.u16()?;
     let size = r.len32("a piece of a large object")?;

@@ -1,4 +1,4 @@
-//! Rows into a sink. What a column needs is decided once, when its statement is described.
+//! Decodes rows into a sink. The decoder of a column is chosen once, when its statement is described.
 
 use super::packed::{Packed, place};
 use super::{DATE_EPOCH, code, extended, packed_width, qualifier, read_int8};
@@ -9,10 +9,10 @@ use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::run::{DecodeCell, Grid};
 use headrace_core::{Fatal, Sink};
 
-/// Bytes by which the server knows a smart large object.
+/// The bytes that identify a smart large object at the server.
 const LOCATOR_BYTES: usize = 72;
 
-/// What is inside the envelope of an extended type: a NULL flag, a length of 32 bits, the bytes.
+/// The content of an extended type: a NULL flag, a length of 32 bits, the bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inner {
     /// Text: LVARCHAR, and the text form of ROW, SET, MULTISET, LIST.
@@ -23,16 +23,16 @@ pub enum Inner {
     Json,
     /// An opaque type: its bytes.
     Bytes,
-    /// A smart large object, by its type's number: the row holds only where it is.
+    /// A smart large object, by its type's number: the row has only its locator.
     Locator(u32),
     /// A distinct type of a built-in one.
     Distinct(Box<Decoder>),
 }
 
-/// How a column is decoded.
+/// The decoder of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decoder {
-    /// CHAR, NCHAR: so many bytes.
+    /// CHAR, NCHAR: this number of bytes.
     Char(usize),
     /// VARCHAR, NVARCHAR.
     VarChar,
@@ -48,7 +48,7 @@ pub enum Decoder {
     Float,
     /// SMALLFLOAT.
     SmallFloat,
-    /// DECIMAL, MONEY: bytes, and digits after the point where they are fixed.
+    /// DECIMAL, MONEY: bytes, and digits after the point if they are fixed.
     Decimal(usize, Option<u32>),
     /// DATE.
     Date,
@@ -93,7 +93,7 @@ impl Decoder {
         }
     }
 
-    /// Returns true if the row only holds a descriptor, and the value has to be fetched.
+    /// Returns true if the row only has a descriptor, and the value has to be fetched.
     pub fn is_large(&self) -> bool {
         matches!(self, Self::Large(..))
     }
@@ -161,10 +161,10 @@ fn short() -> Fatal {
     Fatal::peer("the server sent a row that is shorter than its columns")
 }
 
-/// Decodes one row. `large` gives the values of its BYTE and TEXT columns that are not NULL, in order.
+/// Decodes one row. `large` has the values of its BYTE and TEXT columns that are not NULL, in order.
 ///
 /// # Errors
-/// [`Fatal`] when the row and its columns do not have the same length: the conversation is then out of step.
+/// [`Fatal`] if the row and its columns do not have the same length: the position in the stream is then unknown.
 pub fn decode_row<'l>(
     decoders: &[Decoder],
     codeset: CodeSet,
@@ -184,8 +184,8 @@ pub fn decode_row<'l>(
     Ok(())
 }
 
-/// Finds the cells of one row. `large` gives the values of its BYTE and TEXT columns that are not NULL, in order, which
-/// are their cells. Whether another cell is NULL its own bytes tell.
+/// Finds the cells of one row. `large` has the values of its BYTE and TEXT columns that are not NULL, in order, which
+/// are their cells. Whether another cell is NULL is in its own bytes.
 ///
 /// # Errors
 /// [`Fatal`] as for [`decode_row`].
@@ -203,7 +203,7 @@ pub fn find_cells<'a>(
             _ => Some(cell),
         });
         if let Decoder::Envelope(Inner::Distinct(decoder)) = decoder {
-            // What is inside has to be as long as its type says.
+            // The content must have the length of its type.
             if let Some(value) = envelope(&mut Cells(cell))? {
                 Cells(value).next(decoder)?;
             }
@@ -370,7 +370,7 @@ fn words(codeset: CodeSet, bytes: &[u8], json: bool, sink: &mut impl Sink) {
     }
 }
 
-/// The 72 bytes of a locator, which come as such or as hexadecimal digits.
+/// The 72 bytes of a locator, as bytes or as hexadecimal digits.
 fn locator(bytes: &[u8]) -> Option<[u8; LOCATOR_BYTES]> {
     if let Ok(raw) = bytes.try_into() {
         return Some(raw);
@@ -402,7 +402,7 @@ fn decimal(bytes: &[u8], scale: Option<u32>, sink: &mut impl Sink) {
     };
     let (mut coefficient, mut digits) = number.coefficient();
     let wanted = scale.map_or(0, |scale| scale as i32);
-    // Pairs end at even digits: a zero after the last digit says nothing, unless the type has so many digits.
+    // Pairs end at even digits: a zero after the last digit is not significant, unless the type has that many digits.
     while digits > wanted && coefficient % 10 == 0 {
         if coefficient == 0 {
             digits = wanted;
@@ -475,7 +475,7 @@ fn parts(value: &Packed, first: u8, last: u8) -> String {
     text
 }
 
-/// Only the leading part may have more than two digits: those beyond lie at the places of the parts above it.
+/// Only the leading part may have more than two digits: those beyond are in the places of the parts above it.
 fn interval(bytes: &[u8], first: u8, sink: &mut impl Sink) {
     let value = match Packed::read(bytes) {
         Ok(Some(value)) => value,

@@ -1,8 +1,8 @@
 //! Parameters into SQ_BIND.
 //!
-//! A parameter says its own type, and the server converts it to what the statement wants. Where an INSERT or an UPDATE
-//! gives it to a column as it stands, the column is known, so that text goes into TEXT as such, and what is too long is
-//! refused here: the server would cut it off without a word.
+//! A parameter has a type of its own, and the server converts it to the type that the statement needs. If an INSERT or
+//! an UPDATE assigns it directly to a column, the column is known, so that text goes into TEXT unchanged, and a value
+//! that is too long is refused here: the server would truncate it silently.
 
 use super::{DATE_EPOCH, code, extended, literal, packed, qualifier};
 use crate::codeset::CodeSet;
@@ -17,12 +17,12 @@ const CHAR_BYTES: usize = 32_767;
 
 /// Appends SQ_BIND for one row, and the values of its BYTE and TEXT parameters.
 ///
-/// `targets` are the columns that the parameters fill, where that is known.
-/// Of a routine that is called by its handle they are its arguments: then a value takes their types (`exact`), because
-/// the server converts nothing.
+/// `targets` are the columns that the parameters fill, if they are known. For a routine that is called by its handle
+/// they are its arguments: then a value takes their types (`exact`), because the server converts nothing.
 ///
 /// # Errors
-/// The caller's own, or a [`Mismatch`] for what Informix cannot hold. What was appended is then to be taken back.
+/// The error of the value, or a [`Mismatch`] for values that Informix cannot store. What was appended must then be
+/// removed.
 pub fn bind<P: Parameters>(
     params: &P,
     targets: &[Option<Field>],
@@ -88,7 +88,7 @@ fn parameter<V: Value>(
         ValueKind::Bool => boolean(value.bool().map_err(own)?, target, out),
         ValueKind::Int => match value.int() {
             Ok(number) => integer(number, wanted.filter(|_| exact), out),
-            // More than 64 bits: DECIMAL holds 32 digits.
+            // More than 64 bits: DECIMAL has 32 digits.
             Err(_) => value.with_decimal(|text| decimal(text, out)).map_err(own)??,
         },
         ValueKind::Float => {
@@ -197,7 +197,7 @@ fn integer(value: i64, wanted: Option<u16>, out: &mut Vec<u8>) {
         return;
     }
     match i32::try_from(value) {
-        // The smallest number of each type stands for NULL.
+        // The smallest number of each type represents NULL.
         Ok(small) if small != i32::MIN => {
             head(out, code::INTEGER, 0x0a00);
             put_i32(out, small);
@@ -233,7 +233,7 @@ fn opaque(name: &str, bytes: &[u8], codeset: CodeSet, out: &mut Vec<u8>) -> Resu
     Ok(())
 }
 
-/// A value of a type that goes by its name; an empty owner is whoever owns the type.
+/// A value of a type that is identified by its name; an empty owner matches any owner of the type.
 fn named(type_code: u16, name: &[u8], bytes: &[u8], out: &mut Vec<u8>) {
     put_u16(out, type_code);
     put_char(out, b"");
@@ -256,13 +256,13 @@ fn may_hold_items(field: &Field) -> bool {
     }
 }
 
-/// Returns true if a column holds text in the row itself.
+/// Returns true if a column stores text in the row itself.
 fn is_text(field: &Field) -> bool {
     matches!(field.type_word & 0xff, code::CHAR | code::VARCHAR | code::NCHAR | code::NVARCHAR | code::LVARCHAR)
         || field.extended_id == extended::LVARCHAR
 }
 
-/// Returns true if a column holds smart large objects.
+/// Returns true if a column stores smart large objects.
 fn is_object(field: &Field) -> bool {
     matches!(field.extended_id, extended::BLOB | extended::CLOB) && field.type_word & 0xff == code::UDTFIXED
 }
@@ -307,7 +307,7 @@ pub(super) fn clock(ticks: i64) -> [u8; 6] {
     [hour, minute, second, fraction / 1000, fraction / 10 % 100, fraction % 10 * 10].map(|pair| pair as u8)
 }
 
-/// A time of day to ten microseconds. Rounding must not turn the last moment of a day into 24:00.
+/// A time of day to ten microseconds. Rounding must not turn the last instant of a day into 24:00.
 pub(super) fn rounded_time(micros: i64) -> i64 {
     hundred_thousandths(micros).min(8_640_000_000 - 1)
 }
@@ -341,7 +341,7 @@ fn counts_months(field: &Field) -> bool {
     (field.length >> 4 & 15) as u8 <= qualifier::MONTH
 }
 
-/// Returns true if an interval counts months; one of nothing does where `calendar` says so.
+/// Returns true if an interval counts months; one of length zero does if `calendar` is true.
 pub(super) fn is_of_months(months: i32, days: i32, micros: i64, calendar: bool) -> Result<bool, Mismatch> {
     match (months, days, micros) {
         (0, 0, 0) => Ok(calendar),

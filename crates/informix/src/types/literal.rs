@@ -1,16 +1,16 @@
-//! Collections and rows as the text that SQL writes them as: `SET{1, 2}`, `ROW('one', 1)`. The server has casts from
-//! that text to their types; the binary form has no public description.
+//! Collections and rows as SQL text: `SET{1, 2}`, `ROW('one', 1)`. The server has casts from that text to their types;
+//! the binary form has no public description.
 
 use super::code;
 use super::encode::{hundred_thousandths, is_of_months, rounded_time};
 use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::{Mismatch, Value, ValueKind, limits};
 
-/// Appends a value as it stands inside of a collection or row, or such a one itself. `wanted` is the type of the
-/// column, where that is known: it decides between SET, MULTISET and LIST, which Python's own types do not.
+/// Appends a value inside of a collection or row, or a collection or row itself. `wanted` is the type of the column, if
+/// it is known: it decides between SET, MULTISET and LIST, which Python's own types do not.
 ///
 /// # Errors
-/// The caller's own, or a [`Mismatch`] for what has no text, or is nested too deep.
+/// The error of the value, or a [`Mismatch`] for a value that has no text, or is nested too deep.
 pub fn write<V: Value>(value: &V, wanted: Option<u16>, depth: usize, out: &mut String) -> Result<(), V::Error> {
     if depth > limits::NESTING {
         return Err(Mismatch::wrong_type(format!("a collection is nested deeper than {}", limits::NESTING)).into());
@@ -86,7 +86,7 @@ fn interval(months: i32, days: i32, micros: i64, calendar: bool) -> Result<Strin
     let (seconds, fraction) = (ticks / 100_000, ticks % 100_000);
     let sign = if total < 0 { "-" } else { "" };
     let clock = format!("{:02}:{:02}:{:02}", seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    // A fraction that the column has not would be refused, also where it is zero.
+    // A fraction in a column without one would be refused, even if it is zero.
     let fraction = if fraction == 0 { String::new() } else { format!(".{fraction:05}") };
     Ok(format!("{sign}{} {clock}{fraction}", seconds / 86_400))
 }

@@ -50,7 +50,7 @@ pub mod extended {
     pub const BSON: i32 = 26;
 }
 
-/// Days from 1899-12-31, where DATE begins, to 1970-01-01.
+/// Days from 1899-12-31, the epoch of DATE, to 1970-01-01.
 pub const DATE_EPOCH: i32 = 25_568;
 
 /// Parts of a DATETIME or INTERVAL qualifier.
@@ -88,7 +88,7 @@ pub fn read_int8(bytes: &[u8]) -> Option<i128> {
     }
 }
 
-/// Appends INT8. [`i64::MIN`] has no place in it.
+/// Appends INT8. [`i64::MIN`] cannot be represented.
 pub(crate) fn write_int8(value: i64, out: &mut Vec<u8>) {
     let magnitude = value.unsigned_abs();
     let sign: i16 = if value < 0 { -1 } else { 1 };

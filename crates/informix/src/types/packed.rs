@@ -7,7 +7,7 @@
 /// Pairs that a value can have: 32 decimal digits that begin in the middle of a pair, with room for padding.
 const PAIRS: usize = 24;
 
-/// The digits of INTERVAL's and DATETIME's parts lie at fixed places: that of SECOND counts 100^0.
+/// The digits of INTERVAL's and DATETIME's parts have fixed places: that of SECOND counts 100^0.
 pub mod place {
     /// Seconds.
     pub const SECOND: i32 = 0;
@@ -28,7 +28,7 @@ pub mod place {
 pub struct Packed {
     /// Below zero.
     pub negative: bool,
-    /// The point is after so many pairs.
+    /// The number of pairs before the point.
     pub exponent: i32,
     pairs: [u8; PAIRS],
     len: usize,
@@ -38,7 +38,7 @@ impl Packed {
     /// Reads one; `Ok(None)` is NULL.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Why it is invalid.
     pub fn read(bytes: &[u8]) -> Result<Option<Self>, &'static str> {
         let (&header, body) = bytes.split_first().ok_or("a number without bytes")?;
         if header == 0 && body.iter().all(|b| *b == 0) {
@@ -59,18 +59,18 @@ impl Packed {
             *pair = if negative { full - byte } else { byte };
         }
         let len = body.len();
-        // A last pair of 100 cannot come of a trimmed body: its byte would be zero.
+        // A last pair of 100 cannot come from a trimmed body: its byte would be zero.
         Ok(Some(Self { negative, exponent, pairs, len }))
     }
 
-    /// The digits as a whole number, and how many of them are after the point (negative: zeros are missing).
+    /// The digits as a whole number, and the number of them after the point (negative: zeros are missing).
     pub fn coefficient(&self) -> (u128, i32) {
         let digits = self.pairs[..self.len].iter().fold(0u128, |n, pair| n.wrapping_mul(100) + u128::from(*pair));
         (digits, 2 * (self.len as i32 - self.exponent))
     }
 
-    /// Digits before the point and after it, without zeros that say nothing. What is far from the point has less
-    /// than none on one side; the sum is how many digits count.
+    /// Digits before the point and after it, without insignificant zeros. A number far from the point has a negative
+    /// count on one side; the sum is the number of significant digits.
     pub fn digits(&self) -> (i32, i32) {
         let pairs = &self.pairs[..self.len];
         let (Some(first), Some(last)) = (pairs.first(), pairs.last()) else { return (0, 0) };
@@ -92,7 +92,7 @@ impl Packed {
             .map_or(0, |pair| i64::from(*pair))
     }
 
-    /// What the pairs from `place` upwards count together, in units of `place`.
+    /// The value of the pairs from `place` upwards, in units of `place`.
     pub fn from(&self, place: i32) -> i64 {
         (place..self.exponent).rev().fold(0, |n, p| n.saturating_mul(100).saturating_add(self.at(p)))
     }
@@ -132,7 +132,7 @@ pub struct DecimalText {
 /// Packs the ASCII text of a decimal number.
 ///
 /// # Errors
-/// Why DECIMAL cannot hold it.
+/// Why DECIMAL cannot represent it.
 pub fn decimal(text: &str) -> Result<DecimalText, String> {
     let refuse = |why: &str| Err(format!("Decimal('{text}') does not fit DECIMAL: {why}"));
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {

@@ -1,7 +1,7 @@
 //! Rows of an insert cursor: values in the columns' own form, as a row that is fetched has them.
 //!
-//! The server converts nothing here. A value goes this way only if its form in the column is the one that the server's
-//! own conversion would give; all others are for SQ_BIND, where the server converts, or says why it does not.
+//! The server converts nothing here. A value is put only if its form in the column is the one that the server's own
+//! conversion would produce; all others are sent with SQ_BIND, where the server converts, or reports why it does not.
 
 use super::packed::{self, Packed};
 use super::{DATE_EPOCH, code, encode, extended, packed_width, qualifier};
@@ -12,9 +12,9 @@ use crate::messages::server::Field;
 use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::{Parameters, Value, ValueKind};
 
-/// Whole numbers up to here are the same as FLOAT.
+/// Whole numbers up to here are exact as FLOAT.
 const FLOAT_INTEGERS: u64 = 1 << 53;
-/// Bytes that LVARCHAR can hold.
+/// The maximum length of LVARCHAR in bytes.
 const LVARCHAR_BYTES: usize = 32_739;
 
 /// The form of one column.
@@ -30,7 +30,7 @@ enum Form {
     Int8,
     Float,
     SmallFloat,
-    /// Bytes, digits, and those after the point where they are fixed.
+    /// Bytes, digits, and those after the point if they are fixed.
     Decimal(usize, i32, Option<i32>),
     Date,
     DateTime(Qualifier),
@@ -52,7 +52,7 @@ impl Qualifier {
         Self { digits: high, first: low >> 4, last: low & 15, width: packed_width(length) }
     }
 
-    /// Where the point is, counted in pairs.
+    /// The position of the point, counted in pairs.
     fn exponent(self) -> i32 {
         (i32::from(self.digits) + 11 - i32::from(self.last)) / 2
     }
@@ -62,7 +62,7 @@ impl Qualifier {
         10i64.pow(5 - u32::from(self.last.saturating_sub(qualifier::SECOND)))
     }
 
-    /// Appends pairs, of which those that it has no room for must be zero.
+    /// Appends pairs; those that do not fit must be zero.
     fn write(self, out: &mut Vec<u8>, negative: bool, pairs: &[u8]) -> bool {
         let (kept, lost) = pairs.split_at(pairs.len().min(self.width - 1));
         if lost.iter().any(|pair| *pair != 0) {
@@ -75,11 +75,11 @@ impl Qualifier {
     }
 }
 
-/// How rows of one INSERT are put.
+/// The encoder of the rows of one INSERT for SQ_PUT.
 #[derive(Debug)]
 pub struct Plan {
     forms: Vec<Form>,
-    /// What SQ_RET_TYPE says of the rows to come.
+    /// The description of the rows for SQ_RET_TYPE.
     pub types: Vec<ReturnType>,
     /// Wide CHAR columns would travel with all their blanks, which is more than SQ_BIND takes.
     pub padded: bool,
@@ -104,10 +104,10 @@ impl Plan {
         Some(Self { forms, types, padded: blanks > limits::PADDED_BYTES })
     }
 
-    /// Appends one row; returns true if all of its values could be put. If not, what was appended is to be taken back.
+    /// Appends one row; returns true if all of its values could be put. If not, what was appended must be removed.
     ///
     /// # Errors
-    /// The caller's own.
+    /// The error of the value.
     pub fn row<P: Parameters>(&self, params: &P, codeset: CodeSet, out: &mut Vec<u8>) -> Result<bool, P::Error> {
         if params.count() != self.forms.len() {
             return Ok(false);
@@ -148,7 +148,7 @@ fn form(field: &Field) -> Option<Form> {
     })
 }
 
-/// The bytes that an LVARCHAR of this described length holds.
+/// The maximum length in bytes of an LVARCHAR of this described length.
 fn lvarchar_room(length: i32) -> usize {
     usize::try_from(length).ok().filter(|length| (1..=LVARCHAR_BYTES).contains(length)).unwrap_or(LVARCHAR_BYTES)
 }
@@ -229,7 +229,7 @@ impl Form {
         }
     }
 
-    /// The smallest number of each type stands for NULL.
+    /// The smallest number of each type represents NULL.
     fn integer(self, value: i64, out: &mut Vec<u8>) -> bool {
         match self {
             Self::SmallInt => match i16::try_from(value) {
@@ -338,7 +338,7 @@ fn interval(months: i32, days: i32, micros: i64, qualifier: Qualifier, out: &mut
     if first > qualifier::SECOND || last < first {
         return false;
     }
-    // What is after the leading part has two digits each, and a fraction as many as it says.
+    // The parts after the leading one have two digits each, and a fraction has its own number of digits.
     let after = last.min(qualifier::SECOND) - first + last.saturating_sub(qualifier::SECOND);
     let Some(lead) = digits.checked_sub(after).filter(|lead| (1..=9).contains(lead)) else { return false };
     let total = i128::from(days) * i128::from(DAY_MICROS) + i128::from(micros);

@@ -1,4 +1,5 @@
-//! What a routine returned over the fast path: values as SQ_BIND has them, made into a row of the columns' own form.
+//! The values that a routine returned over the fast path: in the form of SQ_BIND, converted to a row in the columns'
+//! own form.
 
 use super::decode::{Decoder, Inner};
 use super::{code, extended};

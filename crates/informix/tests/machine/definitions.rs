@@ -1,4 +1,4 @@
-//! What a session defines, or takes back, is known to whatever it asks for next: no cursor is opened for an older
+//! A session's own definitions, made or rolled back, apply to its next requests: no cursor is opened for an older
 //! table.
 
 use crate::side_by_side::{SELECT, ask, count, described, done, ends, give_copies, opened, row, rows, warm};
@@ -6,7 +6,7 @@ use crate::support::session::{EOT, Session};
 use headrace_informix::machine::{Request, Savepoint};
 use headrace_testkit::{TestValue as V, Trace, unhex};
 
-/// Answers that a definition is prepared, executed and released.
+/// Replies to the preparation, execution and release of a definition.
 fn define(session: &mut Session) {
     let received = session.execute("create temp table t (a int)", Vec::new(), false);
     let ok = "000f000000000000000000000000000000370000000100000001000c";

@@ -1,4 +1,4 @@
-//! The types of an UPDATE's parameters: asked for once, before its first row is bound.
+//! The types of an UPDATE's parameters: requested once, before its first row is bound.
 
 use crate::support::session::{EOT, Session};
 use headrace_core::Session as _;
@@ -37,7 +37,7 @@ pub fn text_that_is_too_long_for_a_column_is_refused_and_that_of_a_comparison_is
     session.feed(&hex(DONE)).unwrap();
     assert_eq!(taken.get().end.as_deref(), Some("done"));
     let refused = session.execute(UPDATE, row("abcd", ""), false);
-    // It is prepared again, as the column may be another by now.
+    // It is prepared again, as the column may have changed.
     session.feed(&hex(EOT)).unwrap();
     session.feed(&hex(DESCRIBED)).unwrap();
     assert!(session.sent().ends_with(&ASKED));

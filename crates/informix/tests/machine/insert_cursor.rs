@@ -1,4 +1,5 @@
-//! Insert cursors: what is put is what a fetch would give, and a batch is whole however a server answers.
+//! Insert cursors: a row that is put equals the row that a fetch returns, and a batch is atomic whatever a server
+//! replies.
 
 use crate::support::session::{EOT, Session};
 use crate::support::{bytes, completion, fields};
@@ -10,7 +11,7 @@ use headrace_informix::types::put::Plan;
 use headrace_informix::types::{Decoder, decode_row};
 use headrace_testkit::{Shared, TestParameters, TestValue as V, TextSink, unhex};
 
-/// A row through the columns of `types` and back, as text; `None` where it cannot be put.
+/// Encodes a row in the columns of `types` and decodes it again, as text; `None` if it cannot be put.
 fn there_and_back(types: &str, row: &[V]) -> Option<Vec<String>> {
     let columns = fields(types);
     let plan = Plan::new(&columns).unwrap();
@@ -122,7 +123,7 @@ fn batch(session: &mut Session) -> Shared {
     received
 }
 
-/// The insert cursor failed: it is undone, and the rows go another way.
+/// The insert cursor failed: it is rolled back, and the rows are sent with another strategy.
 fn repeated(session: &mut Session) {
     let sent = session.sent();
     assert!(sent.starts_with(&["SQ_RBWORK", "SQ_EOT", "SQ_BEGIN", "SQ_EOT"]), "{sent:?}");
@@ -160,7 +161,7 @@ pub fn a_batch_is_put_whatever_way_the_server_counts() {
 pub fn whatever_fails_at_an_insert_cursor_is_repeated_without_one() {
     let duplicate = "fef4ff9c00000000000461625f69";
     for (put, closed) in [
-        // SQ_PUTERR, SQ_DONE and SQ_ERR, nothing but SQ_ERR; an error at the end; rows that were lost without a word.
+        // SQ_PUTERR, SQ_DONE and SQ_ERR, nothing but SQ_ERR; an error at the end; rows that were lost silently.
         (format!("{}001200000001{duplicate}000c", done(1)), EOT.to_owned()),
         (format!("{}000d{duplicate}000c", done(1)), EOT.to_owned()),
         (format!("000d{duplicate}000c"), format!("000d{duplicate}000c")),
@@ -180,7 +181,7 @@ pub fn whatever_fails_at_an_insert_cursor_is_repeated_without_one() {
         assert_eq!(received.get().end.as_deref(), Some("server -268 -100 at row 1"));
         assert!(!session.machine.in_transaction());
 
-        // Or the server takes them, and is not asked that way again.
+        // Or the server accepts them, and the strategy is not tried again.
         let mut session = Session::start();
         let received = batch(&mut session);
         session.feed(&unhex(&put)).unwrap();

@@ -1,4 +1,5 @@
-//! Urgent bytes: never two that the server has not read, and nothing is begun that a late one could hit.
+//! Urgent bytes: never one before the server has read the previous one, and no request is started that a late one could
+//! hit.
 
 use crate::support::bytes;
 use crate::support::session::{EOT, Session};
@@ -82,7 +83,7 @@ pub fn what_ends_a_block_is_not_interrupted() {
         session.feed(&unhex(DONE)).unwrap();
         assert_eq!(session.machine.in_flight(), 0, "{request:?}");
     }
-    // A statement can be, but not where what ends its block was sent after it.
+    // A statement can be interrupted, but not if the end of its block was sent after it.
     let mut session = busy();
     assert_eq!(session.machine.discard(1), Discarded::Alone);
 }

@@ -1,4 +1,4 @@
-//! A statement that opens another database: its code set is asked for before anything else is sent.
+//! A statement that opens another database: the query for its code set comes before anything else is sent.
 
 use crate::support::bytes;
 use crate::support::session::Session;
@@ -11,7 +11,7 @@ const DESCRIBED: &str =
 const OPENED: &str = "000f0015000000000000000000000000 00370000000100000001000c";
 const INTERRUPTED: &str = "000dff2b000000000000 0000000c";
 
-/// What the question for the locale mentions.
+/// Words in the text of the query for the locale.
 const QUESTION: &str = " GL_COLLATE";
 
 /// Returns true if a statement was prepared whose text has these words.

@@ -70,7 +70,7 @@ pub fn a_select_split_at_every_byte_gives_the_same_rows_and_takes_two_round_trip
         assert_eq!(received.rows, select_rows(), "split at {cut}");
         assert_eq!(received.results, [completion("SELECT", 3)]);
         assert_eq!(received.end.as_deref(), Some("done"));
-        // The cursor is closed with whatever comes next, and the statement is kept.
+        // The cursor is closed with the next group, and the statement is kept.
         assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]);
     }
 }
@@ -129,7 +129,7 @@ pub fn known_statements_are_pipelined_and_not_prepared_again() {
     assert!(session.machine.is_idle());
 }
 
-/// The replies to the groups of a batch whose row `bad` fails. `on` says that the server goes on in a failed group.
+/// The replies to the groups of a batch whose row `bad` fails. `on` tells that the server continues in a failed group.
 fn batch_replies(sent: &Trace, bad: usize, on: bool) -> Vec<u8> {
     const DONE: &str = "000f000000000001000000000000000000370000000100000001";
     const ERROR: &str = "000dfef4ff9c00000000000475313030";
@@ -218,7 +218,7 @@ pub fn a_rollback_that_an_interrupt_hits_is_sent_again() {
 pub fn a_batch_that_cannot_be_rolled_back_ends_the_connection() {
     let (mut session, _) = batch_being_rolled_back();
     assert!(session.feed(&unhex("000dff0c0000000000000000000c")).is_err());
-    // What was asked for after it would be part of its transaction.
+    // A later request would be part of its transaction.
     let (mut session, _) = batch_being_rolled_back();
     session.ask(Request::Ping, Vec::new(), Vec::new());
     assert!(session.feed(&unhex(INTERRUPTED)).is_err());
@@ -327,7 +327,7 @@ pub fn rows_come_in_blocks_and_the_next_is_asked_for_before_the_last_is_through(
     assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT"]);
     session.feed(&[end.repeat(3), unhex(EOT)].concat()).unwrap();
 
-    // It was long, and is taken for it until it is not.
+    // Its last result was long, and it is treated so until one is short.
     for long in [true, false] {
         let received = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
         let sent = session.sent();

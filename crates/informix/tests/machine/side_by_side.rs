@@ -1,4 +1,4 @@
-//! Queries of a pipeline: asked for before the ones before them are answered, and never one another's rows.
+//! Queries of a pipeline: sent before the earlier ones are answered, and never with rows of one another.
 
 use crate::support::bytes;
 use crate::support::session::{EOT, NEXT_BLOCK, Session};
@@ -26,18 +26,18 @@ pub fn done(rows: i64) -> Vec<u8> {
     unhex(&format!("000f0000{rows:08x}0000000000000000000c"))
 }
 
-/// Where the cursor of a statement is opened, with its parameter.
+/// The messages that open the cursor of a statement, with its parameter.
 pub fn opened(sent: &Trace, id: u8, parameter: i64) -> Option<usize> {
     let (id, bind) = (format!("SQ_ID {id}"), format!("SQ_BIND {parameter}"));
     sent.find(&[&id, "SQ_CURNAME", &bind, "SQ_OPEN", &id, "SQ_NFETCH"])
 }
 
-/// How often the cursor of a statement is closed, or the statement released.
+/// The number of times that the cursor of a statement is closed, or the statement released.
 pub fn count(sent: &Trace, id: u8, message: &str) -> usize {
     sent.count(&[&format!("SQ_ID {id}"), message, "SQ_EOT"])
 }
 
-/// A session that knows the query as statement 0.
+/// A session that has prepared the query as statement 0.
 pub fn warm() -> Session {
     let mut session = Session::start();
     session.execute(SELECT, vec![V::Int(0)], false);
@@ -48,7 +48,7 @@ pub fn warm() -> Session {
     session
 }
 
-/// One that also knows another query, as statement 1: the two need no copies to stand side by side.
+/// One that has also prepared another query, as statement 1: the two need no duplicates to run concurrently.
 fn warm_twice() -> Session {
     let mut session = warm();
     session.execute(OTHER, vec![V::Int(0)], false);
@@ -62,7 +62,7 @@ pub fn ask(session: &mut Session, parameters: std::ops::Range<i64>) -> Vec<Asked
     parameters.map(|n| session.execute(SELECT, vec![V::Int(n)], false)).collect()
 }
 
-/// Answers the first of many with one row, and describes the four copies that were prepared for the others.
+/// Answers the first of many with one row, and describes the four duplicates that were prepared for the others.
 pub fn give_copies(session: &mut Session) {
     session.feed(&[row(1), done(1)].concat()).unwrap();
     session.feed(&(1..=4).flat_map(described).collect::<Vec<u8>>()).unwrap();
@@ -142,7 +142,7 @@ pub fn a_long_result_is_read_on_after_the_others_and_goes_to_its_own_request() {
             }
             session.sent()
         };
-        // A block without an end: the next ones are asked for after the query that stands beside it.
+        // A block without an end: the next ones are requested after the concurrent query.
         let sent = say(&mut session, [row(1), row(2), unhex(EOT)].concat());
         assert_eq!(sent, NEXT_BLOCK.repeat(4));
         let sent = say(&mut session, [row(3), done(1)].concat());
@@ -201,7 +201,7 @@ pub fn queries_older_than_their_table_are_prepared_again() {
         assert!(count(&sent, id, "SQ_RELEASE") > 0, "{id} is released: {sent:?}");
     }
     assert_eq!(sent.count(&["SQ_PREPARE select"]), 1, "{sent:?}");
-    // One CLOSE, of what was read, and five RELEASEs.
+    // One CLOSE, of the cursor that was read, and five RELEASEs.
     session.feed(&unhex(&EOT.repeat(6))).unwrap();
     session.feed(&described(0)).unwrap();
     for n in 1..=3 {

@@ -1,4 +1,5 @@
-//! What a request goes through that other conversations do not show: cursors that stay open, and who gives up when.
+//! States of a request that other conversations do not cover: cursors that stay open, and requests that are abandoned
+//! at different times.
 
 use crate::support::bytes;
 use crate::support::session::{EOT, Session};
@@ -71,7 +72,7 @@ pub fn a_row_that_fails_stops_the_rows_after_it() {
     assert_eq!(received.get().end.as_deref(), Some("server -268 -100 at row 0"));
 }
 
-/// A query of which a first block of many rows is there, and the next ones were asked for.
+/// A query of which a first block of many rows has come, and the next ones were requested.
 fn reading_ahead() -> Session {
     let mut session = Session::start();
     session.execute(SELECT, vec![V::Int(0)], false);
@@ -121,7 +122,7 @@ pub fn a_query_of_many_blocks_that_is_older_than_its_table_is_prepared_again() {
     let received = session.execute(SELECT, vec![V::Int(0)], false);
     let sent = session.sent();
     assert!(sent.count(&["SQ_NFETCH"]) > 1, "blocks are asked for with the first: {sent:?}");
-    // The later blocks fail too, as no cursor is open: they were asked for by the first attempt.
+    // The later blocks fail too, as no cursor is open: they were requested by the first attempt.
     for failed in ["000dfd3a00000000000000017400000c", "000dfe700000000000000000000c", "000dfe700000000000000000000c"] {
         session.feed(&unhex(failed)).unwrap();
     }

@@ -1,4 +1,4 @@
-//! How the tests and the fuzz target name Informix's columns and errors, and the golden bytes.
+//! The names of Informix's columns and errors for the tests and the fuzz target, and the golden bytes.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod session;
@@ -76,7 +76,7 @@ pub fn value(text: &'static str) -> TestValue {
     }
 }
 
-/// What the server said at the end of a statement that it did to so many rows.
+/// The server's reply at the end of a statement that changed this number of rows.
 pub fn completion(tag: &str, rows: u64) -> Completion {
     Completion { tag: tag.into(), rows: Some(rows), ..Completion::default() }
 }

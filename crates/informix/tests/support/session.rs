@@ -10,10 +10,10 @@ use headrace_testkit::{Shared, TestValue, Trace, unhex};
 /// The end of a group.
 pub const EOT: &str = "000c";
 
-/// What asks for a further block of rows of statement 0.
+/// The group that requests a further block of rows of statement 0.
 pub const NEXT_BLOCK: [&str; 3] = ["SQ_ID 0", "SQ_NFETCH 131072", "SQ_EOT"];
 
-/// A machine, and what goes in and comes out.
+/// A machine, and its input and output.
 pub struct Session {
     /// The machine.
     pub machine: Machine<TestHandler>,
@@ -23,7 +23,7 @@ pub struct Session {
     pub rewinds: bool,
 }
 
-/// What the server says while a session is set up, one reply for each flight.
+/// The server's messages while a session is set up, one reply for each flight.
 pub fn greeting() -> Vec<Vec<u8>> {
     let set_up = [bytes("reply", "connect_004"), unhex(EOT), bytes("reply", "srv_t10_connect_008")].concat();
     vec![
@@ -60,13 +60,13 @@ impl Session {
         session
     }
 
-    /// The server says something, and nothing is sent then.
+    /// The server sends something, and the client sends nothing in reply.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<(), Fatal> {
         self.read_buffer.extend(bytes);
         self.machine.receive((), &mut self.read_buffer, &mut self.write_buffer)
     }
 
-    /// The server says something.
+    /// The server sends something.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Fatal> {
         self.read_buffer.extend(bytes);
         headrace_testkit::receive(&mut self.machine, &mut self.read_buffer, &mut self.write_buffer)?;
@@ -74,7 +74,7 @@ impl Session {
         Ok(())
     }
 
-    /// Asks for something.
+    /// Submits a request.
     pub fn ask(&mut self, request: Request, row: Vec<TestValue>, batch: Vec<Vec<TestValue>>) -> Shared {
         let (mut handler, received) = TestHandler::new(row, batch);
         handler.rewinds = self.rewinds;
@@ -97,7 +97,7 @@ impl Session {
         self.ask(Request::Execute(request), Vec::new(), rows)
     }
 
-    /// The messages that were sent since this was last asked.
+    /// The messages that were sent since the last call.
     pub fn sent(&mut self) -> Trace {
         trace(&self.write_buffer.take())
     }

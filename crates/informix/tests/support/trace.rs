@@ -1,4 +1,4 @@
-//! What a client sent, as the names of its messages.
+//! The names of the messages that a client sent.
 
 use headrace_informix::codeset::CodeSet;
 use headrace_informix::messages::{client, tag};
@@ -34,7 +34,7 @@ impl<'a> Body<'a> {
         self.bytes(4).map(|bytes| u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    /// So many bytes and the pad byte after an odd number of them.
+    /// This number of bytes and the pad byte after an odd number of them.
     fn padded(&mut self, len: usize) -> Option<&'a [u8]> {
         self.bytes(len + len % 2).map(|bytes| &bytes[..len])
     }
