@@ -39,7 +39,7 @@ use headrace_core::{
 use interrupt::Urgent;
 use pending::PendingRequest;
 use request::{Expect, Group, Reply};
-use side_by_side::Copies;
+use side_by_side::Duplicates;
 use startup::{Progress, Startup};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -101,7 +101,7 @@ pub struct Machine<H: ResponseHandler> {
     statements: Statements<Arc<str>, Statement>,
     /// Definitions were changed since a transaction last ended: a rollback may take them back.
     redefined: bool,
-    copies: Copies,
+    duplicates: Duplicates,
     capabilities: Capabilities,
     codeset: CodeSet,
     /// The one that the user named.
@@ -142,7 +142,7 @@ impl<H: IfxHandler> Machine<H> {
             routines: HashMap::new(),
             statements: Statements::new(statements),
             redefined: false,
-            copies: Copies::default(),
+            duplicates: Duplicates::default(),
             capabilities: Capabilities::default(),
             codeset: CodeSet::Latin1,
             given_codeset: None,
@@ -305,7 +305,7 @@ impl<H: IfxHandler> Session for Machine<H> {
 
     fn forget_statements(&mut self) {
         self.statements.forget_all();
-        self.release_copies();
+        self.release_duplicates();
     }
 }
 

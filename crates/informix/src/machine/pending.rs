@@ -31,7 +31,7 @@ pub(super) enum Source {
     /// In the cache, before this request.
     Cached,
     /// A duplicate of the one in the cache, whose cursor is in use: see [`super::side_by_side`].
-    Copy,
+    Duplicate,
     /// Taken out of the cache for a cursor that stays open.
     Taken,
     /// Of a cursor that is open.
@@ -41,12 +41,12 @@ pub(super) enum Source {
 impl Source {
     /// It was prepared before the request, so it may be older than its table.
     fn is_from_cache(self) -> bool {
-        matches!(self, Self::Cached | Self::Copy | Self::Taken)
+        matches!(self, Self::Cached | Self::Duplicate | Self::Taken)
     }
 
     /// It, or the one that it duplicates, is in the cache.
     pub(super) fn is_kept(self) -> bool {
-        matches!(self, Self::Kept | Self::Cached | Self::Copy)
+        matches!(self, Self::Kept | Self::Cached | Self::Duplicate)
     }
 }
 

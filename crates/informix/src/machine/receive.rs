@@ -128,7 +128,7 @@ impl<H: IfxHandler> Machine<H> {
                 }
             }
             Message::Describe(described) if group.expect == Expect::LocalePrepare => self.described_locale(described),
-            Message::Describe(described) if group.expect == Expect::Copy => self.copied(&described),
+            Message::Describe(described) if group.expect == Expect::Duplicate => self.duplicated(&described),
             Message::Blob(piece) if group.expect == Expect::Large => self.value_piece(group, piece)?,
             Message::Routine { database, handle } if group.expect == Expect::GetRoutine => {
                 self.got_routine(group, database, handle);
@@ -174,7 +174,7 @@ impl<H: IfxHandler> Machine<H> {
         self.groups.pop_front();
         self.read_past_urgent();
         let reply = std::mem::take(&mut self.reply);
-        if group.expect == Expect::Copy {
+        if group.expect == Expect::Duplicate {
             self.copy_answered(reply.error.is_some());
         }
         match group.expect {
@@ -274,7 +274,7 @@ impl<H: IfxHandler> Machine<H> {
                 }
             }
             Expect::GetRoutine | Expect::Routine | Expect::Object => self.routine_answered(group, reply),
-            Expect::Begin | Expect::CleanUp | Expect::Copy => {}
+            Expect::Begin | Expect::CleanUp | Expect::Duplicate => {}
         }
         self.settle(cx, write_buffer);
         Ok(())
@@ -340,7 +340,7 @@ impl<H: IfxHandler> Machine<H> {
             kind::COMMIT | kind::ROLLBACK => self.open = false,
             kind::DATABASE | kind::CREATE_DATABASE | kind::CLOSE_DATABASE => {
                 // Statements belong to their database.
-                self.release_copies();
+                self.release_duplicates();
                 self.statements.lost_all();
                 self.routines.clear();
                 self.open_cursors.clear();
@@ -383,7 +383,7 @@ impl<H: IfxHandler> Machine<H> {
             let ended = pending.query().is_some_and(Query::is_ended);
             let opened = statement.columns.is_some() && (ended || pending.rows() > 0 || pending.slot.handler.is_none());
             let again = pending.is_conversion_error() || refused;
-            let unsure = again && self.queue.started() == 0 && source != Source::Copy;
+            let unsure = again && self.queue.started() == 0 && source != Source::Duplicate;
             let stale = pending.is_stale() || (unsure && pending.request.cursor().is_none());
             if stale && source.is_kept() {
                 self.statements.take(&*statement.sql);
@@ -397,7 +397,8 @@ impl<H: IfxHandler> Machine<H> {
                     self.keep_cursor(cursor, &pending.request, statement.clone(), keep, write_buffer);
                 }
                 _ => {
-                    let keep = source.is_kept() && !stale && (source != Source::Copy || self.take_back(&statement));
+                    let keep =
+                        source.is_kept() && !stale && (source != Source::Duplicate || self.take_back(&statement));
                     self.clean_up(write_buffer, statement.id, opened, !keep);
                 }
             }
@@ -430,7 +431,7 @@ impl<H: IfxHandler> Machine<H> {
         if !self.queue.in_flight().all(PendingRequest::is_over) {
             return true;
         }
-        self.release_copies();
+        self.release_duplicates();
         let mut again = Vec::new();
         let ended: Vec<_> = std::iter::from_fn(|| self.queue.pop_started()).collect();
         for mut pending in ended {

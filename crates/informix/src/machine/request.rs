@@ -230,7 +230,7 @@ pub(super) enum Expect {
     Ping,
     Savepoint,
     /// A further preparation of a query.
-    Copy,
+    Duplicate,
     /// The handle of a routine.
     GetRoutine,
     /// A routine's result.

@@ -160,15 +160,15 @@ impl<H: IfxHandler> Machine<H> {
             // Its table may have changed. Rows of a generator cannot be read again, and with later requests in flight
             // nothing is repeated.
             self.statements.take(&*outdated.sql);
-            if self.copies.are_of(&outdated) {
-                self.release_copies();
+            if self.duplicates.are_of(&outdated) {
+                self.release_duplicates();
             }
             self.clean_up(write_buffer, outdated.id, false, true);
         }
         if let Some(known) = known {
-            let copy = if alone { None } else { self.copy_for(&known) };
-            let (statement, source) = match copy {
-                Some(copy) => (copy, Source::Copy),
+            let duplicate = if alone { None } else { self.duplicate_for(&known) };
+            let (statement, source) = match duplicate {
+                Some(duplicate) => (duplicate, Source::Duplicate),
                 None => (known, if alone { Source::Taken } else { Source::Cached }),
             };
             let pending = &mut self.queue[at];

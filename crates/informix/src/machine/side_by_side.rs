@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 
 /// Further preparations of one query.
 #[derive(Debug, Default)]
-pub(super) struct Copies {
+pub(super) struct Duplicates {
     /// The statement that they duplicate.
     of: Option<Arc<Statement>>,
     free: Vec<Arc<Statement>>,
@@ -88,9 +88,9 @@ impl<H: IfxHandler> Machine<H> {
         let sql = sql.clone();
         match self.statements.get(&*sql).cloned() {
             Some(statement) if statement.kind == kind::SELECT && !self.statements.is_outdated(&statement) => {
-                let free = !self.is_in_use(&statement) || self.copies.is_free(&statement);
+                let free = !self.is_in_use(&statement) || self.duplicates.is_free(&statement);
                 if !free {
-                    self.prepare_copies(&statement, write_buffer);
+                    self.prepare_duplicates(&statement, write_buffer);
                 }
                 free
             }
@@ -110,20 +110,20 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// A duplicate to execute instead of a statement whose cursor is open.
-    pub(super) fn copy_for(&mut self, known: &Statement) -> Option<Arc<Statement>> {
-        if self.copies.are_of(known) && self.is_in_use(known) { self.copies.free.pop() } else { None }
+    pub(super) fn duplicate_for(&mut self, known: &Statement) -> Option<Arc<Statement>> {
+        if self.duplicates.are_of(known) && self.is_in_use(known) { self.duplicates.free.pop() } else { None }
     }
 
     /// Prepares a query once for each execution that waits for it, if that is often enough to be worthwhile.
-    fn prepare_copies(&mut self, statement: &Arc<Statement>, write_buffer: &mut WriteBuffer) {
-        if self.copies.coming > 0 {
+    fn prepare_duplicates(&mut self, statement: &Arc<Statement>, write_buffer: &mut WriteBuffer) {
+        if self.duplicates.coming > 0 {
             return;
         }
-        if !self.copies.are_of(statement) {
-            self.release_copies();
-            self.copies.of = Some(statement.clone());
+        if !self.duplicates.are_of(statement) {
+            self.release_duplicates();
+            self.duplicates.of = Some(statement.clone());
         }
-        let room = if self.copies.refused { 0 } else { own::SELECTS_IN_FLIGHT - 1 - self.copies.count };
+        let room = if self.duplicates.refused { 0 } else { own::SELECTS_IN_FLIGHT - 1 - self.duplicates.count };
         let same = |pending: &&PendingRequest<H>| pending.request.sql().is_some_and(|sql| *sql == statement.sql);
         let waiting = self.queue.waiting().take(room).take_while(same).count();
         if waiting < own::COPIES_WORTH.min(room).max(1) {
@@ -134,18 +134,18 @@ impl<H: IfxHandler> Machine<H> {
         for _ in 0..waiting {
             client::prepare(write_buffer.tail(), &text, statement.parameters as u16, self.capabilities);
             client::eot(write_buffer.tail());
-            self.groups.push_back(Group { request_id: 0, expect: Expect::Copy });
+            self.groups.push_back(Group { request_id: 0, expect: Expect::Duplicate });
         }
-        self.copies.count += waiting;
-        self.copies.coming = waiting;
+        self.duplicates.count += waiting;
+        self.duplicates.coming = waiting;
     }
 
     /// A copy is prepared.
-    pub(super) fn copied(&mut self, described: &Description) {
-        match self.copies.of.as_ref().and_then(|of| of.copy(described)) {
-            Some(copy) => self.copies.free.push(Arc::new(copy)),
+    pub(super) fn duplicated(&mut self, described: &Description) {
+        match self.duplicates.of.as_ref().and_then(|of| of.duplicate(described)) {
+            Some(duplicate) => self.duplicates.free.push(Arc::new(duplicate)),
             None => {
-                self.copies.refused = true;
+                self.duplicates.refused = true;
                 self.statements.close_name(described.id);
             }
         }
@@ -153,25 +153,25 @@ impl<H: IfxHandler> Machine<H> {
 
     /// The reply about a copy is complete.
     pub(super) fn copy_answered(&mut self, failed: bool) {
-        self.copies.coming = self.copies.coming.saturating_sub(1);
-        self.copies.refused |= failed;
+        self.duplicates.coming = self.duplicates.coming.saturating_sub(1);
+        self.duplicates.refused |= failed;
     }
 
     /// Takes a duplicate back whose cursor will be closed. Returns true if it is still needed.
-    pub(super) fn take_back(&mut self, copy: &Arc<Statement>) -> bool {
-        let wanted = self.copies.are_of(copy);
+    pub(super) fn take_back(&mut self, duplicate: &Arc<Statement>) -> bool {
+        let wanted = self.duplicates.are_of(duplicate);
         if wanted {
-            self.copies.free.push(copy.clone());
+            self.duplicates.free.push(duplicate.clone());
         }
         wanted
     }
 
     /// Releases the duplicates with the next request. Those in use are released when they come back.
-    pub(super) fn release_copies(&mut self) {
-        for copy in self.copies.free.drain(..) {
-            self.statements.close(&copy);
+    pub(super) fn release_duplicates(&mut self) {
+        for duplicate in self.duplicates.free.drain(..) {
+            self.statements.close(&duplicate);
         }
-        self.copies = Copies { coming: self.copies.coming, ..Copies::default() };
+        self.duplicates = Duplicates { coming: self.duplicates.coming, ..Duplicates::default() };
     }
 }
 
@@ -180,7 +180,7 @@ fn takes_back<H: IfxHandler>(pending: &PendingRequest<H>) -> bool {
     matches!(pending.request, Request::Rollback | Request::Savepoint(Savepoint::Rollback, _))
 }
 
-impl Copies {
+impl Duplicates {
     /// Those of an earlier epoch may read another table.
     pub(super) fn are_of(&self, statement: &Statement) -> bool {
         self.of.as_ref().is_some_and(|of| of.sql == statement.sql && of.epoch() == statement.epoch())

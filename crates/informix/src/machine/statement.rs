@@ -189,7 +189,7 @@ impl Statement {
     }
 
     /// The same statement, prepared again as `described`; `None` if its table has changed meanwhile.
-    pub(super) fn copy(&self, described: &Description) -> Option<Self> {
+    pub(super) fn duplicate(&self, described: &Description) -> Option<Self> {
         let columns = self.columns.as_ref().filter(|columns| columns.fields == described.fields)?;
         (described.kind == self.kind).then(|| Self {
             id: described.id,

@@ -1,7 +1,7 @@
 //! A session's own definitions, made or rolled back, apply to its next requests: no cursor is opened for an older
 //! table.
 
-use crate::side_by_side::{SELECT, ask, count, described, done, ends, give_copies, opened, row, rows, warm};
+use crate::side_by_side::{SELECT, ask, count, describe_duplicates, described, done, ends, opened, row, rows, warm};
 use crate::support::session::{EOT, Session};
 use headrace_informix::machine::{Request, Savepoint};
 use headrace_testkit::{TestValue as V, Trace, unhex};
@@ -25,7 +25,7 @@ fn opens(sent: &Trace) -> usize {
 pub fn copies_are_prepared_again_after_a_definition() {
     let mut session = warm();
     ask(&mut session, 0..5);
-    give_copies(&mut session);
+    describe_duplicates(&mut session);
     session.feed(&[unhex(EOT), [row(1), done(1)].concat().repeat(4), unhex(&EOT.repeat(4))].concat()).unwrap();
     define(&mut session);
     let asked = ask(&mut session, 0..5);
@@ -38,7 +38,7 @@ pub fn copies_are_prepared_again_after_a_definition() {
     session.feed(&[unhex(EOT), described(5)].concat()).unwrap();
     let sent = session.sent();
     assert!(opened(&sent, 5, 0).is_some(), "{sent:?}");
-    assert_eq!((sent.count(&["SQ_PREPARE select"]), opens(&sent)), (4, 1), "no older copy is used: {sent:?}");
+    assert_eq!((sent.count(&["SQ_PREPARE select"]), opens(&sent)), (4, 1), "no older duplicate is used: {sent:?}");
     session.feed(&[row(10), done(1)].concat()).unwrap();
     session.feed(&(6..=9).flat_map(described).collect::<Vec<u8>>()).unwrap();
     let sent = session.sent();

@@ -63,7 +63,7 @@ pub fn ask(session: &mut Session, parameters: std::ops::Range<i64>) -> Vec<Asked
 }
 
 /// Answers the first of many with one row, and describes the four duplicates that were prepared for the others.
-pub fn give_copies(session: &mut Session) {
+pub fn describe_duplicates(session: &mut Session) {
     session.feed(&[row(1), done(1)].concat()).unwrap();
     session.feed(&(1..=4).flat_map(described).collect::<Vec<u8>>()).unwrap();
 }
@@ -115,7 +115,7 @@ pub fn a_query_that_many_wait_for_is_prepared_for_them() {
 pub fn a_session_that_forgets_its_statements_releases_the_copies_too() {
     let mut session = warm();
     ask(&mut session, 0..5);
-    give_copies(&mut session);
+    describe_duplicates(&mut session);
     session.feed(&[unhex(EOT), [row(1), done(1)].concat().repeat(4), unhex(&EOT.repeat(4))].concat()).unwrap();
     session.sent();
     session.machine.forget_statements();
@@ -160,7 +160,7 @@ pub fn a_long_result_is_read_on_after_the_others_and_goes_to_its_own_request() {
 pub fn an_error_belongs_to_one_query_only() {
     let mut session = warm();
     let asked = ask(&mut session, 0..5);
-    give_copies(&mut session);
+    describe_duplicates(&mut session);
     let failed = unhex("000dff0d0000000000000000000c");
     let good = [row(1), done(1)].concat();
     session.feed(&[unhex(EOT), good.clone(), failed, good.clone(), good].concat()).unwrap();
@@ -190,7 +190,7 @@ pub fn copies_that_the_server_refuses_are_done_without() {
 pub fn queries_older_than_their_table_are_prepared_again() {
     let mut session = warm();
     let asked = ask(&mut session, 0..5);
-    give_copies(&mut session);
+    describe_duplicates(&mut session);
     session.sent();
     // One was still in time.
     let stale = unhex("000dfd3a00000000000000017400000c");
@@ -216,7 +216,7 @@ pub fn queries_older_than_their_table_are_prepared_again() {
 pub fn who_lost_interest_gets_nothing_and_holds_nobody_up() {
     let mut session = warm();
     let asked = ask(&mut session, 0..5);
-    give_copies(&mut session);
+    describe_duplicates(&mut session);
     session.sent();
     assert_eq!(session.machine.in_flight(), 4);
     // The warming took number 1.
