@@ -37,9 +37,9 @@ headrace_core::names! {
     pub enum State {
         Queued = "nothing of it was sent",
         Preparing = "COM_STMT_PREPARE was sent, on MariaDB with COM_STMT_EXECUTE after it where that is possible",
-        Bindable = "its statement is known, or goes as text",
+        Bindable = "its statement is known, or is sent as text",
         Batch = "a batch: see its own table",
-        Uploading = "the server takes a file",
+        Uploading = "the server receives a file",
         Sent = "all of it was sent",
     }
 }
@@ -48,10 +48,10 @@ headrace_core::names! {
     /// An event that changes the state of a pending request.
     pub enum Event {
         StartWhole = "it is started, and is sent in one piece",
-        StartKnown = "it is started, and its statement is known, or goes as text",
+        StartKnown = "it is started, and its statement is known, or is sent as text",
         StartPrepare = "it is started, and its statement is not known",
         StartBatch = "it is started: a batch whose rows are joined, so that nothing is prepared",
-        StartNeedless = "it is started, and asks for what is known; what was sent before it is unanswered",
+        StartNeedless = "it is started, and its result is known already; earlier requests are unanswered",
         Prepared = "COM_STMT_PREPARE_OK",
         PreparedLast = "COM_STMT_PREPARE_OK, and nothing else has to be sent",
         GoesAsText = "the server does not prepare it: its parameters become literals",
@@ -59,9 +59,9 @@ headrace_core::names! {
         Executed = "its parameters were sent",
         Rebound = "its statement is bound to other types: COM_STMT_PREPARE is sent again",
         BatchBegun = "it has many rows of parameters",
-        Abandoned = "nobody waits for it any more, or a value does not fit; what was sent before it is unanswered",
-        FileRequested = "the server wants a file",
-        FileEnded = "the file is over",
+        Abandoned = "its response handler is gone, or a value does not fit; earlier requests are unanswered",
+        FileRequested = "the server requests a file",
+        FileEnded = "the file has ended",
         Again = "its statement was stale: it begins again",
     }
 }
@@ -144,26 +144,26 @@ headrace_core::names! {
         Idle = "nothing of it was sent",
         Rows = "rows are being sent",
         Drain = "no more rows are sent; replies are to come",
-        Undo = "the chunk that failed is being undone",
-        Repeat = "the rows of the chunk that failed are sent one by one, to find which one it is",
-        Close = "nothing but its end is left to be sent",
-        Closing = "COMMIT, RELEASE or ROLLBACK was sent, where there is something to end",
+        Undo = "the chunk that failed is being rolled back",
+        Repeat = "the rows of the chunk that failed are sent one by one, to find the failing row",
+        Close = "only its end has to be sent",
+        Closing = "COMMIT, RELEASE or ROLLBACK was sent, if there is something to end",
     }
 }
 
 headrace_core::names! {
     /// An event that changes the state of a batch.
     pub enum BatchEvent {
-        FirstRow = "the first row is there: what begins the guard is sent",
+        FirstRow = "the first row is available: the beginning of the guard is sent",
         RowsSent = "the last row was sent",
-        GivenUp = "a row has failed, or nobody waits for it any more",
-        NotInBulk = "all is answered: the server does not take the statement in bulk, and the rows can be read again",
-        ChunkFailed = "all is answered: rows that travelled together failed, and the ROLLBACK of them is sent",
+        GivenUp = "a row has failed, or its response handler is gone",
+        NotInBulk = "all is answered: the server does not accept the statement in bulk, and the rows can be read again",
+        ChunkFailed = "all is answered: rows that travelled together failed, and their ROLLBACK is sent",
         Answered = "all is answered otherwise",
         Undone = "the table has transactions",
-        NotUndone = "the table has none, so that rows sent again would be applied twice, or the savepoint is gone",
+        NotUndone = "the table has no transactions, so that rows sent again would be applied twice, or the savepoint is gone",
         Repeated = "the row is found, or all are sent and answered",
-        EndSent = "all is answered, and what ends the guard is sent",
+        EndSent = "all is answered, and the end of the guard is sent",
     }
 }
 
