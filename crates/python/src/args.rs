@@ -1,4 +1,4 @@
-//! The rows of parameters of a request: one, or what an iterator gives.
+//! The rows of parameters of a request: one, or those of an iterator.
 
 use crate::errors::Fault;
 use crate::globals::type_name;
@@ -7,18 +7,18 @@ use crate::sink::Settings;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyString, PyTuple};
 
-/// Where the parameters of a request come from.
+/// The source of a request's parameters.
 #[derive(Debug)]
 pub enum Args {
     /// One row.
     Row(Py<PyTuple>),
     /// Many rows.
     Batch {
-        /// What they came from, for starting over.
+        /// The object that they come from, to start over.
         source: Py<PyAny>,
         /// Turns a row into the order of the statement.
         query: Option<Py<crate::query::Query>>,
-        /// The rows still to come.
+        /// The remaining rows.
         rows: Option<Py<PyIterator>>,
         /// The current row.
         row: Option<Py<PyTuple>>,
@@ -53,7 +53,7 @@ impl Args {
         Ok(true)
     }
 
-    /// Back to before the first row, where the rows can be read again.
+    /// Returns to before the first row; returns false if the rows cannot be read again.
     pub fn rewind(&mut self, py: Python<'_>) -> bool {
         match self {
             Args::Row(_) => true,
@@ -79,8 +79,7 @@ impl Args {
     }
 }
 
-/// What is wrong with the rows of a batch that cannot be walked through; None where that is for their own iterator to
-/// say.
+/// The error for rows of a batch that cannot be iterated over; None if their own iterator reports it.
 #[cold]
 fn no_rows(source: &Bound<'_, PyAny>) -> Option<PyErr> {
     let has = |name: &str| source.hasattr(name).unwrap_or(true);
@@ -101,7 +100,8 @@ fn no_rows(source: &Bound<'_, PyAny>) -> Option<PyErr> {
 /// A row of parameters as a tuple.
 ///
 /// # Errors
-/// TypeError for what is not a sequence, or is text: a str given as the parameters is nearly always a mistake.
+/// TypeError for an object that is not a sequence, or is text: a str given as the parameters is nearly always a
+/// mistake.
 pub fn sequence<'py>(row: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
     if let Ok(tuple) = row.cast_exact::<PyTuple>() {
         return Ok(tuple.clone());

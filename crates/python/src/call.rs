@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
 
-/// What is waited for on a blocking connection.
+/// The result of a request on a blocking connection.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Debug, Default)]
 pub struct Ticket {
@@ -47,7 +47,7 @@ impl Ticket {
         self.is_done()
     }
 
-    /// Takes the result, which spends the ticket. None, and nothing is taken, where there is none yet or it is an
+    /// Takes the result, which empties the ticket. None, and nothing is taken, if there is no result yet or it is an
     /// error.
     fn take_result(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         let mut slot = self.outcome.lock().ok()?;
@@ -57,7 +57,7 @@ impl Ticket {
     }
 }
 
-/// Who is told: a ticket of a blocking connection, or a future of a loop.
+/// The receiver of a result: a ticket of a blocking connection, or a future of a loop.
 #[derive(Debug)]
 pub enum Completion {
     /// A blocking connection's ticket.
@@ -67,7 +67,7 @@ pub enum Completion {
 }
 
 impl Completion {
-    /// Tells it, unless a future was cancelled meanwhile.
+    /// Completes it, unless a future was cancelled meanwhile.
     pub fn complete(&self, py: Python<'_>, outcome: PyResult<Py<PyAny>>) {
         match self {
             Completion::Ticket(ticket) => ticket.get().complete(outcome),
@@ -86,14 +86,14 @@ impl Completion {
                     Ok(())
                 }();
                 if let Err(error) = told {
-                    // The loop is closed: nobody is left who could be told.
+                    // The loop is closed: nothing can be waiting for the future.
                     error.write_unraisable(py, Some(future));
                 }
             }
         }
     }
 
-    /// The Python object that stands for it.
+    /// Its Python object.
     pub fn object(&self, py: Python<'_>) -> Py<PyAny> {
         match self {
             Completion::Ticket(ticket) => ticket.clone_ref(py).into_any(),
@@ -101,7 +101,7 @@ impl Completion {
         }
     }
 
-    /// Whose requests may be in flight together: those of one thread, or all of a loop.
+    /// The lane, whose requests may be in flight together: those of one thread, or all of a loop.
     fn lane(&self) -> u64 {
         match self {
             Completion::Ticket(_) => crate::wire::thread_number(),
@@ -118,7 +118,7 @@ impl Completion {
     }
 }
 
-/// What is wanted of the results.
+/// What to do with the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
     /// One result, the last; a batch counts its rows together.
@@ -134,26 +134,26 @@ pub enum Want {
 /// A block of a stream: its columns and a list of rows.
 pub type Block = (Option<Py<PyAny>>, Py<PyAny>);
 
-/// A Python request to a server that speaks `D`.
+/// A Python request to a server of the dialect `D`.
 #[derive(Debug)]
 pub struct PyCall<D> {
-    /// Who is told.
+    /// The receiver of the result.
     pub completion: Completion,
     /// The parameters.
     pub args: Args,
-    /// What is wanted.
+    /// What to do with the results.
     pub want: Want,
-    /// How Python wants its values.
+    /// How values are converted to Python objects.
     pub settings: Arc<Settings>,
     /// The statement, for errors.
     pub statement: Option<Arc<str>>,
     /// Several statements: each result has columns of its own.
     pub script: bool,
-    /// Who waits for the next step of a COPY.
+    /// The future of the next step of a COPY.
     pub progress: Option<Completion>,
-    /// Where the data of a COPY goes.
+    /// The destination of the data of a COPY.
     pub copy: Option<Py<CopyBuffer>>,
-    /// Rows of a stream's block: once there are as many, its reader is told.
+    /// Rows of a stream's block: once there are as many, its reader is woken.
     pub block: Option<usize>,
     lane: u64,
     columns: Option<Py<PyAny>>,
@@ -163,7 +163,7 @@ pub struct PyCall<D> {
     last_tag: Vec<u8>,
     /// A result has come.
     told: bool,
-    /// Data of a COPY came that nobody receives.
+    /// Data of a COPY came that the program does not receive.
     lost: bool,
     generated: Option<i128>,
     warnings: u32,
@@ -203,7 +203,7 @@ impl<D: Dialect> PyCall<D> {
         }
     }
 
-    /// Tells whoever waits for the next step of a COPY.
+    /// Completes the future of the next step of a COPY.
     pub fn step(&mut self, py: Python<'_>) {
         if let Some(progress) = self.progress.take() {
             progress.complete(py, Ok(py.None()));
@@ -218,7 +218,7 @@ impl<D: Dialect> PyCall<D> {
     /// Takes a block of a stream: the columns and a list of rows; `None` while there are too few.
     ///
     /// # Errors
-    /// For a value that Python cannot hold.
+    /// For a value that Python cannot represent.
     pub fn take_block(&mut self, py: Python<'_>) -> PyResult<Option<Block>> {
         let Some(size) = self.block.filter(|_| self.has_block()) else { return Ok(None) };
         if let Some(error) = self.store.error.take() {
@@ -296,7 +296,7 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
 
     fn next_row(&mut self, py: Python<'_>) -> Result<bool, Fault> {
         let next = self.args.advance(py);
-        // An interrupt that came while the program made its row is not kept until the rows before it are answered.
+        // An interrupt during the program's iterator is not delayed until earlier rows are answered.
         if let (Err(Fault::Raised(error)), Completion::Ticket(ticket)) = (&next, &self.completion)
             && !error.is_instance_of::<pyo3::exceptions::PyException>(py)
         {
@@ -368,7 +368,7 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
         self.warnings = self.warnings.saturating_add(warnings.into());
         self.told = true;
         if self.want != Want::All && self.args.is_batch() {
-            // Rows that nobody asked for count as those that `execute` gives.
+            // Rows that were not requested count as those that `execute` returns.
             let given = (self.want == Want::One && self.columns.is_some()).then_some(self.store.rows.len() as u64);
             if let Some(n) = rowcount.or(given) {
                 self.affected = Some(self.affected.unwrap_or(0) + n);

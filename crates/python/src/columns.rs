@@ -39,7 +39,7 @@ impl Columns {
     /// The protocol's own plan.
     ///
     /// # Errors
-    /// ProgrammingError where they are of another database's result.
+    /// ProgrammingError if they are of another database's result.
     pub fn of<C: Plan>(&self, py: Python<'_>) -> PyResult<Arc<C>> {
         let plan: Arc<dyn Any + Send + Sync> = self.plan.clone();
         plan.downcast().map_err(|_| foreign(py))

@@ -1,15 +1,15 @@
 //! `decimal.Decimal` made from its coefficient, without a detour over text.
 //!
 //! CPython has no C API for this. Its `decimal` module keeps a small number inside the object (libmpdec's `mpd_t` with
-//! static data), and has done so in the same form since Python 3.3. [`Maker::probe`] does not take that on trust: it
-//! makes some numbers both ways and compares the objects field by field. Where one differs (another implementation,
-//! another word size, a Python to come) there is no maker, and decimals are made from text.
+//! static data), and has done so in the same form since Python 3.3. [`Maker::probe`] verifies that: it makes some
+//! numbers both ways and compares the objects field by field. If one differs (another implementation, another word
+//! size, a future Python) there is no maker, and decimals are made from text.
 
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
-/// What one word of a coefficient counts up to (`MPD_RADIX` of a 64-bit build).
+/// The limit of one word of a coefficient (`MPD_RADIX` of a 64-bit build).
 const RADIX: u64 = 10_000_000_000_000_000_000;
 /// Words inside the object (`_Py_DEC_MINALLOC`).
 const WORDS: usize = 4;
@@ -38,7 +38,7 @@ pub struct Maker {
 }
 
 impl Maker {
-    /// A maker for `kind`, which is `decimal.Decimal`; `None` where the layout is not the one known here.
+    /// A maker for `kind`, which is `decimal.Decimal`; `None` if the layout differs from the one here.
     pub fn probe(kind: &Bound<'_, PyAny>) -> Option<Self> {
         let kind = kind.cast_exact::<PyType>().ok()?;
         if !has_layout(kind) {
@@ -67,7 +67,7 @@ impl Maker {
         Some(maker)
     }
 
-    /// coefficient × 10^-scale. `None` with an exception set when there is no memory.
+    /// coefficient × 10^-scale. `None` with an exception set if there is no memory.
     #[inline]
     pub fn make<'py>(
         &self,
@@ -89,10 +89,10 @@ impl Maker {
             }
         };
         let kind = self.kind.as_ptr().cast::<ffi::PyTypeObject>();
-        // SAFETY: `kind` is a type whose instances are DecimalObject (checked by `probe`; until it is, by has_layout as
-        // far as the size, which is all that memory safety here needs). tp_alloc gives a new, zeroed instance that
-        // nobody else has seen. Every field is written before it gets out, and `data` points into the object itself,
-        // as the flags (static data) tell libmpdec not to free it.
+        // SAFETY: `kind` is a type whose instances are DecimalObject (checked by `probe`; before that, has_layout has
+        // checked the size, which is all that memory safety needs here). tp_alloc returns a new, zeroed instance
+        // without other references. Every field is written before it is returned, and `data` points into the object
+        // itself; the flags (static data) tell libmpdec not to free it.
         unsafe {
             let object = (*kind).tp_alloc?(kind, 0);
             if object.is_null() {
@@ -124,12 +124,12 @@ fn has_layout(kind: &Bound<'_, PyType>) -> bool {
     }
 }
 
-/// Returns true if two decimals are the same, field by field and in what Python shows of them.
+/// Returns true if two decimals are the same, field by field and by their repr in Python.
 fn same(made: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> bool {
     let fields = |decimal: &Bound<'_, PyAny>| {
         let object = decimal.as_ptr().cast::<DecimalObject>();
-        // SAFETY: both are instances of the type that has_layout looked at. `words` is read only as far as `len` says,
-        // and no further than the array.
+        // SAFETY: both are instances of the type that has_layout checked. `words` is read only up to `len`, and never
+        // beyond the array.
         unsafe {
             let used = usize::try_from((*object).len).unwrap_or(0).min(WORDS);
             let inside = (*object).data == (&raw mut (*object).words).cast();

@@ -18,7 +18,7 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What Python has to know of a protocol.
+/// The Python part of a protocol.
 pub trait Dialect: Sized + 'static {
     /// The plan for the columns of a result.
     type Columns: Plan;
@@ -29,12 +29,12 @@ pub trait Dialect: Sized + 'static {
 
     /// The exception for a server's error.
     fn error(py: Python<'_>, error: &Self::ServerError, statement: Option<&str>, row: Option<u64>) -> PyErr;
-    /// A column as `Columns.fields` has it: its name, and what this database alone says of one.
+    /// A column in `Columns.fields`: its name, and the properties that only this database has.
     ///
     /// # Errors
-    /// What Python raises.
+    /// The exception for a server's error.
     fn field<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyTuple>>;
-    /// Whether an error of a later statement of the same text leaves what the earlier ones did.
+    /// Whether an error of a later statement of the same text leaves the effects of the earlier ones.
     const RESULTS_STAND: bool;
     /// A statement in the server's style of parameters.
     ///
@@ -58,10 +58,10 @@ pub trait Engine: Session + Any + Debug + Send {
     fn abort(&mut self, py: Python<'_>, reason: &Fatal);
     /// [`Dialect::convert`]
     fn convert(&self, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query>;
-    /// Queues the requests of a verb, and gives what each result is waited for with.
+    /// Queues the requests of a verb, and returns the tickets or futures of their results.
     ///
     /// # Errors
-    /// ProgrammingError where this database has no such thing; then nothing is queued.
+    /// ProgrammingError if this database does not support it; then nothing is queued.
     fn ask(
         &mut self,
         py: Python<'_>,
@@ -69,11 +69,12 @@ pub trait Engine: Session + Any + Debug + Send {
         settings: &Arc<Settings>,
         completion: &mut dyn FnMut() -> PyResult<Completion>,
     ) -> PyResult<Vec<Py<PyAny>>>;
-    /// The number of the request that a ticket or future stands for.
+    /// The number of the request of a ticket or future.
     fn find(&self, ticket: &Bound<'_, PyAny>) -> Option<u64>;
-    /// Shows everybody who waits, and who waits for the next step of a COPY, until one of these calls returns true.
+    /// Passes every pending completion, and the future of the next step of a COPY, to `visit`, until a call returns
+    /// true.
     fn visit_handlers(&self, visit: &mut dyn FnMut(&Completion, Option<&Completion>) -> bool);
-    /// What the server said before it ended the session, as an exception.
+    /// The error with which the server ended the session, as an exception.
     fn last_error(&self, py: Python<'_>) -> Option<PyErr>;
 }
 
@@ -111,7 +112,7 @@ where
         completion: &mut dyn FnMut() -> PyResult<Completion>,
     ) -> PyResult<Vec<Py<PyAny>>> {
         let requests = M::of_verb(verb).map_err(|mismatch| errors::fault(py, mismatch.into(), None))?;
-        // Nothing is queued where a ticket cannot be made.
+        // Nothing is queued if a ticket cannot be made.
         let asked = requests.into_iter().map(|request| Ok((request, completion()?))).collect::<PyResult<Vec<_>>>()?;
         let submit = |(request, completion): (M::Request, Completion)| {
             let object = completion.object(py);
@@ -169,7 +170,7 @@ impl dyn Engine {
         machine.downcast_mut().ok_or_else(|| errors::unsupported(py, "this database has no such request"))
     }
 
-    /// Returns true if what the connection was opened for is done: a session, or a cancel request; or a question at
+    /// Returns true if the purpose of the connection is reached: a session, or a cancel request; or if a question at
     /// login has to be answered first.
     pub fn is_opened(&self) -> bool {
         matches!(self.next_step(), NextStep::Ready | NextStep::CancelWritten | NextStep::Question { .. })

@@ -6,7 +6,7 @@ use headrace_core::{Condition, Diagnostics, ErrorClass, Fatal, Mismatch};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
-/// What can go wrong on the caller's side: a value that does not fit, or whatever Python raised.
+/// An error on the client's side: a value that does not fit, or an exception that Python raised.
 #[derive(Debug)]
 pub enum Fault {
     /// A value that does not fit.
@@ -34,22 +34,22 @@ fn raise(py: Python<'_>, class: &Py<PyAny>, message: String) -> PyErr {
     }
 }
 
-/// Every SQLSTATE that has an exception class of its own, and the name of its condition.
+/// Every SQLSTATE with an exception class of its own, and the name of its condition.
 #[pyfunction]
 pub fn conditions() -> BTreeMap<&'static str, &'static str> {
     CONDITIONS.iter().map(|(state, name)| (state.as_str(), *name)).collect()
 }
 
-/// The name of PEP 249's class of a SQLSTATE, be it one that is in no list.
+/// The name of PEP 249's class of a SQLSTATE, even of an unknown one.
 #[pyfunction]
 pub fn error_class(sqlstate: &str) -> &'static str {
     ErrorClass::of_sqlstate(sqlstate).name()
 }
 
-/// The exception of a server's error: its class, its text, and what all databases say of one.
+/// The exception for a server's error: its class, its text, and the attributes that all databases have.
 ///
 /// # Errors
-/// What Python raises.
+/// The exception for a server's error.
 pub fn of_server<'py>(
     py: Python<'py>,
     error: &impl Diagnostics,
@@ -69,12 +69,12 @@ pub fn of_server<'py>(
     Ok(made)
 }
 
-/// The exception that Python makes of a server's error, or what it raised instead.
+/// The exception object for a server's error, or the exception that was raised while making it.
 pub fn made(error: PyResult<Bound<'_, PyAny>>) -> PyErr {
     error.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// The exception for the caller's own fault.
+/// The exception for the client's own error.
 pub fn fault(py: Python<'_>, fault: Fault, row: Option<u64>) -> PyErr {
     let error = match fault {
         Fault::Raised(error) => error,
@@ -117,9 +117,9 @@ fn ended(py: Python<'_>, fatal: &Fatal, is_gone: bool) -> PyErr {
     }
 }
 
-/// The server's own error that came with the end of a connection, with the code of that.
+/// The server's closing error, with the code of the end of the connection.
 pub fn coded(py: Python<'_>, error: PyErr, fatal: &Fatal) -> PyErr {
-    // Our own classes take attributes; what was raised instead of one says enough.
+    // The driver's own classes take attributes; an exception that was raised instead is left unchanged.
     let _ = error.value(py).setattr("code", fatal.kind.code());
     error
 }

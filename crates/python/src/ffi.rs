@@ -1,20 +1,20 @@
 //! The only unsafe CPython calls of the extension.
 //!
-//! PyO3's safe constructors check more than a row of a million needs. Each function here states what must hold; all
-//! of them need the interpreter attached, which the `Python` token proves.
+//! PyO3's safe constructors check more than a row out of a million needs. Each function here states its preconditions;
+//! all of them need the interpreter attached, which the `Python` token proves.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 use pyo3::{PyClass, ffi};
 
-/// An owned reference: what every constructor here returns. `None` means that Python raised.
+/// An owned reference: the result of every constructor here. `None` means that Python raised.
 pub type Object<'py> = Option<Bound<'py, PyAny>>;
 
-/// A tuple that is filled in place and seen by no one else until it is finished.
+/// A tuple that is filled in place and has no other references until it is finished.
 ///
-/// Invariant: every slot below `filled` holds an owned reference, every other slot is NULL. A tuple with NULL slots
-/// never leaves this type: [`RowTuple::finish`] puts None in what was left empty, and dropping it early is sound
-/// because CPython's tuple deallocation skips NULL.
+/// Invariant: every slot below `filled` has an owned reference, every other slot is NULL. A tuple with NULL slots never
+/// leaves this type: [`RowTuple::finish`] puts None into empty slots, and dropping it early is sound because CPython's
+/// tuple deallocation skips NULL.
 pub struct RowTuple<'py> {
     tuple: Bound<'py, PyAny>,
     filled: usize,
@@ -33,20 +33,20 @@ impl<'py> RowTuple<'py> {
     #[inline]
     pub fn push(&mut self, value: Bound<'py, PyAny>) {
         if self.filled < self.len {
-            // SAFETY: the tuple has `len` slots, `filled < len`, the slot is NULL (invariant), nobody else has seen
-            // the tuple, and the reference is given away.
+            // SAFETY: the tuple has `len` slots, `filled < len`, the slot is NULL (invariant), the tuple has no other
+            // references, and the reference is passed on.
             unsafe { ffi::PyTuple_SET_ITEM(self.tuple.as_ptr(), self.filled as ffi::Py_ssize_t, value.into_ptr()) };
             self.filled += 1;
         }
     }
 
-    /// How many slots have a value.
+    /// The number of slots with a value.
     pub fn filled(&self) -> usize {
         self.filled
     }
 
-    /// The finished tuple. `atomic` promises that no item can be part of a reference cycle; the collector then need
-    /// not look at it, which is what it would find out itself at its first pass.
+    /// The finished tuple. `atomic` promises that no item can be part of a reference cycle; the collector then need not
+    /// visit it, which it would find out itself at its first pass.
     #[inline]
     pub fn finish(mut self, atomic: bool) -> Bound<'py, PyAny> {
         while self.filled < self.len {
@@ -55,7 +55,7 @@ impl<'py> RowTuple<'py> {
         }
         #[cfg(not(Py_GIL_DISABLED))]
         if atomic && self.len > 0 {
-            // SAFETY: a tuple made by PyTuple_New with a length above 0 is tracked until someone untracks it.
+            // SAFETY: a tuple made by PyTuple_New with a length above 0 is tracked until it is untracked here.
             unsafe { ffi::PyObject_GC_UnTrack(self.tuple.as_ptr().cast()) };
         }
         #[cfg(Py_GIL_DISABLED)]
@@ -64,9 +64,9 @@ impl<'py> RowTuple<'py> {
     }
 }
 
-/// A new object that the garbage collector does not look at: for classes without a `__traverse__`, of which there are
-/// several for each statement. To the collector they refer to nothing but their class, so it cannot collect what they are
-/// part of in any case; yet every class of PyO3 is one that it visits.
+/// A new object that the garbage collector does not track: for classes without a `__traverse__`, of which there are
+/// several for each statement. For the collector they refer to nothing but their class, so it cannot collect their
+/// cycles in any case; yet every class of PyO3 is tracked by default.
 pub fn unseen<T>(py: Python<'_>, value: T) -> PyResult<Py<T>>
 where
     T: PyClass<BaseType = PyAny> + Into<PyClassInitializer<T>>,
@@ -84,7 +84,7 @@ where
 /// A list of exactly the given items.
 pub fn list<'py>(py: Python<'py>, items: Vec<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
     // SAFETY: PyList_New returns a new reference or NULL with an exception set; the list has `items.len()` NULL slots
-    // that nobody has seen, and each gets one owned reference.
+    // and no other references, and each slot gets one owned reference.
     unsafe {
         let list = Bound::from_owned_ptr_or_err(py, ffi::PyList_New(items.len() as ffi::Py_ssize_t))?;
         for (i, item) in items.into_iter().enumerate() {
@@ -112,10 +112,10 @@ pub fn float(py: Python<'_>, value: f64) -> Object<'_> {
 #[inline]
 pub fn text<'py>(py: Python<'py>, utf8: &[u8]) -> Object<'py> {
     if utf8.is_ascii() {
-        // What the decoder would find out, and then do, byte by byte.
-        // SAFETY: PyUnicode_New gives a new compact ASCII string of this length (or NULL with an exception set), which
-        // nobody else has seen; its data is `len` bytes and a zero that is in place already. The empty string and
-        // the one-character ones are shared: they are not written to.
+        // The same result as the decoder's, without its checks byte by byte. SAFETY: PyUnicode_New returns a new
+        // compact ASCII string of this length (or NULL with an exception set), without other references; its data is
+        // `len` bytes and a zero that is in place already. The empty string and the one-character ones are shared: they
+        // are not written to.
         unsafe {
             if let [] | [_] = utf8 {
                 let data = utf8.as_ptr().cast();
@@ -131,19 +131,20 @@ pub fn text<'py>(py: Python<'py>, utf8: &[u8]) -> Object<'py> {
     wide_text(py, utf8)
 }
 
-/// [`text`] for what is not ASCII.
+/// [`text`] for text that is not ASCII.
 fn wide_text<'py>(py: Python<'py>, utf8: &[u8]) -> Object<'py> {
-    // CPython's decoder guesses the width of the characters, and copies once it knows; two passes that know are faster.
+    // CPython's decoder guesses the width of the characters, and copies once it is known; two passes with the known
+    // width are faster.
     let (mut len, mut all) = (0, 0);
     if let Ok(text) = std::str::from_utf8(utf8) {
         for character in text.chars() {
             len += 1;
             all |= character as u32;
         }
-        // SAFETY: PyUnicode_New gives a new compact string of `len` characters that nobody else has seen (or NULL with
-        // an exception set), each 1, 2 or 4 bytes wide, as the largest character asks for: the bits of all of them
-        // together are below 256 or 65536 exactly where each of them is. `len` characters are written. A string of
-        // one character may be shared, and is left to CPython.
+        // SAFETY: PyUnicode_New returns a new compact string of `len` characters without other references (or NULL with
+        // an exception set), each 1, 2 or 4 bytes wide, as the largest character requires: the bitwise or of all of
+        // them is below 256 or 65536 exactly if each of them is. `len` characters are written. A string of one
+        // character may be shared, and is made by CPython.
         unsafe {
             if len > 1 {
                 let object = ffi::PyUnicode_New(len, all.min(0x10_FFFF));
@@ -188,9 +189,9 @@ pub fn bytes<'py>(py: Python<'py>, value: &[u8]) -> Object<'py> {
     }
 }
 
-/// An instance of `class`, a class written in Python, whose `__init__` has not run: what `object.__new__` gives.
+/// An instance of `class`, a class written in Python, whose `__init__` has not run: the result of `object.__new__`.
 pub fn instance<'py>(class: &Bound<'py, PyType>) -> Object<'py> {
-    // SAFETY: `class` is a live type; allocation gives a new reference to a zeroed instance, which is a valid one for a
+    // SAFETY: `class` is a live type; allocation returns a new reference to a zeroed instance, which is valid for a
     // class without C members of its own, or NULL with an exception set.
     unsafe { Bound::from_owned_ptr_or_opt(class.py(), ffi::PyType_GenericAlloc(class.as_type_ptr(), 0)) }
 }
@@ -202,7 +203,7 @@ pub fn set_attribute(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>, valu
     if done == 0 { Ok(()) } else { Err(PyErr::fetch(object.py())) }
 }
 
-/// The exact types that parameters are told apart by, without a call into Python.
+/// The exact types by which parameters are distinguished, without a call into Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exact {
     /// None
@@ -261,7 +262,7 @@ pub fn exact(value: &Bound<'_, PyAny>) -> Exact {
 /// Fills `view` with writable memory that `owner` lends.
 ///
 /// # Safety
-/// `view` must be valid for writing, and `memory` must stay where it is until the buffer is released.
+/// `view` must be valid for writing, and `memory` must not move until the buffer is released.
 pub unsafe fn lend(
     owner: &Bound<'_, PyAny>,
     memory: &mut [u8],

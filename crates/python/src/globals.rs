@@ -14,7 +14,7 @@ macro_rules! globals {
             pub utc: Py<PyAny>,
             /// `uuid.SafeUUID.unknown`
             pub uuid_unknown: Py<PyAny>,
-            /// Makes decimals from coefficients, where this Python's layout is the known one.
+            /// Makes decimals from coefficients, if this Python's layout is the known one.
             pub decimals: Option<Maker>,
         }
 
@@ -84,8 +84,8 @@ pub fn globals(py: Python<'_>) -> PyResult<&Globals> {
     GLOBALS.get_or_try_init(py, || Globals::load(py))
 }
 
-/// Returns true if decimals are made from their coefficients here, not by way of text: what the tests of CPython's own
-/// implementation insist on.
+/// Returns true if decimals are made from their coefficients here, not from text; checked by the tests for CPython's
+/// own implementation.
 #[pyfunction]
 pub fn makes_decimals(py: Python<'_>) -> PyResult<bool> {
     Ok(globals(py)?.decimals.is_some())

@@ -5,12 +5,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::Mutex;
 
-/// Nanoseconds: the longest time that is told from a longer one.
+/// Nanoseconds: longer times are counted as this one.
 const LONGEST: u64 = 3_600_000_000_000;
 /// Significant digits: a value is known to a thousandth of it.
 const DIGITS: u8 = 3;
 
-/// How long things took, in nanoseconds.
+/// A histogram of durations in nanoseconds.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Debug)]
 pub struct Histogram {
@@ -19,7 +19,7 @@ pub struct Histogram {
 
 impl Histogram {
     fn with<T>(&self, what: impl FnOnce(&mut Hdr<u64>) -> T) -> T {
-        // Nothing that runs with the lock held can panic halfway through a change.
+        // No change can panic halfway while the lock is held.
         what(&mut self.counts.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }
@@ -32,14 +32,14 @@ impl Histogram {
         Ok(Self { counts: Mutex::new(made) })
     }
 
-    /// Adds a time, `count` times. What is longer than an hour counts as an hour, what is negative as nothing.
+    /// Adds a time, `count` times. A time longer than an hour counts as an hour, a negative one as zero.
     #[pyo3(signature = (nanoseconds, count=1))]
     fn record(&self, nanoseconds: i64, count: u64) {
         let value = u64::try_from(nanoseconds).unwrap_or(0).min(LONGEST);
         self.with(|counts| counts.saturating_record_n(value, count));
     }
 
-    /// Adds what another histogram's :meth:`buckets` gave.
+    /// Adds the :meth:`buckets` of another histogram.
     fn add(&self, buckets: Vec<(u64, u64)>) {
         self.with(|counts| {
             for (value, count) in buckets {
@@ -53,17 +53,17 @@ impl Histogram {
         self.with(|counts| counts.iter_recorded().map(|at| (at.value_iterated_to(), at.count_at_value())).collect())
     }
 
-    /// The time that `percent` of all times do not exceed, to a thousandth of it; 0 where there are none.
+    /// The time that `percent` of all times do not exceed, to a thousandth of it; 0 without times.
     fn percentile(&self, percent: f64) -> u64 {
         self.with(|counts| counts.value_at_percentile(percent).min(counts.max()))
     }
 
-    /// The longest time, to a thousandth of it; 0 where there are none.
+    /// The longest time, to a thousandth of it; 0 without times.
     fn max(&self) -> u64 {
         self.with(|counts| counts.max())
     }
 
-    /// The mean, 0 where there are no times.
+    /// The mean, 0 without times.
     fn mean(&self) -> f64 {
         self.with(|counts| counts.mean())
     }

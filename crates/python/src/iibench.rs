@@ -65,7 +65,7 @@ impl<'py> Times<'py> {
 
 #[pymethods]
 impl IibenchRows {
-    /// Raises ValueError where a number is out of range.
+    /// Raises ValueError if a number is out of range.
     #[new]
     #[pyo3(signature = (
         seed, stream=0, *, cash_registers=1_000, customers=100_000, products=10_000, max_price=500,
@@ -158,7 +158,7 @@ impl IibenchRows {
         PyList::new(py, made)
     }
 
-    /// What the columns of `count` rows from row `first` on add up to.
+    /// The sums of the columns of `count` rows from row `first` on.
     fn sums<'py>(&self, py: Python<'py>, first: u64, count: u64) -> PyResult<Bound<'py, PyDict>> {
         let sums = py.detach(|| Sums::of(&self.rows, first, count));
         let out = PyDict::new(py);

@@ -6,7 +6,7 @@
 //! * [`params`]: Python objects into parameters;
 //! * [`engine`]: the machine of one protocol or another;
 //! * [`call`]: a Python request in a protocol's queue, and the ticket that its result is waited for with;
-//! * [`result`]: what a request leaves behind;
+//! * [`result`]: the result of a request;
 //! * [`query`]: a statement in the server's style, and Python's parameters to its own;
 //! * [`wire`]: one physical connection, blocking or on an asyncio loop;
 //! * [`errors`]: outcomes to Python exceptions;

@@ -58,7 +58,7 @@ pub struct PyValue<'a> {
 }
 
 impl<'a> PyValue<'a> {
-    /// A value of its own.
+    /// A value, with the settings of its connection.
     pub fn new(value: Bound<'a, PyAny>, settings: &'a Settings) -> Self {
         Self { value, settings }
     }
@@ -175,7 +175,7 @@ impl<'a> PyValue<'a> {
         self.value.clone()
     }
 
-    /// The fault of a value of a composite type that has not all of its attributes.
+    /// The error for a value of a composite type with missing attributes.
     #[cold]
     fn no_field<E: PyTypeInfo>(&self, name: &str, error: PyErr) -> Fault {
         if error.is_instance_of::<E>(self.py()) {

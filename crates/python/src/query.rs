@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
 use std::sync::Arc;
 
-/// A statement in the server's style, and how to put Python's parameters in its order.
+/// A statement in the server's style, and the order of its parameters.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Debug)]
 pub struct Query {
@@ -19,7 +19,7 @@ pub struct Query {
     style: Style,
     names: Vec<String>,
     count: usize,
-    /// The number of each place's parameter, where one can stand in several and the server knows no numbers.
+    /// The index of each place's parameter, if one can be in several places and the server has no numbers.
     order: Vec<usize>,
 }
 
@@ -31,7 +31,7 @@ impl Query {
         &self.sql
     }
 
-    /// Returns true if the types of `%s` parameters are told from the values given.
+    /// Returns true if the types of `%s` parameters are determined by the values.
     #[getter]
     fn hinted(&self) -> bool {
         matches!(self.style, Style::Format | Style::Pyformat)
@@ -39,7 +39,7 @@ impl Query {
 }
 
 impl Query {
-    /// What a dialect made of a statement.
+    /// The dialect's conversion of a statement.
     ///
     /// # Errors
     /// ProgrammingError with its message.
@@ -48,12 +48,12 @@ impl Query {
         Ok(Self { sql: sql.into(), style, names, count, order })
     }
 
-    /// Returns true if the types of the parameters are told from the values given.
+    /// Returns true if the types of the parameters are determined by the values.
     pub fn is_hinted(&self) -> bool {
         matches!(self.style, Style::Format | Style::Pyformat)
     }
 
-    /// Returns true if a row of parameters has to be arranged before it is sent.
+    /// Returns true if a row of parameters has to be reordered before it is sent.
     pub fn arranges(&self) -> bool {
         self.style != Style::Native
     }
@@ -61,7 +61,8 @@ impl Query {
     /// The parameters in the statement's order.
     ///
     /// # Errors
-    /// ProgrammingError when their number or their names do not fit, TypeError for what is not a sequence or mapping.
+    /// ProgrammingError if their number or their names do not fit, TypeError for an object that is not a sequence or
+    /// mapping.
     pub fn arrange<'py>(&self, py: Python<'py>, params: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyTuple>> {
         let Some(params) = params else { return Ok(PyTuple::empty(py)) };
         if self.style == Style::Numeric {
@@ -116,7 +117,7 @@ impl Query {
         if self.order.is_empty() { Ok(row) } else { self.reorder(&row) }
     }
 
-    /// What is wrong with a mapping where the parameters have no names.
+    /// The error for a mapping if the parameters have no names.
     #[cold]
     fn no_names(&self) -> &'static str {
         match self.style {
@@ -128,7 +129,7 @@ impl Query {
         }
     }
 
-    /// What to do where the count of parameters is wrong.
+    /// The hint for a wrong number of parameters.
     fn advice(&self, row: &Bound<'_, PyTuple>) -> &'static str {
         if self.count == 0 && self.sql.contains('?') {
             return "; parameters are written %s, %(name)s or the server's own way here, not ?";
@@ -174,8 +175,8 @@ fn no_text(given: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("SQL is str, not {class}{todo}"))
 }
 
-/// Converts a statement of PostgreSQL. `with_params` says whether parameters are given: without them a percent sign is
-/// only that.
+/// Converts a statement of PostgreSQL. `with_params` tells whether parameters are given: without them a percent sign is
+/// an ordinary character.
 ///
 /// # Errors
 /// ProgrammingError for a NUL byte, a stray percent sign, or mixed styles.

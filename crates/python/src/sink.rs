@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDate, PyDateTime, PyDelta, PyDict, PyTime, PyType, PyTzInfo};
 use std::collections::HashMap;
 
-/// What becomes of a value that Python cannot hold: infinity, BC, a year above 9999.
+/// The policy for values that Python cannot represent: infinity, BC, a year above 9999.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unrepresentable {
     /// The request fails with DataError, after all its rows were read.
@@ -23,7 +23,7 @@ pub enum Unrepresentable {
     Text,
 }
 
-/// How Python wants its values.
+/// How values are converted to Python objects.
 #[derive(Debug, Default)]
 pub struct Settings {
     /// See the type.
@@ -32,9 +32,9 @@ pub struct Settings {
     pub json_text: bool,
     /// The user's own loaders by type number, if there are any: callables that take bytes.
     pub loaders: Option<Py<PyDict>>,
-    /// What makes the user's own objects of composite values, by type number.
+    /// The factories of the user's own objects for composite values, by type number.
     pub records: HashMap<u32, Py<PyAny>>,
-    /// The user's own dumpers by class, if there are any: callables that take the value and give bytes or str.
+    /// The user's own dumpers by class, if there are any: callables that take the value and return bytes or str.
     pub dumpers: Option<Py<PyDict>>,
 }
 
@@ -43,7 +43,7 @@ pub struct Settings {
 pub struct Rows {
     /// Finished rows.
     pub rows: Vec<Py<PyAny>>,
-    /// The first value that could not be held.
+    /// The first value that could not be represented.
     pub error: Option<PyErr>,
     dates: Vec<Option<(i32, Py<PyAny>)>>,
 }
@@ -83,7 +83,7 @@ pub struct RowSink<'a> {
     store: &'a mut Rows,
     settings: &'a Settings,
     globals: Option<&'a Globals>,
-    /// What Python knows of the columns, for the names in errors.
+    /// The columns as Python has them, for the names in errors.
     columns: Option<&'a Py<PyAny>>,
     row: Option<RowTuple<'a>>,
     open: Vec<Open<'a>>,
@@ -145,9 +145,8 @@ impl<'a> RowSink<'a> {
         self.put(none);
     }
 
-    /// What a class or function of Python raised about the server's value, as DataError with the column's name:
-    /// Python's limits (nesting, digits of a number) and a value's syntax are nothing that a program would expect of a
-    /// fetch.
+    /// An exception of a Python class or function about the server's value, as DataError with the column's name: a
+    /// program does not expect Python's limits (nesting, digits of a number) and syntax errors of a value from a fetch.
     #[cold]
     fn refused(&mut self, what: &str, cause: PyErr) {
         let py = self.py;
@@ -183,7 +182,7 @@ impl<'a> RowSink<'a> {
         }
     }
 
-    /// What Python says of bytes that are not text, as an error of PEP 249.
+    /// Python's exception for bytes that are not valid text, as an error of PEP 249.
     #[cold]
     fn no_text(&mut self) {
         let cause = PyErr::fetch(self.py);
@@ -456,7 +455,8 @@ impl Sink for RowSink<'_> {
     }
 
     fn interval(&mut self, months: i32, days: i32, micros: i64) {
-        // A calendar month is not a fixed span of time: only what a timedelta can say exactly becomes one.
+        // A calendar month is not a fixed span of time: only an interval that a timedelta represents exactly becomes
+        // one.
         if months != 0 {
             return self.call("an interval", |g| &g.interval, (months, days, micros));
         }
@@ -471,7 +471,7 @@ impl Sink for RowSink<'_> {
 
     fn uuid(&mut self, value: &[u8; 16]) {
         let Some(globals) = self.globals else { return self.null() };
-        // Its constructor is Python code that looks at six ways to say what is known here.
+        // Its constructor is Python code that distinguishes six kinds of arguments; here the kind is known.
         let made = || -> PyResult<Bound<'_, PyAny>> {
             let class = globals.uuid.bind(self.py).cast::<PyType>()?;
             let uuid = ffi::instance(class).ok_or_else(|| PyErr::fetch(self.py))?;
@@ -526,7 +526,7 @@ impl Sink for RowSink<'_> {
     }
 
     fn begin(&mut self, container: Container, len: usize) {
-        // The length is the server's word: room is made as the items really come.
+        // The length comes from the server: room is made as the items really come.
         self.open.push(Open { container, items: Vec::with_capacity(len.min(1024)) });
     }
 

@@ -1,4 +1,4 @@
-//! What Python has to know of Informix.
+//! The Python part of Informix.
 
 use crate::call::PyCall;
 use crate::columns;

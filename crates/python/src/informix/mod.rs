@@ -1,4 +1,4 @@
-//! Informix: what only it is asked for.
+//! The requests that only Informix has.
 
 pub mod dialect;
 mod setup;
@@ -22,7 +22,7 @@ impl Wire {
         begin && self.begins.load(Ordering::SeqCst)
     }
 
-    /// Queues what is asked of a statement with one row of parameters.
+    /// Queues a statement with one row of parameters.
     fn with_row(
         &self,
         py: Python<'_>,
@@ -39,7 +39,7 @@ impl Wire {
     }
 }
 
-/// A connection to Informix: what only it is asked for.
+/// A connection to Informix, with the requests that only it has.
 #[pyclass(frozen, extends = Wire, module = "headrace._native")]
 #[derive(Debug)]
 pub struct InformixWire;
@@ -57,7 +57,7 @@ impl InformixWire {
         Wire::subclass(py, options, event_loop, setup::prepare, Self)
     }
 
-    /// Queues a statement; with `begin` in a transaction, which it begins where none is open.
+    /// Queues a statement; with `begin` in a transaction, which it begins if none is open.
     #[pyo3(signature = (sql, params=None, *, begin=false))]
     fn execute(
         slf: &Bound<'_, Self>,
@@ -74,8 +74,8 @@ impl InformixWire {
         wire.with_row(py, &sql.0, params, request)
     }
 
-    /// Queues a batch: one statement, many rows of parameters, all or none. `strategy` says how it is to travel, for
-    /// measuring: `put`, `groups` or `rows`.
+    /// Queues a batch: one statement, many rows of parameters, all or none. `strategy` fixes how they are sent, for
+    /// measurements: `put`, `groups` or `rows`.
     #[pyo3(signature = (sql, rows, *, begin=false, strategy=None))]
     fn execute_batch(
         slf: &Bound<'_, Self>,
@@ -105,9 +105,9 @@ impl InformixWire {
         wire.enqueue::<Informix>(py, state, request, call)
     }
 
-    /// Sends the urgent byte that interrupts the running statement, if the server has read the one before. Says `sent`;
-    /// `send` where the caller has to send it, on the socket of a loop's transport; `later` where it has to ask again;
-    /// `needless` where nothing runs, or the byte that was sent last is still to do its work.
+    /// Sends the urgent byte that interrupts the running statement, if the server has read the one before. Returns
+    /// `sent`; `send` if the caller has to send it, on the socket of a loop's transport; `later` if it has to call
+    /// again; `needless` if nothing is running, or the last byte has not taken effect yet.
     fn interrupt(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<&'static str> {
         let wire = slf.as_super().get();
         let mut state = wire.lock(py)?;
@@ -133,8 +133,8 @@ impl InformixWire {
         }
     }
 
-    /// Queues the opening of a cursor that stays open: its first rows up to so many `bytes`, but at least one; none of
-    /// a scroll cursor. `cursor` is a number of the caller's own.
+    /// Queues the opening of a cursor that stays open: its first rows up to this number of `bytes`, but at least one;
+    /// none of a scroll cursor. `cursor` is a number that the caller chooses.
     #[pyo3(signature = (cursor, sql, params=None, *, name=None, scroll=false, hold=false, begin=false, bytes=65536))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn declare(
@@ -165,13 +165,13 @@ impl InformixWire {
     }
 
     /// Queues the fetch of one row of a scroll cursor, counted from 1, or of its last one. The result's rowcount is the
-    /// number of the row, -1 where there is none.
+    /// number of the row, -1 if there is none.
     fn scroll(slf: &Bound<'_, Self>, py: Python<'_>, cursor: u64, row: Option<i32>) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         wire.bare::<Informix>(py, Request::Scroll { cursor, to: row.map_or(Position::Last, Position::Row) })
     }
 
-    /// Queues the closing of a cursor; nothing happens where it is closed.
+    /// Queues the closing of a cursor; does nothing if it is closed.
     fn close_cursor(slf: &Bound<'_, Self>, py: Python<'_>, cursor: u64) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         wire.bare::<Informix>(py, Request::Close { cursor })
@@ -195,7 +195,7 @@ impl InformixWire {
         wire.enqueue(py, state, Request::Routine { signature: signature.into(), begin }, call)
     }
 
-    /// Queues a read of so many bytes of a smart large object; the result has one row of one value.
+    /// Queues a read of this number of bytes of a smart large object; the result has one row of one value.
     fn lo_read(slf: &Bound<'_, Self>, py: Python<'_>, object: i16, bytes: i32) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         wire.bare::<Informix>(py, Request::ReadObject { object, bytes })
@@ -207,8 +207,8 @@ impl InformixWire {
         wire.bare::<Informix>(py, Request::WriteObject { object, data: data.into() })
     }
 
-    /// What the session is: the server's banner, the database's locale (None unless the server was asked), its code
-    /// set, and how it treats transactions (`none`, `logged`, `ansi`).
+    /// Facts about the session: the server's banner, the database's locale (None unless it was queried), its code set,
+    /// and its transaction mode (`none`, `logged`, `ansi`).
     fn session(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
@@ -224,7 +224,7 @@ impl InformixWire {
         Ok((machine.banner().to_owned(), machine.locale().map(str::to_owned), machine.codeset().name(), logging))
     }
 
-    /// The question at login that waits for an answer, and whether the answer may be shown as it is typed.
+    /// The question at login that waits for an answer, and whether the answer may be shown while it is typed.
     fn challenge(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Option<(String, bool)>> {
         let wire = slf.as_super().get();
         Ok(match wire.lock(py)?.connection.machine.next_step() {
@@ -233,7 +233,7 @@ impl InformixWire {
         })
     }
 
-    /// Answers it; the session is then waited for as before.
+    /// Answers it; then wait for the session as before.
     fn respond(slf: &Bound<'_, Self>, py: Python<'_>, answer: &str) -> PyResult<()> {
         let wire = slf.as_super().get();
         let mut state = wire.lock(py)?;

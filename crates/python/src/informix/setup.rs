@@ -45,7 +45,7 @@ pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, write_buffer: &mut W
     Ok(Prepared { machine: Box::new(machine), tls, loaders: Some(locators(py)?) })
 }
 
-/// What BLOB and CLOB columns give.
+/// What BLOB and CLOB columns return.
 fn locators(py: Python<'_>) -> PyResult<Py<PyDict>> {
     let g = globals(py)?;
     let loaders = PyDict::new(py);

@@ -1,4 +1,4 @@
-//! What Python has to know of MySQL and MariaDB.
+//! The Python part of MySQL and MariaDB.
 
 use crate::call::PyCall;
 use crate::columns;

@@ -1,4 +1,4 @@
-//! MySQL and MariaDB: what only they are asked for.
+//! The requests that only MySQL and MariaDB have.
 
 pub mod dialect;
 mod setup;
@@ -55,7 +55,7 @@ impl Wire {
     }
 }
 
-/// A connection to MySQL or MariaDB: what only it is asked for.
+/// A connection to MySQL or MariaDB, with the requests that only they have.
 #[pyclass(frozen, extends = Wire, module = "headrace._native")]
 #[derive(Debug)]
 pub struct MySqlWire;
@@ -63,7 +63,7 @@ pub struct MySqlWire;
 /// The text of a login path file.
 ///
 /// # Errors
-/// ProgrammingError when it is none.
+/// ProgrammingError if it is not one.
 #[pyfunction]
 pub fn decrypt_login_file<'py>(py: Python<'py>, file: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     match headrace_mysql::login_file::decrypt(file) {
@@ -103,17 +103,17 @@ impl MySqlWire {
         Wire::subclass(py, options, event_loop, setup::prepare, Self)
     }
 
-    /// The exception that a warning of SHOW WARNINGS stands for; `row` is the 0-based row of a batch that it is about.
+    /// The exception for a warning of SHOW WARNINGS; `row` is the 0-based row of a batch that it is about.
     #[staticmethod]
     #[pyo3(signature = (code, text, row=None))]
     fn error_of_warning(py: Python<'_>, code: u16, text: String, row: Option<u64>) -> Py<PyAny> {
         MySql::error(py, &ServerError::of_warning(code, text), None, row).into_value(py).into_any()
     }
 
-    /// Queues a statement. With `text` the parameters are put into the text, which goes by COM_QUERY; with `prepared`
-    /// they never are, and what the server cannot prepare is its error; with `block` it is a stream, whose rows are
-    /// taken in lists of so many while they come, the rest with its result. `reservation` is the number of the one that
-    /// it is within.
+    /// Queues a statement. With `text` the parameters become literals in the text, which is sent with COM_QUERY; with
+    /// `prepared` they never do, and a statement that the server cannot prepare is an error; with `block` it is a
+    /// stream, whose rows are taken in lists of this number while they come, the rest with its result. `reservation` is
+    /// the number of the reservation that it belongs to.
     #[pyo3(signature = (sql, params=None, *, text=false, prepared=false, block=None, reservation=0))]
     #[allow(clippy::too_many_arguments)]
     fn execute(
@@ -143,8 +143,8 @@ impl MySqlWire {
         wire.enqueue_within(py, state, request, call, reservation)
     }
 
-    /// Queues a query whose rows stay in a cursor on the server, and `rows` of which are fetched at first. Gives its
-    /// number with its ticket: another thread may have received its result before this one could ask.
+    /// Queues a query whose rows stay in a cursor on the server, and of which `rows` are fetched first. Returns its
+    /// number with its ticket: another thread may have received its result before this one could query the number.
     fn open_cursor(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
@@ -169,8 +169,8 @@ impl MySqlWire {
         Ok((wire.enqueue::<MySql>(py, state, request, call)?, number))
     }
 
-    /// The next block of a stream: its columns and a list of rows. None when all that is left comes with its result.
-    /// Raises TimeoutError after `timeout` seconds.
+    /// The next block of a stream: its columns and a list of rows. None if the rest comes with its result. Raises
+    /// TimeoutError after `timeout` seconds.
     #[pyo3(signature = (ticket, timeout=None))]
     fn next_block(
         slf: &Bound<'_, Self>,
@@ -220,7 +220,7 @@ impl MySqlWire {
         Ok(block)
     }
 
-    /// What is done at the next step of a request: a block of its stream has come, it asks for a file, it has ended.
+    /// A future for the next step of a request: a block of its stream has come, it requests a file, it has ended.
     fn step(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let completion = wire.completion(py)?;
@@ -268,8 +268,8 @@ impl MySqlWire {
         wire.enqueue::<MySql>(py, state, request, call)
     }
 
-    /// Queues a COM_QUERY; with `infile` the caller feeds a LOAD DATA LOCAL. `discarded` is sent in its place if it is
-    /// discarded before it was sent. `reservation` is the number of the one that it is within.
+    /// Queues a COM_QUERY; with `infile` the caller supplies the data of a LOAD DATA LOCAL. `discarded` is sent in its
+    /// place if it is discarded before it was sent. `reservation` is the number of the reservation that it belongs to.
     #[pyo3(signature = (sql, *, infile=false, discarded=None, reservation=0))]
     fn query(
         slf: &Bound<'_, Self>,
@@ -288,8 +288,8 @@ impl MySqlWire {
         wire.enqueue_within(py, state, Request::Query { sql, infile, discarded }, call, reservation)
     }
 
-    /// Queues a reservation of the connection: when its ticket is done, nothing is sent any more but what is within it.
-    /// Gives its number too. Everybody who makes one calls `release` in any case.
+    /// Queues a reservation of the connection: once its ticket is done, only requests within it are sent. Returns its
+    /// number too. Code that makes one must call `release` in any case.
     fn reserve(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<(Py<PyAny>, u64)> {
         let wire = slf.as_super().get();
         let mut state = wire.lock(py)?;
@@ -298,7 +298,7 @@ impl MySqlWire {
         Ok((wire.enqueue::<MySql>(py, state, Request::Reserve, call)?, number))
     }
 
-    /// Ends a reservation, once what was queued within it is done.
+    /// Ends a reservation, once the requests queued within it have ended.
     fn release(slf: &Bound<'_, Self>, py: Python<'_>, number: u64) -> PyResult<()> {
         let wire = slf.as_super().get();
         wire.lock(py)?.connection.machine.of::<MySql>(py)?.release(number);
@@ -306,7 +306,7 @@ impl MySqlWire {
         wire.flush(py)
     }
 
-    /// Whether the server commits each statement by itself, as it has said; None while that is not known.
+    /// Whether the server commits each statement by itself, as last reported; None while that is unknown.
     fn autocommits(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Option<bool>> {
         let wire = slf.as_super().get();
         Ok(wire.lock(py)?.connection.machine.of::<MySql>(py)?.autocommits())
@@ -374,16 +374,16 @@ impl MySqlWire {
         Ok(true)
     }
 
-    /// The statement that loads rows which [`Self::infile_rows`] writes for these columns, into `table`, a name as SQL
-    /// has it. `duplicates` is its word for rows whose key is there already, if any.
+    /// The statement that loads the rows of [`Self::infile_rows`] with these columns into `table`, a name quoted for
+    /// SQL. `duplicates` is its key word for rows whose key exists, if any.
     #[staticmethod]
     fn load_statement(py: Python<'_>, table: &str, columns: &Bound<'_, Columns>, duplicates: &str) -> PyResult<String> {
         let columns = columns.get().of::<machine::Columns>(py)?;
         Ok(headrace_mysql::sql::load_data(table, &columns.fields, duplicates))
     }
 
-    /// Encodes rows for a LOAD DATA LOCAL of these columns until the write buffer is full; returns how many there were,
-    /// and whether they are at their end. `first` is the number of the first row.
+    /// Encodes rows for a LOAD DATA LOCAL of these columns until the write buffer is full; returns the number of rows,
+    /// and whether the iterator is exhausted. `first` is the number of the first row.
     fn infile_rows(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
@@ -443,9 +443,9 @@ impl MySqlWire {
         wire.flush(py)
     }
 
-    /// What is known of the session, by name: `server_version` (text), `version` (three numbers), `mariadb`,
-    /// `thread_id`, `capabilities` and `status` (flags), `schema`, `variables`, `gtids`, `transaction_state`,
-    /// `transaction_characteristics` (None where the server does not report them).
+    /// The state of the session, by name: `server_version` (text), `version` (three numbers), `mariadb`, `thread_id`,
+    /// `capabilities` and `status` (flags), `schema`, `variables`, `gtids`, `transaction_state`,
+    /// `transaction_characteristics` (None if the server does not report them).
     fn session<'py>(slf: &Bound<'_, Self>, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let wire = slf.as_super().get();
         let mut state = wire.lock(py)?;

@@ -22,22 +22,22 @@ use std::sync::{Arc, Mutex};
 /// Bytes of a COPY that wait unread before no more is taken.
 const HELD_BYTES: usize = 1024 * 1024;
 
-/// What a COPY has brought so far.
+/// The data of a COPY received so far.
 #[derive(Debug, Default)]
 struct Brought {
     bytes: Vec<u8>,
     header_seen: bool,
     shape: Option<(bool, usize)>,
     columns: Option<Py<PyAny>>,
-    /// It has begun, or a block has come, since its reader last asked for the next step.
+    /// True if it has begun, or a block has come, since its reader last waited for the next step.
     news: bool,
-    /// It was said that no more is taken.
+    /// True once the response handler has reported that it has no room.
     full: bool,
-    /// Nobody reads what comes.
+    /// True if the data is not read any more.
     unread: bool,
 }
 
-/// Where the data of a COPY arrives; it outlives the request.
+/// The buffer of the data of a COPY; it outlives the request.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Debug, Default)]
 pub struct CopyBuffer {
@@ -78,12 +78,12 @@ impl CopyBuffer {
         })
     }
 
-    /// What comes is dropped from now on.
+    /// Further data is dropped from now on.
     fn close(&self) {
         self.with(|brought| brought.unread = true);
     }
 
-    /// Returns true if something has come since this was last asked.
+    /// Returns true if something has come since the last call.
     fn take_news(&self) -> bool {
         self.with(|brought| std::mem::take(&mut brought.news))
     }
@@ -101,7 +101,7 @@ impl CopyBuffer {
         Self::default()
     }
 
-    /// Whether the COPY is binary and how many columns it has; None before it has begun.
+    /// Whether the COPY is binary, and its number of columns; None before it has begun.
     #[getter]
     fn shape(&self) -> Option<(bool, usize)> {
         self.with(|brought| brought.shape)
@@ -113,7 +113,7 @@ impl CopyBuffer {
         self.with(|brought| brought.columns.as_ref().map(|columns| columns.clone_ref(py)))
     }
 
-    /// Bytes that nobody has taken.
+    /// The number of bytes that were not taken yet.
     fn __len__(&self) -> usize {
         self.with(|brought| brought.bytes.len())
     }
@@ -128,9 +128,9 @@ impl Wire {
 
 #[pymethods]
 impl PostgresWire {
-    /// Queues a COPY of rows, whose data arrives in `buffer`, its columns too. `query` is one with the columns that are
+    /// Queues a COPY of rows, whose data and columns go to `buffer`. `query` is a query with the columns that are
     /// copied, `left_out` one for the numbers of those that are not; `binary` and `text` are the statement in the two
-    /// formats, of which the columns decide; without `binary` it is text.
+    /// formats, between which the columns decide; without `binary` it is text.
     #[pyo3(signature = (buffer, query, left_out, binary, text, into, *, prelude=None))]
     #[allow(clippy::too_many_arguments)]
     fn copy(
@@ -175,7 +175,7 @@ impl PostgresWire {
         })
     }
 
-    /// What is done at the next step of a COPY: it begins, a block comes, it ends.
+    /// A future for the next step of a COPY: it begins, a block comes, it ends.
     fn copy_step(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let completion = wire.completion(py)?;
@@ -208,7 +208,7 @@ impl PostgresWire {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Sends data. Says whether the COPY still takes any; when not, the request's own ticket tells why.
+    /// Sends data. Returns true if the COPY still takes data; if not, the request's own ticket has the error.
     fn copy_write(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>, data: &[u8]) -> PyResult<bool> {
         let wire = slf.as_super().get();
         let mut state = wire.lock(py)?;
@@ -232,10 +232,10 @@ impl PostgresWire {
         Ok(wire.lock(py)?.connection.buffers.write_buffer.len())
     }
 
-    /// Encodes rows until the write buffer is full, and gives how many there were; with the write buffer not full the
-    /// iterator is at its end. `buffer` has the columns and the format; where it has no columns, as in a COPY of the
-    /// user's own, the values say what they are and go as text. `first` says that the header of the binary format must
-    /// go in front.
+    /// Encodes rows until the write buffer is full, and returns the number of rows; if the write buffer is not full the
+    /// iterator is exhausted. `buffer` has the columns and the format; without columns, as in a COPY with the user's
+    /// own SQL, the values determine their types and are sent as text. With `first` the header of the binary format is
+    /// written before them.
     fn copy_rows(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
@@ -317,7 +317,7 @@ impl PostgresWire {
         PyBytes::new(py, copy_binary::TRAILER)
     }
 
-    /// What a COPY brings is dropped from now on: its reader has left.
+    /// Further data of a COPY is dropped: its reader has left.
     fn copy_leave(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
@@ -347,7 +347,7 @@ impl PostgresWire {
         wire.flush(py)
     }
 
-    /// Takes what a COPY of rows to the client has brought.
+    /// Takes the data of a COPY of rows to the client.
     fn copy_take_rows<'py>(
         slf: &Bound<'_, Self>,
         py: Python<'py>,

@@ -1,4 +1,4 @@
-//! What Python has to know of PostgreSQL.
+//! The Python part of PostgreSQL.
 
 use crate::call::PyCall;
 use crate::columns;

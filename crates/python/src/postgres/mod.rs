@@ -1,4 +1,4 @@
-//! PostgreSQL: what only it is asked for.
+//! The requests that only PostgreSQL has.
 
 mod copy;
 pub mod dialect;
@@ -23,7 +23,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// A connection to PostgreSQL: what only it is asked for.
+/// A connection to PostgreSQL, with the requests that only it has.
 #[pyclass(frozen, extends = Wire, module = "headrace._native")]
 #[derive(Debug)]
 pub struct PostgresWire;
@@ -47,16 +47,16 @@ impl PostgresWire {
         Ok(machine::begin_statement(&modes(py, begin)?))
     }
 
-    /// Queues a statement of the extended protocol, and gives the ticket or future of its result.
+    /// Queues a statement of the extended protocol, and returns the ticket or future of its result.
     ///
     /// `prelude` is a statement to run before it in the same group (BEGIN), `portal` a portal to keep open and the
-    /// rows to fetch at first: where statements begin no transactions, one that the prelude begins is the portal's own,
-    /// and all other requests wait until it is closed. `declares` is the cursor that the statement declares, and
-    /// whether it is one WITH HOLD; `uses` is the number of the one that it needs: where that is gone nothing is sent,
-    /// and the result has no tag. `named` false prepares nothing that outlives the request. `pipeline` is the number of
-    /// the pipeline that it belongs to, whose errors let the server skip what has no `sync` before it. `expected` are
-    /// the columns of a statement without parameters that goes in one round trip, whatever the server then says of its
-    /// rows.
+    /// number of rows to fetch first: in autocommit the transaction that the prelude begins is the portal's own, and
+    /// all other requests wait until it is closed. `declares` is the cursor that the statement declares, and whether it
+    /// is one WITH HOLD; `uses` is the number of the cursor that it needs: if that is gone nothing is sent, and the
+    /// result has no tag. With `named` false it prepares nothing that outlives the request. `pipeline` is the number of
+    /// the pipeline that it belongs to, after whose errors the server skips requests up to one with `sync`. `expected`
+    /// are the columns of a statement without parameters that is sent in one round trip, whatever description the
+    /// server then sends.
     #[pyo3(signature = (
         sql, params=None, *, prelude=None, portal=None, declares=None, uses=None, named=true, sync=true,
         ordered=false, pipeline=0, expected=None
@@ -84,7 +84,7 @@ impl PostgresWire {
         let row = query.arrange(py, params)?;
         let hints = if query.is_hinted() { hints(&row, &state.settings) } else { Vec::new() };
         let call = wire.call::<Postgres>(py, &state, Args::Row(row.unbind()), Want::One, query.sql.clone())?;
-        // Under the lock: another thread may have ended or begun a block since the caller looked.
+        // Under the lock: another thread may have ended or begun a block since the caller checked.
         let reserves = !wire.begins.load(Ordering::SeqCst);
         let declares = declares.map(|(portal, with_hold)| Cursor::Declare { portal: portal_id(portal), with_hold });
         let request = Request::Execute(Execute {
@@ -149,8 +149,8 @@ impl PostgresWire {
         wire.enqueue(py, state, request, call)
     }
 
-    /// Queues statements of the simple protocol; the result is a list of results. With `copy` the caller feeds or
-    /// reads a COPY, whose data arrives there. `discarded` is sent in its place if it is discarded before it was sent.
+    /// Queues statements of the simple protocol; the result is a list of results. With `copy` the caller writes or
+    /// reads a COPY, whose data goes there. `discarded` is sent in its place if it is discarded before it was sent.
     #[pyo3(signature = (sql, *, prelude=None, copy=None, ends_block=false, discarded=None))]
     fn script(
         slf: &Bound<'_, Self>,
@@ -187,7 +187,7 @@ impl PostgresWire {
         wire.enqueue(py, state, Request::Describe { sql }, call)
     }
 
-    /// Queues the description of a portal, a cursor for one: the result has its columns, and no rows. Where it is gone
+    /// Queues the description of a portal, for example a cursor: the result has its columns, and no rows. If it is gone
     /// nothing is sent, and the result has no columns.
     fn describe_portal(slf: &Bound<'_, Self>, py: Python<'_>, portal: PortalKey) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
@@ -197,8 +197,8 @@ impl PostgresWire {
         wire.enqueue(py, state, Request::DescribePortal { portal: portal_id(portal) }, call)
     }
 
-    /// Queues a fetch of at most `max_rows` rows from a portal; `columns` are those of its first result.
-    /// Where it is gone nothing is sent, and the result has no tag.
+    /// Queues a fetch of at most `max_rows` rows from a portal; `columns` are those of its first result. If it is gone
+    /// nothing is sent, and the result has no tag.
     fn fetch(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
@@ -214,7 +214,7 @@ impl PostgresWire {
         wire.enqueue_ungated(py, state, Request::Fetch { portal: portal_id(portal), max_rows, columns }, call)
     }
 
-    /// Returns true if the portal of this number is open, as far as what was sent tells.
+    /// Returns true if the portal of this number is open as of what has been sent.
     fn has_portal(slf: &Bound<'_, Self>, py: Python<'_>, portal: u64) -> PyResult<bool> {
         let wire = slf.as_super().get();
         Ok(wire.lock(py)?.connection.machine.of::<Postgres>(py)?.has_portal(portal))
@@ -229,7 +229,7 @@ impl PostgresWire {
         Ok(reserved.is_some_and(|reserved| portal.is_none_or(|portal| portal == reserved)))
     }
 
-    /// Queues the end of a portal where it is open, and of the transaction that is its own.
+    /// Queues the end of a portal if it is open, and of its own transaction.
     fn close_portal(slf: &Bound<'_, Self>, py: Python<'_>, portal: PortalKey) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let state = wire.lock(py)?;
@@ -248,8 +248,8 @@ impl PostgresWire {
     }
 
     /// Registers loaders and dumpers. `loaders` maps a type's oid to a callable that takes bytes, `binary_loaders` are
-    /// the oids whose loader wants the binary form; `dumpers` maps a class to a callable that takes the value and gives
-    /// bytes (binary) or str (text).
+    /// the oids whose loader needs the binary form; `dumpers` maps a class to a callable that takes the value and
+    /// returns bytes (binary) or str (text).
     fn set_adapters(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
@@ -275,7 +275,7 @@ impl PostgresWire {
         Ok(())
     }
 
-    /// Forgets what was learnt of user-defined types: they may have changed.
+    /// Forgets the definitions of user-defined types: they may have changed.
     fn forget_types(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<()> {
         let wire = slf.as_super().get();
         wire.lock(py)?.connection.machine.of::<Postgres>(py)?.registry_mut().ask_again();
@@ -288,7 +288,7 @@ impl PostgresWire {
         Ok(wire.lock(py)?.connection.machine.of::<Postgres>(py)?.registry().name(oid))
     }
 
-    /// Says how a type is built, without asking the server: an enumeration.
+    /// Registers the structure of a type, without a query: an enumeration.
     fn register_enum(slf: &Bound<'_, Self>, py: Python<'_>, oid: Oid, name: String) -> PyResult<()> {
         let wire = slf.as_super().get();
         wire.lock(py)?
@@ -306,7 +306,7 @@ impl PostgresWire {
         Ok(wire.lock(py)?.connection.machine.of::<Postgres>(py)?.parameters().clone())
     }
 
-    /// Takes the notices that have come: a list of dicts from field code to text.
+    /// Takes the notices received so far: a list of dicts from field code to text.
     fn take_notices<'py>(slf: &Bound<'_, Self>, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let wire = slf.as_super().get();
         let notices = wire.lock(py)?.connection.machine.of::<Postgres>(py)?.take_notices();

@@ -53,7 +53,7 @@ impl ReadBufferView {
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut pyo3::ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let wire = slf.get().wire.get();
         let mut state = wire.lock(slf.py())?;
-        // SAFETY: `view` is valid by this function's own contract. The memory stays where it is until the buffer is
+        // SAFETY: `view` is valid by this function's own contract. The memory does not move until the buffer is
         // released: see the type.
         unsafe { ffi::lend(slf.as_any(), state.connection.buffers.landing(), view, flags)? };
         wire.exports.fetch_add(1, Ordering::Relaxed);
@@ -68,7 +68,7 @@ impl ReadBufferView {
 }
 
 impl Wire {
-    /// Hands the transport what it takes. A blocking connection sends when it waits.
+    /// Passes queued bytes to the transport. A blocking connection sends when it waits.
     pub(crate) fn flush(&self, py: Python<'_>) -> PyResult<()> {
         self.flush_due.store(false, Ordering::Relaxed);
         loop {
@@ -144,7 +144,7 @@ impl Wire {
         self.flush(py)
     }
 
-    /// What the transport has to be told where a response handler has become full, or takes more again.
+    /// Tells the transport to stop or to resume reading when a response handler has become full, or has room again.
     fn reading_changed(&self, state: &State) -> Option<&'static str> {
         let may_read = state.connection.may_read();
         let was_full = self.full.swap(!may_read, Ordering::Relaxed);
@@ -187,7 +187,7 @@ impl Wire {
         let buffers = &mut state.connection.buffers;
         let n = nbytes.min(buffers.landing().len());
         if let Err(fatal) = buffers.received(n) {
-            // Tells the peer why, as far as the transport sends it at once.
+            // Sends the TLS alert to the peer, as far as the transport sends it at once.
             let alert = buffers.take_outgoing().unwrap_or_default();
             self.die(py, &mut state, &fatal);
             if let Io::Transport { transport } = &state.io {
@@ -219,18 +219,18 @@ impl Wire {
         self.flush(py)
     }
 
-    /// How often something has come in.
+    /// Counts received data.
     fn arrivals(&self) -> u64 {
         self.arrivals.load(Ordering::Relaxed)
     }
 
-    /// For how many seconds nothing may move, where the transport has something `unsent` or nothing, and why the
-    /// connection is given up after that.
+    /// The number of seconds in which a byte must move, if the transport has something `unsent` or nothing, and the
+    /// reason with which the connection is closed otherwise.
     fn silence(&self, unsent: bool) -> Option<(f64, String)> {
         self.limits.silence(unsent).map(|silence| (silence.limit.as_secs_f64(), silence.reason().message))
     }
 
-    /// Ends the connection, whose server has left something without an answer for too long, as `why` says.
+    /// Ends the connection, whose server has not answered in time, with the reason `why`.
     fn give_up(&self, py: Python<'_>, why: String) -> PyResult<()> {
         let mut state = self.lock(py)?;
         self.die(py, &mut state, &Fatal::new(FatalKind::NoAnswer, why));
@@ -241,13 +241,13 @@ impl Wire {
         Ok(())
     }
 
-    /// Hands the transport what is queued.
+    /// Passes queued bytes to the transport.
     #[pyo3(name = "flush")]
     fn flush_now(&self, py: Python<'_>) -> PyResult<()> {
         self.flush(py)
     }
 
-    /// What is done when everything queued has been handed to the transport.
+    /// A future that is done when all queued bytes have been passed to the transport.
     fn drained(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let completion = self.completion(py)?;
         let object = completion.object(py);

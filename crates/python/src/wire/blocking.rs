@@ -10,30 +10,31 @@ use pyo3::prelude::*;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How long a thread that waits for a stream's or COPY's end sleeps at most: a wake-up between its look and its sleep
+/// The maximum sleep of a thread that waits for the end of a stream or COPY: a wake-up between its check and its sleep
 /// is lost.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How often [`Wire::nudge`] sends and reads at most.
+/// The minimum interval at which [`Wire::nudge`] sends and reads.
 const NUDGE_TURNS: usize = 16;
 
-/// How often it moves bytes at most. A system call for each statement of a pipeline would cost more than the statement;
-/// in this time a program queues some dozens, which keep a server busy for longer than it takes to queue as many again.
+/// The minimum interval at which it moves bytes. A system call for each statement of a pipeline would cost more than
+/// the statement; in this time a program queues some dozens, which keep a server busy for longer than it takes to queue
+/// as many again.
 const NUDGE_PAUSE: Duration = Duration::from_micros(250);
 
-/// How long it waits at most for what nothing more can be sent without.
+/// The maximum time that it waits for a reply without which nothing more can be sent.
 const NUDGE_WAIT: Duration = Duration::from_millis(10);
 
-/// Requests in flight from which on a wait lets answers gather. A server is not done with as many in [`GATHER`].
+/// The number of requests in flight from which on a wait lets replies accumulate. A server needs longer than [`GATHER`]
+/// for them.
 const MANY: usize = 128;
 
-/// How long.
+/// The time to wait.
 const GATHER: Duration = Duration::from_micros(100);
 
 impl Wire {
-    /// Lets answers gather where many are to come: the end of a pipeline. A server that has to wake its client for
-    /// every answer takes twice as long, by `pipeline_execute` of the race, and each is read by a system call of its
-    /// own.
+    /// Lets replies accumulate if many are to come: the end of a pipeline. A server that has to wake its client for
+    /// every reply takes twice as long, by `pipeline_execute` of the race, and each reply costs a system call.
     fn gather(&self, py: Python<'_>, state: &mut State) {
         let (machine, write_buffer) = state.parts();
         if machine.in_flight() >= MANY && write_buffer.is_empty() && !self.is_wanted() {
@@ -47,7 +48,7 @@ impl Wire {
         self.turn_with(py, state, |link, buffers| link.exchange(buffers, deadline))
     }
 
-    /// Encodes what is queued.
+    /// Encodes queued requests.
     pub(super) fn transmit(&self, py: Python<'_>, state: &mut State) {
         if state.owed.is_some() {
             self.look_at_owed(py, state);
@@ -57,7 +58,7 @@ impl Wire {
         state.connection.transmit(py);
     }
 
-    /// Goes on where what was left to others has been answered, and gives the connection up where that takes too long.
+    /// Continues once the requests left by others have been answered, and closes the connection if that takes too long.
     fn look_at_owed(&self, py: Python<'_>, state: &mut State) {
         let Some((_, until)) = state.owed else { return };
         let waits = state.is_owed();
@@ -98,8 +99,8 @@ impl Wire {
         Ok(progress.unwrap_or(Progress::Eof))
     }
 
-    /// Moves bytes once, within `deadline` and the time that nothing may move at all, which began at `idle`. Says
-    /// whether the deadline has passed.
+    /// Moves bytes once, within `deadline` and the time in which a byte must move, which began at `idle`. Returns true
+    /// if the deadline has passed.
     pub(super) fn turn_in_time(
         &self,
         py: Python<'_>,
@@ -123,7 +124,7 @@ impl Wire {
         Ok(false)
     }
 
-    /// Waits until the stream or COPY that has the connection for itself may have let go of it.
+    /// Waits until the stream or COPY that has the connection to itself may have released it.
     fn wait_for_release(&self, py: Python<'_>, deadline: Option<Instant>) -> PyResult<()> {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         self.waiting.fetch_add(1, Ordering::SeqCst);
@@ -137,16 +138,16 @@ impl Wire {
         py.check_signals()
     }
 
-    /// Wakes those who wait in [`Wire::wait_for_release`].
+    /// Wakes the threads in [`Wire::wait_for_release`].
     pub(crate) fn tell_waiting(&self) {
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.released.1.notify_all();
         }
     }
 
-    /// Moves bytes until `done` gives something: as the leader, or until another thread has brought it about, which
-    /// `is_done` says without the lock. Where only the lock can tell, `patience` is how long to leave the lead to
-    /// others. `asked` is the ticket of the request, where it is one that is waited for.
+    /// Moves bytes until `done` returns a result: as the leader, or until another thread has received it, which
+    /// `is_done` tells without the lock. If only the lock can tell, `patience` is how long to let other threads lead.
+    /// `asked` is the ticket of the request, if it is one that is waited for.
     ///
     /// `None` when `is_done`, or the time is up. Signal handlers run without the lock.
     pub(crate) fn drive<T>(
@@ -178,7 +179,7 @@ impl Wire {
             }
             self.check_open(py, &state)?;
             self.transmit(py, &mut state);
-            // What had its last reply may end only now, when it finds that it has nothing more to send.
+            // A request that had its last reply may end only now, when it turns out that it has nothing more to send.
             if let Some(result) = done(&mut state)? {
                 return Ok(Some(result));
             }
@@ -187,10 +188,10 @@ impl Wire {
                 self.tell_waiting();
             } else if !late && (full || asked.is_some_and(|asked| self.is_kept_waiting(&state, asked))) {
                 if full {
-                    // Who reads it may follow.
+                    // Its reader may follow.
                     self.tell_followers();
                 }
-                // Not with the lock held: whoever has the connection needs it.
+                // Not with the lock held: the thread that has the connection needs it.
                 drop(state);
                 self.wait_for_release(py, deadline)?;
                 idle = Instant::now();
@@ -198,11 +199,11 @@ impl Wire {
                 continue;
             }
             if full {
-                // It is late, and what comes would have to be kept.
+                // The deadline has passed, and received rows would have to be kept in memory.
                 return Ok(None);
             }
             self.gather(py, &mut state);
-            // Also when it is late: what is there already counts.
+            // Also after the deadline: what is there already counts.
             if self.turn_in_time(py, &mut state, deadline, &mut idle)? || late {
                 return done(&mut state);
             }
@@ -228,7 +229,7 @@ impl Wire {
         self.id_of(state, ticket).is_some_and(|id| state.connection.machine.is_kept_waiting(id))
     }
 
-    /// Why the connection came to its end: ours, or as `otherwise` has it.
+    /// Why the connection has ended: the driver's own reason, or `otherwise`.
     fn ended(&self, otherwise: Fatal) -> Fatal {
         match self.closing.load(Ordering::Relaxed) {
             true => Fatal::new(FatalKind::Closed, "the connection was closed by another thread"),
@@ -239,10 +240,10 @@ impl Wire {
 
 #[pymethods]
 impl Wire {
-    /// Waits until `ticket` is done, and gives its result or raises its error.
+    /// Waits until `ticket` is done, and returns its result or raises its error.
     ///
-    /// After `timeout` seconds it raises TimeoutError, and whatever a signal handler raises comes through at once;
-    /// the request is then still in flight, and the ticket can be waited for again.
+    /// After `timeout` seconds it raises TimeoutError, and an exception of a signal handler is raised at once; the
+    /// request is then still in flight, and the ticket can be waited for again.
     #[pyo3(signature = (ticket, timeout=None))]
     fn wait(&self, py: Python<'_>, ticket: &Bound<'_, Ticket>, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
         let (bound, ticket) = (ticket.as_any(), ticket.get());
@@ -272,12 +273,12 @@ impl Wire {
         done.ok_or_else(|| pyo3::exceptions::PyTimeoutError::new_err("the time is up"))
     }
 
-    /// Sends what the socket takes at once, and reads what is there: a pipeline is on its way while more of it is
-    /// queued. Does nothing where it was called a moment ago.
+    /// Sends what the socket takes at once, and reads what is there: a pipeline is sent while more of it is queued.
+    /// Does nothing if the last call was only a short time ago.
     ///
-    /// Where nothing more can be sent before an answer has come, the description of a new statement, it waits a little,
-    /// but not again before something has come. A connection that is lost tells those who wait for an answer, and
-    /// whoever queues something next.
+    /// If nothing more can be sent before a reply has come (the description of a new statement), it waits a little, but
+    /// not again before something has come. If the connection is lost, the requests that wait and those queued later
+    /// raise the error.
     fn nudge(&self, py: Python<'_>) -> PyResult<()> {
         let mut state = self.lock(py)?;
         let now = Instant::now();
@@ -311,9 +312,9 @@ impl Wire {
         Ok(())
     }
 
-    /// Sends what is queued, but for `limit` bytes, without waiting for anything but room in the socket.
+    /// Sends queued bytes, except for `limit` bytes, without waiting for anything but room in the socket.
     ///
-    /// After `timeout` seconds it raises TimeoutError; what is left is sent by the next wait.
+    /// After `timeout` seconds it raises TimeoutError; the rest is sent by the next wait.
     #[pyo3(signature = (limit, timeout=None))]
     fn push(&self, py: Python<'_>, limit: usize, timeout: Option<f64>) -> PyResult<()> {
         let deadline = deadline(timeout);
@@ -331,7 +332,7 @@ impl Wire {
             if state.connection.may_read() {
                 self.turn_with(py, &mut state, Link::send)?;
             } else {
-                // Where the socket takes nothing, what comes would have to be received.
+                // If the socket takes nothing, incoming data would have to be received.
                 drop(state);
                 self.wait_for_release(py, deadline)?;
                 state = self.lock(py)?;
@@ -350,7 +351,7 @@ impl Wire {
         }
     }
 
-    /// Returns true if an idle connection is still there, without a round trip. What the server said unasked is
+    /// Returns true if an idle connection is still alive, without a round trip. Unsolicited messages of the server are
     /// handled.
     fn is_alive(&self, py: Python<'_>) -> PyResult<bool> {
         if self.closed.load(Ordering::Relaxed) || self.is_inherited() {
@@ -389,7 +390,7 @@ impl Wire {
     }
 }
 
-/// When the time of so many seconds is up; never without a limit.
+/// The end of this number of seconds; `None` without a limit.
 pub(crate) fn deadline(timeout: Option<f64>) -> Option<Instant> {
     let seconds = Duration::try_from_secs_f64(timeout?.max(0.0)).ok()?;
     Instant::now().checked_add(seconds)

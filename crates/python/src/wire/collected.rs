@@ -1,5 +1,6 @@
-//! What Python's garbage collector sees of a connection: its transport, which holds the connection in turn, and those
-//! who wait for an answer, whose tasks do. Without it a connection whose loop has ended would hold itself for ever.
+//! The references that Python's garbage collector visits: the transport, which refers to the connection in turn, and
+//! the futures of those who wait for a reply, whose tasks do. Without them a connection whose loop has ended would
+//! never be freed.
 
 use super::{Io, Wire};
 use crate::call::Completion;
@@ -18,8 +19,8 @@ fn visit_completion(visit: &PyVisit<'_>, completion: Option<&Completion>) -> Res
 impl Wire {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.event_loop)?;
-        // Who has the lock uses the connection, and keeps it until the collection is over: the lock is not given back
-        // without the interpreter.
+        // The thread that has the lock uses the connection, and keeps it until the collection has ended: the lock is
+        // not released without the interpreter.
         let state = match self.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -45,7 +46,7 @@ impl Wire {
     fn __clear__(&self) {
         let Ok(mut state) = self.state.try_lock() else { return };
         let io = std::mem::replace(&mut state.io, Io::None);
-        // Not with the lock held: what this frees may look at the connection.
+        // Not with the lock held: freeing these objects may use the connection.
         drop(state);
         drop(io);
     }

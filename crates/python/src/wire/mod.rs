@@ -1,14 +1,16 @@
-//! One physical connection: `headrace_connection`'s, which knows no socket, and what moves its bytes.
+//! One physical connection: that of `headrace_connection`, which does not depend on a socket, and the code that moves
+//! its bytes.
 //!
-//! The same object serves blocking callers ([`blocking`]) and an asyncio loop ([`asyncio`]); requests are submitted
-//! and answered in one way ([`requests`]).
+//! The same object serves blocking callers ([`blocking`]) and an asyncio loop ([`asyncio`]); requests are submitted and
+//! answered in the same way ([`requests`]).
 //!
-//! Locking: the state is behind one mutex. Of the threads that wait for answers one, the *leader*, holds it while the
-//! interpreter is detached, moves the bytes of all of them, and tells the others (*followers*) what came; they look for
-//! interrupts and deadlines of their own meanwhile. A thread that wants the lock for something else wakes the leader,
-//! which lets it pass: see [`turns`]. Python code that runs while the lock is held (an iterator of `executemany`, a
-//! dumper) must not use the connection, and gets a clear error instead of a deadlock. Nothing that may call back into
-//! this object (a transport's `write`) is called with the lock held, and signal handlers run without it.
+//! Locking: the state is behind one mutex. Of the threads that wait for replies one, the *leader*, has the lock while
+//! the interpreter is detached, moves the bytes of all of them, and wakes the others (*followers*) when their replies
+//! have come; they check for interrupts and deadlines of their own meanwhile. A thread that needs the lock for
+//! something else wakes the leader, which releases it: see [`turns`]. Python code that runs while the lock is taken (an
+//! iterator of `executemany`, a dumper) must not use the connection, and gets a clear error instead of a deadlock.
+//! Nothing that may call back into this object (a transport's `write`) is called with the lock taken, and signal
+//! handlers run without it.
 
 mod asyncio;
 pub(crate) mod blocking;
@@ -39,7 +41,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Instant;
 
-/// What moves the bytes.
+/// The code that moves the bytes.
 #[derive(Debug)]
 pub(crate) enum Io {
     /// Nothing yet, or nothing any more.
@@ -52,30 +54,29 @@ pub(crate) enum Io {
 
 #[derive(Debug)]
 pub(crate) struct State {
-    /// Everything but the socket. Its buffers are lent to the loop, so they stay where they are when the transport
-    /// goes.
+    /// Everything but the socket. Its buffers are lent to the loop, so they do not move when the transport goes.
     pub(crate) connection: Connection<dyn Engine>,
     pub(crate) io: Io,
     queries: Py<PyDict>,
     /// Bytes of their texts.
     queries_bytes: Cell<usize>,
     pub(crate) settings: Arc<Settings>,
-    /// The server said why it ended the session while nobody waited: whoever asks next hears it.
+    /// The server reported why it ended the session while no request was pending: the next request raises it.
     unheard: Cell<bool>,
-    /// Who waits for the session to be ready.
+    /// The future of a session that is being opened.
     ready: Option<Completion>,
-    /// Who waits for notifications: each looks for one when some have come.
+    /// The futures of those who wait for notifications: each checks for one when some have come.
     notified: Vec<Completion>,
-    /// Who waits for the write buffer to have room.
+    /// The futures of those who wait for room in the write buffer.
     drained: Option<Completion>,
     /// Called before a request is queued: each may refuse it.
     gates: Vec<Py<PyAny>>,
-    /// A cancelled request that its caller did not see out, without a number all of them, and until when the server may
-    /// take to answer. Further requests are held back.
+    /// A cancelled request whose reply was not awaited (all of them without a number), and the time limit of the
+    /// server's reply. Further requests wait.
     pub(crate) owed: Option<(Option<u64>, Instant)>,
     /// When [`Wire::nudge`] moved bytes last.
     nudged: Option<Instant>,
-    /// It has waited for an answer that did not come, and nothing has come since.
+    /// It has waited for a reply that did not come, and nothing has come since.
     nudged_in_vain: bool,
 }
 
@@ -103,19 +104,19 @@ pub struct Wire {
     state: Mutex<State>,
     address: Option<Address>,
     tcp: TcpOptions,
-    /// The thread that holds the lock, or 0.
+    /// The thread that has the lock, or 0.
     owner: AtomicU64,
-    /// Threads that want the lock for a moment.
+    /// The number of threads that need the lock for a short time.
     wanted: AtomicUsize,
-    /// Threads that wait for what the leader brings, and where they do.
+    /// The number of threads that wait for the leader, and the condition variable that they wait on.
     followers: AtomicUsize,
     parked: Mutex<()>,
     news: Condvar,
-    /// Ends the leader's wait; made when it is needed first.
+    /// Ends the leader's wait; made when it is first needed.
     waker: OnceLock<Option<Arc<Waker>>>,
-    /// Cancel requests under way: nothing new is started meanwhile.
+    /// The number of cancel requests under way: nothing new is started meanwhile.
     pauses: AtomicUsize,
-    /// How many buffers of the read buffer are lent out.
+    /// The number of views of the read buffer that are lent out.
     exports: AtomicUsize,
     /// The transport takes nothing more for now.
     paused: AtomicBool,
@@ -126,23 +127,23 @@ pub struct Wire {
     closed: AtomicBool,
     /// Another thread is closing the connection under a request.
     closing: AtomicBool,
-    /// What ends the socket from another thread, outside of the lock.
+    /// Ends the socket from another thread, outside of the lock.
     hangup: Mutex<Option<Hangup>>,
     process_id: AtomicI32,
-    /// Outside of the lock: whoever cancels does so while another thread holds it.
+    /// Outside of the lock: a thread that cancels does so while another thread has it.
     cancellation: Mutex<Cancellation>,
     event_loop: Option<Py<PyAny>>,
     timings: [Counter; TIMED.len()],
-    /// How long nothing may move while a blocking caller waits.
+    /// How long no byte may move while a blocking caller waits.
     limits: Limits,
-    /// Statements begin a transaction where none is open.
+    /// Statements begin a transaction if none is open.
     pub(crate) begins: AtomicBool,
-    /// Threads whose requests wait until a stream or a COPY has let go of the connection.
+    /// The number of threads whose requests wait until a stream or a COPY has released the connection.
     waiting: AtomicUsize,
     released: (Mutex<()>, Condvar),
-    /// Counts what has come in, for those who watch over an asyncio connection.
+    /// Counts received data, for the timeouts of an asyncio connection.
     arrivals: AtomicU64,
-    /// How many forks were between this process and the first when the connection was made.
+    /// The number of forks between this process and the first when the connection was made.
     forks: u32,
 }
 
@@ -152,7 +153,7 @@ impl Wire {
         self.forks != fork::forks()
     }
 
-    /// What ends the socket from another thread.
+    /// Ends the socket from another thread.
     fn hangup(&self) -> Option<Hangup> {
         self.hangup.lock().ok()?.clone()
     }
@@ -162,13 +163,14 @@ impl Wire {
         self.cancellation.lock().map_or(Cancellation::Impossible, |cancellation| cancellation.clone())
     }
 
-    /// Handles what is in the read buffer; a fatal error ends the connection for everyone.
+    /// Handles the content of the read buffer; a fatal error ends every pending request.
     fn digest(&self, py: Python<'_>, state: &mut State) {
         let handled = state.connection.handle(py);
         self.digested(py, state, handled);
     }
 
-    /// What was in the read buffer was handled, so that those may be told who wait for something other than a request.
+    /// The content of the read buffer was handled: completes the futures of those who wait for something other than a
+    /// request.
     fn digested(&self, py: Python<'_>, state: &mut State, handled: Result<(), Fatal>) {
         if let Err(fatal) = handled {
             self.die(py, state, &fatal);
@@ -197,7 +199,7 @@ impl Wire {
         }
     }
 
-    /// Handles what was left in the read buffer by a response handler that was full, where it is no more.
+    /// Handles the bytes that were left in the read buffer by a response handler that was full, if it has room again.
     fn digest_due(&self, py: Python<'_>, state: &mut State) {
         if state.connection.is_due() && state.connection.ended().is_none() {
             self.digest(py, state);
@@ -226,7 +228,7 @@ impl Wire {
         }
     }
 
-    /// Ends the connection: everyone who waits is told why.
+    /// Ends the connection, and every pending request with it.
     fn die(&self, py: Python<'_>, state: &mut State, reason: &Fatal) {
         self.closed.store(true, Ordering::Relaxed);
         let unheard = state.connection.ended().is_none() && !state.connection.machine.is_awaited();
@@ -274,7 +276,7 @@ impl State {
         })
     }
 
-    /// The exception for the end of the connection: what the server said last, or `reason`.
+    /// The exception for the end of the connection: the server's closing error, or `reason`.
     fn end(&self, py: Python<'_>, reason: &Fatal) -> PyErr {
         match self.connection.machine.last_error(py) {
             Some(error) => errors::coded(py, error, reason),
@@ -282,14 +284,14 @@ impl State {
         }
     }
 
-    /// Gives back the memory that a large value took, once nothing is under way.
+    /// Returns the memory that a large value took to the allocator, once nothing is in flight.
     fn rest(&mut self) {
         if self.connection.machine.is_idle() {
             self.connection.buffers.rest();
         }
     }
 
-    /// The machine, and where it writes.
+    /// The machine, and its write buffer.
     pub(crate) fn parts(&mut self) -> (&mut dyn Engine, &mut WriteBuffer) {
         (&mut *self.connection.machine, &mut self.connection.buffers.write_buffer)
     }
@@ -303,7 +305,7 @@ impl State {
 }
 
 impl Wire {
-    /// Returns true if the connection is closed, as far as anyone has seen.
+    /// Returns true if the connection is closed, as far as is known.
     fn closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed) || self.is_inherited()
     }
@@ -315,8 +317,8 @@ impl Wire {
     #[getter(closed)]
     fn is_closed(&self, py: Python<'_>) -> bool {
         if self.state.is_poisoned() && !self.closed() {
-            // The engine has panicked. Whoever takes its lock next closes the connection; one that has it already does
-            // so now.
+            // The engine has panicked. The next thread that takes its lock closes the connection; a thread that has it
+            // already does so now.
             drop(self.lock(py));
         }
         self.closed()
@@ -328,7 +330,7 @@ impl Wire {
         self.process_id.load(Ordering::Relaxed)
     }
 
-    /// The message that cancels what this session runs, sent on a connection of its own.
+    /// The message that cancels the running statement, sent on a connection of its own.
     fn cancel_message<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         match self.cancel() {
             Cancellation::Message(message) => Ok(PyBytes::new(py, &message)),
@@ -336,7 +338,7 @@ impl Wire {
         }
     }
 
-    /// The statement that cancels what this session runs, executed in another session.
+    /// The statement that cancels the running statement, executed in another session.
     fn cancel_statement(&self, py: Python<'_>) -> PyResult<String> {
         match self.cancel() {
             Cancellation::Statement(statement) => Ok(statement),
@@ -344,7 +346,7 @@ impl Wire {
         }
     }
 
-    /// `headrace.types.TransactionStatus`: where the connection stands.
+    /// `headrace.types.TransactionStatus`: the transaction status of the connection.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         if self.closed() {
             return states::named_status(py, "UNKNOWN");
@@ -360,28 +362,28 @@ impl Wire {
         states::status(py, status)
     }
 
-    /// Returns true if a transaction is open as of the last completed request, be it a failed one; as
+    /// Returns true if a transaction, even a failed one, is open as of the last completed request; as
     /// [`Self::last_status`].
     fn in_transaction(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.connection.machine.shared_transaction() != TransactionStatus::Idle)
     }
 
-    /// Whether a transaction is open once everything that was asked for is done; None if only the answers tell.
+    /// Whether a transaction is open once every queued request has ended; None if only the replies tell.
     fn transaction_ahead(&self, py: Python<'_>) -> PyResult<Option<bool>> {
         Ok(self.lock(py)?.connection.machine.transaction_ahead())
     }
 
-    /// How many requests are queued or in flight.
+    /// The number of requests that are queued or in flight.
     fn queued(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.lock(py)?.connection.machine.queued())
     }
 
-    /// Returns true if notices have come.
+    /// Returns true if there are notices.
     fn has_notices(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.connection.machine.has_notices())
     }
 
-    /// How the connection is encrypted, or None.
+    /// The encryption of the connection, or None.
     fn tls_info(&self, py: Python<'_>) -> PyResult<Option<String>> {
         Ok(self.lock(py)?.tls_client().map(TlsClient::describe))
     }
@@ -391,7 +393,7 @@ impl Wire {
         Ok(self.lock(py)?.tls_client().is_some_and(TlsClient::is_resumed))
     }
 
-    /// How many prepared statements are kept.
+    /// The number of cached prepared statements.
     fn prepared_statements(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.lock(py)?.connection.machine.statements())
     }
@@ -402,11 +404,11 @@ impl Wire {
         Ok(())
     }
 
-    /// Starts no further request while a cancel request is under way. Counted: each true is taken back by a false, once
-    /// the server has taken the cancel request.
+    /// Starts no further request while a cancel request is under way. Counted: each true is undone by a false, once the
+    /// server has received the cancel request.
     fn hold_requests(&self, py: Python<'_>, pause: bool) -> PyResult<()> {
         if pause {
-            // Not behind the lock: whoever holds it may be in the middle of a batch.
+            // Without the lock: the thread that has it may be in the middle of a batch.
             self.pauses.fetch_add(1, Ordering::SeqCst);
             return Ok(());
         }
@@ -428,7 +430,7 @@ impl Wire {
         }
     }
 
-    /// The counters: of each kind of operation its name, how many there were, and how many nanoseconds they took.
+    /// The counters: for each kind of operation its name, its number, and the nanoseconds that it took.
     fn counters(&self) -> Vec<(&'static str, u64, u64)> {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         TIMED.into_iter().zip(&self.timings).map(|(name, c)| (name, read(&c.count), read(&c.nanos))).collect()

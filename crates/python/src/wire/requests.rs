@@ -1,4 +1,4 @@
-//! Submitting requests, in one way for blocking and asyncio callers.
+//! Submits requests, in one way for blocking and asyncio callers.
 
 use super::{Io, State, Wire};
 use crate::args::Args;
@@ -18,7 +18,7 @@ impl Wire {
     pub(crate) fn query(&self, state: &State, sql: &Bound<'_, PyString>, with_params: bool) -> PyResult<Py<Query>> {
         let py = sql.py();
         let queries = state.queries.bind(py);
-        // The two readings of one text differ only where a percent sign stands, so they are kept apart.
+        // The two conversions of one text differ only if it has a percent sign, so they are cached separately.
         if with_params {
             if let Some(known) = queries.get_item(sql)? {
                 return Ok(known.cast::<Query>().map_err(PyErr::from)?.clone().unbind());
@@ -46,15 +46,15 @@ impl Wire {
         Ok(query)
     }
 
-    /// What begins a transaction before a request, unless nothing is to begin one any more: between the look of
-    /// the thread that gives it and the lock another one may have ended the block that it was for. A portal needs a
+    /// The statement that begins a transaction before a request, unless that is no longer wanted: between the check by
+    /// the calling thread and the lock another thread may have ended the block that it was for. A portal needs a
     /// transaction in any case.
     pub(crate) fn prelude(&self, prelude: Option<&str>, is_needed: bool) -> Option<Arc<str>> {
         prelude.filter(|_| is_needed || self.begins.load(Ordering::SeqCst)).map(Arc::from)
     }
 
-    /// Queues a request, unless the caller has something open that it would wait for, and sees that its bytes get
-    /// going.
+    /// Queues a request, unless something open on the connection would make it wait for itself, and sees that its bytes
+    /// are sent.
     pub(crate) fn enqueue<D: Dialect>(
         &self,
         py: Python<'_>,
@@ -62,7 +62,7 @@ impl Wire {
         request: <D::Machine as Protocol>::Request,
         call: PyCall<D>,
     ) -> PyResult<Py<PyAny>> {
-        // First: what was open on a connection that is closed is in nobody's way.
+        // First: objects that were open on a closed connection block nothing.
         self.check_ready(py, &state)?;
         for gate in &state.gates {
             gate.call0(py)?;
@@ -86,12 +86,12 @@ impl Wire {
         Ok(object)
     }
 
-    /// Sees that the bytes of what was queued get going; `busy` says whether something was in flight before.
+    /// Sees that the bytes of queued requests are sent; `busy` tells whether something was in flight before.
     fn get_going(&self, py: Python<'_>, state: super::StateGuard<'_>, busy: bool) -> PyResult<()> {
         if let Io::Transport { .. } = state.io {
             drop(state);
             if busy {
-                // Whatever else this turn of the loop asks for leaves in the same write.
+                // Other requests of this turn of the loop are sent in the same write.
                 self.flush_soon(py)?;
             } else {
                 self.flush(py)?;
@@ -131,8 +131,7 @@ impl Wire {
     }
 }
 
-/// A transaction's modes as Python has them: the isolation level's name, whether it only reads, whether it is
-/// deferrable.
+/// A transaction's modes in Python: the isolation level's name, whether it is read-only, whether it is deferrable.
 pub(crate) type ModeKey = (Option<String>, Option<bool>, Option<bool>);
 
 /// Those modes.
@@ -153,11 +152,11 @@ pub(crate) fn modes(py: Python<'_>, (isolation, read_only, deferrable): ModeKey)
 
 #[pymethods]
 impl Wire {
-    /// Queues what is asked of a session: `begin`, `commit`, `rollback`, `savepoint`, `release`, `rollback_to` (which
-    /// releases, too), `reset` or `ping`. Gives what each of its requests is waited for with; they are queued at once.
+    /// Queues an operation: `begin`, `commit`, `rollback`, `savepoint`, `release`, `rollback_to` (which releases, too),
+    /// `reset` or `ping`. Returns the tickets or futures of its requests, which are all queued at once.
     ///
-    /// With `begin` a savepoint begins a transaction of these modes first. An end that is `owed` is a rollback if it is
-    /// discarded before it was sent.
+    /// With `begin` a savepoint begins a transaction of these modes first. An end that is `owed` becomes a rollback if
+    /// it is discarded before it was sent.
     #[pyo3(signature = (verb, name=None, *, begin=None, owed=false))]
     fn verb(
         &self,
@@ -196,13 +195,13 @@ impl Wire {
         Ok(tickets)
     }
 
-    /// Whether statements begin a transaction where none is open: not with autocommit on, outside of blocks.
+    /// Whether statements begin a transaction if none is open: not with autocommit on, outside of blocks.
     fn set_begins(&self, begins: bool) {
         self.begins.store(begins, Ordering::SeqCst);
     }
 
-    /// From now on `gate` is called before a request is queued, and raises where it must not be: while something is
-    /// open on the connection that would have to wait for itself. It must not use the connection.
+    /// From now on `gate` is called before a request is queued, and raises if the request must not be queued: while
+    /// something is open on the connection for which it would have to wait. It must not use the connection.
     fn occupy(&self, py: Python<'_>, gate: Py<PyAny>) -> PyResult<()> {
         self.lock(py)?.gates.push(gate);
         Ok(())
@@ -214,21 +213,22 @@ impl Wire {
         Ok(())
     }
 
-    /// Forgets who asked for the request of this ticket or future: its reply will be read and dropped, or it is not
-    /// sent at all. Says whether the server is working on it now, so that a cancel request makes sense.
+    /// Forgets the request of this ticket or future: its reply will be read and dropped, or it is not sent at all.
+    /// Returns true if the server is working on it now, so that a cancel request makes sense.
     fn discard(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(self.forget(py, ticket, false)?.0 == Discarded::Alone)
     }
 
-    /// The same for who will send a cancel request. Gives what became of it, and its number: where it is alone with the
-    /// server nothing is started before `hold_requests(False)`.
+    /// The same for a caller that will send a cancel request. Returns what happened to the request, and its number: if
+    /// no other request is at the server, nothing is started before `hold_requests(False)`.
     fn abandon(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<(super::Discarded, u64)> {
         let (discarded, id) = self.forget(py, ticket, true)?;
         Ok((discarded.into(), id))
     }
 
-    /// Leaves a request that was abandoned, or all of them, to whoever waits next, in place of `hold_requests(False)`:
-    /// nothing is started before it is answered, and the connection is given up where that takes more than `seconds`.
+    /// Leaves a request that was abandoned, or all of them, to the next caller that waits, in place of
+    /// `hold_requests(False)`: nothing is started before it is answered, and the connection is closed if that takes
+    /// more than `seconds`.
     fn leave_to_others(&self, py: Python<'_>, id: Option<u64>, seconds: f64) -> PyResult<()> {
         let until = super::blocking::deadline(Some(seconds)).unwrap_or_else(Instant::now);
         if self.lock(py)?.owed.replace((id, until)).is_some() {
@@ -242,13 +242,13 @@ impl Wire {
         Ok(self.lock(py)?.is_owed())
     }
 
-    /// Returns true if the server works on nothing but what was discarded.
+    /// Returns true if the server works on nothing but discarded requests.
     fn at_discarded(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.connection.machine.is_at_discarded())
     }
 
-    /// Returns true if a cancel request is worth repeating, as the server is still at what was discarded. Then nothing
-    /// is started before `hold_requests(False)`.
+    /// Returns true if a cancel request is worth repeating, as the server still works on discarded requests. Then
+    /// nothing is started before `hold_requests(False)`.
     fn hold_discarded(&self, py: Python<'_>) -> PyResult<bool> {
         let mut state = self.lock(py)?;
         let at = state.connection.machine.is_at_discarded();
@@ -259,8 +259,8 @@ impl Wire {
         Ok(at)
     }
 
-    /// What is done when a notification has come, or the connection has ended. Several may wait. Who waits no longer
-    /// says so by `forget_notified`.
+    /// A future that is done when a notification has come, or the connection has ended. There may be several. A caller
+    /// that stops waiting calls `forget_notified`.
     fn notified(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let completion = self.completion(py)?;
         let mut state = self.lock(py)?;
@@ -274,14 +274,14 @@ impl Wire {
         Ok(object)
     }
 
-    /// Nobody waits any more for what `notified` returned.
+    /// Drops a future that `notified` returned.
     fn forget_notified(&self, py: Python<'_>, waiting: &Bound<'_, PyAny>) -> PyResult<()> {
         self.lock(py)?.notified.retain(|completion| !completion.is(waiting));
         Ok(())
     }
 
-    /// Closes the connection: says goodbye and ends every request in flight, another thread's too. In the child of a
-    /// fork nothing happens.
+    /// Closes the connection: sends the closing message and ends every pending request, another thread's too. Does
+    /// nothing in the child of a fork.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         if self.is_inherited() {
             return Ok(());
@@ -314,8 +314,8 @@ impl Wire {
 }
 
 impl Wire {
-    /// Forgets who asked for a request. If it is `held`, nothing is started from the same moment on that a cancel
-    /// request for it could hit.
+    /// Forgets the response handler of a request. With `pause` no request is started from then on that a cancel request
+    /// for it could hit.
     fn forget(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>, pause: bool) -> PyResult<(Discarded, u64)> {
         let mut state = self.lock(py)?;
         let Some(id) = self.id_of(&state, ticket) else { return Ok((Discarded::Gone, 0)) };

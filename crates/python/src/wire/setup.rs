@@ -187,8 +187,9 @@ impl Wire {
         Ok(())
     }
 
-    /// What is done when the session can take requests, or asks a question. Where its result is not None the server has
-    /// named another one: a host and a port, to which a new socket has to be connected, and then this waited for again.
+    /// A future that is done when the session can take requests, or asks a question. If its result is not None the
+    /// server has redirected: a host and a port, to which a new socket has to be connected, and then this waited for
+    /// again.
     fn ready(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let completion = self.completion(py)?;
         let object = completion.object(py);
@@ -204,7 +205,7 @@ impl Wire {
 }
 
 impl Wire {
-    /// The socket is connected. A session that cannot begin on it ends, which whoever waits for it hears.
+    /// The socket is connected. A session that cannot begin on it ends, and its future raises the error.
     pub(super) fn connected(&self, py: Python<'_>, state: &mut State, io: Io) {
         state.io = io;
         if let Err(fatal) = state.connection.connected() {
@@ -224,24 +225,24 @@ impl Wire {
     }
 }
 
-/// Makes what a database brings, of the options that it understands and of what it writes first.
+/// Makes the database's part of a connection, from its options and the first bytes that it writes.
 pub(crate) type Prepare = fn(Python<'_>, &Bound<'_, PyDict>, &mut WriteBuffer) -> PyResult<Prepared>;
 
-/// What a database brings to a connection.
+/// The database's part of a connection.
 pub(crate) struct Prepared {
     pub machine: Box<dyn Engine>,
-    /// The TLS layer that the machine may ask for.
+    /// The TLS layer, if the machine requests it.
     pub tls: Option<TlsSettings>,
-    /// What makes Python's objects of values of some types.
+    /// The factories of Python's objects for values of some types.
     pub loaders: Option<Py<PyDict>>,
 }
 
-/// How many prepared statements are kept.
+/// The number of cached prepared statements.
 pub(crate) fn statements(options: &Bound<'_, PyDict>) -> PyResult<usize> {
     Ok(get(options, "statements")?.unwrap_or(limits::STATEMENT_CACHE))
 }
 
-/// How TLS is made.
+/// The TLS settings.
 pub(crate) fn tls_settings(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<TlsSettings> {
     let path = |name: &str| get::<PathBuf>(options, name);
     let verify = choose(

@@ -1,10 +1,10 @@
-//! States that Python is told, by their names.
+//! Enumerations for Python.
 
 use crate::globals::globals;
 use headrace_core::TransactionStatus;
 use pyo3::prelude::*;
 
-/// What became of a request whose result nobody waits for any more.
+/// What happened to a request that was abandoned.
 #[pyclass(frozen, eq, rename_all = "SCREAMING_SNAKE_CASE", module = "headrace._native")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discarded {
@@ -26,7 +26,7 @@ impl From<headrace_core::Discarded> for Discarded {
     }
 }
 
-/// Where a COPY or a LOAD DATA LOCAL stands.
+/// The state of a COPY or a LOAD DATA LOCAL.
 #[pyclass(frozen, eq, rename_all = "SCREAMING_SNAKE_CASE", module = "headrace._native")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
@@ -38,10 +38,10 @@ pub enum Transfer {
     Ended,
 }
 
-/// `headrace.types.TransactionStatus`, whose numbers are libpq's, of an open connection that nothing is in flight on.
+/// `headrace.types.TransactionStatus`, whose numbers are libpq's, of an open connection with nothing in flight.
 ///
 /// # Errors
-/// What Python raises.
+/// The exception for a server's error.
 pub fn status(py: Python<'_>, status: TransactionStatus) -> PyResult<Bound<'_, PyAny>> {
     named_status(
         py,
@@ -56,7 +56,7 @@ pub fn status(py: Python<'_>, status: TransactionStatus) -> PyResult<Bound<'_, P
 /// The same by its name.
 ///
 /// # Errors
-/// What Python raises.
+/// The exception for a server's error.
 pub fn named_status<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     globals(py)?.transaction_status.bind(py).getattr(name)
 }

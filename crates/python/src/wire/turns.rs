@@ -1,12 +1,12 @@
-//! Whose turn it is with the connection's lock.
+//! Access to the connection's lock.
 //!
-//! * [`Wire::lock`] takes it for a moment: to submit, to look at something.
-//! * [`Wire::follow`] waits for it in order to wait for an answer. There is one such *leader* at a time; it lets go of the
-//!   lock whenever [`Wire::is_wanted`], and follows until those who wanted it have had it.
+//! * [`Wire::lock`] takes it for a short time: to submit, to read a state.
+//! * [`Wire::follow`] waits for it in order to wait for a reply. There is one such *leader* at a time; it releases the
+//!   lock whenever [`Wire::is_wanted`], and follows until the threads that needed it have had it.
 //!
-//! A follower sleeps on a condition that is told whenever the lock is free, and whenever the leader has received
-//! something. A leader sleeps in a system call, which [`Waker`] ends. It costs a system call more for each wait, so it
-//! exists only once two threads have met.
+//! A follower sleeps on a condition variable that is notified whenever the lock is free, and whenever the leader has
+//! received something. A leader sleeps in a system call, which [`Waker`] ends. It costs one more system call for each
+//! wait, so it exists only once two threads have met.
 
 use super::{State, Wire, fork};
 use crate::errors;
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-/// The lock, and whose it is.
+/// The lock guard.
 pub(crate) struct StateGuard<'a> {
     guard: Option<MutexGuard<'a, State>>,
     wire: &'a Wire,
@@ -56,7 +56,7 @@ pub(crate) fn thread_number() -> u64 {
 }
 
 impl Wire {
-    /// Takes the lock for a moment.
+    /// Takes the lock for a short time.
     pub(crate) fn lock(&self, py: Python<'_>) -> PyResult<StateGuard<'_>> {
         if let Some(state) = self.try_lock(py)? {
             return Ok(state);
@@ -74,7 +74,7 @@ impl Wire {
 
     /// Takes the lock if it is free.
     fn try_lock(&self, py: Python<'_>) -> PyResult<Option<StateGuard<'_>>> {
-        // Before the lock is touched: a thread of the parent may have held it.
+        // Before the lock is used: a thread of the parent may have had it.
         if self.is_inherited() {
             return Err(errors::interface(py, fork::INHERITED));
         }
@@ -92,7 +92,7 @@ impl Wire {
         }
     }
 
-    /// The lock was taken; `broken` says that whoever had it before panicked, in the middle of anything.
+    /// Wraps a lock that was taken; `broken` tells that the previous thread panicked, in the middle of anything.
     fn guarded<'a>(&'a self, py: Python<'_>, guard: MutexGuard<'a, State>, broken: bool) -> StateGuard<'a> {
         self.owner.store(thread_number(), Ordering::SeqCst);
         let mut state = StateGuard { guard: Some(guard), wire: self };
@@ -107,16 +107,16 @@ impl Wire {
         state
     }
 
-    /// Returns true if another thread wants the lock for a moment.
+    /// Returns true if another thread needs the lock for a short time.
     pub(super) fn is_wanted(&self) -> bool {
         self.wanted.load(Ordering::SeqCst) > 0
     }
 
-    /// Takes the lock in order to wait for an answer, once nobody else does. `None` when `is_done`, the time is up, or
-    /// after `patience`.
+    /// Takes the lock in order to wait for a reply, once it is free. `None` when `is_done`, the time is up, or after
+    /// `patience`.
     ///
     /// # Errors
-    /// What a signal handler raises.
+    /// The exception of a signal handler.
     pub(super) fn follow(
         &self,
         py: Python<'_>,
@@ -151,7 +151,7 @@ impl Wire {
         self.followers.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Tells those who wait that there may be something new.
+    /// Notifies the followers that there may be something new.
     pub(super) fn tell_followers(&self) {
         if self.followers.load(Ordering::SeqCst) > 0 {
             drop(self.parked.lock());
@@ -159,12 +159,12 @@ impl Wire {
         }
     }
 
-    /// What the leader listens to, if there is one.
+    /// The waker that the leader waits on, if there is one.
     pub(super) fn waker(&self) -> Option<&Arc<Waker>> {
         self.waker.get().and_then(Option::as_ref)
     }
 
-    /// Ends the leader's wait. Without file descriptors for it the leader looks at its next tick.
+    /// Ends the leader's wait. Without file descriptors for it the leader checks at its next tick.
     fn wake_leader(&self) {
         if self.event_loop.is_none()
             && let Some(waker) = self.waker.get_or_init(|| Waker::new().ok().map(Arc::new))
@@ -173,7 +173,7 @@ impl Wire {
         }
     }
 
-    /// Ends the request that another thread waits for with the lock held, if there is one.
+    /// Ends the request that another thread waits for with the lock taken, if there is one.
     pub(super) fn interrupt(&self) {
         if matches!(self.state.try_lock(), Err(TryLockError::WouldBlock))
             && self.owner.load(Ordering::Relaxed) != thread_number()
