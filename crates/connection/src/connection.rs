@@ -89,7 +89,7 @@ impl Silence {
     /// Why a connection is ended on which nothing moved for that long.
     pub fn reason(&self) -> Fatal {
         let (setting, limit) = (self.setting, self.limit.as_secs_f64());
-        let reason = format!("the connection was given up: nothing was heard of the server for {setting}={limit} s");
+        let reason = format!("the connection was closed: the server did not respond for {setting}={limit} s");
         Fatal::new(FatalKind::NoAnswer, reason)
     }
 }

@@ -354,7 +354,7 @@ impl Value for PyValue<'_> {
         let offset = aware.call_method0(pyo3::intern!(self.py(), "utcoffset"))?;
         match offset.cast::<PyDelta>() {
             Ok(delta) => Ok(local - delta_micros(delta)),
-            Err(_) => Err(self.wrong("a timestamp with time zone: its zone gives no offset")),
+            Err(_) => Err(self.wrong("a timestamp with time zone: its zone has no offset")),
         }
     }
 
@@ -512,7 +512,7 @@ impl Value for PyValue<'_> {
         match made.cast::<PyString>() {
             Ok(text) => Ok(use_it(text.to_str()?.as_bytes(), false)),
             Err(_) => Err(Mismatch::wrong_type(format!(
-                "the dumper for {} gave {}; it must give bytes (binary format) or str (text format)",
+                "the dumper for {} returned {}; it must return bytes (binary format) or str (text format)",
                 type_name(&self.value),
                 type_name(&made)
             ))

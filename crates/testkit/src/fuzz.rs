@@ -57,7 +57,7 @@ pub fn drive<P: Protocol>(
     assert!(failed || machine.queued() + discarded >= waiting(), "a handler was forgotten");
     machine.abort((), &Fatal::gone("the end of the input"));
     assert!(machine.is_idle(), "a request outlived its session");
-    assert!(waiting() <= discarded, "a handler did not hear how its request ended");
+    assert!(waiting() <= discarded, "a handler received no outcome");
 }
 
 /// Discards a request, and pauses the machine as for a cancel request; returns true if there was one to discard.

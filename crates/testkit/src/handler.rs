@@ -183,7 +183,7 @@ impl<D: Dialect> ResponseHandler for TestHandler<D> {
     }
     fn finish(self, (): (), outcome: Outcome<D::ServerError, Mismatch>) {
         let mut received = self.received.received.borrow_mut();
-        assert!(received.end.is_none(), "a handler heard twice how its request ended");
+        assert!(received.end.is_none(), "a handler received two outcomes");
         let at = |row: Option<u64>| row.map_or(String::new(), |row| format!(" at row {row}"));
         received.end = Some(match outcome {
             Outcome::Done => "done".into(),

@@ -124,11 +124,15 @@ impl Peer for Replay {
         loop {
             let said = match self.steps.front() {
                 Some(Step::Client(expected)) => {
-                    assert!(self.sent.starts_with(expected), "the client says {:02x?}, not {expected:02x?}", self.sent);
+                    assert!(
+                        self.sent.starts_with(expected),
+                        "the client sends {:02x?}, not {expected:02x?}",
+                        self.sent
+                    );
                     expected.len()
                 }
                 Some(Step::Random(count)) => {
-                    assert!(self.sent.len() >= *count, "the client says {:02x?}, not {count} bytes", self.sent);
+                    assert!(self.sent.len() >= *count, "the client sends {:02x?}, not {count} bytes", self.sent);
                     *count
                 }
                 _ => break,

@@ -49,7 +49,7 @@ impl<H: IfxHandler> Machine<H> {
             (Some(codeset), _) => codeset,
             (None, Some(locale)) => CodeSet::of_locale(locale).ok_or_else(|| {
                 Fatal::new(FatalKind::UnsupportedServer, format!(
-                    "the database's locale is {locale:?}, a code set that headrace does not know; name an equivalent one \
+                    "the database's locale is {locale:?}, a code set that headrace does not support; name an equivalent one \
                      with the setting codeset"
                 ))
             })?,

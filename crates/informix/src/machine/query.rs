@@ -162,7 +162,7 @@ impl<H: IfxHandler> Machine<H> {
             return self.locale_row(unread);
         }
         if group.expect != Expect::Fetch {
-            return Err(Fatal::peer("the server sent a row although none was asked for"));
+            return Err(Fatal::peer("the server sent a row although none was requested"));
         }
         let mut room = Room::More;
         let Taken { bytes, row_bytes, .. } =

@@ -74,7 +74,10 @@ impl<H: IfxHandler> Machine<H> {
 
     /// The request that the reply belongs to.
     pub(super) fn group(&self) -> Result<Group, Fatal> {
-        self.groups.front().copied().ok_or_else(|| Fatal::peer("the server spoke although nothing was asked"))
+        self.groups
+            .front()
+            .copied()
+            .ok_or_else(|| Fatal::peer("the server sent a message although no request was pending"))
     }
 
     pub(super) fn pending(&mut self, id: u64) -> Option<&mut PendingRequest<H>> {
@@ -146,7 +149,7 @@ impl<H: IfxHandler> Machine<H> {
             Message::Exit => return Err(Fatal::new(FatalKind::SessionEnded, "the server ended the session")),
             other => {
                 return Err(Fatal::peer(format!(
-                    "the server sent {}, which answers nothing that was asked",
+                    "the server sent {}, which is not a reply to the pending request",
                     other.name()
                 )));
             }

@@ -389,7 +389,7 @@ fn large_object<'a>(r: &mut Reader<'a>) -> Result<Message<'a>, Stop> {
 fn piece<'a>(r: &mut Reader<'a>, left: usize) -> Result<&'a [u8], Stop> {
     let piece = r.chars()?;
     if piece.is_empty() || piece.len() > left {
-        return Err(Stop::Bad(Fatal::peer("the server sent another length of a large object than it said")));
+        return Err(Stop::Bad(Fatal::peer("the server sent another length of a large object than it announced")));
     }
     Ok(piece)
 }

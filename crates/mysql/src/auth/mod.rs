@@ -173,7 +173,7 @@ impl Authenticator {
             Plugin::MysqlClearPassword if self.channel == Channel::Tls => Ok(cleartext(password)),
             Plugin::MysqlClearPassword => Err(Fatal::new(
                 FatalKind::AuthenticationRefused,
-                "the server asks for the password in the clear (mysql_clear_password), which is done over TLS only",
+                "the server asks for the password in clear text (mysql_clear_password), which is sent over TLS only",
             )),
             Plugin::ClientEd25519 => {
                 let (signature, public) = ed25519::sign_with_hashed_password(password, self.nonce()?);
@@ -202,7 +202,10 @@ impl Authenticator {
             (State::AwaitSalt, Plugin::Parsec, ext_salt) => {
                 let mut random = [0; 32];
                 getrandom::fill(&mut random).map_err(|error| {
-                    Fatal::new(FatalKind::AuthenticationRefused, format!("the system gives no random numbers: {error}"))
+                    Fatal::new(
+                        FatalKind::AuthenticationRefused,
+                        format!("the system returns no random numbers: {error}"),
+                    )
                 })?;
                 let (answer, stored) = ed25519::parsec(self.password(), ext_salt, self.nonce()?, &random)?;
                 self.state = State::Answered;
@@ -239,7 +242,7 @@ impl Authenticator {
                 FatalKind::AuthenticationRefused,
                 format!(
                     "{} needs TLS here, or the server's RSA public key: set ssl_mode=REQUIRED or server_public_key_path, or \
-                     have the server asked for its key by get_server_public_key=true",
+                     request its key with get_server_public_key=true",
                     self.plugin.name()
                 ),
             )),

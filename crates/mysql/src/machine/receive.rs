@@ -55,7 +55,9 @@ impl<H: MyHandler> Machine<H> {
                 && startup.awaits_tls()
                 && !unread.is_empty()
             {
-                return Err(Fatal::peer("the server sent data before the TLS handshake; someone may be in between"));
+                return Err(Fatal::peer(
+                    "the server sent data before the TLS handshake; this may be a man-in-the-middle attack",
+                ));
             }
             if let Reply::Rows { .. } = self.reply {
                 let consumed = self.rows(cx, unread)?;
@@ -121,7 +123,7 @@ impl<H: MyHandler> Machine<H> {
             }
             _ => match payload {
                 [header::ERR, ..] => self.goodbye(payload),
-                _ => Err(Fatal::peer("the server sent a packet although nothing was asked")),
+                _ => Err(Fatal::peer("the server sent a packet although no request was pending")),
             },
         }
     }
@@ -135,12 +137,14 @@ impl<H: MyHandler> Machine<H> {
 
     pub(super) fn front(&mut self) -> Result<&mut PendingRequest<H>, Fatal> {
         let front = self.queue.answered();
-        front.ok_or_else(|| Fatal::peer("the server sent a packet although nothing was asked"))
+        front.ok_or_else(|| Fatal::peer("the server sent a packet although no request was pending"))
     }
 
     fn kind(&self) -> Result<Kind, Fatal> {
         let front = self.expects.front().filter(|_| self.queue.started() > 0);
-        front.map(|expect| expect.kind).ok_or_else(|| Fatal::peer("the server sent a reply although nothing was asked"))
+        front
+            .map(|expect| expect.kind)
+            .ok_or_else(|| Fatal::peer("the server sent a reply although no request was pending"))
     }
 
     /// Rows: all that are complete, each in a packet of its own.

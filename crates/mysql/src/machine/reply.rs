@@ -257,7 +257,7 @@ impl<H: MyHandler> Machine<H> {
         let volatile = self.front()?.request.sql().cloned().is_some_and(|sql| self.session.settles_variables(&sql));
         let pending = self.front()?;
         let Some(sql) = pending.request.sql().cloned() else {
-            return Err(Fatal::peer("the server prepared a statement that nobody asked for"));
+            return Err(Fatal::peer("the server prepared a statement although that was not requested"));
         };
         let cursor = matches!(&pending.request, Request::Execute(execute) if execute.cursor.is_some());
         let once = volatile || cursor && !mariadb;

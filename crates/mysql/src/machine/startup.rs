@@ -268,7 +268,7 @@ impl Startup {
         if self.options.tls == Tls::Require && !offered {
             return Err(Fatal::new(
                 FatalKind::TlsRefused,
-                "the server does not offer TLS, but the TLS mode asks for it",
+                "the server does not offer TLS, but the TLS mode requires it",
             ));
         }
         self.respond(write_buffer)

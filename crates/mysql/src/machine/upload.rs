@@ -79,7 +79,7 @@ impl<H: MyHandler> Machine<H> {
     ) -> Result<(), Fatal> {
         if self.expects.len() > 1 || !self.local_infile {
             // Later messages were sent already and would be taken for the file, or it was never negotiated.
-            return Err(Fatal::peer("the server asks for a local file although that was not agreed"));
+            return Err(Fatal::peer("the server asks for a local file although that was not negotiated"));
         }
         let Some(pending) = self.queue.first_mut() else { return Ok(()) };
         let is_fed = matches!(pending.request, Request::Query { infile: true, .. }) && pending.slot.handler.is_some();

@@ -36,7 +36,7 @@ impl HandshakeV10 {
         let protocol = body.u8()?;
         if protocol != 10 {
             return Err(Fatal::peer(format!(
-                "the server speaks protocol {protocol}, not 10; is this a MySQL or MariaDB server?"
+                "the server uses protocol version {protocol}, not 10; is this a MySQL or MariaDB server?"
             )));
         }
         let version = String::from_utf8_lossy(body.nul_bytes()).into_owned();
@@ -233,7 +233,7 @@ mod tests {
             // A greeting may end after the lower half of the capabilities: the rest was added by later versions.
             assert_eq!(HandshakeV10::read(&whole[..cut]).is_err(), cut != 22, "cut at {cut}");
         }
-        assert!(HandshakeV10::read(b"\x09old").unwrap_err().message.contains("protocol 9"));
+        assert!(HandshakeV10::read(b"\x09old").unwrap_err().message.contains("protocol version 9"));
     }
 
     #[test]

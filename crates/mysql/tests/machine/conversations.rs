@@ -327,11 +327,11 @@ pub fn a_kill_query_that_comes_late_meets_a_statement_of_our_own() {
 pub fn out_of_step_is_the_end() {
     for (says, why) in [
         (packet(5, OK), "out of step"),
-        (packet(1, &[0xfb, b'f']), "not agreed"),
+        (packet(1, &[0xfb, b'f']), "not negotiated"),
         (reply(&[&[0xfe, 1, 2]]), "malformed"),
         (reply(&[&[0xfd]]), "malformed"),
         (reply(&[&[0]]), "malformed"),
-        ([reply(&[&[0, 0, 0, 2, 0, 0, 0]]), packet(2, OK)].concat(), "nothing was asked"),
+        ([reply(&[&[0, 0, 0, 2, 0, 0, 0]]), packet(2, OK)].concat(), "no request was pending"),
     ] {
         let mut session = session(mysql8());
         let received = session.query("select 1");

@@ -39,7 +39,7 @@ impl<H: PgHandler> Machine<H> {
             Stage::Introspecting { .. } | Stage::IntrospectingCopy { .. } | Stage::LookingUp { .. } => Ok(()),
             Stage::DescribingCopy { .. } => self.copy_query_described(cx, fields, write_buffer),
             _ if pending.request.is_script() => self.script_described(cx, fields),
-            _ => Err(Fatal::peer("the server described rows although no description was asked for")),
+            _ => Err(Fatal::peer("the server described rows although no description was requested")),
         }
     }
 

@@ -62,7 +62,7 @@ impl<H: PgHandler> Machine<H> {
 
     pub(super) fn front(&mut self, message: &str) -> Result<&mut PendingRequest<H>, Fatal> {
         let front = self.queue.answered();
-        front.ok_or_else(|| Fatal::peer(format!("the server sent {message} although nothing was asked")))
+        front.ok_or_else(|| Fatal::peer(format!("the server sent {message} although no request was pending")))
     }
 
     /// DataRow: as many as are whole.

@@ -164,15 +164,15 @@ impl Startup {
                 self.state = State::AwaitTls;
                 Ok(())
             }
-            [tls_answer::WILLING, ..] => {
-                Err(Fatal::peer("the server sent data before the TLS handshake; someone may be in between"))
-            }
+            [tls_answer::WILLING, ..] => Err(Fatal::peer(
+                "the server sent data before the TLS handshake; this may be a man-in-the-middle attack",
+            )),
             [tls_answer::UNWILLING, ..] if self.options.tls == Tls::Prefer => {
                 self.hello(write_buffer);
                 Ok(())
             }
             [tls_answer::UNWILLING, ..] => {
-                Err(Fatal::new(FatalKind::TlsRefused, "the server does not offer TLS, but sslmode asks for it"))
+                Err(Fatal::new(FatalKind::TlsRefused, "the server does not offer TLS, but sslmode requires it"))
             }
             [tls_answer::ERROR, ..] => Err(Fatal::new(
                 FatalKind::TlsRefused,
@@ -305,7 +305,7 @@ impl Startup {
             _ => {
                 return Err(Fatal::new(
                     FatalKind::AuthenticationRefused,
-                    "the server offers no SASL mechanism that headrace knows",
+                    "the server offers no SASL mechanism that headrace supports",
                 ));
             }
         };

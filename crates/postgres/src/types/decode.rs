@@ -228,7 +228,7 @@ impl Decoder {
             )),
             Decoder::Gone(name) => sink.invalid(&format!(
                 "a value of the type {name} cannot be read: it came as text, and the type was altered or dropped, or what made \
-                 it was rolled back, before it could be looked up; leave the type as it is until the result is there"
+                 it was rolled back, before it could be looked up; do not change the type before the result has come"
             )),
             Decoder::Range(bound) => return range(bound, body, sink),
             Decoder::Multirange(inner) => {

@@ -22,7 +22,9 @@ pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, write_buffer: &mut W
         None => None,
         Some(name) => match CodeSet::of_locale(&name) {
             Some(codeset) => Some(codeset),
-            None => return Err(errors::programming(py, &format!("codeset={name:?} is none that headrace knows"))),
+            None => {
+                return Err(errors::programming(py, &format!("codeset={name:?} is not one that headrace supports")));
+            }
         },
     };
     let startup = Options {

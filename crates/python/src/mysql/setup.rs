@@ -27,8 +27,9 @@ pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, _: &mut WriteBuffer)
     };
     let plugins: Vec<String> = get(options, "plugins")?.unwrap_or_default();
     let plugins = plugins.iter().map(|name| {
-        Plugin::of_name(name)
-            .ok_or_else(|| errors::programming(py, &format!("auth_plugins: {name:?} is none that headrace knows")))
+        Plugin::of_name(name).ok_or_else(|| {
+            errors::programming(py, &format!("auth_plugins: {name:?} is not one that headrace supports"))
+        })
     });
     let startup = Options {
         user: text("user")?.unwrap_or_default(),

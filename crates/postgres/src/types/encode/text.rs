@@ -23,7 +23,8 @@ impl Encoder {
                 match &self.form {
                     Form::Scalar(scalar) => self.as_text(*scalar, &bytes, value, out),
                     _ => {
-                        Err(self.wrong(value, ": its dumper gives the binary form, which is not known here; give str"))
+                        Err(self
+                            .wrong(value, ": its dumper returns the binary form, which is not known here; return str"))
                     }
                 }
             }
