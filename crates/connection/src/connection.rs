@@ -11,39 +11,39 @@ use std::time::Duration;
 /// the type of requests, so that a program with several protocols can keep them behind one pointer.
 pub trait Driven: Session {
     /// The context that response handlers are called with.
-    type Cx<'a>: Copy;
+    type Context<'a>: Copy;
 
     /// [`Protocol::transmit`]
-    fn transmit(&mut self, cx: Self::Cx<'_>, write_buffer: &mut WriteBuffer);
+    fn transmit(&mut self, cx: Self::Context<'_>, write_buffer: &mut WriteBuffer);
     /// [`Protocol::receive`]
     ///
     /// # Errors
     /// [`Fatal`]: the connection must be closed.
     fn receive(
         &mut self,
-        cx: Self::Cx<'_>,
+        cx: Self::Context<'_>,
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal>;
     /// [`Protocol::abort`]
-    fn abort(&mut self, cx: Self::Cx<'_>, reason: &Fatal);
+    fn abort(&mut self, cx: Self::Context<'_>, reason: &Fatal);
 }
 
 impl<P: Protocol> Driven for P {
-    type Cx<'a> = <P::Handler as ResponseHandler>::Cx<'a>;
+    type Context<'a> = <P::Handler as ResponseHandler>::Context<'a>;
 
-    fn transmit(&mut self, cx: Self::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn transmit(&mut self, cx: Self::Context<'_>, write_buffer: &mut WriteBuffer) {
         Protocol::transmit(self, cx, write_buffer);
     }
     fn receive(
         &mut self,
-        cx: Self::Cx<'_>,
+        cx: Self::Context<'_>,
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         Protocol::receive(self, cx, read_buffer, write_buffer)
     }
-    fn abort(&mut self, cx: Self::Cx<'_>, reason: &Fatal) {
+    fn abort(&mut self, cx: Self::Context<'_>, reason: &Fatal) {
         Protocol::abort(self, cx, reason);
     }
 }
@@ -162,7 +162,7 @@ impl<M: Driven + ?Sized> Connection<M> {
     }
 
     /// Encodes requests that were submitted, while the write buffer has room and no reply is needed first.
-    pub fn transmit(&mut self, cx: M::Cx<'_>) {
+    pub fn transmit(&mut self, cx: M::Context<'_>) {
         self.machine.transmit(cx, &mut self.buffers.write_buffer);
     }
 
@@ -184,7 +184,7 @@ impl<M: Driven + ?Sized> Connection<M> {
     ///
     /// # Errors
     /// [`Fatal`]: the connection has to be ended with it.
-    pub fn handle(&mut self, cx: M::Cx<'_>) -> Result<(), Fatal> {
+    pub fn handle(&mut self, cx: M::Context<'_>) -> Result<(), Fatal> {
         loop {
             self.machine.receive(cx, &mut self.buffers.read_buffer, &mut self.buffers.write_buffer)?;
             self.stopped = !self.may_read();
@@ -207,7 +207,7 @@ impl<M: Driven + ?Sized> Connection<M> {
     ///
     /// # Errors
     /// As [`Connection::handle`].
-    pub fn handle_last(&mut self, cx: M::Cx<'_>) -> Result<(), Fatal> {
+    pub fn handle_last(&mut self, cx: M::Context<'_>) -> Result<(), Fatal> {
         self.handle(cx)?;
         while let Some(id) = self.machine.full() {
             self.machine.resume(id);
@@ -250,7 +250,7 @@ impl<M: Driven + ?Sized> Connection<M> {
     ///
     /// # Errors
     /// [`Fatal`]: why the connection has ended.
-    pub fn lost(&mut self, cx: M::Cx<'_>, reason: &Fatal) -> Result<(), Fatal> {
+    pub fn lost(&mut self, cx: M::Context<'_>, reason: &Fatal) -> Result<(), Fatal> {
         match self.handle_last(cx) {
             Ok(()) if self.is_redirected() => Ok(()),
             handled => Err(self.end(cx, handled.as_ref().err().unwrap_or(reason))),
@@ -259,7 +259,7 @@ impl<M: Driven + ?Sized> Connection<M> {
 
     /// Ends the session: every request that waits ends with `reason`, or with the server's closing error. Returns the
     /// error.
-    pub fn end(&mut self, cx: M::Cx<'_>, reason: &Fatal) -> Fatal {
+    pub fn end(&mut self, cx: M::Context<'_>, reason: &Fatal) -> Fatal {
         let mut reason = reason.clone();
         if let Some(message) = self.machine.last_message()
             && !reason.message.contains(message)

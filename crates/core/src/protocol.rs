@@ -219,11 +219,11 @@ pub enum Room {
 
 /// The receiver of the reply to a request: Python, Arrow, a test.
 ///
-/// A response handler is stored with its request in the protocol's queue. The protocol calls it with the context `Cx`
-/// that the loop was given (the proof that the interpreter is attached, or nothing at all).
+/// A response handler is stored with its request in the protocol's queue. The protocol calls it with the context
+/// `Context` that the loop was called with (the proof that the interpreter is attached, or nothing at all).
 pub trait ResponseHandler: Sized {
     /// The context that its methods are called with.
-    type Cx<'a>: Copy;
+    type Context<'a>: Copy;
     /// One row of parameters.
     type Params<'s, 'c: 's>: Parameters<Error = Self::Error>
     where
@@ -246,26 +246,26 @@ pub trait ResponseHandler: Sized {
         false
     }
     /// Advances a batch to its next row of parameters; false after the last.
-    fn next_row(&mut self, cx: Self::Cx<'_>) -> Result<bool, Self::Error>;
+    fn next_row(&mut self, cx: Self::Context<'_>) -> Result<bool, Self::Error>;
     /// The current row of parameters.
-    fn params<'s, 'c: 's>(&'s mut self, cx: Self::Cx<'c>) -> Self::Params<'s, 'c>;
+    fn params<'s, 'c: 's>(&'s mut self, cx: Self::Context<'c>) -> Self::Params<'s, 'c>;
     /// The columns of the rows that follow, before the first row of each result that has rows.
-    fn columns(&mut self, cx: Self::Cx<'_>, columns: &Self::Columns);
+    fn columns(&mut self, cx: Self::Context<'_>, columns: &Self::Columns);
     /// Takes rows in the way that suits the handler; called once for each run of rows in the read buffer.
     ///
     /// # Errors
     /// [`Fatal`] that the run has met with.
-    fn rows<R: Run>(&mut self, cx: Self::Cx<'_>, run: &mut R) -> Result<Room, Fatal>;
+    fn rows<R: Run>(&mut self, cx: Self::Context<'_>, run: &mut R) -> Result<Room, Fatal>;
     /// Starts a batch over from its first row, if that is still possible.
-    fn rewind(&mut self, cx: Self::Cx<'_>) -> bool;
+    fn rewind(&mut self, cx: Self::Context<'_>) -> bool;
     /// A bulk transfer can begin: whether all of it is binary, and the number of columns.
-    fn bulk_ready(&mut self, cx: Self::Cx<'_>, binary: bool, columns: usize);
+    fn bulk_ready(&mut self, cx: Self::Context<'_>, binary: bool, columns: usize);
     /// A block of a bulk transfer out of the server.
-    fn block(&mut self, cx: Self::Cx<'_>, bytes: &[u8]) -> Room;
+    fn block(&mut self, cx: Self::Context<'_>, bytes: &[u8]) -> Room;
     /// One result is complete.
-    fn result(&mut self, cx: Self::Cx<'_>, summary: Summary<'_>);
+    fn result(&mut self, cx: Self::Context<'_>, summary: Summary<'_>);
     /// The request is over.
-    fn finish(self, cx: Self::Cx<'_>, outcome: Outcome<Self::ServerError, Self::Error>);
+    fn finish(self, cx: Self::Context<'_>, outcome: Outcome<Self::ServerError, Self::Error>);
 }
 
 /// A wire protocol: requests in, bytes out; bytes in, replies out. No I/O, no clock, no threads.
@@ -293,7 +293,7 @@ pub trait Protocol: Session {
     /// The text of a request that consists of text only: one statement, or several. Its result is a list.
     fn text(request: &Self::Request) -> Option<&Arc<str>>;
     /// Encodes queued requests until the write buffer is full, the queue empty, or a reply is needed first.
-    fn transmit(&mut self, cx: <Self::Handler as ResponseHandler>::Cx<'_>, write_buffer: &mut WriteBuffer);
+    fn transmit(&mut self, cx: <Self::Handler as ResponseHandler>::Context<'_>, write_buffer: &mut WriteBuffer);
     /// Handles every whole message in the read buffer; replies that are due at once are written to the write buffer. If
     /// a response handler is full it returns early, with bytes left in the read buffer: see [`Session::full`].
     ///
@@ -301,12 +301,12 @@ pub trait Protocol: Session {
     /// [`Fatal`]: the connection must be closed; [`Protocol::abort`] ends every pending request.
     fn receive(
         &mut self,
-        cx: <Self::Handler as ResponseHandler>::Cx<'_>,
+        cx: <Self::Handler as ResponseHandler>::Context<'_>,
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal>;
     /// Ends every request with `reason`, and the session with them.
-    fn abort(&mut self, cx: <Self::Handler as ResponseHandler>::Cx<'_>, reason: &Fatal);
+    fn abort(&mut self, cx: <Self::Handler as ResponseHandler>::Context<'_>, reason: &Fatal);
 
     /// The number of the first request whose response handler matches `is`.
     fn find(&self, is: impl FnMut(&Self::Handler) -> bool) -> Option<u64> {

@@ -82,13 +82,13 @@ impl<H: ResponseHandler> Slot<H> {
     }
 
     /// Passes the outcome to the response handler: its failure, or success.
-    pub fn finish(mut self, cx: H::Cx<'_>) {
+    pub fn finish(mut self, cx: H::Context<'_>) {
         let outcome = self.failure.take().map_or(Outcome::Done, Failure::outcome);
         self.finish_with(cx, outcome);
     }
 
     /// Passes the outcome to the response handler.
-    pub fn finish_with(self, cx: H::Cx<'_>, outcome: Outcome<H::ServerError, H::Error>) {
+    pub fn finish_with(self, cx: H::Context<'_>, outcome: Outcome<H::ServerError, H::Error>) {
         if let Some(handler) = self.handler {
             handler.finish(cx, outcome);
         }
@@ -118,7 +118,7 @@ pub trait Pending {
 
 /// The handler's error type and so on, by the type of pending requests.
 type ServerError<R> = <<R as Pending>::Handler as ResponseHandler>::ServerError;
-type Cx<'a, R> = <<R as Pending>::Handler as ResponseHandler>::Cx<'a>;
+type Context<'a, R> = <<R as Pending>::Handler as ResponseHandler>::Context<'a>;
 
 /// The pending requests of one connection.
 #[derive(Debug)]
@@ -393,7 +393,7 @@ impl<R: Pending> Queue<R> {
     /// Ends every request with `reason`. The error with which the server ended the session, `closing_error`, goes to
     /// the first request that has a response handler: requests that were discarded, or are the machine's own, may come
     /// before it.
-    pub fn abort(&mut self, cx: Cx<'_, R>, reason: &Fatal, closing_error: Option<ServerError<R>>) {
+    pub fn abort(&mut self, cx: Context<'_, R>, reason: &Fatal, closing_error: Option<ServerError<R>>) {
         self.started = 0;
         self.full = None;
         let mut closing_error = closing_error;

@@ -123,7 +123,7 @@ impl<E> Reply<E> {
 }
 
 impl<C: Described, E: Diagnostics> ResponseHandler for Collector<C, E> {
-    type Cx<'a> = ();
+    type Context<'a> = ();
     type Params<'s, 'c: 's>
         = Row<'s>
     where

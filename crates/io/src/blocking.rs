@@ -25,7 +25,7 @@ impl<M: Driven + ?Sized> Client<M> {
         address: &Address,
         options: &TcpOptions,
         mut connection: Connection<M>,
-        cx: M::Cx<'_>,
+        cx: M::Context<'_>,
         deadline: Option<Instant>,
     ) -> Result<Self, Fatal> {
         let link = connect(address, options, deadline)?;
@@ -49,7 +49,7 @@ impl<M: Driven + ?Sized> Client<M> {
     /// [`Fatal`]: the connection has ended, and every pending request with it.
     pub fn drive(
         &mut self,
-        cx: M::Cx<'_>,
+        cx: M::Context<'_>,
         deadline: Option<Instant>,
         mut done: impl FnMut(&mut Connection<M>) -> bool,
     ) -> Result<bool, Fatal> {
@@ -72,7 +72,7 @@ impl<M: Driven + ?Sized> Client<M> {
     ///
     /// # Errors
     /// As [`Client::drive`].
-    pub fn turn(&mut self, cx: M::Cx<'_>, deadline: Option<Instant>) -> Result<Progress, Fatal> {
+    pub fn turn(&mut self, cx: M::Context<'_>, deadline: Option<Instant>) -> Result<Progress, Fatal> {
         self.connection.transmit(cx);
         match self.link.exchange(&mut self.connection.buffers, deadline) {
             Ok(Progress::Eof) => self.connection.lost(cx, &Fatal::end_of_input()).map(|()| Progress::Eof),
@@ -90,7 +90,7 @@ impl<M: Driven + ?Sized> Client<M> {
     }
 
     /// Ends the session in an orderly way, and every pending request with it.
-    pub fn close(mut self, cx: M::Cx<'_>) {
+    pub fn close(mut self, cx: M::Context<'_>) {
         self.connection.say_goodbye();
         // A TLS layer that has failed sends no close_notify.
         let goodbye = self.connection.buffers.take_outgoing().unwrap_or_default();

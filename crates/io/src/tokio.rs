@@ -33,7 +33,7 @@ impl<M: Driven + ?Sized> Client<M> {
         address: &Address,
         options: &TcpOptions,
         mut connection: Connection<M>,
-        cx: M::Cx<'_>,
+        cx: M::Context<'_>,
     ) -> Result<Self, Fatal> {
         let stream = Stream::connect(address, options).await.map_err(|error| failed(address, &error))?;
         connection.connected()?;
@@ -54,7 +54,7 @@ impl<M: Driven + ?Sized> Client<M> {
     /// [`Fatal`]: the connection has ended, and every pending request with it.
     pub async fn drive(
         &mut self,
-        cx: M::Cx<'_>,
+        cx: M::Context<'_>,
         mut done: impl FnMut(&mut Connection<M>) -> bool,
     ) -> Result<bool, Fatal> {
         while !done(&mut self.connection) {
@@ -84,7 +84,7 @@ impl<M: Driven + ?Sized> Client<M> {
     }
 
     /// Ends the session in an orderly way, and every pending request with it.
-    pub fn close(mut self, cx: M::Cx<'_>) {
+    pub fn close(mut self, cx: M::Context<'_>) {
         self.connection.say_goodbye();
         // A TLS layer that has failed sends no close_notify, and a peer that takes nothing any more cannot receive it.
         let goodbye = self.connection.buffers.take_outgoing().unwrap_or_default();

@@ -280,7 +280,7 @@ impl<D: Dialect> PyCall<D> {
 }
 
 impl<D: Dialect> ResponseHandler for PyCall<D> {
-    type Cx<'a> = Python<'a>;
+    type Context<'a> = Python<'a>;
     type Params<'s, 'c: 's> = PyParams<'s>;
     type Error = Fault;
     type Columns = Arc<D::Columns>;

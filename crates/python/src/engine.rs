@@ -142,7 +142,7 @@ where
 }
 
 impl Driven for dyn Engine {
-    type Cx<'a> = Python<'a>;
+    type Context<'a> = Python<'a>;
 
     fn transmit(&mut self, py: Python<'_>, write_buffer: &mut WriteBuffer) {
         Engine::transmit(self, py, write_buffer);

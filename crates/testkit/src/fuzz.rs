@@ -22,7 +22,7 @@ pub fn drive<P: Protocol>(
     discards: u8,
     handlers: &[Shared],
 ) where
-    P::Handler: for<'a> ResponseHandler<Cx<'a> = ()>,
+    P::Handler: for<'a> ResponseHandler<Context<'a> = ()>,
 {
     let waiting = || handlers.iter().filter(|handler| !handler.has_ended()).count();
     let mut discarded = 0;
@@ -63,7 +63,7 @@ pub fn drive<P: Protocol>(
 /// Discards a request, and pauses the machine as for a cancel request; returns true if there was one to discard.
 fn discard<P: Protocol>(machine: &mut P, mut nth: usize, write_buffer: &mut WriteBuffer) -> bool
 where
-    P::Handler: for<'a> ResponseHandler<Cx<'a> = ()>,
+    P::Handler: for<'a> ResponseHandler<Context<'a> = ()>,
 {
     let found = machine.find(|_| {
         let found = nth == 0;

@@ -133,7 +133,7 @@ impl<D: Dialect> TestHandler<D> {
 }
 
 impl<D: Dialect> ResponseHandler for TestHandler<D> {
-    type Cx<'a> = ();
+    type Context<'a> = ();
     type Params<'s, 'c: 's> = TestParameters<'s>;
     type Error = Mismatch;
     type Columns = D::Columns;

@@ -16,7 +16,7 @@ pub fn receive<P: Protocol>(
     write_buffer: &mut WriteBuffer,
 ) -> Result<(), Fatal>
 where
-    P::Handler: for<'a> ResponseHandler<Cx<'a> = ()>,
+    P::Handler: for<'a> ResponseHandler<Context<'a> = ()>,
 {
     machine.receive((), read_buffer, write_buffer)?;
     while let Some(id) = machine.full() {

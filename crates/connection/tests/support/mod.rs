@@ -60,7 +60,7 @@ impl Lines {
 }
 
 impl Driven for Lines {
-    type Cx<'a> = ();
+    type Context<'a> = ();
     fn transmit(&mut self, (): (), _: &mut WriteBuffer) {}
     fn receive(&mut self, (): (), read_buffer: &mut ReadBuffer, _: &mut WriteBuffer) -> Result<(), Fatal> {
         while !self.full

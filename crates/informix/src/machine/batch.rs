@@ -135,7 +135,7 @@ impl<H: ResponseHandler> Batch<H> {
 
 impl<H: IfxHandler> Machine<H> {
     /// Makes a batch atomic: a transaction of its own, or a savepoint in the one that is open.
-    pub(super) fn begin_batch(&mut self, cx: H::Cx<'_>, at: usize, write_buffer: &mut WriteBuffer) {
+    pub(super) fn begin_batch(&mut self, cx: H::Context<'_>, at: usize, write_buffer: &mut WriteBuffer) {
         let guard = match self.logging {
             Logging::None => Guard::None,
             _ if !self.in_block => Guard::Transaction,
@@ -170,7 +170,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// Sends one group of rows.
-    pub(super) fn send_rows(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    pub(super) fn send_rows(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         match self.queue.last().and_then(PendingRequest::batch).map(|batch| &batch.travels) {
             Some(Travels::Put) => self.put_rows(cx, write_buffer),
             Some(Travels::Execute { .. }) => self.execute_rows(cx, write_buffer),
@@ -179,7 +179,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// Sends SQ_BIND and SQ_EXECUTE for rows until a group is full.
-    fn execute_rows(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn execute_rows(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let codeset = self.codeset;
         let Some((batch, slot, statement)) = self.queue.last_mut().and_then(PendingRequest::batch_parts) else {
             return;
@@ -231,7 +231,7 @@ impl<H: IfxHandler> Machine<H> {
 
     /// Opens the insert cursor, puts rows until a group is full, and closes it: the server's count is then that of this
     /// group, and a later error does not belong to an earlier group.
-    fn put_rows(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn put_rows(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let codeset = self.codeset;
         let cursor = self.cursor_name();
         let Some((batch, slot, statement)) = self.queue.last_mut().and_then(PendingRequest::batch_parts) else {
@@ -288,7 +288,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// Every row is answered: keeps them all, or none, or begins again with another strategy.
-    pub(super) fn end_batch(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    pub(super) fn end_batch(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         if self.repeat_batch(cx, write_buffer) {
             return;
         }
@@ -332,7 +332,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// Rolls back the rows of an insert cursor that failed, and repeats the batch without one; returns true if it does.
-    fn repeat_batch(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
+    fn repeat_batch(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let Some(pending) = self.queue.last_mut() else { return false };
         let told = matches!(&pending.slot.failure, Some(Failure::Server { error, .. }) if !is_of_others(error));
         let stale = pending.is_stale();

@@ -85,7 +85,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// Requests more rows of a cursor that is kept open.
-    pub(super) fn fetch_cursor(&mut self, cx: H::Cx<'_>, at: usize, write_buffer: &mut WriteBuffer) {
+    pub(super) fn fetch_cursor(&mut self, cx: H::Context<'_>, at: usize, write_buffer: &mut WriteBuffer) {
         let pending = &mut self.queue[at];
         let Some(cursor) = pending.request.cursor().and_then(|cursor| self.open_cursors.get(&cursor)) else {
             return pending.refuse("the cursor is not open".into());

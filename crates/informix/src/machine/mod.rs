@@ -334,13 +334,13 @@ impl<H: IfxHandler> Protocol for Machine<H> {
         None
     }
 
-    fn transmit(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn transmit(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         self.send(cx, write_buffer);
     }
 
     fn receive(
         &mut self,
-        cx: H::Cx<'_>,
+        cx: H::Context<'_>,
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
@@ -362,7 +362,7 @@ impl<H: IfxHandler> Protocol for Machine<H> {
         }
     }
 
-    fn abort(&mut self, cx: H::Cx<'_>, reason: &Fatal) {
+    fn abort(&mut self, cx: H::Context<'_>, reason: &Fatal) {
         self.phase = Phase::Closed;
         self.groups.clear();
         self.queue.abort(cx, reason, self.closing_error.clone());

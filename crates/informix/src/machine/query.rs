@@ -156,7 +156,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// SQ_TUPLE: as many as are whole.
-    pub(super) fn rows(&mut self, cx: H::Cx<'_>, unread: &[u8]) -> Result<usize, Fatal> {
+    pub(super) fn rows(&mut self, cx: H::Context<'_>, unread: &[u8]) -> Result<usize, Fatal> {
         let group = self.group()?;
         if group.expect == Expect::LocaleFetch {
             return self.locale_row(unread);
@@ -208,7 +208,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// A block of rows has ended.
-    pub(super) fn fetched(&mut self, cx: H::Cx<'_>, group: Group, reply: Reply) -> Result<(), Fatal> {
+    pub(super) fn fetched(&mut self, cx: H::Context<'_>, group: Group, reply: Reply) -> Result<(), Fatal> {
         let Some((query, slot, statement)) = self.pending(group.request_id).and_then(PendingRequest::query_parts)
         else {
             return Ok(());
@@ -256,7 +256,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// A BYTE or TEXT value has ended.
-    pub(super) fn value_came(&mut self, cx: H::Cx<'_>, group: Group, reply: Reply) -> Result<(), Fatal> {
+    pub(super) fn value_came(&mut self, cx: H::Context<'_>, group: Group, reply: Reply) -> Result<(), Fatal> {
         let Some(pending) = self.pending(group.request_id) else { return Ok(()) };
         let last = pending.groups == 0;
         let Some((query, slot, _)) = pending.query_parts() else { return Ok(()) };
@@ -270,7 +270,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// The buffered rows have all their values.
-    fn values_came(&mut self, cx: H::Cx<'_>, group: Group) -> Result<(), Fatal> {
+    fn values_came(&mut self, cx: H::Context<'_>, group: Group) -> Result<(), Fatal> {
         let parts = self.queue.started_by_id_mut(group.request_id).and_then(PendingRequest::query_parts);
         let Some((query, slot, statement)) = parts else { return Ok(()) };
         let Buffered { rows, values } = std::mem::take(&mut query.buffered);

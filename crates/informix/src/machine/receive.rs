@@ -20,7 +20,7 @@ const ALREADY_OPEN: i32 = -535;
 impl<H: IfxHandler> Machine<H> {
     pub(super) fn read(
         &mut self,
-        cx: H::Cx<'_>,
+        cx: H::Context<'_>,
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
@@ -84,7 +84,12 @@ impl<H: IfxHandler> Machine<H> {
         self.queue.started_by_id_mut(id)
     }
 
-    fn message(&mut self, cx: H::Cx<'_>, message: Message<'_>, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+    fn message(
+        &mut self,
+        cx: H::Context<'_>,
+        message: Message<'_>,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
         let group = self.group()?;
         match message {
             Message::Eot => return self.end_of_group(cx, group, write_buffer),
@@ -173,7 +178,7 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    fn end_of_group(&mut self, cx: H::Cx<'_>, group: Group, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+    fn end_of_group(&mut self, cx: H::Context<'_>, group: Group, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         self.groups.pop_front();
         self.read_past_urgent();
         let reply = std::mem::take(&mut self.reply);
@@ -368,7 +373,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// Finishes the requests at the front that have nothing left to send or to receive.
-    pub(super) fn settle(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    pub(super) fn settle(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         while let Some(pending) = self.queue.first() {
             if self.queue.started() == 0 || !pending.is_over() || self.retry(cx, write_buffer) {
                 return;
@@ -379,7 +384,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// Passes the outcome to the response handler, and puts the statement back into the cache.
-    fn finish(&mut self, cx: H::Cx<'_>, mut pending: PendingRequest<H>, write_buffer: &mut WriteBuffer) {
+    fn finish(&mut self, cx: H::Context<'_>, mut pending: PendingRequest<H>, write_buffer: &mut WriteBuffer) {
         let refused = pending.is_refused();
         if let Some(Used { statement, source }) = pending.used.take() {
             // After a failed batch the statement may have no cursor; only cursors are closed.
@@ -426,7 +431,7 @@ impl<H: IfxHandler> Machine<H> {
     /// Has statements prepared again that are older than their tables. They had no effect, whatever the transaction.
     /// Queries in flight at the same time are read first. Returns true if the front of the queue must not be finished
     /// yet.
-    fn retry(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
+    fn retry(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let Some(front) = self.queue.first() else { return false };
         if !front.is_worth_retrying(self.statements.epoch()) || !(self.queue.started() == 1 || front.reads()) {
             return false;

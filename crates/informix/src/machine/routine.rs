@@ -59,7 +59,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// The handle is known: calls the routine.
-    pub(super) fn call_routine(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    pub(super) fn call_routine(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let codeset = self.codeset;
         let Some(at) = self.queue.last_at() else { return };
         let pending = &mut self.queue[at];
@@ -101,14 +101,14 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// SQ_FPROUTINE: one row.
-    pub(super) fn returned(&mut self, cx: H::Cx<'_>, group: Group, values: &[Returned<'_>]) -> Result<(), Fatal> {
+    pub(super) fn returned(&mut self, cx: H::Context<'_>, group: Group, values: &[Returned<'_>]) -> Result<(), Fatal> {
         let (decoders, row) = returned::row(values, self.capabilities);
         let fields = values.iter().map(|value| value.field.clone()).collect();
         self.give_row(cx, group, fields, decoders, row)
     }
 
     /// SQ_LODATA: the bytes read from an object, as one value.
-    pub(super) fn read_object(&mut self, cx: H::Cx<'_>, group: Group, pieces: &[&[u8]]) -> Result<(), Fatal> {
+    pub(super) fn read_object(&mut self, cx: H::Context<'_>, group: Group, pieces: &[&[u8]]) -> Result<(), Fatal> {
         let field = Field { name: "data".into(), type_word: code::BYTE, ..Field::default() };
         let mut row = vec![0];
         let size: usize = pieces.iter().map(|piece| piece.len()).sum();
@@ -119,7 +119,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// SQ_LODATA: the number of bytes written to an object.
-    pub(super) fn wrote_object(&mut self, cx: H::Cx<'_>, group: Group, bytes: i32) {
+    pub(super) fn wrote_object(&mut self, cx: H::Context<'_>, group: Group, bytes: i32) {
         if let Some(handler) = self.pending(group.request_id).and_then(|pending| pending.slot.handler.as_mut()) {
             handler.result(cx, Summary { rows: u64::try_from(bytes).ok(), ..Summary::default() });
         }
@@ -127,7 +127,7 @@ impl<H: IfxHandler> Machine<H> {
 
     fn give_row(
         &mut self,
-        cx: H::Cx<'_>,
+        cx: H::Context<'_>,
         group: Group,
         fields: Vec<Field>,
         decoders: Vec<Decoder>,

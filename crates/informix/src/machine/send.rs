@@ -14,7 +14,7 @@ use headrace_core::{Mismatch, Parameters, WriteBuffer, limits};
 use std::sync::atomic::Ordering;
 
 impl<H: IfxHandler> Machine<H> {
-    pub(super) fn send(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    pub(super) fn send(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         if !matches!(self.phase, Phase::Ready) {
             return;
         }
@@ -64,7 +64,7 @@ impl<H: IfxHandler> Machine<H> {
         self.groups.push_back(Group { request_id: pending.slot.id, expect });
     }
 
-    fn start_next(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn start_next(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         for id in self.statements.take_closed() {
             self.clean_up(write_buffer, id, false, true);
         }
@@ -213,7 +213,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// The statement of the last started request is known: executes it, opens its cursor, or begins its batch.
-    fn bind_tail(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn bind_tail(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
         let pending = &mut self.queue[at];
         if let Request::Routine { .. } = pending.request {
@@ -289,7 +289,7 @@ pub(super) fn bind_row<H: IfxHandler>(
     handler: &mut H,
     statement: &Statement,
     codeset: crate::codeset::CodeSet,
-    cx: H::Cx<'_>,
+    cx: H::Context<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), H::Error> {
     let params = handler.params(cx);

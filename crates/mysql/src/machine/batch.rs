@@ -202,7 +202,7 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// Sends what the last batch can send now; returns true if it did anything.
-    pub(super) fn advance_batch(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
+    pub(super) fn advance_batch(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let paused = self.queue.is_paused();
         let (status, doubtful) = (self.session.status, self.session.doubtful);
         let Some(pending) = self.queue.last_mut() else { return false };
@@ -296,7 +296,7 @@ impl<H: MyHandler> Machine<H> {
 
     /// Nothing was applied, because the server does not accept the statement in bulk: sends the rows one by one, if the
     /// response handler can deliver them again.
-    fn start_over(&mut self, cx: H::Cx<'_>) {
+    fn start_over(&mut self, cx: H::Context<'_>) {
         let Some(pending) = self.queue.last_mut() else { return };
         if pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)) {
             pending.slot.failure = None;
@@ -314,7 +314,7 @@ impl<H: MyHandler> Machine<H> {
 
     /// Everything is rolled back because the cached statement was stale: puts the request back among those that wait,
     /// if the response handler can deliver its rows again. It is the only one that was started, so the order stays.
-    fn begin_again(&mut self, cx: H::Cx<'_>) {
+    fn begin_again(&mut self, cx: H::Context<'_>) {
         let Some(pending) = self.queue.last_mut() else { return };
         if !pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)) {
             return;
@@ -326,7 +326,7 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// Takes the response handler's next row, if there is one, and encodes it if rows travel together.
-    fn pull(&mut self, cx: H::Cx<'_>) -> Result<Pulled, H::Error> {
+    fn pull(&mut self, cx: H::Context<'_>) -> Result<Pulled, H::Error> {
         let Some(pending) = self.queue.last_mut() else { return Ok(Pulled::End) };
         let (stage, slot) = pending.stage_and_slot();
         let Some(handler) = &mut slot.handler else { return Ok(Pulled::Failed) };
@@ -342,7 +342,7 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// The first row: if there is none, or it does not fit, nothing is sent at all.
-    fn open_batch(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn open_batch(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let mark = write_buffer.mark();
         match self.pull(cx) {
             Ok(Pulled::Row) => {}
@@ -364,7 +364,7 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// Sends the current row as a command of its own.
-    fn send_row(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> Result<(), H::Error> {
+    fn send_row(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) -> Result<(), H::Error> {
         let Some(at) = self.queue.last_at() else { return Ok(()) };
         let pending = &mut self.queue[at];
         let statement = pending.statement().cloned();
@@ -385,7 +385,7 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// The response handler's own error about `row`. If nothing of the batch has left yet, nothing will.
-    fn refuse(&mut self, cx: H::Cx<'_>, error: H::Error, row: u64, write_buffer: &mut WriteBuffer) {
+    fn refuse(&mut self, cx: H::Context<'_>, error: H::Error, row: u64, write_buffer: &mut WriteBuffer) {
         let failure = Failure::Client { error, row: Some(row) };
         let mark = self.batch().map_or(u64::MAX, |batch| batch.mark);
         if self.take_back(write_buffer, mark, 0) {
@@ -399,7 +399,7 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// Encodes and sends rows until the write buffer or the window is full, or the rows are all sent.
-    fn send_rows(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
+    fn send_rows(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let mut went_on = false;
         let in_flight = self.window;
         while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {

@@ -171,14 +171,14 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// Takes the first request out of the queue and ends it: its response handler receives the outcome.
-    fn finish_front(&mut self, cx: H::Cx<'_>) {
+    fn finish_front(&mut self, cx: H::Context<'_>) {
         if let Some(pending) = self.queue.pop_front() {
             self.finish(cx, pending);
         }
     }
 
     /// Passes the outcome to the response handler of a request that has left the queue.
-    fn finish(&mut self, cx: H::Cx<'_>, pending: PendingRequest<H>) {
+    fn finish(&mut self, cx: H::Context<'_>, pending: PendingRequest<H>) {
         if pending.changes {
             self.forget_statements();
         }
@@ -317,20 +317,20 @@ impl<H: MyHandler> Protocol for Machine<H> {
         }
     }
 
-    fn transmit(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn transmit(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         self.send(cx, write_buffer);
     }
 
     fn receive(
         &mut self,
-        cx: H::Cx<'_>,
+        cx: H::Context<'_>,
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         self.read(cx, read_buffer, write_buffer)
     }
 
-    fn abort(&mut self, cx: H::Cx<'_>, reason: &Fatal) {
+    fn abort(&mut self, cx: H::Context<'_>, reason: &Fatal) {
         self.phase = Phase::Closed;
         self.reservation = None;
         self.expects.clear();

@@ -19,7 +19,7 @@ impl<H: MyHandler> Machine<H> {
     /// [`Fatal`]: the connection must be closed.
     pub fn read(
         &mut self,
-        cx: H::Cx<'_>,
+        cx: H::Context<'_>,
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
@@ -44,7 +44,7 @@ impl<H: MyHandler> Machine<H> {
     /// Reads packets until one is not whole, or those after it are compressed.
     fn read_plain(
         &mut self,
-        cx: H::Cx<'_>,
+        cx: H::Context<'_>,
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
@@ -148,7 +148,7 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// Rows: all that are complete, each in a packet of its own.
-    fn rows(&mut self, cx: H::Cx<'_>, unread: &[u8]) -> Result<usize, Fatal> {
+    fn rows(&mut self, cx: H::Context<'_>, unread: &[u8]) -> Result<usize, Fatal> {
         let (Reply::Rows { columns }, Some(expect)) = (&self.reply, self.expects.front_mut()) else { return Ok(0) };
         if self.wire.assembler.is_open() {
             return Ok(0);
@@ -171,7 +171,7 @@ impl<H: MyHandler> Machine<H> {
 
     pub(super) fn packet(
         &mut self,
-        cx: H::Cx<'_>,
+        cx: H::Context<'_>,
         sequence: u8,
         payload: &[u8],
         write_buffer: &mut WriteBuffer,

@@ -131,7 +131,7 @@ impl<H: MyHandler> Machine<H> {
     /// The first packet of a reply, or of the next result of a reply with several.
     pub(super) fn first(
         &mut self,
-        cx: H::Cx<'_>,
+        cx: H::Context<'_>,
         kind: Kind,
         sequence: u8,
         payload: &[u8],
@@ -201,7 +201,7 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// The columns of a result are known; rows follow.
-    pub(super) fn described(&mut self, cx: H::Cx<'_>, kind: Kind, columns: Arc<Columns>) -> Result<(), Fatal> {
+    pub(super) fn described(&mut self, cx: H::Context<'_>, kind: Kind, columns: Arc<Columns>) -> Result<(), Fatal> {
         let pending = self.front()?;
         if let Some(statement) = pending.statement().filter(|_| columns.binary) {
             statement.set_columns(&columns);
@@ -215,7 +215,7 @@ impl<H: MyHandler> Machine<H> {
 
     pub(super) fn prepared_part(
         &mut self,
-        cx: H::Cx<'_>,
+        cx: H::Context<'_>,
         ok: PrepareOk,
         (params_left, columns_left): (usize, usize),
         mut draft: Draft,
@@ -246,7 +246,7 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// The reply to COM_STMT_PREPARE is complete.
-    fn prepared(&mut self, cx: H::Cx<'_>, ok: PrepareOk, mut draft: Draft) -> Result<(), Fatal> {
+    fn prepared(&mut self, cx: H::Context<'_>, ok: PrepareOk, mut draft: Draft) -> Result<(), Fatal> {
         let vectors = std::mem::take(&mut draft.vectors);
         self.last_prepared = LastPrepared::Ours;
         let capabilities = self.session.capabilities;
@@ -292,7 +292,7 @@ impl<H: MyHandler> Machine<H> {
     /// One result is complete; `completion` is its last packet, `rows` the number of changed rows if it has no rows.
     pub(super) fn completed(
         &mut self,
-        cx: H::Cx<'_>,
+        cx: H::Context<'_>,
         kind: Kind,
         rows: Option<u64>,
         completion: Completion,
@@ -353,7 +353,7 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// The reply is an error.
-    pub(super) fn failed(&mut self, cx: H::Cx<'_>, kind: Kind, mut error: ServerError) -> Result<(), Fatal> {
+    pub(super) fn failed(&mut self, cx: H::Context<'_>, kind: Kind, mut error: ServerError) -> Result<(), Fatal> {
         if error.is_fatal() {
             self.closing_error = Some(error.clone());
         }
@@ -474,7 +474,7 @@ impl<H: MyHandler> Machine<H> {
 
     /// Drops a statement that the server does not know any more from the cache, and runs its request again. Nothing was
     /// executed, and nothing later is in flight, so the order stays.
-    fn retry(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
+    fn retry(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
         let pending = self.front()?;
         pending.used = None;
         let fetch_follows = pending.replies_due > 1;
@@ -496,7 +496,7 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// A whole reply has come: the next packet belongs to the next reply, and a request without more replies ends.
-    fn answered(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
+    fn answered(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
         self.expects.pop_front();
         self.reply = Reply::First;
         let pending = self.front()?;

@@ -18,7 +18,7 @@ use headrace_core::{Mismatch, Parameters, ResponseHandler, WriteBuffer, limits};
 use std::sync::Arc;
 
 impl<H: MyHandler> Machine<H> {
-    pub(super) fn send(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    pub(super) fn send(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         if !matches!(self.phase, Phase::Ready) {
             return;
         }
@@ -66,7 +66,7 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// Takes the last started request out of the queue and ends it; if replies are to come, once they have.
-    pub(super) fn drop_tail(&mut self, cx: H::Cx<'_>, failure: Option<Failure<H>>) {
+    pub(super) fn drop_tail(&mut self, cx: H::Context<'_>, failure: Option<Failure<H>>) {
         let Some(pending) = self.queue.last_mut() else { return };
         pending.slot.failure = failure;
         if pending.replies_due > 0 {
@@ -96,7 +96,7 @@ impl<H: MyHandler> Machine<H> {
         true
     }
 
-    fn start_next(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn start_next(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let at = self.queue.start();
         for id in self.statements.take_closed() {
             self.wire.write(write_buffer, |out| command::statement(out, Command::StmtClose, id));
@@ -175,7 +175,7 @@ impl<H: MyHandler> Machine<H> {
         self.expect(next, kind);
     }
 
-    fn start_fetch(&mut self, at: usize, cursor: u64, rows: u32, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn start_fetch(&mut self, at: usize, cursor: u64, rows: u32, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let Some(statement) = self.cursors.get(&cursor).cloned() else {
             let error = ServerError {
                 code: 1421,
@@ -199,7 +199,7 @@ impl<H: MyHandler> Machine<H> {
         self.expect(next, Kind::Prepare);
     }
 
-    fn start_prepare(&mut self, at: usize, sql: &Arc<str>, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn start_prepare(&mut self, at: usize, sql: &Arc<str>, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         match self.statements.get(sql).cloned() {
             Some(statement) => {
                 if let (Some(columns), Some(handler)) = (statement.columns(), &mut self.queue[at].slot.handler) {
@@ -214,7 +214,7 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    fn start_execute(&mut self, at: usize, execute: &Execute, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn start_execute(&mut self, at: usize, execute: &Execute, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let sql = &execute.sql;
         if let Some(batch) = Batch::without_preparing(execute, &self.session) {
             self.queue[at].go(Event::StartBatch, Stage::Batch(Box::new(batch)));
@@ -262,7 +262,7 @@ impl<H: MyHandler> Machine<H> {
 
     /// Sends COM_STMT_EXECUTE in the same round trip as COM_STMT_PREPARE. The statement prepared before is then no
     /// longer the last one: see [`LastPrepared`].
-    fn execute_ahead(&mut self, at: usize, sql: &str, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn execute_ahead(&mut self, at: usize, sql: &str, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let (mark, replies_due) = (write_buffer.mark(), self.queue[at].replies_due);
         if self.last_prepared == LastPrepared::Ours {
             let next = self.wire.write(write_buffer, |out| command::text(out, Command::StmtPrepare, b"DO 0"));
@@ -286,7 +286,7 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// The statement of the last started request is known: executes it, or begins its batch.
-    fn bind_tail(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn bind_tail(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
         let pending = &mut self.queue[at];
         let (Request::Execute(execute), Some(statement)) = (pending.request.clone(), pending.statement().cloned())
@@ -341,7 +341,7 @@ pub(super) fn write_row<H: MyHandler>(
     handler: &mut H,
     statement: &Statement,
     flags: u8,
-    cx: H::Cx<'_>,
+    cx: H::Context<'_>,
     write_buffer: &mut WriteBuffer,
 ) -> Result<u8, H::Error> {
     if let Some(id) = statement.id {
@@ -392,7 +392,7 @@ fn write_execute<H: ResponseHandler>(
     handler: &mut H,
     (id, stored, flags): (u32, bool, u8),
     lists: impl Fn(usize) -> Lists,
-    cx: H::Cx<'_>,
+    cx: H::Context<'_>,
     write_buffer: &mut WriteBuffer,
 ) -> Result<u8, H::Error> {
     let params = handler.params(cx);

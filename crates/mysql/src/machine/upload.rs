@@ -72,7 +72,7 @@ impl<H: MyHandler> Machine<H> {
     /// The server requests a file.
     pub(super) fn local_infile(
         &mut self,
-        cx: H::Cx<'_>,
+        cx: H::Context<'_>,
         name: &[u8],
         sequence: u8,
         write_buffer: &mut WriteBuffer,

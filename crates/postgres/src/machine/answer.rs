@@ -87,7 +87,7 @@ impl Block {
 
 impl<H: PgHandler> PendingRequest<H> {
     /// Results from this row on have these columns.
-    pub(super) fn columns_from_here(&mut self, cx: H::Cx<'_>, columns: Option<&Arc<Columns>>) {
+    pub(super) fn columns_from_here(&mut self, cx: H::Context<'_>, columns: Option<&Arc<Columns>>) {
         let Some(columns) = columns else { return };
         let answer = &mut self.answer;
         if !answer.is_whole() {
@@ -102,7 +102,7 @@ impl<H: PgHandler> PendingRequest<H> {
 
     /// Switches to the columns of the next result, if they differ.
     #[inline]
-    pub(super) fn turn_columns(&mut self, cx: H::Cx<'_>) {
+    pub(super) fn turn_columns(&mut self, cx: H::Context<'_>) {
         let answer = &mut self.answer;
         while let Some((row, _)) = answer.next_columns.front()
             && *row <= answer.results

@@ -15,7 +15,7 @@ use headrace_core::{Mismatch, Outcome, Parameters, Slot, WriteBuffer, limits};
 
 impl<H: PgHandler> Machine<H> {
     /// The statement of the last started request is known: sends Bind and Execute, or begins its batch.
-    pub(super) fn bind_tail(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    pub(super) fn bind_tail(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
         let pending = &mut self.queue[at];
         let Stage::Bindable { unsent } = *pending.stage() else { return };
@@ -68,7 +68,7 @@ impl<H: PgHandler> Machine<H> {
 
     /// Sends rows of the batch that the last started request is, until the write buffer is full or the rows are all
     /// sent.
-    pub(super) fn send_rows(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    pub(super) fn send_rows(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
         let mut pending = &mut self.queue[at];
         let Stage::Sending { unsent } = *pending.stage() else { return };
@@ -126,7 +126,7 @@ impl<H: PgHandler> Machine<H> {
         error: H::Error,
         row: Option<u64>,
         unsent: Unsent,
-        cx: H::Cx<'_>,
+        cx: H::Context<'_>,
         write_buffer: &mut WriteBuffer,
     ) {
         let open = self.group_is_open(at) && at > 0;
@@ -183,7 +183,7 @@ impl<H: PgHandler> Machine<H> {
     /// Returns true if a statement from the cache may only be refused because it was prepared for a table that has
     /// changed since, in whichever session: it is dropped from the cache in any case, and prepared again if the server
     /// had chosen types.
-    fn may_be_outdated(&mut self, at: usize, row: Option<u64>, cx: H::Cx<'_>) -> bool {
+    fn may_be_outdated(&mut self, at: usize, row: Option<u64>, cx: H::Context<'_>) -> bool {
         let pending = &mut self.queue[at];
         let Some(preparation) = pending.preparation().filter(|known| known.is_reused() && !known.retried) else {
             return false;
@@ -212,7 +212,7 @@ impl<H: PgHandler> Machine<H> {
 }
 
 /// The reason why a statement with its parameters cannot even be described: their count does not fit into the messages.
-pub(super) fn too_many<H: PgHandler>(pending: &mut PendingRequest<H>, cx: H::Cx<'_>) -> Option<H::Error> {
+pub(super) fn too_many<H: PgHandler>(pending: &mut PendingRequest<H>, cx: H::Context<'_>) -> Option<H::Error> {
     let one = matches!(&pending.request, Request::Execute(Execute { rows: Rows::One, .. }));
     let typed = pending.preparation().is_some_and(|known| known.typing.is_some() && known.types_pending);
     if !one && !typed {
@@ -233,7 +233,7 @@ pub(super) fn too_many<H: PgHandler>(pending: &mut PendingRequest<H>, cx: H::Cx<
 fn send_row<H: PgHandler>(
     pending: &mut PendingRequest<H>,
     statement: &Statement,
-    cx: H::Cx<'_>,
+    cx: H::Context<'_>,
     write_buffer: &mut WriteBuffer,
 ) -> Result<(), H::Error> {
     let Request::Execute(execute) = &pending.request else { return Ok(()) };

@@ -77,7 +77,7 @@ impl<H: PgHandler> Machine<H> {
     /// The columns of the query have come, or it has none.
     pub(super) fn copy_query_described(
         &mut self,
-        cx: H::Cx<'_>,
+        cx: H::Context<'_>,
         described: Vec<Field>,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
@@ -91,7 +91,7 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// The columns of the COPY are known: chooses the format, and begins it.
-    pub(super) fn copy_described(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+    pub(super) fn copy_described(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         let pending = self.front("RowDescription")?;
         let Stage::DescribingCopy { fields, left_out } = pending.stage_mut() else { return Ok(()) };
         let Some(mut fields) = fields.take() else {
@@ -127,7 +127,7 @@ impl<H: PgHandler> Machine<H> {
         Ok(())
     }
 
-    fn begin_copy(&mut self, cx: H::Cx<'_>, fields: Vec<Field>, write_buffer: &mut WriteBuffer) {
+    fn begin_copy(&mut self, cx: H::Context<'_>, fields: Vec<Field>, write_buffer: &mut WriteBuffer) {
         let registry = &self.registry;
         let Some(pending) = self.queue.first_mut() else { return };
         let Request::Copy(copy) = &pending.request else { return };
@@ -165,7 +165,7 @@ impl<H: PgHandler> Machine<H> {
     /// The server is ready for the data of a COPY, or begins to send it.
     pub(super) fn copy_response(
         &mut self,
-        cx: H::Cx<'_>,
+        cx: H::Context<'_>,
         tag: u8,
         body: &[u8],
         write_buffer: &mut WriteBuffer,

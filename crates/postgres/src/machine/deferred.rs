@@ -66,7 +66,7 @@ impl Deferred {
 
 impl<H: PgHandler> Machine<H> {
     /// A script's result has these columns.
-    pub(super) fn script_described(&mut self, cx: H::Cx<'_>, fields: Vec<Field>) -> Result<(), Fatal> {
+    pub(super) fn script_described(&mut self, cx: H::Context<'_>, fields: Vec<Field>) -> Result<(), Fatal> {
         let pending = self.front("RowDescription")?;
         // The last reported style of the server may be outdated; it is reported only at the end of a script.
         let order = if pending.may_set_style() { None } else { self.registry.date_order };
@@ -110,7 +110,7 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// Ends the first request, unless its results are deferred.
-    pub(super) fn settle_or_look_up(&mut self, cx: H::Cx<'_>) {
+    pub(super) fn settle_or_look_up(&mut self, cx: H::Context<'_>) {
         match self.queue.first() {
             Some(pending)
                 if pending.answer.deferred.is_some()
@@ -161,7 +161,7 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// The rows of the catalogue for the types of the first request's results have come.
-    pub(super) fn types_are_known(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
+    pub(super) fn types_are_known(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
         let pending = self.front("CommandComplete")?;
         let Stage::LookingUp { rows } = pending.go(Event::CatalogueRead, Stage::Sent) else { return Ok(()) };
         if let Some(row) = rows.iter().find(|row| row.get(2).is_some_and(|kind| kind.as_deref() == Some("x"))) {
@@ -195,7 +195,7 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// Decodes the deferred messages of the first request.
-    fn decode_deferred(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
+    fn decode_deferred(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
         let mut registry = self.registry.clone();
         let alterations = self.alterations;
         let pending = self.front("CommandComplete")?;

@@ -25,7 +25,7 @@ impl<H: PgHandler> Machine<H> {
 
     pub(super) fn row_description(
         &mut self,
-        cx: H::Cx<'_>,
+        cx: H::Context<'_>,
         body: &[u8],
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
@@ -44,7 +44,7 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// The description of the portal that is about to be executed.
-    fn portal_described(&mut self, cx: H::Cx<'_>, fields: Vec<Field>) -> Result<(), Fatal> {
+    fn portal_described(&mut self, cx: H::Context<'_>, fields: Vec<Field>) -> Result<(), Fatal> {
         let pending = self.front("RowDescription")?;
         let expected = pending.statement().and_then(|statement| statement.columns.clone());
         let columns = match expected.filter(|expected| expected.fields == fields) {

@@ -239,7 +239,7 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// Takes the first request out of the queue and ends it: its response handler receives the outcome.
-    fn finish_front(&mut self, cx: H::Cx<'_>, outcome: Outcome<ServerError, H::Error>) {
+    fn finish_front(&mut self, cx: H::Context<'_>, outcome: Outcome<ServerError, H::Error>) {
         if let Some(pending) = self.queue.pop_front() {
             self.forget_unbound(&pending);
             let is_done = matches!(outcome, Outcome::Done);
@@ -254,7 +254,7 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// The first request has failed for good, or is done.
-    fn settle_front(&mut self, cx: H::Cx<'_>) {
+    fn settle_front(&mut self, cx: H::Context<'_>) {
         let outcome = match self.queue.first_mut().and_then(|pending| pending.slot.failure.take()) {
             Some(failure) => failure.outcome(),
             None => Outcome::Done,
@@ -421,20 +421,20 @@ impl<H: PgHandler> Protocol for Machine<H> {
         }
     }
 
-    fn transmit(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn transmit(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         self.send(cx, write_buffer);
     }
 
     fn receive(
         &mut self,
-        cx: H::Cx<'_>,
+        cx: H::Context<'_>,
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         self.read(cx, read_buffer, write_buffer)
     }
 
-    fn abort(&mut self, cx: H::Cx<'_>, reason: &Fatal) {
+    fn abort(&mut self, cx: H::Context<'_>, reason: &Fatal) {
         self.phase = Phase::Closed;
         self.reserved = None;
         self.streamed = None;

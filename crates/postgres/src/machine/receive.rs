@@ -22,7 +22,7 @@ impl<H: PgHandler> Machine<H> {
     /// [`Fatal`]: the connection must be closed.
     pub fn read(
         &mut self,
-        cx: H::Cx<'_>,
+        cx: H::Context<'_>,
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
@@ -66,7 +66,7 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// DataRow: as many as are whole.
-    fn rows(&mut self, cx: H::Cx<'_>, unread: &[u8]) -> Result<usize, Fatal> {
+    fn rows(&mut self, cx: H::Context<'_>, unread: &[u8]) -> Result<usize, Fatal> {
         let pending = self.front("DataRow")?;
         if let Some(rows) = pending.catalogue_rows() {
             let (_, total) = header(unread)?.expect("checked by the caller");
@@ -119,7 +119,13 @@ impl<H: PgHandler> Machine<H> {
         Ok(bytes)
     }
 
-    fn message(&mut self, cx: H::Cx<'_>, tag: u8, body: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+    fn message(
+        &mut self,
+        cx: H::Context<'_>,
+        tag: u8,
+        body: &[u8],
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
         match tag {
             tag::COMMAND_COMPLETE => self.command_complete(cx, body, write_buffer),
             tag::READY_FOR_QUERY => self.ready_for_query(cx, body, write_buffer),
@@ -224,7 +230,12 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    fn command_complete(&mut self, cx: H::Cx<'_>, body: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+    fn command_complete(
+        &mut self,
+        cx: H::Context<'_>,
+        body: &[u8],
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
         let tag = backend::command_complete(body)?;
         // A rollback undoes what its transaction has changed, and both ends undo a SET LOCAL.
         let mut changed = is_about_schema(tag) || (matches!(tag, b"ROLLBACK" | b"COMMIT") && self.changed_in_block);
@@ -294,7 +305,7 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// A result is complete: a request that brought no Sync is done with its last one.
-    pub(super) fn after_result(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
+    pub(super) fn after_result(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
         let pending = self.front("a result")?;
         let done = !pending.request.syncs() && matches!(pending.stage(), Stage::Sent | Stage::AwaitSync);
         if done && pending.answer.is_whole() {
@@ -303,7 +314,7 @@ impl<H: PgHandler> Machine<H> {
         Ok(())
     }
 
-    fn error(&mut self, cx: H::Cx<'_>, error: ServerError) -> Result<(), Fatal> {
+    fn error(&mut self, cx: H::Context<'_>, error: ServerError) -> Result<(), Fatal> {
         if let Phase::Startup(_) = self.phase {
             let reason = Fatal::new(FatalKind::LoginRefused, error.field(field::MESSAGE).to_owned());
             self.closing_error = Some(error);
@@ -370,7 +381,12 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    fn ready_for_query(&mut self, cx: H::Cx<'_>, body: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+    fn ready_for_query(
+        &mut self,
+        cx: H::Context<'_>,
+        body: &[u8],
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
         let status = match body {
             b"I" => TransactionStatus::Idle,
             b"T" => TransactionStatus::InTransaction,
@@ -489,7 +505,7 @@ impl<H: PgHandler> Machine<H> {
     /// Drops a stale statement from the cache, and runs its request again if that changes nothing else: outside a
     /// transaction, or in one that contains nothing but this request's own BEGIN, which is rolled back first; and if
     /// nothing was sent after it that relies on the order.
-    fn retry(&mut self, cx: H::Cx<'_>) -> Result<(), Fatal> {
+    fn retry(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
         let status = self.status;
         let forgotten = self.front_sqlstate() == Some("26000");
         self.forget_used(!forgotten);

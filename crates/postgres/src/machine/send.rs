@@ -16,7 +16,7 @@ use headrace_core::{WriteBuffer, limits};
 use std::sync::Arc;
 
 impl<H: PgHandler> Machine<H> {
-    pub(super) fn send(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    pub(super) fn send(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         if !matches!(self.phase, Phase::Ready) {
             return;
         }
@@ -164,7 +164,7 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    fn start_next(&mut self, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    fn start_next(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         self.ask_for_server();
         let at = self.queue.start();
         let pending = &self.queue[at];
@@ -278,7 +278,7 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    pub(super) fn start_statement(&mut self, at: usize, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) {
+    pub(super) fn start_statement(&mut self, at: usize, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         self.close_evicted(write_buffer);
         let unsent = Unsent::Whole(write_buffer.mark());
         let open = self.block_is_open(at);

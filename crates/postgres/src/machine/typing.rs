@@ -175,7 +175,7 @@ fn base_of(registry: &TypeRegistry, mut oid: Oid) -> Oid {
 
 impl<H: PgHandler> PendingRequest<H> {
     /// Takes the next row of a batch, unless one was taken and not sent; false after the last.
-    pub(super) fn take_row(&mut self, cx: H::Cx<'_>) -> Result<bool, H::Error> {
+    pub(super) fn take_row(&mut self, cx: H::Context<'_>) -> Result<bool, H::Error> {
         let Work::Statement(Preparation { types_pending, .. }) = &mut self.work else { return Ok(false) };
         if !*types_pending {
             *types_pending = match &mut self.slot.handler {
@@ -187,7 +187,7 @@ impl<H: PgHandler> PendingRequest<H> {
     }
 
     /// Begins a batch whose values decide the types: its first row chooses the first statement.
-    pub(super) fn begin_typing(&mut self, cx: H::Cx<'_>) -> Result<(), H::Error> {
+    pub(super) fn begin_typing(&mut self, cx: H::Context<'_>) -> Result<(), H::Error> {
         let Request::Execute(Execute { rows: super::Rows::TypedBatch, sql, .. }) = &self.request else { return Ok(()) };
         let mut typing = Box::new(Typing::new(sql));
         if self.take_row(cx)?
@@ -204,7 +204,7 @@ impl<H: PgHandler> PendingRequest<H> {
 
     /// Returns true if the current statement is the one that the current row chooses.
     #[inline]
-    pub(super) fn suits(&mut self, cx: H::Cx<'_>) -> Result<bool, H::Error> {
+    pub(super) fn suits(&mut self, cx: H::Context<'_>) -> Result<bool, H::Error> {
         let Work::Statement(Preparation { hints, source, typing, .. }) = &mut self.work else { return Ok(true) };
         let (Some(typing), Some(handler)) = (typing, &mut self.slot.handler) else { return Ok(true) };
         typing.read(&handler.params(cx))?;
@@ -240,7 +240,7 @@ impl<H: PgHandler> Machine<H> {
 
     /// Continues with the statement that the current row of the batch `at` chooses; returns false if the server has to
     /// describe it first.
-    pub(super) fn change_statement(&mut self, at: usize, cx: H::Cx<'_>, write_buffer: &mut WriteBuffer) -> bool {
+    pub(super) fn change_statement(&mut self, at: usize, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let pending = &mut self.queue[at];
         let Request::Execute(execute) = &pending.request else { return true };
         let Work::Statement(Preparation { hints, source, typing: Some(typing), .. }) = &mut pending.work else {
