@@ -1,6 +1,6 @@
 //! The rows of parameters of a request: one, or those of an iterator.
 
-use crate::errors::Fault;
+use crate::errors::ClientError;
 use crate::globals::type_name;
 use crate::params::PyParams;
 use crate::sink::Settings;
@@ -32,7 +32,7 @@ impl Args {
     }
 
     /// To the next row.
-    pub fn advance(&mut self, py: Python<'_>) -> Result<bool, Fault> {
+    pub fn advance(&mut self, py: Python<'_>) -> Result<bool, ClientError> {
         let Args::Batch { source, query, rows, row } = self else { return Ok(false) };
         let rows = match rows {
             Some(rows) => rows.bind(py).clone(),

@@ -3,7 +3,7 @@
 use crate::args::Args;
 use crate::columns::Columns;
 use crate::engine::Dialect;
-use crate::errors::{self, Fault};
+use crate::errors::{self, ClientError};
 use crate::ffi;
 use crate::params::PyParams;
 use crate::postgres::CopyBuffer;
@@ -282,7 +282,7 @@ impl<D: Dialect> PyCall<D> {
 impl<D: Dialect> ResponseHandler for PyCall<D> {
     type Context<'a> = Python<'a>;
     type Params<'s, 'c: 's> = PyParams<'s>;
-    type Error = Fault;
+    type Error = ClientError;
     type Columns = Arc<D::Columns>;
     type ServerError = D::ServerError;
 
@@ -294,10 +294,10 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
         self.block.is_some()
     }
 
-    fn next_row(&mut self, py: Python<'_>) -> Result<bool, Fault> {
+    fn next_row(&mut self, py: Python<'_>) -> Result<bool, ClientError> {
         let next = self.args.advance(py);
         // An interrupt during the program's iterator is not delayed until earlier rows are answered.
-        if let (Err(Fault::Raised(error)), Completion::Ticket(ticket)) = (&next, &self.completion)
+        if let (Err(ClientError::Raised(error)), Completion::Ticket(ticket)) = (&next, &self.completion)
             && !error.is_instance_of::<pyo3::exceptions::PyException>(py)
         {
             ticket.get().complete(Err(error.clone_ref(py)));
@@ -397,7 +397,7 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
         }
     }
 
-    fn finish(mut self, py: Python<'_>, outcome: Outcome<D::ServerError, Fault>) {
+    fn finish(mut self, py: Python<'_>, outcome: Outcome<D::ServerError, ClientError>) {
         let result = match outcome {
             Outcome::Done if self.lost => Err(errors::programming(
                 py,
@@ -408,7 +408,7 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
                 let error = D::error(py, &error, self.statement.as_deref(), row);
                 Err(if D::RESULTS_STAND && self.script { self.with_results(py, error) } else { error })
             }
-            Outcome::Client { error, row } => Err(errors::fault(py, error, row)),
+            Outcome::Client { error, row } => Err(errors::client_error(py, error, row)),
             Outcome::Skipped => Err(errors::skipped(py)),
             Outcome::Fatal(reason) => Err(errors::fatal(py, &reason)),
         };

@@ -111,7 +111,7 @@ where
         settings: &Arc<Settings>,
         completion: &mut dyn FnMut() -> PyResult<Completion>,
     ) -> PyResult<Vec<Py<PyAny>>> {
-        let requests = M::of_verb(verb).map_err(|mismatch| errors::fault(py, mismatch.into(), None))?;
+        let requests = M::of_verb(verb).map_err(|mismatch| errors::client_error(py, mismatch.into(), None))?;
         // Nothing is queued if a ticket cannot be made.
         let asked = requests.into_iter().map(|request| Ok((request, completion()?))).collect::<PyResult<Vec<_>>>()?;
         let submit = |(request, completion): (M::Request, Completion)| {

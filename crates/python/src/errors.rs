@@ -8,22 +8,22 @@ use std::collections::BTreeMap;
 
 /// An error on the client's side: a value that does not fit, or an exception that Python raised.
 #[derive(Debug)]
-pub enum Fault {
+pub enum ClientError {
     /// A value that does not fit.
     Mismatch(Mismatch),
     /// Python raised.
     Raised(PyErr),
 }
 
-impl From<Mismatch> for Fault {
+impl From<Mismatch> for ClientError {
     fn from(mismatch: Mismatch) -> Self {
-        Fault::Mismatch(mismatch)
+        ClientError::Mismatch(mismatch)
     }
 }
 
-impl From<PyErr> for Fault {
+impl From<PyErr> for ClientError {
     fn from(error: PyErr) -> Self {
-        Fault::Raised(error)
+        ClientError::Raised(error)
     }
 }
 
@@ -75,10 +75,10 @@ pub fn made(error: PyResult<Bound<'_, PyAny>>) -> PyErr {
 }
 
 /// The exception for the client's own error.
-pub fn fault(py: Python<'_>, fault: Fault, row: Option<u64>) -> PyErr {
-    let error = match fault {
-        Fault::Raised(error) => error,
-        Fault::Mismatch(mismatch) => match globals(py) {
+pub fn client_error(py: Python<'_>, failure: ClientError, row: Option<u64>) -> PyErr {
+    let error = match failure {
+        ClientError::Raised(error) => error,
+        ClientError::Mismatch(mismatch) => match globals(py) {
             Err(error) => error,
             Ok(globals) => {
                 let class = if mismatch.out_of_range { &globals.data_error } else { &globals.programming_error };

@@ -1,6 +1,6 @@
 //! Python objects into parameters.
 
-use crate::errors::Fault;
+use crate::errors::ClientError;
 use crate::ffi::{Exact, exact};
 use crate::globals::{Globals, globals, is, is_exactly, type_name};
 use crate::sink::Settings;
@@ -36,7 +36,7 @@ impl Parameters for PyParams<'_> {
         = PyValue<'v>
     where
         Self: 'v;
-    type Error = Fault;
+    type Error = ClientError;
 
     #[inline]
     fn count(&self) -> usize {
@@ -44,7 +44,7 @@ impl Parameters for PyParams<'_> {
     }
 
     #[inline]
-    fn get(&self, i: usize) -> Result<PyValue<'_>, Fault> {
+    fn get(&self, i: usize) -> Result<PyValue<'_>, ClientError> {
         let row = self.row.ok_or_else(|| Mismatch::wrong_type("there are no parameters"))?;
         let _ = self.py;
         Ok(PyValue { value: row.get_item(i)?, settings: self.settings })
@@ -67,11 +67,11 @@ impl<'a> PyValue<'a> {
         self.value.py()
     }
 
-    fn globals(&self) -> Result<&'a Globals, Fault> {
+    fn globals(&self) -> Result<&'a Globals, ClientError> {
         Ok(globals(self.py())?)
     }
 
-    fn wrong(&self, expected: &str) -> Fault {
+    fn wrong(&self, expected: &str) -> ClientError {
         Mismatch::wrong_type(format!("{} cannot be sent as {expected}", self.describe())).into()
     }
 
@@ -177,7 +177,7 @@ impl<'a> PyValue<'a> {
 
     /// The error for a value of a composite type with missing attributes.
     #[cold]
-    fn no_field<E: PyTypeInfo>(&self, name: &str, error: PyErr) -> Fault {
+    fn no_field<E: PyTypeInfo>(&self, name: &str, error: PyErr) -> ClientError {
         if error.is_instance_of::<E>(self.py()) {
             self.wrong(&format!("a composite value: it has no attribute {name}"))
         } else {
@@ -227,7 +227,7 @@ fn delta_micros(delta: &Bound<'_, PyDelta>) -> i64 {
 }
 
 impl Value for PyValue<'_> {
-    type Error = Fault;
+    type Error = ClientError;
 
     #[inline]
     fn kind(&self) -> ValueKind {
@@ -254,12 +254,12 @@ impl Value for PyValue<'_> {
     }
 
     #[inline]
-    fn bool(&self) -> Result<bool, Fault> {
+    fn bool(&self) -> Result<bool, ClientError> {
         Ok(self.plain().is_truthy()?)
     }
 
     #[inline]
-    fn int(&self) -> Result<i64, Fault> {
+    fn int(&self) -> Result<i64, ClientError> {
         match self.value.extract::<i64>() {
             Ok(value) => Ok(value),
             Err(error) => {
@@ -275,26 +275,26 @@ impl Value for PyValue<'_> {
     }
 
     #[inline]
-    fn float(&self) -> Result<f64, Fault> {
+    fn float(&self) -> Result<f64, ClientError> {
         if let Ok(float) = self.value.cast_exact::<PyFloat>() {
             return Ok(float.value());
         }
         self.plain().extract::<f64>().map_err(|_| self.wrong("a floating-point number"))
     }
 
-    fn with_decimal<R>(&self, use_it: impl FnOnce(&str) -> R) -> Result<R, Fault> {
+    fn with_decimal<R>(&self, use_it: impl FnOnce(&str) -> R) -> Result<R, ClientError> {
         let text = self.str_of()?;
         Ok(use_it(text.to_str()?))
     }
 
     #[inline]
-    fn with_text<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, Fault> {
+    fn with_text<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, ClientError> {
         let text = self.str_of()?;
         let text = text.to_str()?;
         Ok(use_it(text.as_bytes()))
     }
 
-    fn with_bytes<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, Fault> {
+    fn with_bytes<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, ClientError> {
         if let Ok(bytes) = self.value.cast::<PyBytes>() {
             return Ok(use_it(bytes.as_bytes()));
         }
@@ -302,15 +302,15 @@ impl Value for PyValue<'_> {
         Ok(use_it(&buffer.to_vec(self.py())?))
     }
 
-    fn date(&self) -> Result<i32, Fault> {
+    fn date(&self) -> Result<i32, ClientError> {
         self.value.cast::<PyDate>().map(days_of).map_err(|_| self.wrong("a date"))
     }
 
-    fn time(&self) -> Result<i64, Fault> {
+    fn time(&self) -> Result<i64, ClientError> {
         self.value.cast::<PyTime>().map(micros_of).map_err(|_| self.wrong("a time"))
     }
 
-    fn timetz(&self) -> Result<(i64, i32), Fault> {
+    fn timetz(&self) -> Result<(i64, i32), ClientError> {
         let micros = self.time()?;
         let offset = self.value.call_method0("utcoffset")?;
         match offset.cast::<PyDelta>() {
@@ -319,7 +319,7 @@ impl Value for PyValue<'_> {
         }
     }
 
-    fn timestamp(&self) -> Result<i64, Fault> {
+    fn timestamp(&self) -> Result<i64, ClientError> {
         if let Ok(timestamp) = self.value.cast::<PyDateTime>() {
             let date = self.value.cast::<PyDate>().map_err(|_| self.wrong("a timestamp"))?;
             return Ok(i64::from(days_of(date)) * DAY_MICROS + micros_of(timestamp));
@@ -327,7 +327,7 @@ impl Value for PyValue<'_> {
         Ok(i64::from(self.date()?) * DAY_MICROS)
     }
 
-    fn timestamptz(&self) -> Result<i64, Fault> {
+    fn timestamptz(&self) -> Result<i64, ClientError> {
         let local = self.timestamp()?;
         let Ok(timestamp) = self.value.cast::<PyDateTime>() else {
             let timestamp = self
@@ -362,7 +362,7 @@ impl Value for PyValue<'_> {
         !self.value.is_instance_of::<PyDelta>()
     }
 
-    fn interval(&self) -> Result<(i32, i32, i64), Fault> {
+    fn interval(&self) -> Result<(i32, i32, i64), ClientError> {
         if let Ok(delta) = self.value.cast::<PyDelta>() {
             let micros = i64::from(delta.get_seconds()) * 1_000_000 + i64::from(delta.get_microseconds());
             return Ok((0, delta.get_days(), micros));
@@ -377,13 +377,13 @@ impl Value for PyValue<'_> {
         parts.map_err(|_| self.wrong("an interval"))
     }
 
-    fn uuid(&self) -> Result<[u8; 16], Fault> {
+    fn uuid(&self) -> Result<[u8; 16], ClientError> {
         let number: PyResult<u128> =
             self.value.getattr(pyo3::intern!(self.py(), "int")).and_then(|number| number.extract());
         number.map(u128::to_be_bytes).map_err(|_| self.wrong("a uuid"))
     }
 
-    fn with_json<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, Fault> {
+    fn with_json<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, ClientError> {
         let g = self.globals()?;
         let wrapped = is(&self.value, &g.json) || is(&self.value, &g.jsonb);
         let text = if wrapped {
@@ -398,7 +398,7 @@ impl Value for PyValue<'_> {
         Ok(use_it(text.to_str()?.as_bytes()))
     }
 
-    fn inet(&self) -> Result<([u8; 16], usize, u8), Fault> {
+    fn inet(&self) -> Result<([u8; 16], usize, u8), ClientError> {
         let wrong = |_| self.wrong("a network address");
         let v = &self.value;
         let g = self.globals()?;
@@ -418,7 +418,7 @@ impl Value for PyValue<'_> {
         Ok((bytes, packed.len(), prefix))
     }
 
-    fn bits(&self) -> Result<(usize, Vec<u8>), Fault> {
+    fn bits(&self) -> Result<(usize, Vec<u8>), ClientError> {
         let text = self.str_of()?;
         let text = text.to_str()?;
         let mut bytes = vec![0u8; text.len().div_ceil(8)];
@@ -432,27 +432,27 @@ impl Value for PyValue<'_> {
         Ok((text.len(), bytes))
     }
 
-    fn len(&self) -> Result<usize, Fault> {
+    fn len(&self) -> Result<usize, ClientError> {
         Ok(self.value.len()?)
     }
 
-    fn item(&self, i: usize) -> Result<Self, Fault> {
+    fn item(&self, i: usize) -> Result<Self, ClientError> {
         Ok(Self { value: self.value.get_item(i)?, settings: self.settings })
     }
 
-    fn items(&self) -> Result<Vec<Self>, Fault> {
+    fn items(&self) -> Result<Vec<Self>, ClientError> {
         let items = self.value.try_iter()?.map(|value| Ok(Self { value: value?, settings: self.settings }));
         items.collect()
     }
 
-    fn with_opaque<R>(&self, use_it: impl FnOnce(&str, &[u8]) -> R) -> Result<R, Fault> {
+    fn with_opaque<R>(&self, use_it: impl FnOnce(&str, &[u8]) -> R) -> Result<R, ClientError> {
         let name: String = self.value.getattr("type_name")?.extract()?;
         let data = self.value.getattr("data")?;
         let data = data.cast::<PyBytes>().map_err(|_| self.wrong("the bytes of an opaque type"))?;
         Ok(use_it(&name, data.as_bytes()))
     }
 
-    fn field(&self, i: usize, name: &str) -> Result<Self, Fault> {
+    fn field(&self, i: usize, name: &str) -> Result<Self, ClientError> {
         let value = if self.value.is_instance_of::<PyTuple>() || self.value.is_instance_of::<PyList>() {
             self.value.get_item(i)?
         } else if self.value.is_instance_of::<PyDict>() {
@@ -463,7 +463,7 @@ impl Value for PyValue<'_> {
         Ok(Self { value, settings: self.settings })
     }
 
-    fn range(&self) -> Result<RangeParts<Self>, Fault> {
+    fn range(&self) -> Result<RangeParts<Self>, ClientError> {
         let v = &self.value;
         let bound = |name: &str| -> PyResult<Option<Self>> {
             let value = v.getattr(name)?;
@@ -478,7 +478,7 @@ impl Value for PyValue<'_> {
         })
     }
 
-    fn floats(&self, max: usize) -> Result<Vec<f64>, Fault> {
+    fn floats(&self, max: usize) -> Result<Vec<f64>, ClientError> {
         fn collect(value: &Bound<'_, PyAny>, into: &mut Vec<f64>, max: usize) -> PyResult<()> {
             if let Ok(number) = value.extract::<f64>() {
                 into.push(number);
@@ -503,7 +503,7 @@ impl Value for PyValue<'_> {
         Ok(numbers)
     }
 
-    fn with_custom<R>(&self, _type_id: u32, use_it: impl FnOnce(&[u8], bool) -> R) -> Result<R, Fault> {
+    fn with_custom<R>(&self, _type_id: u32, use_it: impl FnOnce(&[u8], bool) -> R) -> Result<R, ClientError> {
         let dumper = self.dumper().ok_or_else(|| self.wrong("a value with a dumper"))?;
         let made = dumper.call1((&self.value,))?;
         if let Ok(bytes) = made.cast::<PyBytes>() {

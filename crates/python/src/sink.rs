@@ -160,9 +160,9 @@ impl<'a> RowSink<'a> {
         let column = self.column();
         let reason = headrace_core::shortened(&cause.value(py).to_string());
         let message = format!("{column}: the server sent {what} that Python cannot take: {reason}");
-        let error = crate::errors::fault(
+        let error = crate::errors::client_error(
             py,
-            crate::errors::Fault::Mismatch(headrace_core::Mismatch::out_of_range(message)),
+            crate::errors::ClientError::Mismatch(headrace_core::Mismatch::out_of_range(message)),
             None,
         );
         error.set_cause(py, Some(cause));
@@ -191,7 +191,7 @@ impl<'a> RowSink<'a> {
         }
         let message = format!("the server sent bytes that are not text in UTF-8: {}", cause.value(self.py));
         let mismatch = headrace_core::Mismatch::out_of_range(message);
-        let error = crate::errors::fault(self.py, crate::errors::Fault::Mismatch(mismatch), None);
+        let error = crate::errors::client_error(self.py, crate::errors::ClientError::Mismatch(mismatch), None);
         error.set_cause(self.py, Some(cause));
         self.failed(error);
     }
@@ -206,9 +206,9 @@ impl<'a> RowSink<'a> {
                     "Python cannot hold the {what} '{text}'; connect with unrepresentable='none' or 'text' to get \
                      None or the text instead"
                 );
-                let error = crate::errors::fault(
+                let error = crate::errors::client_error(
                     self.py,
-                    crate::errors::Fault::Mismatch(headrace_core::Mismatch::out_of_range(message)),
+                    crate::errors::ClientError::Mismatch(headrace_core::Mismatch::out_of_range(message)),
                     None,
                 );
                 self.failed(error);
@@ -543,9 +543,9 @@ impl Sink for RowSink<'_> {
 
     #[cold]
     fn invalid(&mut self, why: &str) {
-        let error = crate::errors::fault(
+        let error = crate::errors::client_error(
             self.py,
-            crate::errors::Fault::Mismatch(headrace_core::Mismatch::out_of_range(headrace_core::shortened(why))),
+            crate::errors::ClientError::Mismatch(headrace_core::Mismatch::out_of_range(headrace_core::shortened(why))),
             None,
         );
         self.failed(error);

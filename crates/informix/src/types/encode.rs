@@ -36,14 +36,14 @@ pub fn bind<P: Parameters>(
     for i in 0..params.count() {
         let value = params.get(i)?;
         let target = targets.get(i).and_then(Option::as_ref);
-        parameter(&value, target, exact, codeset, out, &mut large).map_err(|fault| match fault {
-            Fault::Mismatch(mut mismatch) => {
+        parameter(&value, target, exact, codeset, out, &mut large).map_err(|error| match error {
+            ParameterError::Mismatch(mut mismatch) => {
                 let named = target.filter(|field| !field.name.is_empty());
                 let name = named.map_or(String::new(), |field| format!(" ('{}')", field.name));
                 mismatch.message = format!("parameter {}{name}: {}", i + 1, mismatch.message);
                 P::Error::from(mismatch)
             }
-            Fault::Own(error) => error,
+            ParameterError::Own(error) => error,
         })?;
     }
     if !large.is_empty() {
@@ -52,14 +52,14 @@ pub fn bind<P: Parameters>(
     Ok(())
 }
 
-enum Fault<E> {
+enum ParameterError<E> {
     Mismatch(Mismatch),
     Own(E),
 }
 
-impl<E> From<Mismatch> for Fault<E> {
+impl<E> From<Mismatch> for ParameterError<E> {
     fn from(mismatch: Mismatch) -> Self {
-        Fault::Mismatch(mismatch)
+        ParameterError::Mismatch(mismatch)
     }
 }
 
@@ -77,8 +77,8 @@ fn parameter<V: Value>(
     codeset: CodeSet,
     out: &mut Vec<u8>,
     large: &mut Vec<Vec<u8>>,
-) -> Result<(), Fault<V::Error>> {
-    let own = Fault::Own;
+) -> Result<(), ParameterError<V::Error>> {
+    let own = ParameterError::Own;
     let wanted = target.map(|field| field.type_word & 0xff);
     match value.kind() {
         ValueKind::Null => {

@@ -7,7 +7,7 @@ use crate::args::{Args, sequence};
 use crate::call::{Block, PyCall, Want};
 use crate::columns::Columns;
 use crate::engine::Dialect as _;
-use crate::errors::{self, Fault};
+use crate::errors::{self, ClientError};
 use crate::params::PyValue;
 use crate::query::Sql;
 use crate::wire::{State, StateGuard, Transfer, Wire, blocking};
@@ -402,7 +402,7 @@ impl MySqlWire {
         let (machine, write_buffer) = state.parts();
         let machine = machine.of::<MySql>(py)?;
         let mut rows = rows.clone();
-        let (mut count, mut ended, mut fault) = (0, false, None);
+        let (mut count, mut ended, mut failure) = (0, false, None);
         let mut block = Vec::with_capacity(limits::WRITE_BUFFER_HIGH_BYTES);
         while write_buffer.len() + block.len() < limits::WRITE_BUFFER_HIGH_BYTES {
             let Some(row) = rows.next() else {
@@ -410,21 +410,21 @@ impl MySqlWire {
                 break;
             };
             let start = block.len();
-            let done = row.map_err(Fault::from).and_then(|row| {
+            let done = row.map_err(ClientError::from).and_then(|row| {
                 let row = sequence(&row)?;
                 write_line(&kinds, row.len(), |i| Ok(PyValue::new(row.get_item(i)?, &settings)), &mut block)
             });
             if let Err(error) = done {
                 block.truncate(start);
-                fault = Some(error);
+                failure = Some(error);
                 break;
             }
             count += 1;
         }
         let taken = machine.infile_data(id, write_buffer, |out| out.append(&mut block));
         drop(state);
-        if let Some(fault) = fault {
-            return Err(errors::fault(py, fault, Some(first + count)));
+        if let Some(failure) = failure {
+            return Err(errors::client_error(py, failure, Some(first + count)));
         }
         wire.flush(py)?;
         Ok(if taken { (count, ended) } else { (0, true) })

@@ -5,7 +5,7 @@ use super::dialect::Postgres;
 use crate::args::{Args, sequence};
 use crate::call::Want;
 use crate::columns::Columns;
-use crate::errors::{self, Fault};
+use crate::errors::{self, ClientError};
 use crate::ffi as cpython;
 use crate::params::PyValue;
 use crate::sink::{RowSink, Rows, Settings};
@@ -272,7 +272,7 @@ impl PostgresWire {
         let mut count = 0;
         let mut block = Vec::with_capacity(limits::WRITE_BUFFER_HIGH_BYTES / 2);
         let mut ended = false;
-        let mut fault: Option<Fault> = None;
+        let mut failure: Option<ClientError> = None;
         while write_buffer.len() + block.len() < limits::WRITE_BUFFER_HIGH_BYTES {
             let row = match rows.next() {
                 None => {
@@ -282,7 +282,7 @@ impl PostgresWire {
                 Some(row) => row,
             };
             let start = block.len();
-            let done = row.map_err(Fault::from).and_then(|row| {
+            let done = row.map_err(ClientError::from).and_then(|row| {
                 let row = sequence(&row)?;
                 match &encoders {
                     Some(encoders) => write_row(&row, encoders, binary, &settings, &mut block),
@@ -291,7 +291,7 @@ impl PostgresWire {
             });
             if let Err(error) = done {
                 block.truncate(start);
-                fault = Some(error);
+                failure = Some(error);
                 break;
             }
             count += 1;
@@ -299,13 +299,13 @@ impl PostgresWire {
         if !machine.copy_data(id, write_buffer, |out| out.extend_from_slice(&block)) {
             return Ok((0, true));
         }
-        if fault.is_some() {
+        if failure.is_some() {
             // A type may have changed since it was learnt, and the value be right.
             machine.forget_types();
         }
         drop(state);
-        if let Some(fault) = fault {
-            return Err(errors::fault(py, fault, Some(row_number + count)));
+        if let Some(failure) = failure {
+            return Err(errors::client_error(py, failure, Some(row_number + count)));
         }
         wire.flush(py)?;
         Ok((count, ended))
@@ -399,7 +399,7 @@ fn write_row(
     binary: bool,
     settings: &Settings,
     block: &mut Vec<u8>,
-) -> Result<(), Fault> {
+) -> Result<(), ClientError> {
     if row.len() != encoders.len() {
         let message = format!("the row has {} values, but the table has {} columns here", row.len(), encoders.len());
         return Err(headrace_core::Mismatch::wrong_type(message).into());
