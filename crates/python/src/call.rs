@@ -120,7 +120,7 @@ impl Completion {
 
 /// What to do with the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Want {
+pub enum ResultShape {
     /// One result, the last; a batch counts its rows together.
     One,
     /// A list of all.
@@ -142,7 +142,7 @@ pub struct PyCall<D> {
     /// The parameters.
     pub args: Args,
     /// What to do with the results.
-    pub want: Want,
+    pub shape: ResultShape,
     /// How values are converted to Python objects.
     pub settings: Arc<Settings>,
     /// The statement, for errors.
@@ -175,7 +175,7 @@ impl<D: Dialect> PyCall<D> {
     pub fn new(
         completion: Completion,
         args: Args,
-        want: Want,
+        shape: ResultShape,
         settings: Arc<Settings>,
         statement: Option<Arc<str>>,
     ) -> Self {
@@ -183,7 +183,7 @@ impl<D: Dialect> PyCall<D> {
             lane: completion.lane(),
             completion,
             args,
-            want,
+            shape,
             settings,
             statement,
             script: false,
@@ -263,10 +263,12 @@ impl<D: Dialect> PyCall<D> {
         if let Some(error) = self.store.error.take() {
             return Err(error);
         }
-        match self.want {
-            Want::Several if self.results.len() > 1 => Ok(ffi::list(py, std::mem::take(&mut self.results))?.unbind()),
-            Want::All => Ok(ffi::list(py, std::mem::take(&mut self.results))?.unbind()),
-            Want::One | Want::Flat | Want::Several => match self.results.pop() {
+        match self.shape {
+            ResultShape::Several if self.results.len() > 1 => {
+                Ok(ffi::list(py, std::mem::take(&mut self.results))?.unbind())
+            }
+            ResultShape::All => Ok(ffi::list(py, std::mem::take(&mut self.results))?.unbind()),
+            ResultShape::One | ResultShape::Flat | ResultShape::Several => match self.results.pop() {
                 Some(result) => Ok(result),
                 None => {
                     let tag = std::mem::take(&mut self.last_tag);
@@ -367,13 +369,14 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
         self.generated = generated.or(self.generated);
         self.warnings = self.warnings.saturating_add(warnings.into());
         self.told = true;
-        if self.want != Want::All && self.args.is_batch() {
+        if self.shape != ResultShape::All && self.args.is_batch() {
             // Rows that were not requested count as those that `execute` returns.
-            let given = (self.want == Want::One && self.columns.is_some()).then_some(self.store.rows.len() as u64);
+            let given =
+                (self.shape == ResultShape::One && self.columns.is_some()).then_some(self.store.rows.len() as u64);
             if let Some(n) = rowcount.or(given) {
                 self.affected = Some(self.affected.unwrap_or(0) + n);
             }
-            if self.want == Want::One {
+            if self.shape == ResultShape::One {
                 self.store.rows.clear();
             }
             self.last_tag.clear();

@@ -4,7 +4,7 @@
 //! compiled for its protocol.
 
 use crate::args::Args;
-use crate::call::{Completion, PyCall, Want};
+use crate::call::{Completion, PyCall, ResultShape};
 use crate::columns::Plan;
 use crate::errors;
 use crate::query::Query;
@@ -117,10 +117,10 @@ where
         let submit = |(request, completion): (M::Request, Completion)| {
             let object = completion.object(py);
             let text = M::text(&request).cloned();
-            let want = if text.is_some() { Want::All } else { Want::One };
+            let shape = if text.is_some() { ResultShape::All } else { ResultShape::One };
             let args = Args::Row(PyTuple::empty(py).unbind());
             let script = text.is_some();
-            let mut call = PyCall::new(completion, args, want, settings.clone(), text);
+            let mut call = PyCall::new(completion, args, shape, settings.clone(), text);
             call.script = script;
             self.submit(request, call);
             object

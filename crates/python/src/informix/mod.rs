@@ -4,7 +4,7 @@ pub mod dialect;
 mod setup;
 
 use crate::args::{Args, sequence};
-use crate::call::Want;
+use crate::call::ResultShape;
 use crate::errors;
 use crate::query::Sql;
 use crate::wire::{Io, Wire};
@@ -34,7 +34,7 @@ impl Wire {
         let query = self.query(&state, sql, true)?;
         let query = query.get();
         let row = query.arrange(py, params)?;
-        let call = self.call(py, &state, Args::Row(row.unbind()), Want::One, query.sql.clone())?;
+        let call = self.call(py, &state, Args::Row(row.unbind()), ResultShape::One, query.sql.clone())?;
         self.enqueue::<Informix>(py, state, request(query.sql.clone()), call)
     }
 }
@@ -99,7 +99,7 @@ impl InformixWire {
         let query = wire.query(&state, &sql.0, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
         let args = Args::Batch { source: rows, query: arranged, rows: None, row: None };
-        let call = wire.call(py, &state, args, Want::One, query.get().sql.clone())?;
+        let call = wire.call(py, &state, args, ResultShape::One, query.get().sql.clone())?;
         let begin = wire.still_begins(begin);
         let request = Request::Execute(Execute { sql: query.get().sql.clone(), rows: Rows::Batch, begin, strategy });
         wire.enqueue::<Informix>(py, state, request, call)
@@ -190,7 +190,7 @@ impl InformixWire {
         let wire = slf.as_super().get();
         let state = wire.lock(py)?;
         let row = sequence(params)?;
-        let call = wire.call::<Informix>(py, &state, Args::Row(row.unbind()), Want::One, signature.into())?;
+        let call = wire.call::<Informix>(py, &state, Args::Row(row.unbind()), ResultShape::One, signature.into())?;
         let begin = wire.still_begins(begin);
         wire.enqueue(py, state, Request::Routine { signature: signature.into(), begin }, call)
     }

@@ -4,7 +4,7 @@ pub mod dialect;
 mod setup;
 
 use crate::args::{Args, sequence};
-use crate::call::{Block, PyCall, Want};
+use crate::call::{Block, PyCall, ResultShape};
 use crate::columns::Columns;
 use crate::engine::Dialect as _;
 use crate::errors::{self, ClientError};
@@ -24,8 +24,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Wire {
-    fn mysql_call(&self, py: Python<'_>, state: &State, want: Want, sql: Arc<str>) -> PyResult<PyCall<MySql>> {
-        self.call::<MySql>(py, state, Args::Row(PyTuple::empty(py).unbind()), want, sql)
+    fn mysql_call(&self, py: Python<'_>, state: &State, shape: ResultShape, sql: Arc<str>) -> PyResult<PyCall<MySql>> {
+        self.call::<MySql>(py, state, Args::Row(PyTuple::empty(py).unbind()), shape, sql)
     }
 
     /// Queues a request within a reservation, which nothing that is open refuses; 0 is none.
@@ -131,7 +131,8 @@ impl MySqlWire {
         let query = wire.query(&state, &sql.0, params.is_some())?;
         let query = query.get();
         let row = query.arrange(py, params)?;
-        let mut call = wire.call::<MySql>(py, &state, Args::Row(row.unbind()), Want::Several, query.sql.clone())?;
+        let mut call =
+            wire.call::<MySql>(py, &state, Args::Row(row.unbind()), ResultShape::Several, query.sql.clone())?;
         call.script = true;
         call.block = block;
         let request = Request::Execute(Execute {
@@ -157,7 +158,8 @@ impl MySqlWire {
         let query = wire.query(&state, &sql.0, params.is_some())?;
         let query = query.get();
         let row = query.arrange(py, params)?;
-        let mut call = wire.call::<MySql>(py, &state, Args::Row(row.unbind()), Want::Several, query.sql.clone())?;
+        let mut call =
+            wire.call::<MySql>(py, &state, Args::Row(row.unbind()), ResultShape::Several, query.sql.clone())?;
         call.script = true;
         let request = Request::Execute(Execute {
             sql: query.sql.clone(),
@@ -255,13 +257,13 @@ impl MySqlWire {
         let query = wire.query(&state, &sql.0, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
         let args = Args::Batch { source: rows, query: arranged, rows: None, row: None };
-        let want = match (returning, flat) {
-            (_, true) => Want::Flat,
-            (true, false) => Want::All,
-            (false, false) => Want::One,
+        let shape = match (returning, flat) {
+            (_, true) => ResultShape::Flat,
+            (true, false) => ResultShape::All,
+            (false, false) => ResultShape::One,
         };
         let strategy = if returning || flat { BatchStrategy::Pipelined } else { strategy };
-        let call = wire.call::<MySql>(py, &state, args, want, query.get().sql.clone())?;
+        let call = wire.call::<MySql>(py, &state, args, shape, query.get().sql.clone())?;
         let rows = Rows::Batch { strategy, atomic };
         let request =
             Request::Execute(Execute { sql: query.get().sql.clone(), rows, text: as_text(text, false), cursor: None });
@@ -282,7 +284,7 @@ impl MySqlWire {
         let wire = slf.as_super().get();
         let state = wire.lock(py)?;
         let sql: Arc<str> = sql.0.to_str()?.into();
-        let mut call = wire.mysql_call(py, &state, Want::All, sql.clone())?;
+        let mut call = wire.mysql_call(py, &state, ResultShape::All, sql.clone())?;
         call.script = true;
         let discarded = discarded.map(Arc::from);
         wire.enqueue_within(py, state, Request::Query { sql, infile, discarded }, call, reservation)
@@ -293,7 +295,7 @@ impl MySqlWire {
     fn reserve(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<(Py<PyAny>, u64)> {
         let wire = slf.as_super().get();
         let mut state = wire.lock(py)?;
-        let call = wire.mysql_call(py, &state, Want::One, "".into())?;
+        let call = wire.mysql_call(py, &state, ResultShape::One, "".into())?;
         let number = state.connection.machine.of::<MySql>(py)?.next_id();
         Ok((wire.enqueue::<MySql>(py, state, Request::Reserve, call)?, number))
     }

@@ -3,7 +3,7 @@
 use super::PostgresWire;
 use super::dialect::Postgres;
 use crate::args::{Args, sequence};
-use crate::call::Want;
+use crate::call::ResultShape;
 use crate::columns::Columns;
 use crate::errors::{self, ClientError};
 use crate::ffi as cpython;
@@ -150,7 +150,7 @@ impl PostgresWire {
         }
         let state = wire.lock(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
-        let mut call = wire.call::<Postgres>(py, &state, args, Want::All, text.into())?;
+        let mut call = wire.call::<Postgres>(py, &state, args, ResultShape::All, text.into())?;
         call.copy = Some(buffer);
         let request = Request::Copy(Copy {
             query: query.into(),

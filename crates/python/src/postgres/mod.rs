@@ -5,7 +5,7 @@ pub mod dialect;
 mod setup;
 
 use crate::args::Args;
-use crate::call::Want;
+use crate::call::ResultShape;
 use crate::columns::Columns;
 use crate::errors;
 use crate::params::PyValue;
@@ -83,7 +83,7 @@ impl PostgresWire {
         let query = query.get();
         let row = query.arrange(py, params)?;
         let hints = if query.is_hinted() { hints(&row, &state.settings) } else { Vec::new() };
-        let call = wire.call::<Postgres>(py, &state, Args::Row(row.unbind()), Want::One, query.sql.clone())?;
+        let call = wire.call::<Postgres>(py, &state, Args::Row(row.unbind()), ResultShape::One, query.sql.clone())?;
         // Under the lock: another thread may have ended or begun a block since the caller checked.
         let reserves = !wire.begins.load(Ordering::SeqCst);
         let declares = declares.map(|(portal, with_hold)| Cursor::Declare { portal: portal_id(portal), with_hold });
@@ -127,12 +127,12 @@ impl PostgresWire {
             rows: None,
             row: None,
         };
-        let want = match (returning, flat) {
-            (_, true) => Want::Flat,
-            (true, false) => Want::All,
-            (false, false) => Want::One,
+        let shape = match (returning, flat) {
+            (_, true) => ResultShape::Flat,
+            (true, false) => ResultShape::All,
+            (false, false) => ResultShape::One,
         };
-        let call = wire.call::<Postgres>(py, &state, args, want, query.get().sql.clone())?;
+        let call = wire.call::<Postgres>(py, &state, args, shape, query.get().sql.clone())?;
         let request = Request::Execute(Execute {
             sql: query.get().sql.clone(),
             hints: Vec::new(),
@@ -168,7 +168,7 @@ impl PostgresWire {
         let state = wire.lock(py)?;
         let sql: Arc<str> = sql.0.to_str()?.into();
         let args = Args::Row(PyTuple::empty(py).unbind());
-        let mut call = wire.call::<Postgres>(py, &state, args, Want::All, sql.clone())?;
+        let mut call = wire.call::<Postgres>(py, &state, args, ResultShape::All, sql.clone())?;
         call.script = true;
         call.copy = copy;
         let copy = call.copy.is_some();
@@ -183,7 +183,7 @@ impl PostgresWire {
         let state = wire.lock(py)?;
         let sql: Arc<str> = sql.0.to_str()?.into();
         let args = Args::Row(PyTuple::empty(py).unbind());
-        let call = wire.call::<Postgres>(py, &state, args, Want::One, sql.clone())?;
+        let call = wire.call::<Postgres>(py, &state, args, ResultShape::One, sql.clone())?;
         wire.enqueue(py, state, Request::Describe { sql }, call)
     }
 
@@ -193,7 +193,7 @@ impl PostgresWire {
         let wire = slf.as_super().get();
         let state = wire.lock(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
-        let call = wire.call::<Postgres>(py, &state, args, Want::One, "".into())?;
+        let call = wire.call::<Postgres>(py, &state, args, ResultShape::One, "".into())?;
         wire.enqueue(py, state, Request::DescribePortal { portal: portal_id(portal) }, call)
     }
 
@@ -209,7 +209,7 @@ impl PostgresWire {
         let wire = slf.as_super().get();
         let state = wire.lock(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
-        let call = wire.call::<Postgres>(py, &state, args, Want::One, "".into())?;
+        let call = wire.call::<Postgres>(py, &state, args, ResultShape::One, "".into())?;
         let columns = columns.get().of(py)?;
         wire.enqueue_ungated(py, state, Request::Fetch { portal: portal_id(portal), max_rows, columns }, call)
     }
@@ -234,7 +234,7 @@ impl PostgresWire {
         let wire = slf.as_super().get();
         let state = wire.lock(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
-        let call = wire.call::<Postgres>(py, &state, args, Want::One, "".into())?;
+        let call = wire.call::<Postgres>(py, &state, args, ResultShape::One, "".into())?;
         wire.enqueue_ungated(py, state, Request::ClosePortal { portal: portal_id(portal) }, call)
     }
 
@@ -243,7 +243,7 @@ impl PostgresWire {
         let wire = slf.as_super().get();
         let state = wire.lock(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
-        let call = wire.call::<Postgres>(py, &state, args, Want::One, "".into())?;
+        let call = wire.call::<Postgres>(py, &state, args, ResultShape::One, "".into())?;
         wire.enqueue_ungated(py, state, Request::Sync, call)
     }
 

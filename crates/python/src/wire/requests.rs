@@ -2,7 +2,7 @@
 
 use super::{Io, State, Wire};
 use crate::args::Args;
-use crate::call::{PyCall, Want};
+use crate::call::{PyCall, ResultShape};
 use crate::engine::Dialect;
 use crate::errors;
 use crate::query::Query;
@@ -115,7 +115,7 @@ impl Wire {
         request: <D::Machine as Protocol>::Request,
     ) -> PyResult<Py<PyAny>> {
         let state = self.lock(py)?;
-        let call = self.call::<D>(py, &state, Args::Row(PyTuple::empty(py).unbind()), Want::One, "".into())?;
+        let call = self.call::<D>(py, &state, Args::Row(PyTuple::empty(py).unbind()), ResultShape::One, "".into())?;
         self.enqueue(py, state, request, call)
     }
 
@@ -124,10 +124,10 @@ impl Wire {
         py: Python<'_>,
         state: &State,
         args: Args,
-        want: Want,
+        shape: ResultShape,
         sql: Arc<str>,
     ) -> PyResult<PyCall<D>> {
-        Ok(PyCall::new(self.completion(py)?, args, want, state.settings.clone(), Some(sql)))
+        Ok(PyCall::new(self.completion(py)?, args, shape, state.settings.clone(), Some(sql)))
     }
 }
 
