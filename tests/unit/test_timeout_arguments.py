@@ -19,6 +19,7 @@ from headrace.aio._shared.connection import AsyncPipeline, LoopConnection
 from headrace.aio._shared.cursor import LoopCursor
 from headrace.aio.informix.cursor import AsyncServerCursor as AsyncInformixServerCursor
 from headrace.aio.informix.largeobject import AsyncLargeObject
+from headrace.aio.mysql.watched import Watched
 from headrace.aio.pool import AsyncConnectionPool
 from headrace.aio.postgres.connection import AsyncConnection
 from headrace.aio.postgres.copy import AsyncCopy
@@ -38,6 +39,9 @@ from headrace.postgres.cursor import Cursor, ServerCursor
 
 CLASSES: list[type] = [
     *(ConnectionBase, PostgresBase, MySqlBase, InformixBase),
+    *(base for kind in (postgres.Connection, mysql.Connection) for base in kind.__bases__),
+    *(base for kind in (AsyncConnection, aio_mysql.AsyncConnection) for base in kind.__bases__),
+    Watched,
     *(BlockingConnection, postgres.Connection, mysql.Connection, informix.Connection, Pipeline),
     *(BlockingCursor, Cursor, ServerCursor, mysql.Cursor, informix.Cursor, InformixServerCursor),
     *(Copy, LargeObject, ConnectionPool),

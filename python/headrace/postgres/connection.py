@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import enum
-import threading
 import time
-import weakref
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from itertools import islice
-from typing import IO, Any, TypeVar, overload
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar, overload
 
-from .. import defaults, errors
-from .._native import PostgresWire, Result, Transfer
-from .._shared.connection import BlockingConnection
-from .._shared.core import Gate
+from .._native import PostgresWire
 from .._shared.cursor_base import Params
 from ..errors import ConnectionClosed, OperationalError
-from ..rows import RowFactory, tuple_row
+from ..rows import RowFactory
 from ..types import Notify, Xid
-from .connection_base import PostgresBase
+from .copying import Copying
 from .core import ConnectionCore, quote_identifier
 from .cursor import Cursor, ServerCursor
-from .streams import BUSY, Reading
+from .streaming import Streaming
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Connection(PostgresBase[R], BlockingConnection[R]):
+class Connection(Streaming[R], Copying[R]):
     """A connection to PostgreSQL. Threads may share it: their calls queue up.
 
     As a context manager it commits at the end of the block, rolls back when the block raises, and closes.
@@ -38,19 +31,6 @@ class Connection(PostgresBase[R], BlockingConnection[R]):
 
     def _cursor(self, factory: RowFactory[T]) -> Cursor[T]:
         return Cursor(self, factory)
-
-    def _abandon_copy(self, ticket: Any, reason: str) -> None:
-        """Ends a COPY: with ``reason`` as the client's failure where the server reads, by cancelling it otherwise."""
-        wire = self._core.wire
-        if wire.closed or wire.copy_state(ticket) != Transfer.STREAMING:
-            return self._abandon(ticket)
-        try:
-            wire.copy_end(ticket, reason)
-            with contextlib.suppress(errors.DatabaseError):
-                wire.wait(ticket, defaults.CANCEL_TIMEOUT)
-        except BaseException:
-            # Out of step, or a second interrupt: only a closed connection is safe now.
-            wire.close()
 
     # executing
 
@@ -106,84 +86,6 @@ class Connection(PostgresBase[R], BlockingConnection[R]):
         cursor._set(self._wait(self._core.submit_flat(sql, rows), timeout))
         return cursor._all()
 
-    def stream(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
-    ) -> Iterator[R]:
-        """The rows of a query one by one, in bounded memory: ``fetch_size`` rows at a time, the next block on its
-        way while this one is used.
-
-        The stream reads in the transaction that is open. With autocommit off it begins one, as any statement does,
-        which is left to :meth:`commit` and :meth:`rollback`. With autocommit on it has a transaction of its own, which
-        ends with it; until then other statements of the thread that reads are refused, and those of other threads
-        wait.
-        """
-        reading = Reading(self._core, sql, params, fetch_size)
-        return self._watched(reading, self._stream_rows(reading, timeout))
-
-    def stream_blocks(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
-    ) -> Generator[list[R]]:
-        """The rows of a query in lists of ``fetch_size`` (the last one may be shorter): :meth:`stream` without the cost
-        of a step per row."""
-        reading = Reading(self._core, sql, params, fetch_size)
-        return self._watched(reading, self._stream(reading, timeout))
-
-    def _watched(self, reading: Reading, rows: Generator[T]) -> Generator[T]:
-        """Notes when the generator is collected: nobody is there then to be told an error."""
-
-        def gone(_: Any) -> None:
-            reading.abandoned = True
-
-        reading.watch = weakref.ref(rows, gone)
-        return rows
-
-    def _stream_rows(self, reading: Reading, timeout: float | None) -> Generator[R]:
-        gate = Gate(self._core, BUSY)
-        with contextlib.closing(self._stream(reading, timeout, gate)) as blocks:
-            for block in blocks:
-                rows = iter(block)
-                yield from islice(rows, 1)
-                # Another thread may go on with it. A look after every row would cost more than the row.
-                gate.pass_on()
-                yield from rows
-
-    def _stream(self, reading: Reading, timeout: float | None, gate: Gate | None = None) -> Generator[list[R]]:
-        gate = gate or Gate(self._core, BUSY)
-        try:
-            result: Result = self._wait(reading.begin(), timeout)
-            reading.first(result, gate)
-            assert result.columns is not None, "first() has looked"
-            make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
-            while True:
-                ahead = reading.ahead(result)
-                if ahead is not None:
-                    self._push(0, timeout)
-                rows: Any = result.rows
-                if rows:
-                    yield rows if make is None else list(map(make, rows))
-                    # Another thread may go on with it.
-                    gate.pass_on()
-                del rows
-                if ahead is None:
-                    return
-                reading.check_open()
-                result = reading.check(self._wait(ahead, timeout))
-        finally:
-            self._end_reading(reading, timeout)
-
-    def _end_reading(self, reading: Reading, timeout: float | None) -> None:
-        try:
-            ended = reading.end()
-            if ended is not None:
-                self._wait(ended, timeout)
-        except errors.Error:
-            if not (reading.ended or self.closed):
-                # Collected in the middle of this thread's own request: it would keep the connection for ever.
-                threading.Thread(target=self._end_reading, args=(reading, timeout), daemon=True).start()
-            # What is left of a portal in somebody else's transaction is lost with the connection.
-            if reading.own and not reading.abandoned:
-                raise
-
     # transactions
 
     @property
@@ -232,40 +134,6 @@ class Connection(PostgresBase[R], BlockingConnection[R]):
     def tpc_recover(self, *, timeout: float | None = None) -> list[Xid]:
         """The prepared transactions of this database."""
         return self._run(self._core.tpc_recover(), timeout)
-
-    # COPY
-
-    def copy_in(
-        self,
-        table: str | Sequence[str],
-        source: Iterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
-        *,
-        columns: Sequence[str] | None = None,
-        format: str = "binary",
-        timeout: float | None = None,
-    ) -> int:
-        """Copies rows, bytes or a file into a table, in blocks, and gives the number of rows.
-
-        Rows travel in the binary format. Bytes and files must be in ``format``: ``binary``, ``text`` or ``csv``.
-        """
-        from .copy import copy_in
-
-        return copy_in(self, table, source, columns, format, timeout)
-
-    def copy_out(
-        self,
-        source: str | Sequence[str],
-        *,
-        columns: Sequence[str] | None = None,
-        format: str = "binary",
-        to: IO[bytes] | None = None,
-        timeout: float | None = None,
-    ) -> Any:
-        """Copies a table or a query out: rows for ``binary``, blocks of bytes for ``text`` and ``csv``. With ``to``
-        the bytes are written there, and the number of rows is returned."""
-        from .copy import copy_out
-
-        return copy_out(self, source, columns, format, to, timeout)
 
     # what comes unasked
 

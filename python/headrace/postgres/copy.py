@@ -17,7 +17,7 @@ from .core import CopyOfRows, quote_identifier, quote_literal, quote_table
 from .streams import COPYING
 
 if TYPE_CHECKING:
-    from .connection import Connection
+    from .copying import Copying
     from .cursor import Cursor
 
 
@@ -69,7 +69,7 @@ class Copy:
 
     def __init__(
         self,
-        connection: Connection[Any],
+        connection: Copying[Any],
         statement: str | CopyOfRows,
         cursor: Cursor[Any] | None = None,
         *,
@@ -207,7 +207,7 @@ class Copy:
 
 
 def copy_in(
-    connection: Connection[Any],
+    connection: Copying[Any],
     table: str | Sequence[str],
     source: Iterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
     columns: Sequence[str] | None,
@@ -241,7 +241,7 @@ def copy_in_statement(
 
 
 def copy_out(
-    connection: Connection[Any],
+    connection: Copying[Any],
     source: str | Sequence[str],
     columns: Sequence[str] | None,
     format: str,
@@ -260,11 +260,11 @@ def copy_out(
     return _blocks_out(connection, sql, timeout)
 
 
-def _rows_out(connection: Connection[Any], statement: CopyOfRows, timeout: float | None) -> Iterator[tuple[Any, ...]]:
+def _rows_out(connection: Copying[Any], statement: CopyOfRows, timeout: float | None) -> Iterator[tuple[Any, ...]]:
     with Copy(connection, statement, limit=timeout) as copy:
         yield from copy.rows()
 
 
-def _blocks_out(connection: Connection[Any], sql: str, timeout: float | None) -> Iterator[bytes]:
+def _blocks_out(connection: Copying[Any], sql: str, timeout: float | None) -> Iterator[bytes]:
     with Copy(connection, sql, limit=timeout) as copy:
         yield from copy

@@ -3,70 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import enum
-import weakref
 from collections.abc import (
-    AsyncGenerator,
-    AsyncIterable,
     AsyncIterator,
     Callable,
     Iterable,
-    Sequence,
 )
-from itertools import islice
-from typing import IO, Any, TypeVar, overload
+from typing import Any, TypeVar, overload
 
-from ... import defaults, errors
-from ..._native import PostgresWire, Result, Transfer
-from ..._shared.core import Opened
+from ... import errors
+from ..._native import PostgresWire
 from ..._shared.cursor_base import Params
-from ..._shared.limits import until
 from ...errors import ConnectionClosed
-from ...postgres.connection_base import PostgresBase
 from ...postgres.core import ConnectionCore, quote_identifier
-from ...postgres.streams import BUSY, Reading
-from ...rows import RowFactory, tuple_row
+from ...rows import RowFactory
 from ...types import Notify, Xid
-from .._shared.connection import LoopConnection
-from .._shared.opened import TaskGate
 from .._shared.transport import open_transport
+from .copying import AsyncCopying
 from .cursor import AsyncCursor, AsyncServerCursor
+from .streaming import AsyncStreaming
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-def _end_abandoned(reading: Reading) -> None:
-    ended = reading.end()
-    if ended is not None:
-        ended.add_done_callback(_heard)
-
-
-class AsyncConnection(PostgresBase[R], LoopConnection[R]):
+class AsyncConnection(AsyncStreaming[R], AsyncCopying[R]):
     """The twin of :class:`headrace.Connection`. Tasks may share it: their awaits queue up and are pipelined."""
 
     _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def _cursor(self, factory: RowFactory[T]) -> AsyncCursor[T]:
         return AsyncCursor(self, factory)
-
-    async def _abandon_copy(self, ticket: Any, reason: str) -> None:
-        wire = self._core.wire
-        if wire.closed:
-            return
-        try:
-            if wire.copy_state(ticket) == Transfer.STREAMING:
-                # The server's complaint about it is what was wanted, and nobody's to hear.
-                ticket.add_done_callback(_heard)
-                wire.copy_end(ticket, reason)
-            else:
-                self._abandon(ticket)
-            await asyncio.wait_for(asyncio.shield(wire.sync()), defaults.CANCEL_TIMEOUT)
-        except BaseException as error:
-            wire.close()
-            if not isinstance(error, Exception):
-                raise
 
     # executing
 
@@ -121,94 +88,6 @@ class AsyncConnection(PostgresBase[R], LoopConnection[R]):
         cursor._set(await self._wait(self._core.submit_flat(sql, rows), timeout))
         return cursor._all()
 
-    def stream(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
-    ) -> AsyncIterator[R]:
-        """The rows of a query one by one, in bounded memory: see :meth:`headrace.Connection.stream`. With autocommit
-        on, statements of the task that reads, and of tasks that it made meanwhile, are refused until the stream has
-        ended; those of other tasks wait."""
-        reading = Reading(self._core, sql, params, fetch_size)
-        return self._watched(reading, self._stream_rows(reading, timeout))
-
-    def stream_blocks(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
-    ) -> AsyncGenerator[list[R]]:
-        """The rows of a query in lists of ``fetch_size``: see :meth:`headrace.Connection.stream_blocks`."""
-        reading = Reading(self._core, sql, params, fetch_size)
-        return self._watched(reading, self._stream(reading, timeout))
-
-    def _watched(self, reading: Reading, rows: AsyncGenerator[T]) -> AsyncGenerator[T]:
-        """Ends what a generator reads from as soon as the generator is collected: its own end comes a turn of the loop
-        later, and the next statement must not have to wait for that."""
-
-        def gone(_: Any) -> None:
-            reading.abandoned = True
-            loop = reading.loop
-            if loop is None or loop.is_closed():
-                return
-            try:
-                running = asyncio.get_running_loop()
-            except RuntimeError:
-                running = None
-            if running is loop:
-                with contextlib.suppress(errors.Error):
-                    _end_abandoned(reading)
-            if not reading.ended:
-                # Another thread's, or the engine was in the middle of something when memory was collected.
-                with contextlib.suppress(RuntimeError):
-                    loop.call_soon_threadsafe(_end_abandoned, reading)
-
-        reading.watch = weakref.ref(rows, gone)
-        return rows
-
-    async def _stream_rows(self, reading: Reading, timeout: float | None) -> AsyncGenerator[R]:
-        gate = TaskGate(reading, BUSY)
-        async with contextlib.aclosing(self._stream(reading, timeout, gate)) as blocks:
-            async for block in blocks:
-                rows = iter(block)
-                for row in islice(rows, 1):
-                    yield row
-                # Another task may go on with it. A look after every row would cost as much as the step.
-                gate.pass_on()
-                for row in rows:
-                    yield row
-
-    async def _stream(
-        self, reading: Reading, timeout: float | None, gate: TaskGate | None = None
-    ) -> AsyncGenerator[list[R]]:
-        reading.loop = asyncio.get_running_loop()
-        gate = gate or TaskGate(reading, BUSY)
-        try:
-            result: Result = await self._wait(reading.begin(), timeout)
-            reading.first(result, gate)
-            assert result.columns is not None, "first() has looked"
-            make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
-            while True:
-                ahead = reading.ahead(result)
-                if ahead is not None:
-                    ahead.add_done_callback(_heard)
-                rows: Any = result.rows
-                if rows:
-                    yield rows if make is None else list(map(make, rows))
-                    # Another task may go on with it.
-                    gate.pass_on()
-                del rows
-                if ahead is None:
-                    return
-                reading.check_open()
-                result = reading.check(await self._wait(ahead, timeout))
-        finally:
-            await self._end_reading(reading, timeout)
-
-    async def _end_reading(self, reading: Reading, timeout: float | None) -> None:
-        try:
-            ended = reading.end()
-            if ended is not None:
-                await self._see_out(ended, timeout)
-        except errors.Error:
-            if reading.own and not reading.abandoned:
-                raise
-
     # transactions
 
     @property
@@ -257,51 +136,6 @@ class AsyncConnection(PostgresBase[R], LoopConnection[R]):
     async def tpc_recover(self, *, timeout: float | None = None) -> list[Xid]:
         """The prepared transactions of this database."""
         return await self._run(self._core.tpc_recover(), timeout)
-
-    # COPY
-
-    async def copy_in(
-        self,
-        table: str | Sequence[str],
-        source: Iterable[Sequence[Any]] | AsyncIterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
-        *,
-        columns: Sequence[str] | None = None,
-        format: str = "binary",
-        timeout: float | None = None,
-    ) -> int:
-        """Copies rows (also of an asynchronous iterable), bytes or a file into a table: see
-        :meth:`headrace.Connection.copy_in`."""
-        from .copy import copy_in
-
-        return await copy_in(self, table, source, columns, format, timeout)
-
-    async def copy_out(
-        self,
-        source: str | Sequence[str],
-        *,
-        columns: Sequence[str] | None = None,
-        format: str = "binary",
-        to: IO[bytes] | None = None,
-        timeout: float | None = None,
-    ) -> Any:
-        """Copies a table or a query out: an asynchronous iterator of rows or blocks, or the number of rows written
-        to ``to``."""
-        from ...postgres.copy import copy_statement
-        from .copy import AsyncCopy, copy_out
-
-        if to is None:
-            opened = Opened()
-
-            def gone(_: Any) -> None:
-                opened.ended = True
-
-            rows = copy_out(self, source, columns, format, opened, timeout)
-            opened.watch = weakref.ref(rows, gone)
-            return rows
-        async with AsyncCopy(self, copy_statement(source, columns, format, out=True), limit=until(timeout)) as copy:
-            async for block in copy.blocks():
-                to.write(block)
-        return copy.rowcount
 
     # what comes unasked
 
@@ -361,8 +195,3 @@ class AsyncConnection(PostgresBase[R], LoopConnection[R]):
             wire.close()
             if waits:
                 core.end_in_doubt()
-
-
-def _heard(future: asyncio.Future[Any]) -> None:
-    if not future.cancelled():
-        future.exception()

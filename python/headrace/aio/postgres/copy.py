@@ -18,7 +18,7 @@ from ...postgres.streams import COPYING
 from .._shared.opened import TaskGate
 
 if TYPE_CHECKING:
-    from .connection import AsyncConnection
+    from .copying import AsyncCopying
     from .cursor import AsyncCursor
 
 
@@ -27,7 +27,7 @@ class AsyncCopy:
 
     def __init__(
         self,
-        connection: AsyncConnection[Any],
+        connection: AsyncCopying[Any],
         statement: str | CopyOfRows,
         cursor: AsyncCursor[Any] | None = None,
         opened: Opened | None = None,
@@ -156,7 +156,7 @@ class AsyncCopy:
 
 
 async def copy_in(
-    connection: AsyncConnection[Any],
+    connection: AsyncCopying[Any],
     table: str | Sequence[str],
     source: Iterable[Sequence[Any]] | AsyncIterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
     columns: Sequence[str] | None,
@@ -191,7 +191,7 @@ async def _copy_async_rows(copy: AsyncCopy, rows: AsyncIterable[Sequence[Any]]) 
 
 
 async def copy_out(
-    connection: AsyncConnection[Any],
+    connection: AsyncCopying[Any],
     source: str | Sequence[str],
     columns: Sequence[str] | None,
     format: str,

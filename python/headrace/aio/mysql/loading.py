@@ -1,0 +1,126 @@
+"""LOAD DATA LOCAL, asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequence
+from typing import IO, Any, TypeVar
+
+from ... import defaults, errors
+from ..._native import Result, Transfer
+from ..._shared.core import Opened
+from ..._shared.limits import Limit, afresh, until
+from ...mysql import load
+from ...mysql.core import MySqlCore
+from .._shared.connection import _look_at
+from .._shared.opened import TaskGate
+from .watched import Watched
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class AsyncLoading(Watched[R]):
+    """A connection that loads rows and files by LOAD DATA LOCAL."""
+
+    _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    async def load_rows(
+        self,
+        table: str | Sequence[str],
+        rows: Iterable[Any] | AsyncIterable[Any],
+        *,
+        columns: Sequence[str] | None = None,
+        duplicates: str = "error",
+        timeout: float | None = None,
+    ) -> int:
+        """Loads rows (also of an asynchronous iterable) into a table: see
+        :meth:`headrace.mysql.Connection.load_rows`."""
+        core, wire = self._core, self._core.wire
+        limit = until(timeout)
+        load.check_allowed(core)
+        targets = await self._run(load.columns_of(core, table, columns), limit)
+        sql = load.statement(table, targets, duplicates)
+
+        async def send_block(future: Any, block: Iterable[Any], sent: int) -> int:
+            iterator, ended = iter(block), False
+            while not ended:
+                count, ended = wire.infile_rows(future, iterator, targets, sent)
+                sent += count
+                await self._wait(wire.drained(), limit)
+            return sent
+
+        async def send(future: Any) -> None:
+            if not isinstance(rows, AsyncIterable):
+                await send_block(future, rows, 0)
+                return
+            block: list[Any] = []
+            sent = 0
+            async for row in rows:
+                block.append(row)
+                if len(block) == defaults.COPY_ROWS:
+                    sent = await send_block(future, block, sent)
+                    block.clear()
+            await send_block(future, block, sent)
+
+        return (await self._load(sql, send, duplicates, limit)).rowcount
+
+    async def load_data(
+        self, sql: str, source: bytes | IO[bytes] | IO[str] | Iterable[bytes], *, timeout: float | None = None
+    ) -> int:
+        """Executes a LOAD DATA LOCAL INFILE of your own with ``source`` in place of the file: see
+        :meth:`headrace.mysql.Connection.load_data`."""
+        limit = until(timeout)
+        load.check_allowed(self._core)
+        wire = self._core.wire
+
+        async def send(future: Any) -> None:
+            for piece in load.pieces(source, defaults.COPY_BLOCK):
+                if not wire.infile_data(future, piece):
+                    return
+                await self._wait(wire.drained(), limit)
+
+        return (await self._load(sql, send, "error", limit)).rowcount
+
+    async def _undo(self, guard: load.Guard) -> None:
+        """Undoes a load that nobody waits for."""
+        with contextlib.suppress(errors.Error, TimeoutError):
+            await self._run(guard.leave(True), afresh(None))
+
+    async def _load(self, sql: str, send: Callable[[Any], Awaitable[None]], duplicates: str, limit: Limit) -> Result:
+        core, wire = self._core, self._core.wire
+        guard = load.Guard(core)
+        opened = Opened()
+        gate = TaskGate(opened, load.LOADING)
+        try:
+            await self._run(guard.enter(), limit)
+            future = guard.query(sql, infile=True)
+            # Whoever is cancelled meanwhile has nobody left to hear of its error.
+            future.add_done_callback(_look_at)
+            try:
+                while wire.infile_state(future) == Transfer.WAITING:
+                    await self._wait(wire.step(future), limit)
+                if wire.infile_state(future) == Transfer.STREAMING:
+                    wire.occupy(gate)
+                    await send(future)
+            finally:
+                opened.ended = True
+                wire.vacate(gate)
+                # The protocol has no other way to end it than the end of the file.
+                if wire.infile_state(future) == Transfer.WAITING:
+                    self._abandon(future)
+                wire.infile_end(future)
+            results: list[Result] = await self._wait(future, limit)
+            await self._run(load.check(guard, results[-1], duplicates), limit)
+        except Exception:
+            await asyncio.shield(self._run(guard.leave(True), afresh(limit)))
+            raise
+        except BaseException:
+            # The load must be undone all the same, but the cancelled task does not wait for it.
+            task = asyncio.get_running_loop().create_task(self._undo(guard))
+            self._cancelling.add(task)
+            task.add_done_callback(self._cancelling.discard)
+            raise
+        await self._run(guard.leave(False), limit)
+        return results[-1]

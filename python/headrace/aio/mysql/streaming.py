@@ -1,0 +1,170 @@
+"""Rows of MySQL and MariaDB in bounded memory, asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import weakref
+from collections.abc import AsyncGenerator, AsyncIterator
+from itertools import islice
+from typing import Any, TypeVar
+
+from ... import defaults, errors
+from ..._shared.core import Opened
+from ..._shared.cursor_base import Params
+from ...errors import ProgrammingError
+from ...mysql.core import STREAMING, MySqlCore, first_of
+from .._shared.opened import TaskGate
+from .watched import Watched
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class _Reading(Opened):
+    """What a stream waits for, and whether it has the connection for itself."""
+
+    future: Any = None
+    gate: TaskGate | None = None
+
+
+async def _rows_of(reading: _Reading, blocks: AsyncGenerator[list[T]]) -> AsyncGenerator[T]:
+    async with contextlib.aclosing(blocks):
+        async for block in blocks:
+            rows = iter(block)
+            for row in islice(rows, 1):
+                yield row
+            if reading.gate is not None:
+                # Another task may go on with it. A look after every row would cost as much as the step.
+                reading.gate.pass_on()
+            for row in rows:
+                yield row
+
+
+class AsyncStreaming(Watched[R]):
+    """A connection that reads rows while they come."""
+
+    _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def stream(
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        fetch_size: int = defaults.FETCH_SIZE,
+        on_server: bool = False,
+        timeout: float | None = None,
+    ) -> AsyncIterator[R]:
+        """The rows of a query one by one, in bounded memory: see :meth:`headrace.mysql.Connection.stream`. Other tasks'
+        requests wait for its end; the task that reads it, and those that it makes meanwhile, get InterfaceError."""
+        reading = _Reading()
+        blocks = self._read(sql, params, fetch_size, on_server, reading, timeout)
+        return self._watched(reading, _rows_of(reading, blocks))
+
+    def stream_blocks(
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        fetch_size: int = defaults.FETCH_SIZE,
+        on_server: bool = False,
+        timeout: float | None = None,
+    ) -> AsyncGenerator[list[R]]:
+        """The rows of a query in lists of ``fetch_size``: see :meth:`headrace.mysql.Connection.stream_blocks`."""
+        reading = _Reading()
+        return self._watched(reading, self._read(sql, params, fetch_size, on_server, reading, timeout))
+
+    def _read(
+        self,
+        sql: str,
+        params: Params,
+        size: int,
+        on_server: bool,
+        reading: _Reading,
+        timeout: float | None,
+    ) -> AsyncGenerator[list[R]]:
+        if size < 1:
+            raise ProgrammingError("fetch_size must be at least 1")
+        if on_server:
+            return self._cursor_blocks(sql, params, size, timeout)
+        return self._blocks(sql, params, size, reading, timeout)
+
+    def _watched(self, reading: _Reading, rows: AsyncGenerator[T]) -> AsyncGenerator[T]:
+        """Abandons a stream as soon as its generator is collected: the generator's own end comes a turn of the loop
+        later, and the next statement would be refused until then."""
+        me = weakref.ref(self)
+
+        def gone(_: Any) -> None:
+            connection, future = me(), reading.future
+            if connection is None or future is None or future.get_loop().is_closed():
+                return
+            with contextlib.suppress(RuntimeError, errors.Error):
+                if asyncio.get_running_loop() is future.get_loop() and not future.done():
+                    reading.ended = True
+                    connection._abandon(future)
+
+        reading.watch = weakref.ref(rows, gone)
+        return rows
+
+    async def _blocks(
+        self, sql: str, params: Params, size: int, reading: _Reading, timeout: float | None
+    ) -> AsyncGenerator[list[R]]:
+        core, wire = self._core, self._core.wire
+        future = reading.future = wire.execute(sql, params, text=core.text, block=size)
+        gate = reading.gate = TaskGate(reading, STREAMING)
+        wire.occupy(gate)
+        if self._watch is not None:
+            self._watch.start()
+        try:
+            while not future.done():
+                taken = wire.take_block(future)
+                if taken is None:
+                    await self._wait(wire.step(future), timeout)
+                    continue
+                columns, rows = taken
+                yield self._made(columns, rows)
+                # Another task may go on with it.
+                gate.pass_on()
+            result = await self._wait(future, timeout)
+            reading.ended = True
+            if result.columns is None:
+                raise ProgrammingError("the statement returns no rows")
+            while result.rows:
+                # What came with the end may be more than one block.
+                block = result.rows[:size]
+                del result.rows[:size]
+                yield self._made(result.columns, block)
+        finally:
+            reading.ended = True
+            wire.vacate(gate)
+            if not future.done():
+                self._abandon(future)
+
+    async def _cursor_blocks(
+        self, sql: str, params: Params, size: int, timeout: float | None
+    ) -> AsyncGenerator[list[R]]:
+        core, wire = self._core, self._core.wire
+        future, number = core.open_cursor(sql, params, size)
+        result = first_of(await self._wait(future, timeout))
+        if result.columns is None:
+            raise ProgrammingError("the statement returns no rows")
+        suspended, ahead = result.suspended, None
+        try:
+            while True:
+                ahead = wire.fetch(number, size) if suspended else None
+                if result.rows:
+                    yield self._made(result.columns, result.rows)
+                if ahead is None:
+                    return
+                result = await self._wait(ahead, timeout)
+                suspended = result.suspended
+        finally:
+            if ahead is not None and not ahead.done():
+                wire.discard(ahead)
+            if suspended and not wire.closed:
+                try:
+                    await self._see_out(wire.close_cursor(number), timeout)
+                except errors.Error:
+                    # A cursor that was lost with its connection is closed.
+                    if not wire.closed:
+                        raise

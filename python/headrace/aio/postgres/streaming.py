@@ -1,0 +1,126 @@
+"""Rows of PostgreSQL in bounded memory, asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import weakref
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+)
+from itertools import islice
+from typing import Any, TypeVar
+
+from ... import defaults, errors
+from ..._native import Result
+from ..._shared.cursor_base import Params
+from ...postgres.connection_base import PostgresBase
+from ...postgres.core import ConnectionCore
+from ...postgres.streams import BUSY, Reading
+from ...rows import tuple_row
+from .._shared.connection import LoopConnection, _look_at
+from .._shared.opened import TaskGate
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+def _end_abandoned(reading: Reading) -> None:
+    ended = reading.end()
+    if ended is not None:
+        ended.add_done_callback(_look_at)
+
+
+class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
+    """A connection that reads rows in blocks."""
+
+    _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def stream(
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
+    ) -> AsyncIterator[R]:
+        """The rows of a query one by one, in bounded memory: see :meth:`headrace.Connection.stream`. With autocommit
+        on, statements of the task that reads, and of tasks that it made meanwhile, are refused until the stream has
+        ended; those of other tasks wait."""
+        reading = Reading(self._core, sql, params, fetch_size)
+        return self._watched(reading, self._stream_rows(reading, timeout))
+
+    def stream_blocks(
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
+    ) -> AsyncGenerator[list[R]]:
+        """The rows of a query in lists of ``fetch_size``: see :meth:`headrace.Connection.stream_blocks`."""
+        reading = Reading(self._core, sql, params, fetch_size)
+        return self._watched(reading, self._stream(reading, timeout))
+
+    def _watched(self, reading: Reading, rows: AsyncGenerator[T]) -> AsyncGenerator[T]:
+        """Ends what a generator reads from as soon as the generator is collected: its own end comes a turn of the loop
+        later, and the next statement must not have to wait for that."""
+
+        def gone(_: Any) -> None:
+            reading.abandoned = True
+            loop = reading.loop
+            if loop is None or loop.is_closed():
+                return
+            try:
+                running = asyncio.get_running_loop()
+            except RuntimeError:
+                running = None
+            if running is loop:
+                with contextlib.suppress(errors.Error):
+                    _end_abandoned(reading)
+            if not reading.ended:
+                # Another thread's, or the engine was in the middle of something when memory was collected.
+                with contextlib.suppress(RuntimeError):
+                    loop.call_soon_threadsafe(_end_abandoned, reading)
+
+        reading.watch = weakref.ref(rows, gone)
+        return rows
+
+    async def _stream_rows(self, reading: Reading, timeout: float | None) -> AsyncGenerator[R]:
+        gate = TaskGate(reading, BUSY)
+        async with contextlib.aclosing(self._stream(reading, timeout, gate)) as blocks:
+            async for block in blocks:
+                rows = iter(block)
+                for row in islice(rows, 1):
+                    yield row
+                # Another task may go on with it. A look after every row would cost as much as the step.
+                gate.pass_on()
+                for row in rows:
+                    yield row
+
+    async def _stream(
+        self, reading: Reading, timeout: float | None, gate: TaskGate | None = None
+    ) -> AsyncGenerator[list[R]]:
+        reading.loop = asyncio.get_running_loop()
+        gate = gate or TaskGate(reading, BUSY)
+        try:
+            result: Result = await self._wait(reading.begin(), timeout)
+            reading.first(result, gate)
+            assert result.columns is not None, "first() has looked"
+            make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
+            while True:
+                ahead = reading.ahead(result)
+                if ahead is not None:
+                    ahead.add_done_callback(_look_at)
+                rows: Any = result.rows
+                if rows:
+                    yield rows if make is None else list(map(make, rows))
+                    # Another task may go on with it.
+                    gate.pass_on()
+                del rows
+                if ahead is None:
+                    return
+                reading.check_open()
+                result = reading.check(await self._wait(ahead, timeout))
+        finally:
+            await self._end_reading(reading, timeout)
+
+    async def _end_reading(self, reading: Reading, timeout: float | None) -> None:
+        try:
+            ended = reading.end()
+            if ended is not None:
+                await self._see_out(ended, timeout)
+        except errors.Error:
+            if reading.own and not reading.abandoned:
+                raise

@@ -1,0 +1,136 @@
+"""Rows of MySQL and MariaDB in bounded memory, blocking."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator, Iterator
+from itertools import islice
+from typing import Any, TypeVar
+
+from .. import defaults
+from .._shared.connection import BlockingConnection
+from .._shared.core import Gate
+from .._shared.cursor_base import Params
+from .._shared.limits import overdue
+from ..errors import Error, ProgrammingError
+from .connection_base import MySqlBase
+from .core import STREAMING, MySqlCore, first_of
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class Streaming(MySqlBase[R], BlockingConnection[R]):
+    """A connection that reads rows while they come."""
+
+    _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def stream(
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        fetch_size: int = defaults.FETCH_SIZE,
+        on_server: bool = False,
+        timeout: float | None = None,
+    ) -> Iterator[R]:
+        """The rows of a query one by one, in bounded memory, while they come.
+
+        The connection is occupied until the stream was read to its end or closed: anything else that its thread
+        executes on it raises InterfaceError, and what other threads execute waits. With ``on_server`` the server keeps
+        the result, and gives ``fetch_size`` rows at a time: other statements can then run in between, at the price of
+        the server's work.
+        """
+        gate = Gate(self._core, STREAMING)
+        with contextlib.closing(self._read(sql, params, fetch_size, on_server, timeout, gate)) as blocks:
+            for block in blocks:
+                rows = iter(block)
+                yield from islice(rows, 1)
+                # Another thread may go on with it. A look after every row would cost more than the row.
+                gate.pass_on()
+                yield from rows
+
+    def stream_blocks(
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        fetch_size: int = defaults.FETCH_SIZE,
+        on_server: bool = False,
+        timeout: float | None = None,
+    ) -> Generator[list[R]]:
+        """The rows of a query in lists of ``fetch_size`` (the last one may be shorter): :meth:`stream` without the cost
+        of a step per row."""
+        return self._read(sql, params, fetch_size, on_server, timeout)
+
+    def _read(
+        self, sql: str, params: Params, size: int, on_server: bool, timeout: float | None, gate: Gate | None = None
+    ) -> Generator[list[R]]:
+        if size < 1:
+            raise ProgrammingError("fetch_size must be at least 1")
+        if on_server:
+            return self._cursor_blocks(sql, params, size, timeout)
+        return self._blocks(sql, params, size, timeout, gate)
+
+    def _blocks(
+        self, sql: str, params: Params, size: int, timeout: float | None, gate: Gate | None
+    ) -> Generator[list[R]]:
+        core, wire = self._core, self._core.wire
+        ticket = wire.execute(sql, params, text=core.text, block=size)
+        gate = gate or Gate(core, STREAMING)
+        wire.occupy(gate)
+        try:
+            while (taken := self._next_block(ticket, timeout)) is not None:
+                columns, rows = taken
+                yield self._made(columns, rows)
+                # Another thread may go on with it.
+                gate.pass_on()
+            result = self._wait(ticket, timeout)
+            wire.vacate(gate)
+            if result.columns is None:
+                raise ProgrammingError("the statement returns no rows")
+            while result.rows:
+                # What came with the end may be more than one block.
+                block = result.rows[:size]
+                del result.rows[:size]
+                yield self._made(result.columns, block)
+        finally:
+            wire.vacate(gate)
+            if not wire.closed and wire.request_id(ticket) is not None:
+                self._abandon(ticket)
+
+    def _cursor_blocks(self, sql: str, params: Params, size: int, timeout: float | None) -> Generator[list[R]]:
+        core, wire = self._core, self._core.wire
+        ticket, number = core.open_cursor(sql, params, size)
+        result = first_of(self._wait(ticket, timeout))
+        if result.columns is None:
+            raise ProgrammingError("the statement returns no rows")
+        suspended, ahead = result.suspended, None
+        try:
+            while True:
+                ahead = wire.fetch(number, size) if suspended else None
+                if ahead is not None:
+                    self._push(0, timeout)
+                if result.rows:
+                    yield self._made(result.columns, result.rows)
+                if ahead is None:
+                    return
+                result = self._wait(ahead, timeout)
+                suspended = result.suspended
+        finally:
+            if suspended and not wire.closed:
+                if ahead is not None and not ahead.done():
+                    wire.discard(ahead)
+                try:
+                    self._wait(wire.close_cursor(number), timeout)
+                except Error:
+                    # A cursor that was lost with its connection is closed.
+                    if not wire.closed:
+                        raise
+
+    def _next_block(self, ticket: Any, timeout: float | None) -> Any:
+        core = self._core
+        try:
+            return core.wire.next_block(ticket, core.seconds(timeout))
+        except TimeoutError:
+            raise overdue(core.command_timeout if timeout is None else timeout) from None

@@ -1,0 +1,107 @@
+"""Rows of PostgreSQL in bounded memory, blocking."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Generator, Iterator
+from itertools import islice
+from typing import Any, TypeVar
+
+from .. import defaults, errors
+from .._native import Result
+from .._shared.connection import BlockingConnection
+from .._shared.core import Gate
+from .._shared.cursor_base import Params
+from ..rows import tuple_row
+from .connection_base import PostgresBase
+from .core import ConnectionCore
+from .streams import BUSY, Reading
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class Streaming(PostgresBase[R], BlockingConnection[R]):
+    """A connection that reads rows in blocks."""
+
+    _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def stream(
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
+    ) -> Iterator[R]:
+        """The rows of a query one by one, in bounded memory: ``fetch_size`` rows at a time, the next block on its
+        way while this one is used.
+
+        The stream reads in the transaction that is open. With autocommit off it begins one, as any statement does,
+        which is left to :meth:`commit` and :meth:`rollback`. With autocommit on it has a transaction of its own, which
+        ends with it; until then other statements of the thread that reads are refused, and those of other threads
+        wait.
+        """
+        reading = Reading(self._core, sql, params, fetch_size)
+        return self._watched(reading, self._stream_rows(reading, timeout))
+
+    def stream_blocks(
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
+    ) -> Generator[list[R]]:
+        """The rows of a query in lists of ``fetch_size`` (the last one may be shorter): :meth:`stream` without the cost
+        of a step per row."""
+        reading = Reading(self._core, sql, params, fetch_size)
+        return self._watched(reading, self._stream(reading, timeout))
+
+    def _watched(self, reading: Reading, rows: Generator[T]) -> Generator[T]:
+        """Notes when the generator is collected: nobody is there then to be told an error."""
+
+        def gone(_: Any) -> None:
+            reading.abandoned = True
+
+        reading.watch = weakref.ref(rows, gone)
+        return rows
+
+    def _stream_rows(self, reading: Reading, timeout: float | None) -> Generator[R]:
+        gate = Gate(self._core, BUSY)
+        with contextlib.closing(self._stream(reading, timeout, gate)) as blocks:
+            for block in blocks:
+                rows = iter(block)
+                yield from islice(rows, 1)
+                # Another thread may go on with it. A look after every row would cost more than the row.
+                gate.pass_on()
+                yield from rows
+
+    def _stream(self, reading: Reading, timeout: float | None, gate: Gate | None = None) -> Generator[list[R]]:
+        gate = gate or Gate(self._core, BUSY)
+        try:
+            result: Result = self._wait(reading.begin(), timeout)
+            reading.first(result, gate)
+            assert result.columns is not None, "first() has looked"
+            make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
+            while True:
+                ahead = reading.ahead(result)
+                if ahead is not None:
+                    self._push(0, timeout)
+                rows: Any = result.rows
+                if rows:
+                    yield rows if make is None else list(map(make, rows))
+                    # Another thread may go on with it.
+                    gate.pass_on()
+                del rows
+                if ahead is None:
+                    return
+                reading.check_open()
+                result = reading.check(self._wait(ahead, timeout))
+        finally:
+            self._end_reading(reading, timeout)
+
+    def _end_reading(self, reading: Reading, timeout: float | None) -> None:
+        try:
+            ended = reading.end()
+            if ended is not None:
+                self._wait(ended, timeout)
+        except errors.Error:
+            if not (reading.ended or self.closed):
+                # Collected in the middle of this thread's own request: it would keep the connection for ever.
+                threading.Thread(target=self._end_reading, args=(reading, timeout), daemon=True).start()
+            # What is left of a portal in somebody else's transaction is lost with the connection.
+            if reading.own and not reading.abandoned:
+                raise
