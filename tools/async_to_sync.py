@@ -23,7 +23,11 @@ import tokenize
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "python/headrace"
-GENERATED = ("informix/connection.py", "informix/cursor.py", "mysql/cursor.py", "postgres/cursor.py")
+GENERATED = (
+    *("informix/connection.py", "informix/cursor.py"),
+    *("mysql/connection.py", "mysql/cursor.py"),
+    *("postgres/connection.py", "postgres/cursor.py"),
+)
 """Those that are made, by their path in the package."""
 NAMES = {
     "__aenter__": "__enter__",

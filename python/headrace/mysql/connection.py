@@ -1,16 +1,16 @@
 """The blocking connection to MySQL and MariaDB."""
 
+# Made by tools/async_to_sync.py of aio/mysql/connection.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from .._native import MySqlWire
 from .._shared.cursor_base import Params
-from .._shared.opening import open_wire, plain_password
-from ..errors import ConnectionClosed, Error, OperationalError
+from ..errors import ConnectionClosed
 from ..rows import RowFactory
+from .cancelling import Cancelling
 from .core import MySqlCore, ServerWarning
 from .cursor import Cursor
 from .loading import Loading
@@ -20,7 +20,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Connection(Streaming[R], Loading[R]):
+class Connection(Streaming[R], Loading[R], Cancelling[R]):
     """A connection to MySQL or MariaDB. Threads may share it: their calls queue up.
 
     As a context manager it commits at the end of the block, rolls back when the block raises, and closes.
@@ -94,22 +94,3 @@ class Connection(Streaming[R], Loading[R]):
     def ping(self, *, timeout: float | None = None) -> None:
         """A round trip that does nothing else (COM_PING). Raises OperationalError when the server is gone."""
         self._wait(self._core.round_trip(), timeout)
-
-    def _send_cancel(self, timeout: float) -> None:
-        core = self._core
-        deadline = time.monotonic() + timeout
-        wire = open_wire(MySqlWire(core.cancel_options(plain_password(core.options.password))), timeout)
-        answered = False
-        try:
-            kill = wire.query(core.wire.cancel_statement())
-            wire.wait(kill, max(0.0, deadline - time.monotonic()))
-            answered = True
-        except TimeoutError:
-            raise OperationalError(f"the cancel request was not answered within {timeout} s") from None
-        except Error:
-            answered = not wire.closed
-            raise
-        finally:
-            wire.close()
-            if not answered:
-                core.end_in_doubt()

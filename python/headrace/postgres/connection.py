@@ -1,17 +1,18 @@
 """The blocking connection to PostgreSQL."""
 
+# Made by tools/async_to_sync.py of aio/postgres/connection.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 import enum
-import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar, overload
 
-from .._native import PostgresWire
 from .._shared.cursor_base import Params
-from ..errors import ConnectionClosed, OperationalError
+from ..errors import ConnectionClosed
 from ..rows import RowFactory
 from ..types import Notify, Xid
+from .cancelling import Cancelling
 from .copying import Copying
 from .core import ConnectionCore, quote_identifier
 from .cursor import Cursor, ServerCursor
@@ -21,7 +22,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Connection(Streaming[R], Copying[R]):
+class Connection(Streaming[R], Copying[R], Cancelling[R]):
     """A connection to PostgreSQL. Threads may share it: their calls queue up.
 
     As a context manager it commits at the end of the block, rolls back when the block raises, and closes.
@@ -182,25 +183,3 @@ class Connection(Streaming[R], Copying[R]):
         has no member.
         """
         self._run(self._adapters.enumeration(name, kind), timeout)
-
-    # ending
-
-    def _send_cancel(self, timeout: float) -> None:
-        core = self._core
-        wire = PostgresWire({**core.wire_options, "cancel": core.wire.cancel_message()})
-        deadline = time.monotonic() + timeout
-        waits = False
-        try:
-            wire.open(timeout)
-            wire.wait(wire.ready(), max(0.0, deadline - time.monotonic()))
-            # The server closes the connection once it has sent the signal.
-            waits = True
-            wire.wait(wire.notified(), max(0.0, deadline - time.monotonic()))
-        except ConnectionClosed:
-            waits = False
-        except TimeoutError:
-            raise OperationalError(f"the cancel request was not answered within {timeout} s") from None
-        finally:
-            wire.close()
-            if waits:
-                core.end_in_doubt()

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from ... import errors
-from ..._native import MySqlWire
 from ..._shared.cursor_base import Params
 from ...errors import ConnectionClosed
 from ...mysql.core import MySqlCore, ServerWarning
 from ...rows import RowFactory
-from .._shared.opening import any_password, open_wire
+from .cancelling import AsyncCancelling
 from .cursor import AsyncCursor
 from .loading import AsyncLoading
 from .streaming import AsyncStreaming
@@ -21,8 +18,11 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class AsyncConnection(AsyncStreaming[R], AsyncLoading[R]):
-    """The twin of :class:`headrace.mysql.Connection`."""
+class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
+    """A connection to MySQL or MariaDB. Tasks may share it: their awaits queue up.
+
+    As a context manager it commits at the end of the block, rolls back when the block raises, and closes.
+    """
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -46,7 +46,8 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R]):
         return await AsyncCursor(self, self.row_factory).executemany(sql, rows, returning=returning, timeout=timeout)
 
     async def executescript(self, sql: str, *, timeout: float | None = None) -> AsyncCursor[R]:
-        """Executes text as it is: see :meth:`headrace.mysql.Connection.executescript`."""
+        """Executes text as it is, without parameters: one statement, or several separated by semicolons where
+        ``multi_statements`` was set. Each result is a set of the cursor that this gives."""
         cursor = AsyncCursor(self, self.row_factory)
         await self._script(cursor, sql, timeout)
         return cursor
@@ -61,24 +62,34 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R]):
 
     @property
     def isolation_level(self) -> str | None:
-        """Isolation level of transactions to come; ``None`` is the server's default."""
+        """Isolation level of transactions to come (``read committed`` ...); ``None`` is the server's default. Changed
+        only between transactions."""
         return self._core.isolation_level
 
-    async def set_isolation_level(self, value: str | None, *, timeout: float | None = None) -> None:
+    async def set_isolation_level(self, value: str | None, *, timeout: float | None = None) -> None:  # asyncio only
         """Changes it; only between transactions."""
         await self._run(self._core.set_isolation_level(value), timeout)
 
+    # blocking: @isolation_level.setter
+    # blocking: def isolation_level(self, value: str | None) -> None:
+    # blocking:     self._run(self._core.set_isolation_level(value))
+
     @property
     def read_only(self) -> bool | None:
-        """Whether transactions to come are read-only; ``None`` is the server's default."""
+        """Whether transactions to come are read-only; ``None`` is the server's default. Changed only between
+        transactions."""
         return self._core.read_only
 
-    async def set_read_only(self, value: bool | None, *, timeout: float | None = None) -> None:
+    async def set_read_only(self, value: bool | None, *, timeout: float | None = None) -> None:  # asyncio only
         """Changes it; only between transactions."""
         await self._run(self._core.set_read_only(value), timeout)
 
+    # blocking: @read_only.setter
+    # blocking: def read_only(self, value: bool | None) -> None:
+    # blocking:     self._run(self._core.set_read_only(value))
+
     async def show_warnings(self, *, timeout: float | None = None) -> list[ServerWarning]:
-        """The warnings of the last statement: see :meth:`headrace.mysql.Connection.show_warnings`."""
+        """The warnings of the last statement: their level, the server's code and its words."""
         results = await self._wait(self._core.wire.query("SHOW WARNINGS"), timeout)
         return [ServerWarning(*row) for row in results[0].rows]
 
@@ -89,20 +100,3 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R]):
     async def ping(self, *, timeout: float | None = None) -> None:
         """A round trip that does nothing else (COM_PING). Raises OperationalError when the server is gone."""
         await self._wait(self._core.round_trip(), timeout)
-
-    async def _send_cancel(self) -> None:
-        core = self._core
-        options = core.cancel_options(await any_password(core.options.password))
-        wire = MySqlWire(options, asyncio.get_running_loop())
-        await open_wire(wire, options, None)
-        answered = False
-        try:
-            await wire.query(core.wire.cancel_statement())
-            answered = True
-        except errors.Error:
-            answered = not wire.closed
-            raise
-        finally:
-            wire.close()
-            if not answered:
-                core.end_in_doubt()

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import enum
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Iterable,
-)
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any, TypeVar, overload
 
-from ... import errors
-from ..._native import PostgresWire
 from ..._shared.cursor_base import Params
 from ...errors import ConnectionClosed
 from ...postgres.core import ConnectionCore, quote_identifier
 from ...rows import RowFactory
 from ...types import Notify, Xid
-from .._shared.transport import open_transport
+from .cancelling import AsyncCancelling
 from .copying import AsyncCopying
 from .cursor import AsyncCursor, AsyncServerCursor
 from .streaming import AsyncStreaming
@@ -27,8 +21,11 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class AsyncConnection(AsyncStreaming[R], AsyncCopying[R]):
-    """The twin of :class:`headrace.Connection`. Tasks may share it: their awaits queue up and are pipelined."""
+class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
+    """A connection to PostgreSQL. Tasks may share it: their awaits queue up.
+
+    As a context manager it commits at the end of the block, rolls back when the block raises, and closes.
+    """
 
     _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -73,11 +70,12 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R]):
     async def executemany(
         self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
     ) -> AsyncCursor[R]:
-        """Executes a batch on a new cursor, and gives the cursor."""
+        """Executes a batch on a new cursor, and gives the cursor: see :meth:`AsyncCursor.executemany`."""
         return await AsyncCursor(self, self.row_factory).executemany(sql, rows, returning=returning, timeout=timeout)
 
     async def executescript(self, sql: str, *, timeout: float | None = None) -> AsyncCursor[R]:
-        """Executes statements separated by semicolons: see :meth:`headrace.Connection.executescript`."""
+        """Executes statements separated by semicolons, without parameters, by the simple protocol. Each result
+        is a set of the cursor that this gives."""
         cursor = AsyncCursor(self, self.row_factory)
         await self._script(cursor, sql, timeout)
         return cursor
@@ -92,30 +90,42 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R]):
 
     @property
     def isolation_level(self) -> str | None:
-        """Isolation level of transactions to come."""
+        """Isolation level of transactions to come; ``None`` is the server's default."""
         return self._core.isolation_level
 
-    async def set_isolation_level(self, value: str | None) -> None:
+    async def set_isolation_level(self, value: str | None) -> None:  # asyncio only
         """Changes the isolation level; only between transactions."""
         self._core.set_mode("isolation_level", value)
 
+    # blocking: @isolation_level.setter
+    # blocking: def isolation_level(self, value: str | None) -> None:
+    # blocking:     self._core.set_mode("isolation_level", value)
+
     @property
     def read_only(self) -> bool | None:
-        """Whether transactions to come are read-only."""
+        """Whether transactions to come are read-only; ``None`` is the server's default."""
         return self._core.read_only
 
-    async def set_read_only(self, value: bool | None) -> None:
+    async def set_read_only(self, value: bool | None) -> None:  # asyncio only
         """Changes it; only between transactions."""
         self._core.set_mode("read_only", value)
 
+    # blocking: @read_only.setter
+    # blocking: def read_only(self, value: bool | None) -> None:
+    # blocking:     self._core.set_mode("read_only", value)
+
     @property
     def deferrable(self) -> bool | None:
-        """Whether transactions to come are deferrable."""
+        """Whether transactions to come are deferrable; ``None`` is the server's default."""
         return self._core.deferrable
 
-    async def set_deferrable(self, value: bool | None) -> None:
+    async def set_deferrable(self, value: bool | None) -> None:  # asyncio only
         """Changes it; only between transactions."""
         self._core.set_mode("deferrable", value)
+
+    # blocking: @deferrable.setter
+    # blocking: def deferrable(self, value: bool | None) -> None:
+    # blocking:     self._core.set_mode("deferrable", value)
 
     async def tpc_begin(self, xid: Xid | str, *, timeout: float | None = None) -> None:
         """Begins a two-phase transaction."""
@@ -156,12 +166,15 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R]):
                 wire = self._core.wire
                 waiting = wire.notified()
                 try:
-                    done, _ = await asyncio.wait([waiting], timeout=timeout)
+                    done, _ = await asyncio.wait([waiting], timeout=timeout)  # asyncio only
+                    # blocking: wire.wait(waiting, timeout)
+                # blocking: except TimeoutError:
+                # blocking:     return
                 finally:
                     wire.forget_notified(waiting)
-                if not done:
+                if not done:  # asyncio only
                     return
-                waiting.result()
+                waiting.result()  # asyncio only
                 continue
             count += 1
             yield notify
@@ -169,29 +182,19 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R]):
     # types of the database
 
     async def register_composite(self, name: str, factory: Callable[..., Any], *, timeout: float | None = None) -> None:
-        """See :meth:`headrace.Connection.register_composite`."""
+        """Values of the composite type ``name``, which is written as in SQL, become ``factory(*attributes)``: a named
+        tuple, a dataclass. Without this they are tuples.
+
+        Raises UndefinedObject for an unknown type and ProgrammingError for one that is no composite.
+        """
         await self._run(self._adapters.composite(name, factory), timeout)
 
     async def register_enum(self, name: str, kind: type[enum.Enum], *, timeout: float | None = None) -> None:
-        """See :meth:`headrace.Connection.register_enum`."""
+        """Values of the enumeration ``name``, which is written as in SQL, become members of ``kind``, and members are
+        sent as labels. A label belongs to the member with that value or, where not all labels are values, to the one
+        with that name. Without this they are text.
+
+        Raises UndefinedObject for an unknown type and ProgrammingError for one that is no enumeration, or where a label
+        has no member.
+        """
         await self._run(self._adapters.enumeration(name, kind), timeout)
-
-    # ending
-
-    async def _send_cancel(self) -> None:
-        core = self._core
-        loop = asyncio.get_running_loop()
-        wire = PostgresWire({**core.wire_options, "cancel": core.wire.cancel_message()}, loop)
-        waits = False
-        try:
-            await open_transport(loop, wire, core.wire_options)
-            await wire.ready()
-            # The server closes the connection once it has sent the signal.
-            waits = True
-            await wire.notified()
-        except errors.ConnectionClosed:
-            waits = False
-        finally:
-            wire.close()
-            if waits:
-                core.end_in_doubt()

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import (
-    AsyncIterable,
-    Iterable,
-    Sequence,
-)
+from collections.abc import AsyncIterable, Iterable, Sequence
 from typing import IO, Any, TypeVar
 
 from ... import defaults

@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import weakref
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-)
+from collections.abc import AsyncGenerator, AsyncIterator
 from itertools import islice
 from typing import Any, TypeVar
 

@@ -1,0 +1,37 @@
+"""How a statement is cancelled, asyncio: KILL QUERY on a connection of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TypeVar
+
+from ... import errors
+from ..._native import MySqlWire
+from ...mysql.core import MySqlCore
+from .._shared.opening import any_password, open_wire
+from .watched import Watched
+
+R = TypeVar("R")
+
+
+class AsyncCancelling(Watched[R]):
+    """A connection whose statements can be cancelled."""
+
+    _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    async def _send_cancel(self) -> None:
+        core = self._core
+        options = core.cancel_options(await any_password(core.options.password))
+        wire = MySqlWire(options, asyncio.get_running_loop())
+        await open_wire(wire, options, None)
+        answered = False
+        try:
+            await wire.query(core.wire.cancel_statement())
+            answered = True
+        except errors.Error:
+            answered = not wire.closed
+            raise
+        finally:
+            wire.close()
+            if not answered:
+                core.end_in_doubt()
