@@ -109,7 +109,7 @@ impl Silence {
 ///    [`Connection::next_step`] returns: continues with 2, answers a question, connects to the named server and starts
 ///    again at 1, or closes;
 /// 6. calls [`Connection::lost`] at the end of input, or if the socket fails; to close the connection itself it calls
-///    [`Connection::say_goodbye`] and then writes what is there without waiting.
+///    [`Connection::write_terminate`] and then writes what is there without waiting.
 ///
 /// An error of 3, 4 or 5 goes to [`Connection::end`], which informs every response handler that waits;
 /// [`Buffers::outgoing`] then returns the TLS alert for the peer. The methods of one connection may be called from
@@ -278,7 +278,7 @@ impl<M: Driven + ?Sized> Connection<M> {
 
     /// Writes the message that ends the session in an orderly way. If a message is half sent, the session is ended
     /// without one.
-    pub fn say_goodbye(&mut self) {
+    pub fn write_terminate(&mut self) {
         let write_buffer = &mut self.buffers.write_buffer;
         if write_buffer.is_empty() {
             self.machine.terminate(write_buffer);

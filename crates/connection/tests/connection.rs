@@ -25,7 +25,7 @@ fn without_tls_bytes_are_read_where_the_protocol_reads_them() {
 }
 
 #[test]
-fn tls_is_put_in_place_where_the_protocol_asks_for_it_however_the_bytes_are_cut() {
+fn tls_starts_when_the_protocol_requests_it_however_the_bytes_are_cut() {
     for request_first in [false, true] {
         for portion in [1, 7, usize::MAX] {
             let mut server = Server::new();
@@ -61,7 +61,7 @@ fn a_loop_that_takes_all_at_once_sends_the_same() {
 }
 
 #[test]
-fn a_peer_that_is_not_trusted_hears_why_and_nothing_else() {
+fn an_untrusted_peer_receives_an_alert_and_nothing_else() {
     let mut server = Server::new();
     let other = Server::new();
     let mut connection = Lines::connection(Stage::Tls { request_first: false }, Some(trusting(&other.pem)));
@@ -112,7 +112,7 @@ fn tls_without_settings_is_refused() {
 }
 
 #[test]
-fn what_came_before_a_loss_counts_and_those_who_wait_hear_what_the_server_said() {
+fn input_before_a_loss_is_handled_and_pending_requests_receive_the_closing_error() {
     let mut connection = Lines::connection(Stage::Ready, None);
     connection.buffers.read_buffer.extend(b"answer\nERROR shutdown\nhalf a li");
     let reason = connection.lost((), &Fatal::gone("the server closed the connection")).unwrap_err();
@@ -136,7 +136,7 @@ fn what_came_after_a_full_handler_before_a_loss_counts() {
 }
 
 #[test]
-fn a_broken_protocol_is_told_before_the_end_of_input() {
+fn a_protocol_violation_is_reported_before_the_end_of_input() {
     let mut connection = Lines::connection(Stage::Ready, None);
     connection.buffers.read_buffer.extend(b"BAD\n");
     let reason = connection.lost((), &Fatal::gone("the server closed the connection")).unwrap_err();
@@ -144,19 +144,19 @@ fn a_broken_protocol_is_told_before_the_end_of_input() {
 }
 
 #[test]
-fn a_goodbye_is_not_put_into_a_message_that_is_half_sent() {
+fn no_closing_message_is_put_into_a_message_that_is_half_sent() {
     let mut connection = Lines::connection(Stage::Ready, None);
-    connection.say_goodbye();
+    connection.write_terminate();
     assert_eq!(written(&mut connection, usize::MAX), b"BYE\n");
     let mut connection = Lines::connection(Stage::Ready, None);
     connection.buffers.write_buffer.tail().extend_from_slice(b"question\n");
     connection.buffers.sent(3);
-    connection.say_goodbye();
+    connection.write_terminate();
     assert_eq!(written(&mut connection, usize::MAX), b"");
 }
 
 #[test]
-fn another_server_is_asked_from_the_beginning() {
+fn a_redirected_session_starts_from_the_beginning() {
     let (mut first, mut second) = (Server::new(), Server::named("db2.example.com"));
     let both = first.pem.clone() + &second.pem;
     let mut connection = Lines::connection(Stage::Tls { request_first: false }, Some(trusting(&both)));

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn read_buffer_grows_by_more_than_a_lower_bound_asks_for() {
+    fn read_buffer_grows_by_more_than_a_lower_bound() {
         let mut read_buffer = ReadBuffer::new();
         let mut reads = 0;
         while read_buffer.unread().len() < 8 << 20 {

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_parameter_is_known_by_its_beginning() {
+    fn a_parameter_is_recognised_by_its_beginning() {
         for (text, expected) in [
             ("%s", true),
             ("%s, 1", true),
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_placeholder_is_an_error_with_its_position() {
+    fn an_invalid_placeholder_is_an_error_with_its_position() {
         for bad in ["select 5 % 2, %s", "select %(a", "select %(a)d", "select %s, %(a)s", "select %(a)s, %s", "%"] {
             assert!(rewrite(bad, Marks::Numbers).is_err(), "{bad}");
         }

@@ -358,7 +358,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_of_parts_stand_where_they_began() {
+    fn values_of_parts_keep_their_positions() {
         let mut rows = Vec::new();
         let mut sink = Rows { rows: &mut rows, open: Vec::new() };
         sink.begin_row(3);

@@ -176,7 +176,7 @@ pub trait Session {
     }
     /// Makes sure that request `id` is answered: without a message that ends its group of requests the server may keep
     /// the answer, and the request would never end.
-    fn ask_for_answer(&mut self, _id: u64) {}
+    fn request_reply(&mut self, _id: u64) {}
     /// Returns true if requests wait for a stream, a COPY or a load that has the connection to itself and belongs to
     /// other code.
     fn is_occupied(&self) -> bool {

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_has_forgotten_all_is_told_nothing() {
+    fn nothing_is_closed_at_a_server_that_has_dropped_all_statements() {
         let mut statements = Kept::new(1);
         prepare(&mut statements, "a", 1);
         prepare(&mut statements, "b", 2);

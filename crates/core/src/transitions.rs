@@ -146,7 +146,7 @@ mod tests {
     };
 
     #[test]
-    fn a_table_is_printed_with_what_its_words_mean() {
+    fn a_table_is_printed_with_its_descriptions() {
         let expected = "| state | |\n|---|---|\n| Open | one can go through |\n| Shut | one cannot |\n\n\
             | from | event | to |\n|---|---|---|\n| Open, Shut | it is pulled | Shut |\n| Shut | it is pushed | Open |\n";
         assert_eq!(DOOR.markdown(), expected);

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_not_made_into_some() {
+    fn bytes_that_are_not_text_are_not_converted() {
         for (locale, bytes) in [("sjis", &b"\x93"[..]), ("gb18030", b"\xff"), ("8859-7", b"a\xff")] {
             let set = CodeSet::of_locale(locale).unwrap();
             assert_eq!(set.decode(bytes), None, "{locale}");

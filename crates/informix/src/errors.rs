@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_the_server_does_not_send_leaves_no_gap() {
+    fn a_missing_word_of_the_server_leaves_no_gap() {
         let error = ServerError { sqlcode: -206, ..ServerError::default() };
         assert_eq!(error.to_string(), "table does not exist (sqlcode -206)");
         let error = ServerError { sqlcode: -9999, ..ServerError::default() };

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn an_insert_of_nothing_but_placeholders_is_told_from_others() {
+    fn an_insert_of_nothing_but_placeholders_is_recognised() {
         for sql in [
             "insert into t values (?,?)",
             "INSERT INTO db@srv:own.t (a, \"values (1)\") VALUES ( ? , ? ) ; ",
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_are_inserted_as_they_stand_are_told_from_others() {
+    fn parameters_that_are_inserted_unchanged_are_recognised() {
         for (sql, marks, items) in [
             ("insert into t values (?,?)", &[Some(0), Some(1)][..], 2),
             ("insert into t (a, b, c, d) values (0, ?, upper(?), ?) ;", &[Some(1), None, Some(3)], 4),
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_a_column_is_set_to_are_told_from_others() {
+    fn parameters_that_are_assigned_to_a_column_are_recognised() {
         for (sql, found) in [
             ("update t set a = ?", "1"),
             ("UPDATE t SET a=?,b = upper(?), c = ? || ? WHERE d = ?", "10000"),
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn several_statements_are_told_from_one() {
+    fn several_statements_are_distinguished_from_one() {
         for sql in ["set lock mode to wait; commit work", "insert into t values (';'); update t set a = 1;"] {
             assert!(has_several(sql), "{sql}");
         }
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rollback_to_a_savepoint_is_told_from_one_of_a_transaction() {
+    fn a_rollback_to_a_savepoint_is_distinguished_from_one_of_a_transaction() {
         for sql in ["rollback work to savepoint a", "ROLLBACK TO SAVEPOINT", "{ undo } rollback /* a */ to savepoint b"]
         {
             assert!(rolls_back_to_savepoint(sql), "{sql}");

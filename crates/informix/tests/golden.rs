@@ -256,7 +256,7 @@ fn replies_are_read_to_their_end_whatever_the_cut() {
 }
 
 #[test]
-fn descriptions_and_errors_say_what_they_say() {
+fn descriptions_and_errors_are_decoded() {
     let caps = negotiated();
     let reply = bytes("reply", "srv_lob_connect_018");
     let Ok((Message::Describe(described), _)) = read(&reply, caps, CodeSet::Utf8) else { panic!() };

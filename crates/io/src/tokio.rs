@@ -85,7 +85,7 @@ impl<M: Driven + ?Sized> Client<M> {
 
     /// Ends the session in an orderly way, and every pending request with it.
     pub fn close(mut self, cx: M::Context<'_>) {
-        self.connection.say_goodbye();
+        self.connection.write_terminate();
         // A TLS layer that has failed sends no close_notify, and a peer that takes nothing any more cannot receive it.
         let goodbye = self.connection.buffers.take_outgoing().unwrap_or_default();
         let _ = self.stream.try_write(&goodbye);

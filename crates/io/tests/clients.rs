@@ -71,7 +71,7 @@ fn answer(mut stream: TcpStream) -> String {
 }
 
 #[test]
-fn a_session_is_opened_asked_and_closed_with_a_goodbye() {
+fn a_session_is_opened_used_and_closed_in_an_orderly_way() {
     for ask in LOOPS {
         let (address, server) = serve(answer);
         assert_eq!(ask(&address, plain(), 1).unwrap(), ["answer"]);
@@ -89,7 +89,7 @@ fn greet(client: &mut (impl Read + Write)) -> [u8; 15] {
 }
 
 #[test]
-fn a_session_is_encrypted_where_the_protocol_asks_for_it() {
+fn a_session_is_encrypted_if_the_protocol_requests_it() {
     for ask in LOOPS {
         let Server { mut tls, pem, .. } = Server::new();
         let (address, server) = serve(move |mut stream| {
@@ -132,7 +132,7 @@ fn the_end_of_tls_is_the_end_of_input_where_the_socket_stays_open() {
 }
 
 #[test]
-fn a_peer_that_is_not_trusted_is_refused_and_told() {
+fn an_untrusted_peer_is_refused_with_an_alert() {
     for ask in LOOPS {
         let (Server { mut tls, .. }, others) = (Server::new(), Server::new().pem);
         let (address, server) =
@@ -161,7 +161,7 @@ fn a_session_begins_again_where_a_server_names_another_one() {
 }
 
 #[test]
-fn servers_that_redirect_in_a_circle_are_given_up() {
+fn redirects_in_a_circle_end_the_session() {
     for ask in LOOPS {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let place = listener.local_addr().unwrap();
@@ -176,7 +176,7 @@ fn servers_that_redirect_in_a_circle_are_given_up() {
 }
 
 #[test]
-fn what_a_server_said_before_it_went_is_told() {
+fn the_last_message_of_a_server_is_reported() {
     for ask in LOOPS {
         let (address, server) = serve(|mut stream| stream.write_all(b"HELLO\nfirst\nERROR shutdown\n").unwrap());
         let reason = ask(&address, plain(), 2).unwrap_err();
@@ -197,7 +197,7 @@ fn a_server_that_is_not_there_is_named() {
 }
 
 #[test]
-fn a_deadline_leaves_a_blocking_session_as_it_is() {
+fn a_deadline_leaves_a_blocking_session_usable() {
     let (address, server) = serve(answer);
     let (options, soon) = (TcpOptions::default(), || Some(Instant::now() + Duration::from_millis(50)));
     let deadline = Some(Instant::now() + PATIENCE);

@@ -120,7 +120,7 @@ fn both_ends_may_talk_at_once() {
 }
 
 #[test]
-fn a_sender_with_more_to_say_does_not_wait_for_an_answer() {
+fn a_sender_with_more_to_send_does_not_wait_for_a_reply() {
     // The peer answers only at the end, as a database does whose own buffer does not fill before.
     const ROUNDS: usize = 20;
     let (mut link, mut peer) = tcp_pair();
@@ -181,7 +181,7 @@ fn deadlines_and_ticks_come_in_time() {
 }
 
 #[test]
-fn a_peer_that_reads_nothing_does_not_hold_up_the_deadline() {
+fn a_peer_that_reads_nothing_does_not_delay_the_deadline() {
     let (mut link, _peer) = unix_pair();
     let mut buffers = Buffers::new();
     buffers.write_buffer.tail().resize(16 * 1024 * 1024, 7);
@@ -197,7 +197,7 @@ fn a_peer_that_reads_nothing_does_not_hold_up_the_deadline() {
 }
 
 #[test]
-fn liveness_is_told_without_a_round_trip() {
+fn liveness_is_checked_without_a_round_trip() {
     let (mut link, mut peer) = unix_pair();
     let mut buffers = Buffers::new();
     assert_eq!(link.peek(&buffers), Liveness::Quiet);
@@ -271,7 +271,7 @@ fn options_are_set_on_the_socket() {
 }
 
 #[test]
-fn a_port_that_nobody_listens_on_refuses() {
+fn a_closed_port_refuses() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = Address::Tcp(listener.local_addr().unwrap());
     drop(listener);

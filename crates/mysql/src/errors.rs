@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_says_more_than_its_sqlstate() {
+    fn a_number_is_more_specific_than_its_sqlstate() {
         assert!(CONDITIONS.is_sorted_by(|(a, _), (b, _)| a < b));
         for (code, sqlstate, condition) in [
             (1040, "08004", State(TOO_MANY_CONNECTIONS)),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warning_is_the_error_that_it_stands_for() {
+    fn a_warning_becomes_the_corresponding_error() {
         let error = ServerError::of_warning(1062, "Duplicate entry".into());
         assert_eq!(error.to_string(), "(1062, 23000) Duplicate entry");
         assert_eq!(ServerError::of_warning(1366, String::new()).sqlstate, "22000");

@@ -545,7 +545,7 @@ fn a_discarded_request_leaves_the_others_alone() {
 }
 
 #[test]
-fn a_killed_session_says_why() {
+fn a_killed_session_has_the_servers_reason() {
     let mut session = session();
     let id = session.machine.session().thread_id;
     let received = session.query("select sleep(5)");

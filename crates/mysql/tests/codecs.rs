@@ -163,7 +163,7 @@ fn text_values_that_are_none_are_invalid_not_wrong() {
 }
 
 #[test]
-fn a_list_is_one_value_unless_it_stands_after_in() {
+fn a_list_is_one_value_except_after_in() {
     let list = V::List(vec![V::Float(1.0), V::Float(0.5)]);
     for (before, expected) in [
         ("a in ", "a in (1e0,5e-1)"),

@@ -91,7 +91,7 @@ fn replayed(name: &str, steps: &[Step], set: impl FnOnce(&mut Replay)) -> (Resul
 }
 
 #[test]
-fn the_recordings_say_what_was_asked() {
+fn the_requests_are_those_of_the_recordings() {
     for name in NAMES {
         let (done, received, idle) = replayed(name, &recording(name), |_| {});
         done.unwrap_or_else(|reason| panic!("{name}: {reason}"));
@@ -141,7 +141,7 @@ fn the_logins_are_those_that_they_are_called() {
 }
 
 #[test]
-fn split_at_every_byte_they_say_the_same() {
+fn the_replies_split_at_every_byte_are_the_same() {
     for name in NAMES {
         let steps = recording(name);
         let (_, expected, _) = replayed(name, &steps, |_| {});

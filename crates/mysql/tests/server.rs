@@ -47,7 +47,7 @@ fn authentication_by_each_plugin_that_this_server_has() {
 }
 
 #[test]
-fn the_session_knows_its_server() {
+fn the_session_reports_its_server() {
     let mut session = session();
     let known = session.machine.session();
     assert!(known.mariadb && known.version >= (10, 6, 0), "{}", known.server_version);
@@ -69,7 +69,7 @@ fn the_session_knows_its_server() {
 }
 
 #[test]
-fn every_type_gives_the_same_value_in_both_protocols() {
+fn every_type_has_the_same_value_in_both_protocols() {
     let day = 86_400_000_000i64;
     let at = |days: i64, micros: i64| format!("at {}", days * day + micros);
     let mut session = session();
@@ -269,7 +269,7 @@ fn an_unknown_statement_takes_one_round_trip_and_is_kept() {
 }
 
 #[test]
-fn a_changed_table_gives_its_new_columns_to_a_kept_statement() {
+fn a_cached_statement_returns_the_new_columns_of_a_changed_table() {
     let mut session = session();
     session.must("create or replace table changing (a int)");
     session.must("insert into changing values (1)");
@@ -353,7 +353,7 @@ fn several_results_of_procedures_and_of_several_statements() {
 }
 
 #[test]
-fn ok_packets_tell_counts_ids_warnings_and_words() {
+fn ok_packets_have_counts_ids_warnings_and_texts() {
     let mut session = session();
     session.must("create or replace table counted (id int primary key auto_increment, v int)");
     let received = session.query("insert into counted (v) values (1),(2),(3)");

@@ -128,7 +128,7 @@ fn plugins_that_switch_do_so_over_tls() {
 }
 
 #[test]
-fn the_password_vouches_for_the_certificate_where_the_server_can_prove_it() {
+fn the_password_verifies_the_certificate_if_the_server_can_prove_it() {
     let options = Options { tls: Tls::Require, certificate_by_password: true, ..Server::options() };
     let mut session = connecting(options.clone());
     let done = session.start();

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_known_by_its_name_or_by_all_of_it() {
+    fn a_message_matches_by_its_name_or_in_full() {
         let first = |bytes: &[u8]| Some((format!("BYTE {}", bytes[0]), 1));
         let trace = Trace::read(&[1, 2, 1], first);
         assert_eq!(trace, ["BYTE 1", "BYTE", "BYTE 1"]);

@@ -116,7 +116,7 @@ fn more_plain_text_than_the_wire_may_hold_leaves_in_parts() {
 }
 
 #[test]
-fn nothing_is_sent_in_the_clear_before_the_handshake() {
+fn no_plaintext_is_sent_before_the_handshake() {
     let authority = Authority::new("ours");
     let mut client = TlsClient::new(&asking(Verify::Full, &authority.pem), "db").unwrap();
     let (mut write_buffer, mut wire) = (WriteBuffer::new(), Vec::new());
@@ -127,7 +127,7 @@ fn nothing_is_sent_in_the_clear_before_the_handshake() {
 }
 
 #[test]
-fn a_goodbye_is_heard_and_what_follows_it_is_not() {
+fn bytes_after_close_notify_are_ignored() {
     let authority = Authority::new("ours");
     let identity = authority.server(&["db"]);
     let mut joined = Joined::new(&asking(Verify::Full, &authority.pem), "db", &Server::new(&identity));
@@ -147,7 +147,7 @@ fn a_goodbye_is_heard_and_what_follows_it_is_not() {
 }
 
 #[test]
-fn our_goodbye_reaches_the_server() {
+fn the_close_notify_reaches_the_server() {
     let authority = Authority::new("ours");
     let identity = authority.server(&["db"]);
     let mut joined = Joined::new(&asking(Verify::Full, &authority.pem), "db", &Server::new(&identity));
@@ -171,7 +171,7 @@ fn bytes_that_are_no_tls_are_an_error_and_no_hang() {
 }
 
 #[test]
-fn a_refusal_tells_the_server_why() {
+fn a_refusal_sends_an_alert() {
     let (ours, others) = (Authority::new("ours"), Authority::new("others"));
     let identity = others.server(&["db"]);
     let mut joined = Joined::new(&asking(Verify::Full, &ours.pem), "db", &Server::new(&identity));
@@ -184,7 +184,7 @@ fn a_refusal_tells_the_server_why() {
 }
 
 #[test]
-fn words_of_refusals_say_what_to_do() {
+fn refusals_say_what_to_do() {
     let (ours, others) = (Authority::new("ours"), Authority::new("others"));
     let identity = ours.server(&["db.example.com"]);
     let unknown = refusal(attempt(Verify::Full, &others.pem, "db.example.com", &identity));
@@ -225,7 +225,7 @@ fn a_pinned_certificate_needs_no_authority() {
 }
 
 #[test]
-fn a_certificate_without_alternative_names_is_known_by_its_common_name() {
+fn a_certificate_without_alternative_names_is_identified_by_its_common_name() {
     let authority = Authority::new("ours");
     for (names, common, asked, accepted) in [
         (&[][..], "db.example.com", "db.example.com", true),
@@ -256,7 +256,7 @@ fn a_certificate_without_alternative_names_is_known_by_its_common_name() {
 }
 
 #[test]
-fn a_constrained_authority_vouches_for_no_common_name() {
+fn a_constrained_authority_certifies_no_common_name() {
     let authority = Authority::with("constrained", |params| {
         params.name_constraints = Some(NameConstraints {
             permitted_subtrees: vec![GeneralSubtree::DnsName("example.org".into())],
@@ -303,7 +303,7 @@ fn a_server_without_the_key_of_its_certificate_is_refused_even_where_nothing_is_
 }
 
 #[test]
-fn a_client_shows_its_certificate_when_asked() {
+fn a_client_sends_its_certificate_on_request() {
     let authority = Authority::new("ours");
     let server = authority.server(&["db"]);
     let client = authority.issue(&[], "alice", |_| {});
@@ -386,7 +386,7 @@ fn the_channel_is_bound_to_the_certificate_that_the_server_showed() {
 }
 
 #[test]
-fn versions_ciphers_and_protocols_are_told() {
+fn versions_ciphers_and_protocols_are_reported() {
     let authority = Authority::new("ours");
     let identity = authority.server(&["db"]);
     let mut server = Server::new(&identity);

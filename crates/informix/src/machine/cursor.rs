@@ -127,11 +127,11 @@ impl<H: IfxHandler> Machine<H> {
     /// Closes a cursor; its statement is kept for the next one.
     pub(super) fn close_cursor(&mut self, cursor: u64, write_buffer: &mut WriteBuffer) {
         if let Some(open) = self.open_cursors.remove(&cursor) {
-            self.give_back(open.statement, write_buffer);
+            self.put_back_statement(open.statement, write_buffer);
         }
     }
 
-    fn give_back(&mut self, statement: Arc<Statement>, write_buffer: &mut WriteBuffer) {
+    fn put_back_statement(&mut self, statement: Arc<Statement>, write_buffer: &mut WriteBuffer) {
         let (id, sql) = (statement.id, statement.sql.clone());
         let keep = self.statements.keeps(&sql) && self.statements.get(&*sql).is_none();
         self.clean_up(write_buffer, id, true, !keep);
@@ -155,7 +155,7 @@ impl<H: IfxHandler> Machine<H> {
                 self.close_cursor(cursor, write_buffer);
                 self.open_cursors.insert(cursor, Open { statement, scroll: declare.scroll });
             }
-            Request::Declare(_) => self.give_back(statement, write_buffer),
+            Request::Declare(_) => self.put_back_statement(statement, write_buffer),
             _ if keep => {}
             _ => self.close_cursor(cursor, write_buffer),
         }

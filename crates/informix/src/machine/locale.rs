@@ -59,7 +59,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// A statement that opens a database was sent: the query for its code set follows, as a part of the same request.
-    pub(super) fn ask_for_locale(&mut self, write_buffer: &mut WriteBuffer) {
+    pub(super) fn query_locale(&mut self, write_buffer: &mut WriteBuffer) {
         if self.given_codeset.is_none() {
             client::prepare(write_buffer.tail(), QUERY.as_bytes(), 0, self.capabilities);
             client::eot(write_buffer.tail());
@@ -106,7 +106,7 @@ impl<H: IfxHandler> Machine<H> {
         }
         if error == Some(own::INTERRUPTED) {
             // Meant for the statement before it.
-            self.ask_for_locale(write_buffer);
+            self.query_locale(write_buffer);
             return Ok(());
         }
         if self.pending(group.request_id).is_some_and(|pending| pending.slot.failure.is_some()) {

@@ -42,7 +42,7 @@ impl<H: IfxHandler> Machine<H> {
                     self.start_next(cx, write_buffer);
                 }
                 Some((State::Queued, _)) => self.start_statement(write_buffer),
-                Some((State::Bindable, _)) if self.asks_for_types(write_buffer) => {}
+                Some((State::Bindable, _)) if self.requests_types(write_buffer) => {}
                 Some((State::Bindable, _)) => self.bind_tail(cx, write_buffer),
                 Some((State::Sending, _)) => self.send_rows(cx, write_buffer),
                 Some((State::Draining, 0)) => self.end_batch(cx, write_buffer),
@@ -197,7 +197,7 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// Requests the types of the last started request's parameters, if they are unknown and decide how values are sent.
-    fn asks_for_types(&mut self, write_buffer: &mut WriteBuffer) -> bool {
+    fn requests_types(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         let Some(pending) = self.queue.last_mut().filter(|pending| pending.slot.handler.is_some()) else {
             return false;
         };
@@ -265,7 +265,7 @@ impl<H: IfxHandler> Machine<H> {
             match statement.kind {
                 kind::BEGIN => self.in_block = true,
                 kind::COMMIT | kind::ROLLBACK => self.in_block = false,
-                kind::DATABASE | kind::CREATE_DATABASE => self.ask_for_locale(write_buffer),
+                kind::DATABASE | kind::CREATE_DATABASE => self.query_locale(write_buffer),
                 _ if alone && !begin && !control && self.logging == Logging::Ansi => self.auto_commit(write_buffer),
                 _ => {}
             }

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn extended_types_are_told_by_their_number_or_their_source() {
+    fn extended_types_are_identified_by_number_or_source() {
         for (id, flags, source, expected) in [
             (extended::BOOLEAN, 0, 0, Kind::Bool),
             (extended::CLOB, 0, 0, Kind::Other("clob".into())),

@@ -48,8 +48,8 @@ fn number(name: &str) -> i32 {
     }
 }
 
-/// The arguments of a signature such as `function informix.ifx_lo_seek(integer,int8,integer,int8)`, as far as their types
-/// decide how a value is sent.
+/// The arguments of a signature such as `function informix.ifx_lo_seek(integer,int8,integer,int8)`, as far as their
+/// types decide how a value is sent.
 pub fn arguments(signature: &str) -> Vec<Option<Field>> {
     let inside =
         signature.split_once('(').map_or("", |(_, rest)| rest.rsplit_once(')').map_or(rest, |(inside, _)| inside));
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signature_tells_the_types_of_its_arguments() {
+    fn a_signature_has_the_types_of_its_arguments() {
         let types = |signature| arguments(signature).iter().flatten().map(|field| field.type_word).collect::<Vec<_>>();
         assert_eq!(types("function informix.ifx_lo_open(blob ,integer)"), [code::CHAR, code::INTEGER]);
         assert_eq!(types("procedure p(decimal(8,2), INT8, set(int not null))"), [code::CHAR, code::INT8, code::SET]);

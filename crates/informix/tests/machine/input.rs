@@ -48,7 +48,7 @@ pub fn text_that_is_too_long_for_a_column_is_refused_and_that_of_a_comparison_is
 }
 
 #[test]
-pub fn without_an_answer_the_statement_is_executed_as_it_is() {
+pub fn without_a_reply_the_statement_is_executed_unchanged() {
     let mut session = Session::start();
     let received = session.execute(UPDATE, row("abcd", ""), false);
     session.feed(&hex(DESCRIBED)).unwrap();
@@ -59,7 +59,7 @@ pub fn without_an_answer_the_statement_is_executed_as_it_is() {
 }
 
 #[test]
-pub fn an_interrupt_that_hits_the_question_ends_the_statement_and_it_is_asked_again() {
+pub fn an_interrupt_that_hits_the_query_for_types_ends_the_statement_and_it_is_sent_again() {
     let mut session = Session::start();
     let received = session.execute(UPDATE, row("abc", ""), false);
     session.feed(&hex(DESCRIBED)).unwrap();

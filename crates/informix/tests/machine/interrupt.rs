@@ -34,7 +34,7 @@ pub fn no_second_one_is_sent_before_a_sign_that_the_first_was_read() {
 }
 
 #[test]
-pub fn what_is_asked_next_waits_until_it_was_read() {
+pub fn the_next_request_waits_until_the_urgent_byte_was_read() {
     let (mut session, now) = (busy(), Instant::now());
     assert_eq!(session.machine.interrupt(now), Interrupt::Send);
     session.feed(&unhex(INTERRUPTED)).unwrap();

@@ -24,7 +24,7 @@ fn hex(text: &str) -> Vec<u8> {
 }
 
 #[test]
-pub fn the_code_set_of_a_database_that_is_opened_is_asked_for_until_it_is_known() {
+pub fn the_code_set_of_a_database_that_is_opened_is_queried_until_it_is_known() {
     let mut session = Session::start();
     let opened = session.execute("database other", vec![], false);
     let next = session.execute("insert into t values (?)", vec![V::text("\u{20ac}")], false);

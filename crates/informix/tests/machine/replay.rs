@@ -34,7 +34,7 @@ pub fn a_session_is_set_up_whatever_the_split() {
 }
 
 #[test]
-pub fn a_refused_login_says_why() {
+pub fn a_refused_login_has_the_servers_reason() {
     let mut packet = bytes("reply", "conacc_gbase_1");
     packet[2] = 3;
     let at = packet.windows(2).position(|w| w == [0, 0x66]).unwrap();
@@ -50,7 +50,7 @@ pub fn a_refused_login_says_why() {
 }
 
 #[test]
-pub fn a_select_split_at_every_byte_gives_the_same_rows_and_takes_two_round_trips() {
+pub fn a_select_split_at_every_byte_yields_the_same_rows_in_two_round_trips() {
     let (described, rows) = (bytes("reply", "prep_select_032"), bytes("reply", "prep_select_036"));
     for cut in 0..=described.len() + rows.len() {
         let mut session = Session::start();
@@ -76,7 +76,7 @@ pub fn a_select_split_at_every_byte_gives_the_same_rows_and_takes_two_round_trip
 }
 
 #[test]
-pub fn a_reply_cut_at_every_byte_gives_no_wrong_row_and_an_end() {
+pub fn a_reply_cut_at_every_byte_yields_no_wrong_row_and_an_outcome() {
     let (described, rows) = (bytes("reply", "prep_select_032"), bytes("reply", "prep_select_036"));
     for cut in 0..described.len() + rows.len() {
         let mut session = Session::start();
@@ -286,7 +286,7 @@ pub fn a_bad_value_in_a_batch_names_its_row_and_rolls_back() {
 }
 
 #[test]
-pub fn a_transaction_begins_with_the_first_statement_that_wants_one() {
+pub fn a_transaction_begins_with_the_first_statement_that_needs_one() {
     let mut session = Session::start();
     session.execute("select a from t where a > ?", vec![V::Int(0)], true);
     session.sent();
@@ -305,7 +305,7 @@ pub fn a_transaction_begins_with_the_first_statement_that_wants_one() {
 }
 
 #[test]
-pub fn rows_come_in_blocks_and_the_next_is_asked_for_before_the_last_is_through() {
+pub fn rows_come_in_blocks_and_the_next_is_requested_before_the_last_has_come() {
     let mut session = Session::start();
     let received = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
@@ -340,7 +340,7 @@ pub fn rows_come_in_blocks_and_the_next_is_asked_for_before_the_last_is_through(
 }
 
 #[test]
-pub fn rows_and_their_end_in_one_piece_are_not_asked_for_twice() {
+pub fn rows_and_their_end_in_one_piece_are_not_requested_twice() {
     let mut session = Session::start();
     let received = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
@@ -406,7 +406,7 @@ pub fn a_statement_older_than_its_table_is_prepared_again() {
 }
 
 #[test]
-pub fn what_nobody_asked_for_ends_the_connection() {
+pub fn unexpected_messages_end_the_connection() {
     for unasked in ["000f0000000000010000000000000000000c", "000e00000000000400000001", "00ff", "000c"] {
         let mut session = Session::start();
         assert!(session.feed(&unhex(unasked)).is_err(), "{unasked}");

@@ -213,7 +213,7 @@ pub fn queries_older_than_their_table_are_prepared_again() {
 }
 
 #[test]
-pub fn who_lost_interest_gets_nothing_and_holds_nobody_up() {
+pub fn a_discarded_request_gets_nothing_and_delays_no_other() {
     let mut session = warm();
     let asked = ask(&mut session, 0..5);
     describe_duplicates(&mut session);
@@ -231,7 +231,7 @@ pub fn who_lost_interest_gets_nothing_and_holds_nobody_up() {
 }
 
 #[test]
-pub fn a_cursor_that_nobody_wants_is_closed_before_its_statement_is_used_again() {
+pub fn an_abandoned_cursor_is_closed_before_its_statement_is_used_again() {
     let mut session = warm();
     let given_up = session.execute(SELECT, vec![V::Int(7)], false);
     session.feed(&[row(1), row(2), unhex(EOT)].concat()).unwrap();
@@ -250,7 +250,7 @@ pub fn a_cursor_that_nobody_wants_is_closed_before_its_statement_is_used_again()
 }
 
 #[test]
-pub fn who_stands_first_with_nothing_in_flight_is_not_interrupted() {
+pub fn the_first_request_with_nothing_in_flight_is_not_interrupted() {
     let mut session = warm_twice();
     session.execute(SELECT, vec![V::Int(7)], false);
     let beside = session.execute(OTHER, vec![V::Int(8)], false);
@@ -264,7 +264,7 @@ pub fn who_stands_first_with_nothing_in_flight_is_not_interrupted() {
 }
 
 #[test]
-fn the_last_of_several_that_are_given_up_may_be_interrupted() {
+fn the_last_of_several_abandoned_requests_may_be_interrupted() {
     let mut session = warm_twice();
     session.execute(SELECT, vec![V::Int(7)], false);
     session.execute(OTHER, vec![V::Int(8)], false);
@@ -273,7 +273,7 @@ fn the_last_of_several_that_are_given_up_may_be_interrupted() {
 }
 
 #[test]
-pub fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
+pub fn the_abandoned_end_of_a_block_is_sent() {
     for (request, is_sent) in
         [(Request::Commit { block: true }, true), (Request::Rollback, true), (Request::Commit { block: false }, false)]
     {

@@ -39,7 +39,7 @@ fn declared() -> Session {
 }
 
 #[test]
-pub fn rows_of_an_open_cursor_are_asked_for_by_further_requests() {
+pub fn rows_of_an_open_cursor_are_fetched_by_further_requests() {
     let mut session = declared();
     let received = session.ask(Request::Fetch { cursor: 7, bytes: 4096 }, vec![], vec![]);
     assert_eq!(session.sent(), ["SQ_ID 0", "SQ_NFETCH 4096", "SQ_EOT"]);
@@ -48,7 +48,7 @@ pub fn rows_of_an_open_cursor_are_asked_for_by_further_requests() {
 }
 
 #[test]
-pub fn nothing_is_asked_of_a_cursor_that_is_not_open() {
+pub fn nothing_is_sent_for_a_cursor_that_is_not_open() {
     let mut session = declared();
     let received = session.ask(Request::Fetch { cursor: 8, bytes: 4096 }, vec![], vec![]);
     assert!(session.sent().is_empty());
@@ -90,7 +90,7 @@ pub fn a_block_and_the_last_one_in_one_piece_are_not_followed_by_another() {
 }
 
 #[test]
-pub fn a_query_that_is_given_up_between_two_blocks_asks_for_no_more() {
+pub fn a_query_that_is_abandoned_between_two_blocks_requests_no_more() {
     let mut session = reading_ahead();
     session.receive(&unhex(EOT)).unwrap();
     let id = session.machine.find(|_| true).unwrap();
@@ -100,7 +100,7 @@ pub fn a_query_that_is_given_up_between_two_blocks_asks_for_no_more() {
 }
 
 #[test]
-pub fn a_query_that_is_given_up_before_its_values_are_asked_for_is_closed() {
+pub fn a_query_that_is_abandoned_before_its_values_are_requested_is_closed() {
     let mut session = Session::start();
     session.execute("select i,t from texts", Vec::new(), false);
     session.feed(&bytes("reply", "srv_t2_text_157")).unwrap();

@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_in_the_clear_needs_tls() {
+    fn a_cleartext_password_needs_tls() {
         for channel in [Channel::Plain, Channel::Local] {
             assert!(authenticator(Plugin::MysqlClearPassword, "x", channel, ServerKey::Refuse).start(b"").is_err());
         }
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn caching_sha2_goes_fast_or_full_and_never_shows_the_password_on_a_plain_channel() {
+    fn caching_sha2_is_fast_or_full_and_never_sends_the_password_in_clear_text() {
         let mut fast = authenticator(Plugin::CachingSha2Password, "x", Channel::Plain, ServerKey::Refuse);
         assert_eq!(fast.start(SCRAMBLE).unwrap().len(), 32);
         assert_eq!(fast.more(&[3]).unwrap(), None);
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn sha256_password_sends_the_password_or_asks_for_the_key() {
+    fn sha256_password_sends_the_password_or_requests_the_key() {
         let plugin = Plugin::Sha256Password;
         assert_eq!(authenticator(plugin, "x", Channel::Tls, ServerKey::Refuse).start(SCRAMBLE).unwrap(), b"x\0");
         assert_eq!(authenticator(plugin, "x", Channel::Plain, ServerKey::Retrieve).start(SCRAMBLE).unwrap(), [1]);
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_is_proven_by_who_knows_the_password() {
+    fn a_certificate_is_verified_by_the_password() {
         let mut session = authenticator(Plugin::MysqlNativePassword, "secret", Channel::Tls, ServerKey::Refuse);
         session.start(SCRAMBLE).unwrap();
         let fingerprint = [7; 32];

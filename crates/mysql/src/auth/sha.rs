@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_private_key_gives_the_password_back() {
+    fn only_the_private_key_decrypts_the_password() {
         let private = RsaPrivateKey::new(&mut OsRng, 1024).unwrap();
         let pem = private.to_public_key().to_public_key_pem(LineEnding::LF).unwrap();
         let scramble = b"abcdefghijklmnopqrst";

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_told_by_collation_and_extended_type() {
+    fn strings_are_distinguished_by_collation_and_extended_type() {
         let text = Field { collation: 33, ..field(ColumnType::VAR_STRING, 1, 30, 0) };
         let uuid = Field { extended_type: Some("uuid".into()), ..field(ColumnType::STRING, 0, 36, 0) };
         let json = Field { extended_format: Some("json".into()), ..text.clone() };

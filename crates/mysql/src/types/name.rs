@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_and_names_of_mariadb_say_more_than_the_number() {
+    fn flags_and_names_of_mariadb_are_more_specific_than_the_number() {
         let uuid = Column { extended_type: Some("uuid".into()), ..column(254, BINARY_COLLATION) };
         assert_eq!((uuid.type_name(), uuid.field_kind()), ("uuid", Text));
         let vector = Column { extended_type: Some("vector".into()), ..column(253, BINARY_COLLATION) };

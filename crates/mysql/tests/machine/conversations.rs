@@ -182,7 +182,7 @@ pub fn tls_is_a_step_that_its_owner_performs() {
 }
 
 #[test]
-pub fn a_certificate_that_only_the_password_vouches_for() {
+pub fn a_certificate_that_only_the_password_verifies() {
     let start = |info: &[u8], plugin: &str| {
         let options = Options { tls: Tls::Require, certificate_by_password: true, ..options("pw") };
         let mut session = connecting(options, vec![greeting("11.4.5-MariaDB", plugin, mysql8())]);
@@ -232,7 +232,7 @@ pub fn plugins_are_switched_or_refused_by_name() {
 }
 
 #[test]
-pub fn a_server_that_knows_no_plugins_gets_the_native_answer() {
+pub fn a_server_without_plugins_gets_the_native_answer() {
     let hello = greeting("5.1.73", "", mysql8() - Capabilities::PLUGIN_AUTH);
     let mut session = connecting(options("pw"), vec![hello, packet(2, OK)]);
     session.start().unwrap();
@@ -245,7 +245,7 @@ pub fn a_server_that_knows_no_plugins_gets_the_native_answer() {
 }
 
 #[test]
-pub fn a_server_that_does_not_let_us_in_says_why() {
+pub fn a_server_that_refuses_the_session_is_quoted() {
     let mut full = connecting(options("pw"), vec![packet(0, b"\xff\x10\x04Too many connections")]);
     assert!(full.start().unwrap_err().message.contains("Too many connections"));
     assert_eq!(full.machine.closing_error().map(|error| error.code), Some(1040));
@@ -265,7 +265,7 @@ pub fn a_server_that_does_not_let_us_in_says_why() {
 }
 
 #[test]
-pub fn mysql_is_asked_to_prepare_before_it_is_asked_to_execute() {
+pub fn mysql_prepares_before_it_executes() {
     for capabilities in [mysql8(), mysql8() - Capabilities::DEPRECATE_EOF] {
         let mut session = session(capabilities);
         let eof = !capabilities.contains(Capabilities::DEPRECATE_EOF);
@@ -348,7 +348,7 @@ pub fn out_of_step_is_the_end() {
 }
 
 #[test]
-pub fn a_server_that_says_goodbye_is_quoted() {
+pub fn the_closing_error_of_a_server_is_quoted() {
     let mut session = session(mysql8());
     session.read_buffer.extend(&packet(0, b"\xff\xbf\x0f#HY000The client was disconnected because of inactivity."));
     let gone = session.machine.receive((), &mut session.read_buffer, &mut WriteBuffer::new()).unwrap_err();
@@ -368,7 +368,7 @@ pub fn a_row_that_does_not_fit_its_columns_is_the_end() {
 }
 
 #[test]
-pub fn after_a_deadlock_a_batch_asks_whether_a_transaction_is_open() {
+pub fn after_a_deadlock_a_batch_queries_the_transaction_status() {
     let mut session = session(mysql8());
     session.query("update t set a = 1");
     session.peer.says.push_back(reply(&[b"\xff\xbd\x04#40001Deadlock found"]));
@@ -492,7 +492,7 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
     #[test]
-    fn whatever_the_server_says_nobody_is_left_untold(
+    fn every_handler_receives_an_outcome_whatever_the_server_sends(
         replies in proptest::collection::vec(proptest::collection::vec(payload(), 1..5), 1..12),
         bulk: bool,
         eof: bool,

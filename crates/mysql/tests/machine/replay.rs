@@ -83,7 +83,7 @@ fn replayed(steps: &[Step], set: impl FnOnce(&mut Replay)) -> (Result<(), Fatal>
 }
 
 #[test]
-pub fn the_recording_says_what_was_asked() {
+pub fn the_requests_are_those_of_the_recording() {
     let (done, received, session) = replayed(&recording(), |_| {});
     done.unwrap();
     assert!(session.machine.is_idle());
@@ -115,7 +115,7 @@ pub fn the_recording_says_what_was_asked() {
 }
 
 #[test]
-pub fn split_at_every_byte_it_says_the_same() {
+pub fn the_reply_split_at_every_byte_is_the_same() {
     let steps = recording();
     let (_, expected, _) = replayed(&steps, |_| {});
     for split in 1..server_bytes(&steps) {

@@ -35,7 +35,7 @@ fn end(received: &Shared) -> String {
 }
 
 #[test]
-pub fn an_end_that_nobody_waits_for_ends_the_block_or_the_session() {
+pub fn the_abandoned_end_of_a_block_ends_the_block_or_the_session() {
     const INTERRUPTED: &[u8] = b"\xff\x25\x05#70100Query execution was interrupted";
     for (sql, discarded, answer, survives) in [
         ("ROLLBACK", Discarded::Alone, OK, true),
@@ -73,7 +73,7 @@ pub fn a_statement_that_is_bound_to_other_types_is_prepared_again() {
 }
 
 #[test]
-pub fn a_statement_that_is_known_is_not_prepared_again() {
+pub fn a_known_statement_is_not_prepared_again() {
     let mut session = knows(V::Int(1));
     session.machine.cancel_sent();
     let (_, received) = session.ask(Request::Prepare { sql: SELECT.into() }, vec![], vec![]);
@@ -82,7 +82,7 @@ pub fn a_statement_that_is_known_is_not_prepared_again() {
 }
 
 #[test]
-pub fn a_value_that_does_not_fit_is_told_once_what_was_sent_before_is_answered() {
+pub fn a_value_that_does_not_fit_is_reported_once_earlier_rows_are_answered() {
     let mut session = session(mysql8());
     session.machine.cancel_sent();
     let received = session.execute_text(SELECT, vec![V::Other]);
@@ -115,7 +115,7 @@ fn uploading() -> (Session<Script>, u64, Shared) {
 }
 
 #[test]
-pub fn a_file_is_fed_to_the_server_that_asks_for_it() {
+pub fn a_file_is_sent_when_the_server_requests_it() {
     let (mut session, id, received) = uploading();
     assert!(session.machine.infile_data(id, &mut session.write_buffer, |out| out.extend_from_slice(b"1\n")));
     session.machine.infile_end(id, &mut session.write_buffer);
@@ -165,7 +165,7 @@ pub fn rows_that_cannot_be_undone_are_not_sent_again() {
 }
 
 #[test]
-pub fn a_batch_that_is_given_up_while_its_wrong_row_is_looked_for_is_rolled_back() {
+pub fn a_batch_that_is_abandoned_during_the_search_for_its_failing_row_is_rolled_back() {
     let (mut session, ok) = (session(mysql8()), || reply(&[OK]));
     let values = (0..2000).map(|n| vec![V::Int(n)]).collect();
     session.batch("insert into t values (?)", BatchStrategy::Joined, true, values);

@@ -208,7 +208,7 @@ mod tests {
     use super::{Control, Effects, Nesting, of_script, of_statement};
 
     #[test]
-    fn statements_that_begin_or_end_a_block_are_known_by_their_first_words() {
+    fn statements_that_begin_or_end_a_block_are_recognised_by_their_first_words() {
         let cases = [
             ("COMMIT", Control::Ends),
             (" ;\n-- really\n/* a /* nested */ one */ commit and chain", Control::Ends),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn savepoints_have_the_names_that_the_server_gives_them() {
+    fn savepoints_are_named_as_the_server_names_them() {
         let name = |name: &str| Some(name.to_owned());
         let cases = [
             ("SAVEPOINT \"headrace_1\"", vec![Nesting::Savepoint(name("headrace_1"))]),

@@ -308,7 +308,7 @@ impl<H: PgHandler> Session for Machine<H> {
         &mut self.queue
     }
 
-    fn ask_for_answer(&mut self, id: u64) {
+    fn request_reply(&mut self, id: u64) {
         if self.queue.back().is_some_and(|pending| !pending.request.syncs())
             && self
                 .queue

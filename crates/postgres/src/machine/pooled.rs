@@ -20,7 +20,7 @@ use std::sync::Arc;
 impl<H: PgHandler> Machine<H> {
     /// Queries the process that answers before the next request, if that matters. Outside of a transaction block and in
     /// a group of its own, so that it is harmless if the server refuses the query.
-    pub(super) fn ask_for_server(&mut self) {
+    pub(super) fn query_server_process(&mut self) {
         let at = self.queue.started();
         let grouped = at > 0 && !self.queue[at - 1].request.syncs();
         if self.server != Server::Wanted || grouped || self.block_is_open(at) {

@@ -165,7 +165,7 @@ impl<H: PgHandler> Machine<H> {
     }
 
     fn start_next(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
-        self.ask_for_server();
+        self.query_server_process();
         let at = self.queue.start();
         let pending = &self.queue[at];
         self.copying = pending.request.may_copy().then_some(pending.slot.id);

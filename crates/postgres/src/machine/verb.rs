@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn begin_has_the_modes_that_were_asked_for() {
+    fn begin_has_the_requested_modes() {
         let modes =
             Modes { isolation: Some(Isolation::RepeatableRead), read_only: Some(true), deferrable: Some(false) };
         assert_eq!(begin_statement(&modes), "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY NOT DEFERRABLE");

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_is_known_by_its_first_word() {
+    fn a_statement_is_classified_by_its_first_word() {
         for (sql, found) in [
             ("  ((select 1))", true),
             ("-- x\n/* a /* b */ c */ Select", true),

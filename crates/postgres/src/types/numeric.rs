@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_refused() {
+    fn text_that_is_not_a_number_is_refused() {
         for bad in ["", "-", ".", "1.2.3", "abc", "1e", "1e999999999", "0x10", "1e-20000"] {
             assert!(encode(bad, &mut Vec::new()).is_err(), "{bad}");
         }

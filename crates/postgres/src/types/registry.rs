@@ -179,7 +179,7 @@ impl TypeRegistry {
     }
 
     /// Forgets which types were requested: they may have been created since.
-    pub fn ask_again(&mut self) {
+    pub fn forget_requested(&mut self) {
         self.requested = Arc::default();
     }
 

@@ -75,7 +75,7 @@ pub fn a_batch_is_ended_when_few_rows_are_unanswered_and_can_be_taken_back_until
 }
 
 #[test]
-pub fn what_waits_for_answers_is_not_sent_to_a_pooler_that_may_give_the_server_away() {
+pub fn requests_that_wait_for_replies_are_not_sent_to_a_pooler_that_may_reassign_the_server() {
     let mut session = Session::start();
     let rows = |n: i64| Some((0..n).map(|i| vec![i.into()]).collect());
     session.execute_as(Prepare::Unnamed, "insert", rows(1), Vec::new(), true);
@@ -168,7 +168,7 @@ pub fn nothing_is_sent_after_a_copy_before_it_is_answered() {
 }
 
 #[test]
-pub fn the_end_of_a_block_is_sent_though_nobody_waits_for_it() {
+pub fn the_abandoned_end_of_a_block_is_sent() {
     for discarded in [None, Some("ROLLBACK")] {
         let mut session = Session::start();
         session.machine.set_paused(true);
@@ -388,7 +388,7 @@ fn end_of_block(sql: &str) -> Request {
 }
 
 #[test]
-pub fn an_end_that_nobody_waits_for_ends_the_block_or_the_session() {
+pub fn the_abandoned_end_of_a_block_ends_the_block_or_the_session() {
     for (sql, discarded, answer, survives) in [
         ("ROLLBACK", Discarded::Alone, [completed("ROLLBACK"), ready(b'I')], true),
         ("ROLLBACK", Discarded::Alone, [error("57014"), ready(b'E')], false),
@@ -442,7 +442,7 @@ pub fn a_discarded_request_keeps_the_order() {
 }
 
 #[test]
-pub fn a_portal_says_itself_what_its_rows_are() {
+pub fn a_portal_describes_its_rows() {
     let mut session = Session::start();
     let described = |oid| {
         [
@@ -469,7 +469,7 @@ pub fn a_portal_says_itself_what_its_rows_are() {
 }
 
 #[test]
-pub fn who_is_the_first_to_wait_hears_why_the_server_ended_the_session() {
+pub fn the_first_waiting_request_receives_the_closing_error() {
     let mut session = Session::start();
     session.execute("select a", None, Vec::new(), true);
     let discarded = session.machine.find(|_| true).unwrap();
@@ -483,7 +483,7 @@ pub fn who_is_the_first_to_wait_hears_why_the_server_ended_the_session() {
 }
 
 #[test]
-pub fn nobody_leaves_an_answer_unread_that_is_under_way_in_front_of_a_portals_end() {
+pub fn replies_before_the_end_of_a_portal_are_read() {
     let mut session = Session::start();
     let portal = PortalId { name: "p".into(), number: 1 };
     let ask = |session: &mut Session, lane: u64, request: Request| {

@@ -88,7 +88,7 @@ pub fn an_error_ends_a_copy_wherever_it_stands() {
 }
 
 #[test]
-pub fn a_copy_that_nobody_feeds_any_more_fails() {
+pub fn a_copy_whose_handler_is_gone_fails() {
     let (mut session, id, _) = describing(true);
     assert_eq!(session.machine.discard(id), Discarded::Alone);
     session.feed_messages(&[described(&[], &[("a", 25)])]);
@@ -145,7 +145,7 @@ pub fn a_script_may_copy_out_of_the_server() {
 }
 
 #[test]
-pub fn where_nobody_has_rows_the_server_is_told_so() {
+pub fn without_rows_copy_fails() {
     // A script that was not recognised as a COPY, and one whose response handler is gone.
     let mut session = Session::start();
     session.ask(script("copy a from stdin", false), vec![], vec![]);
@@ -183,7 +183,7 @@ pub fn a_copy_that_is_executed_is_refused_whatever_was_sent_of_it() {
 }
 
 #[test]
-pub fn a_copy_that_nobody_sent_ends_the_session() {
+pub fn an_unexpected_copy_ends_the_session() {
     let mut session = Session::start();
     session.ask(execution("select 1", Rows::One, true), vec![], vec![]);
     assert!(session.feed(&copy_response(COPY_IN)).is_err());

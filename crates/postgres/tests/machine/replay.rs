@@ -6,7 +6,7 @@ use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{Discarded, Session as _};
 
 #[test]
-pub fn a_reply_split_at_every_byte_gives_the_same_rows() {
+pub fn a_reply_split_at_every_byte_yields_the_same_rows() {
     let reply = select_reply();
     for split in 0..=reply.len() {
         let mut session = Session::start();

@@ -69,7 +69,7 @@ fn batch_of_two_types() -> (Session, u64, Shared) {
 }
 
 #[test]
-pub fn in_the_middle_of_a_batch_types_are_asked_for_without_ending_its_group() {
+pub fn in_the_middle_of_a_batch_types_are_requested_without_ending_its_group() {
     let (mut session, _, received) = batch_of_two_types();
     session.feed_messages(&[described(&[25], &[("c", 99_998)])]);
     assert_eq!(session.sent(), ["Parse", "Bind", "Execute", "Flush"]);
@@ -98,7 +98,7 @@ pub fn an_error_at_the_query_for_types_ends_a_batch() {
 }
 
 #[test]
-pub fn a_batch_that_is_given_up_while_it_is_described_is_taken_back() {
+pub fn a_batch_that_is_abandoned_while_it_is_described_is_taken_back() {
     let (mut session, id, _) = batch_of_two_types();
     session.machine.discard(id);
     session.feed_messages(&[described(&[25], &[("n", 25)])]);
@@ -146,7 +146,7 @@ fn held_result() -> Vec<u8> {
 }
 
 /// The reply to the query for the server process, which is sent once a known statement is used.
-fn server_asked() -> Vec<u8> {
+fn server_process_queried() -> Vec<u8> {
     let begun = [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat();
     [begun, data_row(&[Some(b"1")]), completed("SELECT 1"), ready(b'I')].concat()
 }
@@ -161,7 +161,7 @@ pub fn results_within_a_pipeline_are_looked_up_in_its_group_and_again_if_that_is
     session.ask(Request::Sync, vec![], vec![]);
     assert_eq!(failed.get().end.as_deref(), Some("server 22012"));
     session.feed_messages(&[ready(b'I')]);
-    session.feed_messages(&[server_asked(), looked_up(), ready(b'I')]);
+    session.feed_messages(&[server_process_queried(), looked_up(), ready(b'I')]);
     assert_eq!((deferred.get().rows.len(), deferred.get().end.as_deref()), (1, Some("done")));
 }
 
@@ -173,6 +173,6 @@ pub fn results_that_come_before_the_rest_could_be_sent_are_looked_up_too() {
     session.feed_messages(&[held_result()]);
     session.sent();
     session.feed_messages(&[]);
-    session.feed_messages(&[server_asked(), looked_up(), ready(b'I')]);
+    session.feed_messages(&[server_process_queried(), looked_up(), ready(b'I')]);
     assert_eq!((deferred.get().rows.len(), deferred.get().end.as_deref()), (1, Some("done")));
 }

@@ -304,7 +304,7 @@ impl MySqlWire {
     fn release(slf: &Bound<'_, Self>, py: Python<'_>, number: u64) -> PyResult<()> {
         let wire = slf.as_super().get();
         wire.lock(py)?.connection.machine.of::<MySql>(py)?.release(number);
-        wire.tell_waiting();
+        wire.complete_waiting();
         wire.flush(py)
     }
 

@@ -278,7 +278,7 @@ impl PostgresWire {
     /// Forgets the definitions of user-defined types: they may have changed.
     fn forget_types(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<()> {
         let wire = slf.as_super().get();
-        wire.lock(py)?.connection.machine.of::<Postgres>(py)?.registry_mut().ask_again();
+        wire.lock(py)?.connection.machine.of::<Postgres>(py)?.registry_mut().forget_requested();
         Ok(())
     }
 

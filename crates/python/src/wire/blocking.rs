@@ -139,7 +139,7 @@ impl Wire {
     }
 
     /// Wakes the threads in [`Wire::wait_for_release`].
-    pub(crate) fn tell_waiting(&self) {
+    pub(crate) fn complete_waiting(&self) {
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.released.1.notify_all();
         }
@@ -165,7 +165,7 @@ impl Wire {
         if let (Some(state), Some(asked)) = (&mut lead, asked)
             && let Some(id) = self.id_of(state, asked)
         {
-            state.connection.machine.ask_for_answer(id);
+            state.connection.machine.request_reply(id);
         }
         loop {
             let late = deadline.is_some_and(|deadline| deadline <= Instant::now());
@@ -185,11 +185,11 @@ impl Wire {
             }
             let full = !state.connection.may_read();
             if !full && !state.connection.machine.is_occupied() {
-                self.tell_waiting();
+                self.complete_waiting();
             } else if !late && (full || asked.is_some_and(|asked| self.is_kept_waiting(&state, asked))) {
                 if full {
                     // Its reader may follow.
-                    self.tell_followers();
+                    self.notify_followers();
                 }
                 // Not with the lock held: the thread that has the connection needs it.
                 drop(state);
@@ -217,7 +217,7 @@ impl Wire {
                 }
                 lead = self.follow(py, &is_done, deadline, patience)?;
             } else {
-                self.tell_followers();
+                self.notify_followers();
                 lead = Some(state);
             }
         }
@@ -324,7 +324,7 @@ impl Wire {
             self.transmit(py, &mut state);
             if state.connection.buffers.write_buffer.len() <= limit {
                 if !state.connection.machine.is_occupied() {
-                    self.tell_waiting();
+                    self.complete_waiting();
                 }
                 return Ok(());
             }

@@ -213,7 +213,7 @@ impl Wire {
             state.connection.machine.resume(id);
         }
         drop(state);
-        self.tell_waiting();
+        self.complete_waiting();
         self.flush(py)
     }
 
@@ -239,7 +239,7 @@ impl Wire {
             waiting.complete(py, Err(state.end(py, &reason)));
             state.unheard.set(false);
         }
-        self.tell_waiting();
+        self.complete_waiting();
         if let Io::Blocking(_) = &state.io {
             state.io = Io::None;
         }

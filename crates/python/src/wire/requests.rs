@@ -292,7 +292,7 @@ impl Wire {
             return Ok(());
         }
         let reason = Fatal::new(FatalKind::Closed, "the connection is closed");
-        state.connection.say_goodbye();
+        state.connection.write_terminate();
         // A TLS layer that has failed sends no close_notify.
         let goodbye = state.connection.buffers.take_outgoing().unwrap_or_default();
         let io = std::mem::replace(&mut state.io, Io::None);

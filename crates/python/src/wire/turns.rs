@@ -29,7 +29,7 @@ impl Drop for StateGuard<'_> {
     fn drop(&mut self) {
         self.wire.owner.store(0, Ordering::SeqCst);
         drop(self.guard.take());
-        self.wire.tell_followers();
+        self.wire.notify_followers();
     }
 }
 
@@ -152,7 +152,7 @@ impl Wire {
     }
 
     /// Notifies the followers that there may be something new.
-    pub(super) fn tell_followers(&self) {
+    pub(super) fn notify_followers(&self) {
         if self.followers.load(Ordering::SeqCst) > 0 {
             drop(self.parked.lock());
             self.news.notify_all();
