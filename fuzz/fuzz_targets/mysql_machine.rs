@@ -13,8 +13,8 @@ use headrace_testkit::{TestValue, drive};
 use libfuzzer_sys::fuzz_target;
 use support::TestHandler;
 
-/// Packets with correct lengths and numbers: each block of the input becomes one, and its first bit tells whether a new
-/// reply begins with it. Some are packets of a server.
+/// Packets with correct lengths and numbers: each block of the input becomes one, and its first bit indicates whether a
+/// new reply begins with it. Some are packets of a server.
 fn packets(mut data: &[u8]) -> Vec<u8> {
     let (mut out, mut sequence) = (Vec::new(), 0u8);
     while let [kind, len, rest @ ..] = data {

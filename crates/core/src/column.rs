@@ -1,6 +1,6 @@
 //! The columns of a result, described in the same way for every database, for programs that build a schema from them.
 //!
-//! A [`Kind`] tells which values a column delivers, whatever the server calls its type: for a column of [`Kind::Int`]
+//! A [`Kind`] shows which values a column delivers, whatever the server calls its type: for a column of [`Kind::Int`]
 //! only `int`, `uint` and `null` of a [`crate::Sink`] are called. Two more calls are possible for every kind:
 //! [`crate::Sink::invalid`], for a value that cannot be decoded, and [`crate::Sink::no_such_date`] for the kinds that
 //! contain a date.

@@ -33,7 +33,7 @@ pub enum Container {
     LineSegment,
     /// Two points: upper right, lower left.
     Box,
-    /// Points; `closed` tells whether the last joins the first.
+    /// Points; `closed` indicates whether the last joins the first.
     Path {
         /// The last point joins the first.
         closed: bool,
@@ -137,6 +137,6 @@ pub trait Sink {
     fn no_such_date(&mut self, text: &str) {
         self.invalid(&format!("the date {text} is in no calendar"));
     }
-    /// The value could not be decoded; `why` tells the reason. It counts as a value.
+    /// The value could not be decoded; `why` is the reason. It counts as a value.
     fn invalid(&mut self, why: &str);
 }

@@ -92,13 +92,13 @@ fn measure(name: &str, socket: &Socket) -> io::Result<()> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
-    let ours = TcpStream::connect(listener.local_addr()?)?;
-    let theirs = listener.accept()?.0;
-    ours.set_nodelay(true)?;
-    theirs.set_nodelay(true)?;
+    let local = TcpStream::connect(listener.local_addr()?)?;
+    let remote = listener.accept()?.0;
+    local.set_nodelay(true)?;
+    remote.set_nodelay(true)?;
     let (unix_ours, unix_theirs) = UnixStream::pair()?;
     let pairs = [
-        ("TCP", Socket::from(OwnedFd::from(ours)), echo(theirs)),
+        ("TCP", Socket::from(OwnedFd::from(local)), echo(remote)),
         ("Unix", Socket::from(OwnedFd::from(unix_ours)), echo(unix_theirs)),
     ];
     for (name, socket, peer) in pairs {

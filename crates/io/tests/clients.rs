@@ -139,8 +139,8 @@ fn an_untrusted_peer_is_refused_with_an_alert() {
             serve(move |mut stream| rustls::Stream::new(&mut tls, &mut stream).read(&mut [0]).unwrap_err().to_string());
         let connection = Lines::connection(Stage::Tls { request_first: false }, Some(trusting(&others)));
         assert_eq!(ask(&address, connection, 1).unwrap_err().kind, FatalKind::TlsRefused);
-        let heard = server.join().unwrap();
-        assert!(heard.contains("alert"), "{heard}");
+        let received = server.join().unwrap();
+        assert!(received.contains("alert"), "{received}");
     }
 }
 

@@ -15,8 +15,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 fn unix_pair() -> (Link, UnixStream) {
-    let (ours, theirs) = UnixStream::pair().unwrap();
-    (Link::from_socket(Socket::from(OwnedFd::from(ours))).unwrap(), theirs)
+    let (local, remote) = UnixStream::pair().unwrap();
+    (Link::from_socket(Socket::from(OwnedFd::from(local))).unwrap(), remote)
 }
 
 fn tcp_pair() -> (Link, TcpStream) {
@@ -97,8 +97,8 @@ fn an_echo_larger_than_every_buffer_does_not_deadlock() {
 #[test]
 fn both_ends_may_talk_at_once() {
     const LEN: usize = 16 * 1024 * 1024;
-    let (ours, theirs) = UnixStream::pair().unwrap();
-    for end in [SockRef::from(&ours), SockRef::from(&theirs)] {
+    let (local, remote) = UnixStream::pair().unwrap();
+    for end in [SockRef::from(&local), SockRef::from(&remote)] {
         end.set_send_buffer_size(4096).unwrap();
     }
     let talk = |stream: UnixStream| {
@@ -114,7 +114,7 @@ fn both_ends_may_talk_at_once() {
             link
         })
     };
-    let (one, other) = (talk(ours), talk(theirs));
+    let (one, other) = (talk(local), talk(remote));
     // Neither is dropped before both have all.
     let _ends = (one.join().unwrap(), other.join().unwrap());
 }
@@ -239,9 +239,9 @@ fn a_farewell_is_sent_and_does_not_wait() {
     let mut buffers = Buffers::new();
     buffers.write_buffer.tail().extend_from_slice(b"bye");
     link.farewell(buffers.write_buffer.pending());
-    let mut heard = Vec::new();
-    peer.read_to_end(&mut heard).unwrap();
-    assert_eq!(heard, b"bye");
+    let mut received = Vec::new();
+    peer.read_to_end(&mut received).unwrap();
+    assert_eq!(received, b"bye");
     let (link, peer) = unix_pair();
     buffers.write_buffer.tail().resize(16 * 1024 * 1024, 7);
     let start = Instant::now();

@@ -428,7 +428,7 @@ fn quit_ends_the_session_on_both_sides() {
     let bytes = session.write_buffer.take();
     assert_eq!(bytes, [1, 0, 0, 0, 1]);
     session.peer.send(&bytes);
-    assert_eq!(session.peer.receive(), None, "the server closes and says nothing");
+    assert_eq!(session.peer.receive(), None, "the server closes without a reply");
     let gone = format!("select count(*) from information_schema.processlist where id = {id}");
     assert_eq!(self::session().must(&gone), ["0"]);
 }

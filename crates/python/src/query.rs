@@ -175,8 +175,8 @@ fn no_text(given: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("SQL is str, not {class}{todo}"))
 }
 
-/// Converts a statement of PostgreSQL. `with_params` tells whether parameters are given: without them a percent sign is
-/// an ordinary character.
+/// Converts a statement of PostgreSQL. `with_params` indicates whether parameters are given: without them a percent
+/// sign is an ordinary character.
 ///
 /// # Errors
 /// ProgrammingError for a NUL byte, a stray percent sign, or mixed styles.

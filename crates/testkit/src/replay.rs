@@ -122,7 +122,7 @@ impl Peer for Replay {
 
     fn receive(&mut self) -> Option<Vec<u8>> {
         loop {
-            let said = match self.steps.front() {
+            let length = match self.steps.front() {
                 Some(Step::Client(expected)) => {
                     assert!(
                         self.sent.starts_with(expected),
@@ -137,7 +137,7 @@ impl Peer for Replay {
                 }
                 _ => break,
             };
-            self.sent.drain(..said);
+            self.sent.drain(..length);
             self.steps.pop_front();
         }
         let Some(Step::Server(bytes)) = self.steps.front_mut() else { return None };

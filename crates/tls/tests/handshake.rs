@@ -109,10 +109,10 @@ fn more_plain_text_than_the_wire_may_hold_leaves_in_parts() {
     while !rest.is_empty() {
         joined.server.read_tls(&mut rest).unwrap();
         joined.server.process_new_packets().unwrap();
-        let _ = std::io::Read::read_to_end(&mut joined.server.reader(), &mut joined.heard);
+        let _ = std::io::Read::read_to_end(&mut joined.server.reader(), &mut joined.received);
     }
     joined.settle().unwrap().unwrap();
-    assert!(joined.heard == large);
+    assert!(joined.received == large);
 }
 
 #[test]
@@ -179,8 +179,8 @@ fn a_refusal_sends_an_alert() {
     let mut alert = Vec::new();
     joined.client.transmit(&mut WriteBuffer::new(), &mut alert).unwrap();
     joined.server.read_tls(&mut &alert[..]).unwrap();
-    let heard = joined.server.process_new_packets().unwrap_err();
-    assert_eq!(heard, rustls::Error::AlertReceived(rustls::AlertDescription::UnknownCA));
+    let received = joined.server.process_new_packets().unwrap_err();
+    assert_eq!(received, rustls::Error::AlertReceived(rustls::AlertDescription::UnknownCA));
 }
 
 #[test]

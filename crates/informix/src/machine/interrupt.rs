@@ -3,7 +3,7 @@
 //! TCP has one urgent byte. A second one that comes before the server has read the first makes the first a part of the
 //! stream, which is then corrupt. The server has certainly read it once a group that was sent after it is answered: a
 //! ping, for which the next request waits; so a late interrupt cannot hit the wrong request either. If nothing was sent
-//! after it, the reply to a group before it tells that the server has continued with the next one and, a short time
+//! after it, the reply to a group before it indicates that the server has continued with the next one and, a short time
 //! later, has read that one.
 
 use super::request::{Expect, Group};

@@ -162,8 +162,8 @@ impl Request {
         }
     }
 
-    /// True if a transaction is open after it, given whether one was before. `None` if only the reply tells: a text of
-    /// the user's, a BEGIN WORK before a statement that may be refused before it is sent, and a COMMIT WORK that is
+    /// True if a transaction is open after it, given whether one was before. `None` if only the reply shows it: a text
+    /// of the user's, a BEGIN WORK before a statement that may be refused before it is sent, and a COMMIT WORK that is
     /// interrupted, or leaves the queue if it is cancelled before.
     pub(super) fn leaves_transaction(&self, open: bool) -> Option<bool> {
         match self {

@@ -129,7 +129,8 @@ pub fn known_statements_are_pipelined_and_not_prepared_again() {
     assert!(session.machine.is_idle());
 }
 
-/// The replies to the groups of a batch whose row `bad` fails. `on` tells that the server continues in a failed group.
+/// The replies to the groups of a batch whose row `bad` fails. `on` indicates that the server continues in a failed
+/// group.
 fn batch_replies(sent: &Trace, bad: usize, on: bool) -> Vec<u8> {
     const DONE: &str = "000f000000000001000000000000000000370000000100000001";
     const ERROR: &str = "000dfef4ff9c00000000000475313030";

@@ -69,7 +69,7 @@ impl Chunk {
         Ok(None)
     }
 
-    /// Each value after a byte that tells whether it is NULL. MariaDB: "COM_STMT_BULK_EXECUTE".
+    /// Each value after a byte that indicates whether it is NULL. MariaDB: "COM_STMT_BULK_EXECUTE".
     fn push_values<P: Parameters>(
         &mut self,
         expected: usize,

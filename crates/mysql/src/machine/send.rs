@@ -385,7 +385,7 @@ pub(super) fn write_row<H: MyHandler>(
 }
 
 /// Sends COM_STMT_EXECUTE for the statement of this number, which may just store its values, with these flags. `lists`
-/// tells how a list is sent as a parameter.
+/// selects how a list is sent as a parameter.
 fn write_execute<H: ResponseHandler>(
     wire: &mut Wire,
     session: &Session,

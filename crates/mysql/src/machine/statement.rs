@@ -87,7 +87,7 @@ impl Draft {
             // MariaDB marks computed columns, but sends some of them as bits.
             Decoder::DecimalBits(bits) if sql.is_none_or(may_copy_bits) => Decoder::DoubtfulBits(bits),
             // A BIT that is an OUT parameter comes as digits, described as a column of a table with the name of the
-            // procedure. The status after its row tells that it is one.
+            // procedure. The status after its row indicates that it is one.
             Decoder::Bits(bits) if called.is_some_and(|sql| calls(sql, &field.org_table)) => {
                 Decoder::DoubtfulBits(bits)
             }

@@ -40,8 +40,8 @@ pub fn is_harmless_variable(name: &str) -> bool {
     is_one_of(name, &HARMLESS)
 }
 
-/// Returns true if a text may change the meaning of other statements; `several` tells whether the server accepts more
-/// than one statement in it. Does not depend on the SQL mode, which requests in flight may be changing.
+/// Returns true if a text may change the meaning of other statements; `several` indicates whether the server accepts
+/// more than one statement in it. Does not depend on the SQL mode, which requests in flight may be changing.
 pub fn changes_session(sql: &str, several: bool) -> bool {
     let mut lexer = Lexer::new(sql, Modes::default());
     let Some(first) = lexer.next() else { return false };

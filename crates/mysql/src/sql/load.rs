@@ -9,13 +9,13 @@ pub fn quoted(name: &str) -> String {
 }
 
 /// LOAD DATA LOCAL for the lines that [`crate::types::write_line`] writes for these columns, into `table`, a name
-/// quoted for SQL. `duplicates` tells what to do with rows whose key exists: `IGNORE`, `REPLACE` or nothing.
+/// quoted for SQL. `duplicates` selects what to do with rows whose key exists: `IGNORE`, `REPLACE` or nothing.
 pub fn load_data(table: &str, columns: &[Column], duplicates: &str) -> String {
     let (mut targets, mut assigned) = (Vec::new(), Vec::new());
     for (i, column) in columns.iter().enumerate() {
         let name = quoted(&column.name);
-        // Bytes are in hexadecimal, because the file as a whole is text. As text, the year 0 would be 2000, and bits would
-        // be characters.
+        // Bytes are in hexadecimal, because the file as a whole is text. As text, the year 0 would be 2000, and bits
+        // would be characters.
         let value = match (column.field_kind(), column.kind) {
             (FieldKind::Bytes, _) => format!("UNHEX(@headrace_{i})"),
             (_, ColumnType::BIT | ColumnType::YEAR) => format!("CAST(@headrace_{i} AS UNSIGNED)"),

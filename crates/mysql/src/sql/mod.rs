@@ -15,8 +15,8 @@ pub use insert::Insert;
 pub use lexer::{Kind, Lexer, Modes, Token};
 pub use load::{load_data, quoted};
 
-/// A statement with the server's own parameters, read with the SQL `modes`. `with_params` tells whether parameters are
-/// given: without them a percent sign is an ordinary character.
+/// A statement with the server's own parameters, read with the SQL `modes`. `with_params` indicates whether parameters
+/// are given: without them a percent sign is an ordinary character.
 ///
 /// # Errors
 /// A message, for a NUL character, a stray percent sign, or mixed styles.

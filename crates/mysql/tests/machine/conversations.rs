@@ -17,23 +17,23 @@ const SCRAMBLE: &[u8; 20] = b"abcdefghijklmnopqrst";
 /// A server that sends a fixed script, whatever it receives.
 #[derive(Default)]
 pub struct Script {
-    pub heard: Vec<u8>,
-    pub says: VecDeque<Vec<u8>>,
+    pub received: Vec<u8>,
+    pub replies: VecDeque<Vec<u8>>,
 }
 
 impl Script {
     /// The packets that were sent since the last call.
     pub fn sent(&mut self) -> Trace {
-        trace(&std::mem::take(&mut self.heard))
+        trace(&std::mem::take(&mut self.received))
     }
 }
 
 impl Peer for Script {
     fn send(&mut self, bytes: &[u8]) {
-        self.heard.extend_from_slice(bytes);
+        self.received.extend_from_slice(bytes);
     }
     fn receive(&mut self) -> Option<Vec<u8>> {
-        self.says.pop_front()
+        self.replies.pop_front()
     }
 }
 
@@ -85,16 +85,16 @@ pub fn options(password: &str) -> Options {
     Options { user: "u".into(), password: Some(Secret(password.into())), ..Options::default() }
 }
 
-pub fn connecting(options: Options, says: Vec<Vec<u8>>) -> Session<Script> {
-    Session::new(options, Script { heard: Vec::new(), says: says.into() })
+pub fn connecting(options: Options, replies: Vec<Vec<u8>>) -> Session<Script> {
+    Session::new(options, Script { received: Vec::new(), replies: replies.into() })
 }
 
 /// A session with a MySQL that has `capabilities`.
 pub fn session(capabilities: Capabilities) -> Session<Script> {
-    let says = vec![greeting("8.4.3", "mysql_native_password", capabilities), packet(2, OK)];
-    let mut session = connecting(options("pw"), says);
+    let replies = vec![greeting("8.4.3", "mysql_native_password", capabilities), packet(2, OK)];
+    let mut session = connecting(options("pw"), replies);
     session.start().unwrap();
-    session.peer.heard.clear();
+    session.peer.received.clear();
     session
 }
 
@@ -115,18 +115,18 @@ pub fn caching_sha2_fast_and_full_over_tls_and_with_the_servers_key() {
     let mut fast = connecting(options("pw"), vec![hello(), packet(2, &[1, 3]), packet(3, OK)]);
     fast.start().unwrap();
     assert_eq!(fast.machine.session().thread_id, 9);
-    assert!(fast.peer.heard.windows(21).any(|part| part == b"caching_sha2_password"));
-    assert_eq!(fast.peer.heard[12], 255, "utf8mb4_0900_ai_ci");
+    assert!(fast.peer.received.windows(21).any(|part| part == b"caching_sha2_password"));
+    assert_eq!(fast.peer.received[12], 255, "utf8mb4_0900_ai_ci");
 
     let mut refused = connecting(options("pw"), vec![hello(), packet(2, &[1, 4])]);
     assert!(!format!("{:?}", refused.machine).contains("112, 119"), "the password is shown");
     assert!(refused.start().unwrap_err().message.contains("RSA public key"));
-    assert!(!refused.peer.heard.windows(2).any(|part| part == b"pw"));
+    assert!(!refused.peer.received.windows(2).any(|part| part == b"pw"));
 
     let local = Options { local: true, ..options("a local password") };
     let mut session = connecting(local, vec![hello(), packet(2, &[1, 4]), packet(4, OK)]);
     session.start().unwrap();
-    assert!(session.peer.heard.ends_with(b"\x11\0\0\x03a local password\0"));
+    assert!(session.peer.received.ends_with(b"\x11\0\0\x03a local password\0"));
 
     let pem = "-----BEGIN PUBLIC KEY-----\n\
         MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAu1SU1LfVLPHCozMxH2Mo\n\
@@ -140,29 +140,32 @@ pub fn caching_sha2_fast_and_full_over_tls_and_with_the_servers_key() {
     let with_key = packet(4, &[&[1], pem.as_bytes()].concat());
     let mut session = connecting(asked, vec![hello(), packet(2, &[1, 4]), with_key, packet(6, OK)]);
     session.start().unwrap();
-    let heard = &session.peer.heard;
-    assert!(trace(heard).ends_with(&["packet 3: 1", "packet 5: 256"]), "the key is asked for, the password encrypted");
-    assert_eq!(heard[heard.len() - 261], REQUEST_PUBLIC_KEY);
+    let received = &session.peer.received;
+    assert!(
+        trace(received).ends_with(&["packet 3: 1", "packet 5: 256"]),
+        "the key is requested, the password encrypted"
+    );
+    assert_eq!(received[received.len() - 261], REQUEST_PUBLIC_KEY);
     let known = Options { server_key: ServerKey::Known(pem.into()), ..options("a secret password") };
     let mut session = connecting(known, vec![greeting("5.7.44", "sha256_password", mysql8()), packet(2, OK)]);
     session.start().unwrap();
-    assert!(!session.peer.heard.windows(6).any(|part| part == b"secret"));
+    assert!(!session.peer.received.windows(6).any(|part| part == b"secret"));
 }
 
 #[test]
 pub fn tls_is_a_step_that_its_owner_performs() {
     let hello = greeting("8.4.3", "mysql_clear_password", mysql8());
     let mut session = connecting(Options { tls: Tls::Require, ..options("pw") }, vec![hello.clone()]);
-    assert!(session.start().is_err(), "nothing more is said before the handshake");
+    assert!(session.start().is_err(), "nothing more is sent before the handshake");
     assert_eq!(session.machine.next_step(), NextStep::StartTls { request_first: true });
-    assert_eq!(session.peer.heard.len(), 36, "SSLRequest and nothing else");
-    assert_eq!(session.peer.heard[3], 1);
-    assert!(session.peer.heard[5] & 0x08 != 0, "CLIENT_SSL");
+    assert_eq!(session.peer.received.len(), 36, "SSLRequest and nothing else");
+    assert_eq!(session.peer.received[3], 1);
+    assert!(session.peer.received[5] & 0x08 != 0, "CLIENT_SSL");
     session.machine.tls_ready(Certificate::default(), &mut session.write_buffer).unwrap();
     assert_eq!(session.machine.next_step(), NextStep::Exchange);
     assert_eq!(session.write_buffer.pending()[3], 2);
     assert!(session.write_buffer.pending().windows(4).any(|part| part == b"\x03pw\0"), "over TLS it is allowed");
-    session.peer.says.push_back(packet(3, OK));
+    session.peer.replies.push_back(packet(3, OK));
     session.start().unwrap();
 
     // Bytes after the greeting could be those of an attacker who makes them look like the server's later ones.
@@ -172,13 +175,13 @@ pub fn tls_is_a_step_that_its_owner_performs() {
     let bare = greeting("8.4.3", "mysql_native_password", mysql8() - Capabilities::SSL);
     let mut session = connecting(Options { tls: Tls::Require, ..options("pw") }, vec![bare.clone()]);
     assert!(session.start().unwrap_err().message.contains("does not offer TLS"));
-    assert!(session.peer.heard.is_empty());
+    assert!(session.peer.received.is_empty());
     let mut session = connecting(Options { tls: Tls::Prefer, ..options("pw") }, vec![bare, packet(2, OK)]);
     session.start().unwrap();
     let clear = greeting("8.4.3", "mysql_clear_password", mysql8());
     let mut session = connecting(options("pw"), vec![clear, packet(2, b"\xfemysql_clear_password\0")]);
     assert!(session.start().unwrap_err().message.contains("TLS only"));
-    assert!(!session.peer.heard.windows(3).any(|part| part == b"pw\0"));
+    assert!(!session.peer.received.windows(3).any(|part| part == b"pw\0"));
 }
 
 #[test]
@@ -191,7 +194,7 @@ pub fn a_certificate_that_only_the_password_verifies() {
         session.machine.tls_ready(certificate, &mut session.write_buffer)?;
         let mut ok = OK.to_vec();
         put_lenenc_bytes(&mut ok, info);
-        session.peer.says.push_back(packet(3, &ok));
+        session.peer.replies.push_back(packet(3, &ok));
         session.start().map(|()| session)
     };
     // SHA256(SHA1(SHA1("pw")) + scramble + fingerprint)
@@ -217,8 +220,8 @@ pub fn plugins_are_switched_or_refused_by_name() {
     ed.start().unwrap();
     assert!(ed.peer.sent().ends_with(&["packet 3: 64"]));
     let salt = [&b"P\0"[..], &[3; 18]].concat();
-    let says = vec![hello(), switch("parsec", &[0; 32]), packet(4, &salt), packet(6, OK)];
-    let mut parsec = connecting(options("pw"), says);
+    let replies = vec![hello(), switch("parsec", &[0; 32]), packet(4, &salt), packet(6, OK)];
+    let mut parsec = connecting(options("pw"), replies);
     parsec.start().unwrap();
     let asked = parsec.peer.sent();
     assert!(asked.ends_with(&["packet 3: 0", "packet 5: 96"]), "an empty packet asks for the salt: {asked:?}");
@@ -241,7 +244,7 @@ pub fn a_server_without_plugins_gets_the_native_answer() {
     let stored = Sha1::digest(Sha1::digest(b"pw"));
     let mask = Sha1::new().chain_update(SCRAMBLE).chain_update(stored).finalize();
     let answer: Vec<u8> = Sha1::digest(b"pw").iter().zip(mask).map(|(a, b)| a ^ b).collect();
-    assert!(session.peer.heard[36..].starts_with(&[&b"u\0\x14"[..], &answer].concat()));
+    assert!(session.peer.received[36..].starts_with(&[&b"u\0\x14"[..], &answer].concat()));
 }
 
 #[test]
@@ -276,17 +279,17 @@ pub fn mysql_prepares_before_it_executes() {
         eof.then(|| prepared.push(EOF));
         prepared.push(&columns);
         eof.then(|| prepared.push(EOF));
-        session.peer.says.push_back(reply(&prepared));
+        session.peer.replies.push_back(reply(&prepared));
         let mut rows: Vec<&[u8]> = vec![&[1], &columns];
         eof.then(|| rows.push(EOF));
         rows.push(b"\0\0\x01x");
         rows.push(b"\0\x04");
         // After the rows comes an EOF packet, or an OK packet that begins like one.
         rows.push(if eof { EOF } else { &[0xfe, 0, 0, 2, 0, 0, 0] });
-        session.peer.says.push_back(reply(&rows));
+        session.peer.replies.push_back(reply(&rows));
         session.run().unwrap();
         assert_eq!(received.get().lines(), ["x", "NULL"]);
-        assert!(session.peer.heard.ends_with(EXECUTED));
+        assert!(session.peer.received.ends_with(EXECUTED));
         assert_eq!(session.peer.sent(), ["COM_STMT_PREPARE select ?", "COM_STMT_EXECUTE 1"]);
     }
 }
@@ -298,7 +301,7 @@ pub fn rows_are_joined_where_there_is_no_bulk() {
     let sql = "insert into t values (?, ?) on duplicate key update a = 1";
     let received = session.batch(sql, BatchStrategy::Auto, true, values);
     for _ in 0..4 {
-        session.peer.says.push_back(reply(&[&[0, 2, 0, 2, 0, 0, 0]]));
+        session.peer.replies.push_back(reply(&[&[0, 2, 0, 2, 0, 0, 0]]));
     }
     session.run().unwrap();
     assert_eq!(received.get().affected(), 2);
@@ -316,7 +319,7 @@ pub fn a_kill_query_that_comes_late_meets_a_statement_of_our_own() {
         let mut session = session(mysql8());
         session.machine.cancel_sent();
         let received = session.query("select 1");
-        session.peer.says.push_back([reply(&[met]), reply(&[OK])].concat());
+        session.peer.replies.push_back([reply(&[met]), reply(&[OK])].concat());
         session.run().unwrap();
         assert_eq!(received.get().end.as_deref(), Some("done"));
         assert_eq!(session.peer.sent(), ["COM_QUERY DO 0", "COM_QUERY select 1"]);
@@ -325,7 +328,7 @@ pub fn a_kill_query_that_comes_late_meets_a_statement_of_our_own() {
 
 #[test]
 pub fn out_of_step_is_the_end() {
-    for (says, why) in [
+    for (replies, why) in [
         (packet(5, OK), "out of step"),
         (packet(1, &[0xfb, b'f']), "not negotiated"),
         (reply(&[&[0xfe, 1, 2]]), "malformed"),
@@ -335,7 +338,7 @@ pub fn out_of_step_is_the_end() {
     ] {
         let mut session = session(mysql8());
         let received = session.query("select 1");
-        session.peer.says.push_back(says);
+        session.peer.replies.push_back(replies);
         let mut end = session.run();
         if end.is_ok() {
             end = session.start();
@@ -361,7 +364,7 @@ pub fn a_row_that_does_not_fit_its_columns_is_the_end() {
     for row in [&b"\x05abc"[..], b"\x01a\x01b", b"\xfc\x01"] {
         let mut session = session(mysql8());
         let received = session.query("select 1");
-        session.peer.says.push_back(reply(&[&[1], &column("n", 253, 45), row, &[0xfe, 0, 0, 2, 0, 0, 0]]));
+        session.peer.replies.push_back(reply(&[&[1], &column("n", 253, 45), row, &[0xfe, 0, 0, 2, 0, 0, 0]]));
         assert!(session.run().unwrap_err().message.contains("does not fit its column definitions"));
         assert!(received.get().end.as_deref().unwrap().starts_with("fatal"));
     }
@@ -371,12 +374,12 @@ pub fn a_row_that_does_not_fit_its_columns_is_the_end() {
 pub fn after_a_deadlock_a_batch_queries_the_transaction_status() {
     let mut session = session(mysql8());
     session.query("update t set a = 1");
-    session.peer.says.push_back(reply(&[b"\xff\xbd\x04#40001Deadlock found"]));
+    session.peer.replies.push_back(reply(&[b"\xff\xbd\x04#40001Deadlock found"]));
     session.run().unwrap();
-    session.peer.heard.clear();
+    session.peer.received.clear();
     let received = session.batch("insert into t values (?)", BatchStrategy::Auto, true, vec![vec![V::Int(1)]]);
     for _ in 0..5 {
-        session.peer.says.push_back(reply(&[OK]));
+        session.peer.replies.push_back(reply(&[OK]));
     }
     session.run().unwrap();
     assert_eq!(received.get().end.as_deref(), Some("done"));
@@ -385,20 +388,20 @@ pub fn after_a_deadlock_a_batch_queries_the_transaction_status() {
 
 #[test]
 pub fn a_query_that_may_load_a_file_has_nothing_after_it() {
-    let says = vec![greeting("8.4.3", "mysql_native_password", mysql8()), packet(2, OK)];
-    let mut session = connecting(Options { local_infile: true, ..options("pw") }, says);
+    let replies = vec![greeting("8.4.3", "mysql_native_password", mysql8()), packet(2, OK)];
+    let mut session = connecting(Options { local_infile: true, ..options("pw") }, replies);
     session.start().unwrap();
-    session.peer.heard.clear();
+    session.peer.received.clear();
     let execute = Execute { sql: "select ?".into(), rows: Rows::One, text: AsText::Always, cursor: None };
     session.ask(Request::Execute(execute), vec![V::Int(1)], vec![]);
     session.query("/*! LOAD data local infile 'x' into table t */");
     session.query("select 2");
     session.machine.transmit((), &mut session.write_buffer);
     assert_eq!(trace(&session.write_buffer.take()), ["COM_QUERY select 1"]);
-    session.peer.says.push_back(reply(&[OK]));
-    session.peer.says.push_back(reply(&[b"\xfbx"]));
-    session.peer.says.push_back(packet(3, OK));
-    session.peer.says.push_back(reply(&[OK]));
+    session.peer.replies.push_back(reply(&[OK]));
+    session.peer.replies.push_back(reply(&[b"\xfbx"]));
+    session.peer.replies.push_back(packet(3, OK));
+    session.peer.replies.push_back(reply(&[OK]));
     session.run().unwrap();
     let sent = session.peer.sent();
     assert!(
@@ -413,13 +416,13 @@ pub fn a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one() {
     let mut session = session(capabilities);
     let insert = "insert into t values (?)";
     let prepared = |id: u8| reply(&[&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], &column("?", 253, 45)]);
-    let run = |session: &mut Session<Script>, says: Vec<Vec<u8>>| {
+    let run = |session: &mut Session<Script>, replies: Vec<Vec<u8>>| {
         let received = session.batch(insert, BatchStrategy::Auto, true, vec![vec![V::Int(7)], vec![V::Int(8)]]);
-        session.peer.heard.clear();
-        session.peer.says.extend(says);
+        session.peer.received.clear();
+        session.peer.replies.extend(replies);
         session.run().unwrap();
         assert_eq!(received.get().end.as_deref(), Some("done"), "{:?}", received.get().error);
-        assert!(session.peer.says.is_empty());
+        assert!(session.peer.replies.is_empty());
         session.peer.sent()
     };
     let ok = || reply(&[OK]);
@@ -427,8 +430,8 @@ pub fn a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one() {
     for (id, code) in [(2, 0u16), (3, 1615), (4, 1243)] {
         let error = reply(&[&[&[0xff][..], &code.to_le_bytes(), b"#HY000"].concat()]);
         // autocommit off, the rows refused; rolled back, autocommit on; then everything from the beginning.
-        let says = vec![ok(), error, ok(), ok(), prepared(id), ok(), ok(), ok(), ok()];
-        let sent = run(&mut session, says);
+        let replies = vec![ok(), error, ok(), ok(), prepared(id), ok(), ok(), ok(), ok()];
+        let sent = run(&mut session, replies);
         for once in ["COM_STMT_PREPARE insert", "COM_QUERY ROLLBACK", "COM_QUERY COMMIT"] {
             assert_eq!(sent.count(&[once]), 1, "{code}: {sent:?}");
         }
@@ -446,12 +449,12 @@ pub fn a_kept_statement_whose_parameter_has_another_charset_is_prepared_again() 
         let message = format!("#HY000Conversion from collation a into b impossible for {what}");
         reply(&[&[&[0xff, 0x94, 0x0f], message.as_bytes()].concat()])
     };
-    let run = |session: &mut Session<Script>, says: Vec<Vec<u8>>| {
+    let run = |session: &mut Session<Script>, replies: Vec<Vec<u8>>| {
         let received = session.execute("update t set a = ?", vec![V::text("\u{4e2d}")]);
-        session.peer.heard.clear();
-        session.peer.says.extend(says);
+        session.peer.received.clear();
+        session.peer.replies.extend(replies);
         session.run().unwrap();
-        assert!(session.peer.says.is_empty());
+        assert!(session.peer.replies.is_empty());
         (received.get().end.clone(), session.peer.sent().count(&["COM_STMT_PREPARE update"]))
     };
     let done = |prepared: usize| (Some("done".to_owned()), prepared);
@@ -500,8 +503,8 @@ proptest! {
         let mut capabilities = mysql8();
         capabilities.set(Capabilities::DEPRECATE_EOF, !eof);
         if bulk {
-            let theirs = Capabilities::MARIADB_STMT_BULK_OPERATIONS | Capabilities::MARIADB_CACHE_METADATA;
-            capabilities = (capabilities - Capabilities::LONG_PASSWORD) | theirs;
+            let mariadb = Capabilities::MARIADB_STMT_BULK_OPERATIONS | Capabilities::MARIADB_CACHE_METADATA;
+            capabilities = (capabilities - Capabilities::LONG_PASSWORD) | mariadb;
         }
         let mut session = session(capabilities);
         let cursor = Execute { sql: "select ?".into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(2) };
@@ -518,7 +521,7 @@ proptest! {
         ];
         for payloads in &replies {
             let payloads: Vec<&[u8]> = payloads.iter().map(Vec::as_slice).collect();
-            session.peer.says.push_back(reply(&payloads));
+            session.peer.replies.push_back(reply(&payloads));
         }
         let done = session.run();
         prop_assert!(received.iter().all(|received| received.get().end.is_some()));
@@ -533,7 +536,7 @@ pub fn a_packet_of_many_parts_can_only_be_a_row() {
     assert!(early.start().unwrap_err().message.contains("where no row can be"));
     for binary in [false, true] {
         let mut session = session(mysql8());
-        session.peer.says = vec![part.clone(), part.clone()].into();
+        session.peer.replies = vec![part.clone(), part.clone()].into();
         if binary {
             session.execute("select 1", vec![]);
         } else {
@@ -558,10 +561,10 @@ pub fn requests_within_a_reservation_go_before_those_that_wait() {
         if sql == "last" {
             session.machine.release(number);
         }
-        session.peer.says.push_back(packet(1, OK));
+        session.peer.replies.push_back(packet(1, OK));
         session.pump(|machine| machine.queued() == 1).unwrap();
         assert_eq!(session.peer.sent(), sent);
     }
-    session.peer.says.push_back(packet(1, OK));
+    session.peer.replies.push_back(packet(1, OK));
     session.run().unwrap();
 }

@@ -16,8 +16,8 @@ fn prepared(id: u8) -> Vec<u8> {
     reply(&[&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], &column("?", 253, 45)])
 }
 
-fn answer(session: &mut Session<Script>, says: Vec<Vec<u8>>) {
-    session.peer.says.extend(says);
+fn answer(session: &mut Session<Script>, replies: Vec<Vec<u8>>) {
+    session.peer.replies.extend(replies);
     session.run().unwrap();
 }
 
@@ -26,7 +26,7 @@ fn knows(first: V) -> Session<Script> {
     let mut session = session(mysql8());
     session.execute(SELECT, vec![first]);
     answer(&mut session, vec![prepared(1), reply(&[OK])]);
-    session.peer.heard.clear();
+    session.peer.received.clear();
     session
 }
 
@@ -48,7 +48,7 @@ pub fn the_abandoned_end_of_a_block_ends_the_block_or_the_session() {
         let (id, _) = session.ask(end, vec![], vec![]);
         session.flush();
         assert_eq!(session.machine.discard(id), discarded, "{sql}");
-        session.peer.says.push_back(reply(&[answer]));
+        session.peer.replies.push_back(reply(&[answer]));
         let ended = session.run().map_err(|fatal| fatal.kind).err();
         assert_eq!(ended, (!survives).then_some(FatalKind::TransactionInDoubt), "{sql}");
     }
@@ -90,10 +90,10 @@ pub fn a_value_that_does_not_fit_is_reported_once_earlier_rows_are_answered() {
     assert!(end(&received).starts_with("client "), "{}", end(&received));
     assert_eq!(session.peer.sent(), ["COM_QUERY DO 0"]);
 
-    let says = vec![greeting("10.11.6-MariaDB", "mysql_native_password", mysql8()), packet(2, OK)];
-    let mut session = connecting(options("pw"), says);
+    let replies = vec![greeting("10.11.6-MariaDB", "mysql_native_password", mysql8()), packet(2, OK)];
+    let mut session = connecting(options("pw"), replies);
     session.start().unwrap();
-    session.peer.heard.clear();
+    session.peer.received.clear();
     session.machine.cancel_sent();
     let received = session.execute(SELECT, vec![V::Other]);
     answer(&mut session, vec![reply(&[OK])]);
@@ -103,13 +103,13 @@ pub fn a_value_that_does_not_fit_is_reported_once_earlier_rows_are_answered() {
 
 /// A session whose server has requested a file.
 fn uploading() -> (Session<Script>, u64, Shared) {
-    let says = vec![greeting("8.4.3", "mysql_native_password", mysql8()), packet(2, OK)];
-    let mut session = connecting(Options { local_infile: true, ..options("pw") }, says);
+    let replies = vec![greeting("8.4.3", "mysql_native_password", mysql8()), packet(2, OK)];
+    let mut session = connecting(Options { local_infile: true, ..options("pw") }, replies);
     session.start().unwrap();
-    session.peer.heard.clear();
+    session.peer.received.clear();
     let request = Request::Query { sql: "load data local infile 'x'".into(), infile: true, discarded: None };
     let (id, received) = session.ask(request, vec![], vec![]);
-    session.peer.says.push_back(reply(&[b"\xfbx"]));
+    session.peer.replies.push_back(reply(&[b"\xfbx"]));
     session.pump(|machine| machine.infile_state(id) == InfileState::Streaming(b"x".to_vec())).unwrap();
     (session, id, received)
 }
@@ -133,20 +133,20 @@ pub fn a_second_file_within_the_first_ends_the_session() {
 }
 
 /// A batch of two rows in bulk, and the server's replies.
-fn bulk(says: Vec<Vec<u8>>) -> (Session<Script>, Shared) {
+fn bulk(replies: Vec<Vec<u8>>) -> (Session<Script>, Shared) {
     let bulk = (mysql8() - Capabilities::LONG_PASSWORD) | Capabilities::MARIADB_STMT_BULK_OPERATIONS;
     let mut session = session(bulk);
     let values = vec![vec![V::Int(7)], vec![V::Int(8)]];
     let received = session.batch("insert into t values (?)", BatchStrategy::Auto, true, values);
-    answer(&mut session, says);
+    answer(&mut session, replies);
     (session, received)
 }
 
 #[test]
 pub fn rows_that_the_server_does_not_take_in_bulk_go_one_by_one() {
     let ok = || reply(&[OK]);
-    let says = vec![prepared(1), ok(), reply(&[NOT_PREPARED]), ok(), ok(), ok(), ok()];
-    let (mut session, received) = bulk(says);
+    let replies = vec![prepared(1), ok(), reply(&[NOT_PREPARED]), ok(), ok(), ok(), ok()];
+    let (mut session, received) = bulk(replies);
     assert_eq!(end(&received), "done");
     assert_eq!(session.peer.sent().count(&["COM_STMT_EXECUTE 1"]), 2);
 }
@@ -158,8 +158,8 @@ const WARNED: &[u8] = &[0, 0, 0, 2, 0, 1, 0];
 #[test]
 pub fn rows_that_cannot_be_undone_are_not_sent_again() {
     let ok = || reply(&[OK]);
-    let says = vec![prepared(1), ok(), reply(&[DUPLICATE]), reply(&[WARNED]), ok(), ok()];
-    let (mut session, received) = bulk(says);
+    let replies = vec![prepared(1), ok(), reply(&[DUPLICATE]), reply(&[WARNED]), ok(), ok()];
+    let (mut session, received) = bulk(replies);
     assert_eq!(end(&received), "server 1062", "which row it is is not known");
     assert_eq!(session.peer.sent().count(&["COM_STMT_BULK_EXECUTE 1"]), 1);
 }
@@ -169,14 +169,14 @@ pub fn a_batch_that_is_abandoned_during_the_search_for_its_failing_row_is_rolled
     let (mut session, ok) = (session(mysql8()), || reply(&[OK]));
     let values = (0..2000).map(|n| vec![V::Int(n)]).collect();
     session.batch("insert into t values (?)", BatchStrategy::Joined, true, values);
-    session.peer.says.extend([ok(), reply(&[DUPLICATE]), ok()]);
-    while !session.peer.says.is_empty() {
+    session.peer.replies.extend([ok(), reply(&[DUPLICATE]), ok()]);
+    while !session.peer.replies.is_empty() {
         session.pump(|_| false).unwrap_err();
     }
     assert!(session.peer.sent().contains(&["COM_QUERY ROLLBACK", "COM_QUERY insert into t values (0)"]));
     let id = session.machine.find(|_| true).unwrap();
     session.machine.discard(id);
-    session.peer.says.extend((0..2002).map(|_| ok()));
+    session.peer.replies.extend((0..2002).map(|_| ok()));
     session.pump(|machine| machine.is_idle()).unwrap();
     assert!(session.peer.sent().ends_with(&["COM_QUERY ROLLBACK", "COM_QUERY SET autocommit=1"]));
 }

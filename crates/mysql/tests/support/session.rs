@@ -81,7 +81,7 @@ impl<P: Peer> Session<P> {
     pub fn pump(&mut self, done: impl Fn(&Machine<TestHandler>) -> bool) -> Result<(), Fatal> {
         self.flush();
         while !done(&self.machine) {
-            let Some(bytes) = self.peer.receive() else { return Err(Fatal::gone("the server said no more")) };
+            let Some(bytes) = self.peer.receive() else { return Err(Fatal::gone("the server sent no more")) };
             self.read_buffer.extend(&bytes);
             headrace_testkit::receive(&mut self.machine, &mut self.read_buffer, &mut self.write_buffer)?;
             self.flush();

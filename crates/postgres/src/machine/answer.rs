@@ -47,7 +47,7 @@ pub(super) enum Prelude {
 pub(super) enum Ending {
     /// It does not end the block, or the block has no cursors that would outlive it.
     Irrelevant,
-    /// It may end the block, and its reply tells which cursors of the block are left.
+    /// It may end the block, and its reply shows which cursors of the block are left.
     Awaited,
     /// It may be one, and the last command that was completed was a ROLLBACK.
     RolledBack,

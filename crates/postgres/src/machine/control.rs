@@ -1,8 +1,8 @@
 //! Which statements of the user's begin or end a transaction block, or are about savepoints.
 //!
 //! The machine sends BEGIN before a statement if no block is open according to what it has sent. A COMMIT in the user's
-//! own SQL changes that, and with AND CHAIN, or after an error, the text does not tell how. So the text only tells that
-//! the reply has to be awaited.
+//! own SQL changes that, and with AND CHAIN, or after an error, the text does not tell how. So the text only indicates
+//! that the reply has to be awaited.
 
 use crate::sql::{self, Lexer, Token, is_word, leading_word};
 

@@ -89,7 +89,7 @@ pub struct Machine<H: ResponseHandler> {
     phase: Phase,
     queue: Queue<PendingRequest<H>>,
     /// True if a transaction block is open as of what has been sent, whatever has been answered. `None` after a
-    /// statement of the user's that begins or ends one: only its reply tells.
+    /// statement of the user's that begins or ends one: only its reply shows it.
     in_block: Option<bool>,
     /// The portals that are open as of what has been sent.
     portals: Portals,
@@ -397,7 +397,7 @@ impl<H: PgHandler> Protocol for Machine<H> {
         let joins = match &mut request {
             Request::Execute(execute) => {
                 self.unnamed = execute.prepare == Prepare::Unnamed;
-                // The reply to its Sync tells whether a transaction is open afterwards.
+                // The reply to its Sync indicates whether a transaction is open afterwards.
                 execute.sync |= control::of_statement(&execute.sql).is_about_block() || control::copies(&execute.sql);
                 group == Some(execute.pipeline)
             }

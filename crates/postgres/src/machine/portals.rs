@@ -39,7 +39,7 @@ impl Portals {
         self.add(portal, Life::Block);
     }
 
-    /// A cursor WITH HOLD; `in_block` tells whether a transaction block is open.
+    /// A cursor WITH HOLD; `in_block` indicates whether a transaction block is open.
     pub(super) fn open_with_hold(&mut self, portal: &PortalId, in_block: bool) {
         self.add(portal, if in_block { Life::Uncommitted } else { Life::Session });
     }
@@ -58,7 +58,7 @@ impl Portals {
         self.open.iter().any(|open| open.portal.number == number)
     }
 
-    /// Returns true if only the reply to the end of the block tells which cursors are left.
+    /// Returns true if only the reply to the end of the block shows which cursors are left.
     pub(super) fn has_uncommitted(&self) -> bool {
         self.open.iter().any(|open| open.life == Life::Uncommitted)
     }

@@ -195,7 +195,7 @@ pub struct Copy {
 impl Request {
     pub(super) fn syncs(&self) -> bool {
         match self {
-            // Only the Sync tells when a batch of unknown length has ended.
+            // Only the Sync shows when a batch of unknown length has ended.
             Request::Execute(execute) => execute.sync || execute.rows.is_batch(),
             Request::LookUp { pipeline } => pipeline.is_none(),
             _ => true,
@@ -226,7 +226,7 @@ impl Request {
     }
 
     /// True if a transaction block is open after it, given whether one was before, and whether it is `sent`. `None` if
-    /// only the reply tells: a text of the user's, a BEGIN before a statement that may be refused before it is sent,
+    /// only the reply shows it: a text of the user's, a BEGIN before a statement that may be refused before it is sent,
     /// and an end that leaves the queue if it is cancelled before.
     pub(super) fn leaves_block(&self, open: bool, sent: bool) -> Option<bool> {
         let is_about_block = match self {

@@ -138,7 +138,7 @@ pub(crate) fn statements(sql: &str) -> Vec<&str> {
     found
 }
 
-/// A statement with the server's own parameters. `with_params` tells whether parameters are given: without them a
+/// A statement with the server's own parameters. `with_params` indicates whether parameters are given: without them a
 /// percent sign is an ordinary character.
 ///
 /// # Errors

@@ -92,7 +92,7 @@ impl Wire {
         }
     }
 
-    /// Wraps a lock that was taken; `broken` tells that the previous thread panicked, in the middle of anything.
+    /// Wraps a lock that was taken; `broken` indicates that the previous thread panicked, in the middle of anything.
     fn guarded<'a>(&'a self, py: Python<'_>, guard: MutexGuard<'a, State>, broken: bool) -> StateGuard<'a> {
         self.owner.store(thread_number(), Ordering::SeqCst);
         let mut state = StateGuard { guard: Some(guard), wire: self };

@@ -163,7 +163,7 @@ pub struct Joined {
     pub read_buffer: ReadBuffer,
     pub write_buffer: WriteBuffer,
     /// The bytes that the server has received.
-    pub heard: Vec<u8>,
+    pub received: Vec<u8>,
     /// Bytes at a time towards the client.
     pub step: usize,
 }
@@ -175,7 +175,7 @@ impl Joined {
             server: ServerConnection::new(server.config()).unwrap(),
             read_buffer: ReadBuffer::new(),
             write_buffer: WriteBuffer::new(),
-            heard: Vec::new(),
+            received: Vec::new(),
             step: usize::MAX,
         }
     }
@@ -198,7 +198,7 @@ impl Joined {
                     return Ok(Err(error));
                 }
                 // Ends with WouldBlock.
-                let _ = self.server.reader().read_to_end(&mut self.heard);
+                let _ = self.server.reader().read_to_end(&mut self.received);
             }
             let mut wire = Vec::new();
             while self.server.wants_write() {
@@ -219,7 +219,7 @@ impl Joined {
         self.write_buffer.tail().extend_from_slice(b"question");
         self.settle()?.map_err(|error| Fatal::gone(error.to_string()))?;
         assert!(!self.client.is_handshaking());
-        assert_eq!(self.heard, b"question");
+        assert_eq!(self.received, b"question");
         self.server.writer().write_all(b"answer").unwrap();
         self.settle()?.unwrap();
         assert_eq!(self.read_buffer.unread(), b"answer");
