@@ -77,7 +77,7 @@ pub fn are_in(sql: &str) -> bool {
     false
 }
 
-/// Whether a text begins with a parameter as Python writes it: `%s` that no letter follows, or `%(name)s`.
+/// Returns true if a text begins with a parameter in Python's style: `%s` that no letter follows, or `%(name)s`.
 pub fn begins(text: &str) -> bool {
     let is_kind = |byte: Option<&u8>| matches!(byte, Some(b's' | b'b' | b't'));
     let bytes = text.as_bytes();
@@ -90,7 +90,7 @@ pub fn begins(text: &str) -> bool {
     }
 }
 
-/// What is wrong with a statement that has the server's own parameters, and Python's outside of strings and comments.
+/// The error for a statement with both the server's own parameters and Python's, outside of strings and comments.
 pub fn mixed(own: &str) -> String {
     format!("the statement mixes {own} and %s parameters")
 }

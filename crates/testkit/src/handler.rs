@@ -48,7 +48,7 @@ pub struct Received {
     pub rows: Vec<Vec<String>>,
     /// Each result.
     pub results: Vec<Completion>,
-    /// `done`, `server CODE`, `client REASON`, `skipped` or `fatal REASON`, with ` at row N` where a row is known.
+    /// `done`, `server CODE`, `client REASON`, `skipped` or `fatal REASON`, with ` at row N` if a row is known.
     pub end: Option<String>,
     /// The server's text about the error.
     pub error: Option<String>,

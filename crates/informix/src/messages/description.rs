@@ -113,7 +113,7 @@ pub(super) fn described_field<'a>(
 ) -> Result<(usize, Described<'a>), Stop> {
     let wide = capabilities.has(Feature::WideStringTable);
     let offset = if wide { r.len32("a name")? } else { usize::from(r.u16()?) };
-    // In a row where each column takes its largest width.
+    // With every column at its largest width.
     let _start_position = r.i32()?;
     Ok((offset, described_type(r)?))
 }

@@ -217,7 +217,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Reads a whole packet. What each field that is skipped is known from: docs/reference/informix.md, "Skipped fields".
+/// Reads a whole packet. The source of each skipped field is in docs/reference/informix.md, "Skipped fields".
 ///
 /// # Errors
 /// [`Fatal`] when it does not follow the layout.
@@ -234,7 +234,7 @@ pub fn answer(packet: &[u8]) -> Result<Answer, Fatal> {
     let banner = body.text()?;
     let (_serial_number, _server_name) = (body.text()?, body.text()?);
     let _initial_capabilities = (body.i32()?, body.i32()?, body.i32()?);
-    // The client's place for user and password: the server says that none follow.
+    // The client's place for user and password: the server reports that none follow.
     let (_credentials_follow, _no_user, _no_password) = (body.u16()?, body.u16()?, body.u16()?);
     let (_nettype_server, _nettype_format) = (body.bytes(NETTYPE_BYTES)?, body.i32()?);
     let (_nettype_protocol, _network) = (body.bytes(NETTYPE_BYTES)?, body.i32()?);
@@ -243,7 +243,7 @@ pub fn answer(packet: &[u8]) -> Result<Answer, Fatal> {
     loop {
         match body.u16()? {
             marker::ASCINITRESP => {
-                // Where ASCINITREQ has a length and its flags; zero in all replies that are known.
+                // The place of ASCINITREQ's length and flags; zero in all known replies.
                 let _reserved = body.bytes(6)?;
                 sqlcode = i32::from(body.u16()? as i16);
                 os_error = i32::from(body.u16()? as i16);

@@ -35,7 +35,7 @@ pub fn convert(sql: &str, with_params: bool, modes: Modes) -> Result<Converted, 
     placeholders::rewrite(sql, Marks::Questions)
 }
 
-/// Whether a statement has a parameter that is written as in Python outside of strings, names and comments.
+/// Returns true if a statement has a parameter in Python's style outside of strings, names and comments.
 fn has_python_parameter(sql: &str, modes: Modes) -> bool {
     let mut literal = false;
     Lexer::new(sql, modes).any(|token| {

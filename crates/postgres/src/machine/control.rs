@@ -143,7 +143,7 @@ struct Words<'a> {
 impl<'a> Words<'a> {
     /// The next word, if only white space, semicolons and comments precede it.
     fn next(&mut self) -> Option<&'a str> {
-        // Most texts begin with a word, and this is asked of each statement several times.
+        // Most texts begin with a word, and this is called several times per statement.
         if !self.rest.bytes().next().is_some_and(is_word) {
             self.skip_to_word();
         }

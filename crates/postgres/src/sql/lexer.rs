@@ -160,7 +160,7 @@ impl<'a> Iterator for Lexer<'a> {
     }
 }
 
-/// Whether a byte may be part of a word, by its value: each statement's first word is read several times.
+/// True if a byte may be part of a word, by its value: each statement's first word is read several times.
 const WORD_BYTES: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -176,7 +176,7 @@ pub(crate) fn is_word(byte: u8) -> bool {
     WORD_BYTES[usize::from(byte)]
 }
 
-/// The word that a text begins with, empty where it begins with anything else.
+/// The word that a text begins with, empty if it begins with anything else.
 pub(crate) fn leading_word(sql: &str) -> &str {
     let length = sql.bytes().position(|byte| !is_word(byte)).unwrap_or(sql.len());
     &sql[..length]

@@ -158,7 +158,7 @@ pub fn convert(sql: &str, with_params: bool) -> Result<Converted, String> {
     placeholders::rewrite(sql, Marks::Numbers)
 }
 
-/// Whether a statement has a parameter that is written as in Python outside of strings, names and comments.
+/// Returns true if a statement has a parameter in Python's style outside of strings, names and comments.
 fn has_python_parameter(sql: &str) -> bool {
     let mut lexer = Lexer::new(sql);
     let mut literal = false;

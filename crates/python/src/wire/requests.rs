@@ -86,7 +86,7 @@ impl Wire {
         Ok(object)
     }
 
-    /// Sees that the bytes of queued requests are sent; `busy` indicates whether something was in flight before.
+    /// Makes sure that the bytes of queued requests are sent; `busy` indicates whether something was in flight before.
     fn get_going(&self, py: Python<'_>, state: super::StateGuard<'_>, busy: bool) -> PyResult<()> {
         if let Io::Transport { .. } = state.io {
             drop(state);
