@@ -82,14 +82,14 @@ async def test_block_behind_an_end_that_is_cancelled_before_it_is_sent_ends_noth
     async with await headrace.aio.connect(place) as conn:
         await begin(conn)
         # As it does behind a batch, the end waits.
-        conn._core.wire.hold_requests(True)
+        conn._core.wire.pause_requests(True)
         ending = asyncio.ensure_future(end(conn, way))
         undone = asyncio.ensure_future(block(conn, 2, undone=True))
         for _ in range(10):
             await asyncio.sleep(0)
         ending.cancel()
         await asyncio.wait([ending])
-        conn._core.wire.hold_requests(False)
+        conn._core.wire.pause_requests(False)
         await undone
         # Informix's ROLLBACK WORK is sent in any case.
         ended = way == "rollback" and place.startswith("informix")

@@ -61,13 +61,13 @@ async def test_the_end_of_a_left_transaction_comes_although_its_task_is_cancelle
         core.crossed, core.within = True, False
         core.unfinished.add(block)
         # A cancel request is under way: nothing is sent meanwhile.
-        core.wire.hold_requests(True)
+        core.wire.pause_requests(True)
         task = asyncio.create_task(conn._run(core.finish(block)))
         await asyncio.sleep(0)
         assert core.wire.queued() == 1
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        core.wire.hold_requests(False)
+        core.wire.pause_requests(False)
         await conn.execute(f"select 1 from {any_db.differences.one_row}")
         assert conn.transaction_status is TransactionStatus.IDLE

@@ -196,7 +196,7 @@ class BlockingConnection(ConnectionBase[R]):
                     return
         finally:
             if not released:
-                wire.hold_requests(False)
+                wire.pause_requests(False)
         try:
             wire.outlast(number, max(0.0, patient - time.monotonic()))
         except TimeoutError:
@@ -395,7 +395,7 @@ class BlockingConnection(ConnectionBase[R]):
                 ticket, cursor._pending = cursor._pending, None
                 if ticket is not None:
                     wire.discard(ticket)
-            if not wire.closed and wire.hold_discarded():
+            if not wire.closed and wire.pause_at_discarded():
                 self._cancel_abandoned(None, _patience())
         except BaseException:
             # Out of step, or a second interrupt: only a closed connection is safe now.
@@ -425,7 +425,7 @@ class BlockingConnection(ConnectionBase[R]):
             return
         limit = defaults.CANCEL_TIMEOUT if timeout is None else timeout
         # Nothing is started meanwhile that it could hit instead of what runs now.
-        wire.hold_requests(True)
+        wire.pause_requests(True)
         deadline = time.monotonic() + limit
         try:
             while (pause := self._send_cancel(limit)) is not None and not wire.closed:
@@ -435,7 +435,7 @@ class BlockingConnection(ConnectionBase[R]):
                 wire.nudge()
                 time.sleep(pause)
         finally:
-            wire.hold_requests(False)
+            wire.pause_requests(False)
 
     def close(self) -> None:
         """Closes the connection; an open transaction is rolled back by the server."""

@@ -406,7 +406,7 @@ impl Wire {
 
     /// Starts no further request while a cancel request is under way. Counted: each true is undone by a false, once the
     /// server has received the cancel request.
-    fn hold_requests(&self, py: Python<'_>, pause: bool) -> PyResult<()> {
+    fn pause_requests(&self, py: Python<'_>, pause: bool) -> PyResult<()> {
         if pause {
             // Without the lock: the thread that has it may be in the middle of a batch.
             self.pauses.fetch_add(1, Ordering::SeqCst);

@@ -220,14 +220,14 @@ impl Wire {
     }
 
     /// The same for a caller that will send a cancel request. Returns what happened to the request, and its number: if
-    /// no other request is at the server, nothing is started before `hold_requests(False)`.
+    /// no other request is at the server, nothing is started before `pause_requests(False)`.
     fn abandon(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<(super::Discarded, u64)> {
         let (discarded, id) = self.forget(py, ticket, true)?;
         Ok((discarded.into(), id))
     }
 
     /// Leaves a request that was abandoned, or all of them, to the next caller that waits, in place of
-    /// `hold_requests(False)`: nothing is started before it is answered, and the connection is closed if that takes
+    /// `pause_requests(False)`: nothing is started before it is answered, and the connection is closed if that takes
     /// more than `seconds`.
     fn leave_to_others(&self, py: Python<'_>, id: Option<u64>, seconds: f64) -> PyResult<()> {
         let until = super::blocking::deadline(Some(seconds)).unwrap_or_else(Instant::now);
@@ -248,8 +248,8 @@ impl Wire {
     }
 
     /// Returns true if a cancel request is worth repeating, as the server still works on discarded requests. Then
-    /// nothing is started before `hold_requests(False)`.
-    fn hold_discarded(&self, py: Python<'_>) -> PyResult<bool> {
+    /// nothing is started before `pause_requests(False)`.
+    fn pause_at_discarded(&self, py: Python<'_>) -> PyResult<bool> {
         let mut state = self.lock(py)?;
         let at = state.connection.machine.is_at_discarded();
         if at {

@@ -138,7 +138,7 @@ class LoopConnection(ConnectionBase[R]):
                         f"the connection was closed: the server did not react to a cancel request within {limit} s"
                     )
         finally:
-            wire.hold_requests(False)
+            wire.pause_requests(False)
 
     async def _left_discarded(self, deadline: float) -> bool:
         """Whether the server is done with what was cancelled before the deadline. If it is not, the cancel request may
@@ -304,7 +304,7 @@ class LoopConnection(ConnectionBase[R]):
                 _look_at(future)
             else:
                 wire.discard(future)
-        if not wire.closed and wire.hold_discarded():
+        if not wire.closed and wire.pause_at_discarded():
             self._start_cancel()
 
     async def set_autocommit(self, value: bool, *, timeout: float | None = None) -> None:
@@ -324,7 +324,7 @@ class LoopConnection(ConnectionBase[R]):
             return
         limit = defaults.CANCEL_TIMEOUT if timeout is None else timeout
         # Nothing is started meanwhile that it could hit instead of what runs now.
-        wire.hold_requests(True)
+        wire.pause_requests(True)
 
         async def send() -> None:
             while (pause := await self._send_cancel()) is not None and not wire.closed:
@@ -335,7 +335,7 @@ class LoopConnection(ConnectionBase[R]):
         except TimeoutError:
             raise OperationalError(f"the cancel request was not answered within {limit} s") from None
         finally:
-            wire.hold_requests(False)
+            wire.pause_requests(False)
 
     async def close(self) -> None:
         """Closes the connection; an open transaction is rolled back by the server."""
