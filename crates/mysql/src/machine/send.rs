@@ -236,7 +236,9 @@ impl<H: MyHandler> Machine<H> {
             return self.bind_tail(cx, write_buffer);
         }
         let scan = Scan::new(sql, self.session.modes());
-        if scan.lists && !scan.uncertain && !scan.several {
+        // MariaDB loses the values of a constructor that is prepared: its rows come back empty.
+        let literal = scan.lists || (scan.constructed && self.session.mariadb);
+        if literal && !scan.uncertain && !scan.several {
             // A list is a literal: it is sent as text from now on.
             let statement = Arc::new(Statement::text(sql.clone()));
             pending.used = Some(Used::Own(statement.clone()));

@@ -65,6 +65,8 @@ pub struct Scan {
     pub lists: bool,
     /// A placeholder is in the parentheses of an IN: it is for one value, never for a list.
     pub listed: bool,
+    /// A placeholder follows a VALUES that is a query of its own (a table value constructor).
+    pub constructed: bool,
     /// The number of times that it names user variables (`@a`).
     pub variables: usize,
     /// The counts may differ from the server's: there is a comment that some versions execute (`/*! ... */`), or a
@@ -81,6 +83,7 @@ impl Scan {
         let mut after_in = false;
         let mut after_at = 0;
         let mut opened = false;
+        let mut constructs = false;
         let mut bare = Bare::default();
         for token in lexer.by_ref() {
             bare.token(token.kind, &sql[token.start..token.end]);
@@ -95,6 +98,7 @@ impl Scan {
                 Kind::Placeholder => {
                     scan.lists |= was_in;
                     scan.listed |= in_parentheses;
+                    scan.constructed |= constructs;
                     scan.placeholders.push(token.start);
                 }
                 Kind::Punctuation(b';') => ended = true,
@@ -107,8 +111,11 @@ impl Scan {
                     }
                     if !decided && is_one_of(word, &["values", "value", "set", "select", "with", "table"]) {
                         decided = true;
-                        spelt_out = is_one_of(word, &["values", "value", "set"]);
+                        spelt_out = is_one_of(word, &["values", "value", "set"])
+                            && is_one_of(&scan.verb, &["insert", "replace"]);
                     }
+                    // In an INSERT the first VALUES begins its rows, and a later one is a function.
+                    constructs |= !spelt_out && word.eq_ignore_ascii_case("values");
                     after_in = word.eq_ignore_ascii_case("in");
                     scan.returning |= word.eq_ignore_ascii_case("returning");
                 }
@@ -145,5 +152,22 @@ mod tests {
         let mixed = Err("the statement mixes ? and %s parameters".to_owned());
         assert_eq!(convert("select ?, %s", true, Modes::default()), mixed);
         assert_eq!(convert("select '?', %s", true, Modes::default()).unwrap().sql, "select '?', ?");
+    }
+
+    #[test]
+    fn placeholders_of_a_table_value_constructor_are_told_from_inserted_ones() {
+        for (sql, expected) in [
+            ("values (?, ?)", true),
+            ("with c as (values (1), (?)) select * from c", true),
+            ("insert into t select * from (values (?)) v", true),
+            ("update t set a = (values (?))", true),
+            ("insert into t values (?)", false),
+            ("insert into t (a) values (?) on duplicate key update a = values(a) + ?", false),
+            ("replace t set a = ?", false),
+            ("values (1)", false),
+            ("select ? from `values`", false),
+        ] {
+            assert_eq!(Scan::new(sql, Modes::default()).constructed, expected, "{sql}");
+        }
     }
 }
