@@ -9,7 +9,6 @@ that a statement is prepared once, whatever values come.
 
 from __future__ import annotations
 
-import datetime
 import decimal
 import importlib
 import itertools
@@ -42,6 +41,7 @@ import headrace.postgres
 from headrace.types import Multirange, Notice, Range, TransactionStatus
 
 from . import _asyncio
+from ._values import day
 
 logger = logging.getLogger("sqlalchemy.dialects.postgresql")
 
@@ -81,16 +81,11 @@ class _BigInteger(sqltypes.BigInteger):
     render_bind_cast = True
 
 
-def _day(value: Any) -> Any:
-    return value.date() if isinstance(value, datetime.datetime) else value
-
-
 class _Date(sqltypes.Date):
     render_bind_cast = True
 
     def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
-        # The type says that the day is meant; the driver would refuse a datetime with a time of day.
-        return _day
+        return day
 
 
 class _DateTime(sqltypes.DateTime):

@@ -1,0 +1,237 @@
+"""``mysql+headrace`` and ``mariadb+headrace``: SQLAlchemy's dialects on :mod:`headrace.mysql` and its asyncio twin.
+
+Statements go with the server's own parameters (``?``), so that a percent sign is only that, and are prepared.
+"""
+
+# The base classes are typed in part only.
+# pyright: basic, reportIncompatibleMethodOverride=false, reportArgumentType=false
+
+from __future__ import annotations
+
+import importlib
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlalchemy import pool, util
+from sqlalchemy import types as sqltypes
+from sqlalchemy.dialects.mysql import BIT
+from sqlalchemy.dialects.mysql.base import MySQLDialect, MySQLExecutionContext
+from sqlalchemy.dialects.mysql.mariadb import INET4, INET6, MariaDBDialect
+from sqlalchemy.engine import URL
+
+import headrace.mysql
+
+from . import _asyncio
+from ._values import day
+
+# Values
+
+
+class _Date(sqltypes.Date):
+    def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
+        return day
+
+
+class _Bit(BIT):
+    def result_processor(self, dialect: Any, coltype: Any) -> Callable[[Any], Any]:
+        def process(value: Any) -> Any:
+            return int(value, 2) if isinstance(value, str) else value
+
+        return process
+
+
+class _Shown:
+    """Addresses are text to SQLAlchemy."""
+
+    def result_processor(self, dialect: Any, coltype: Any) -> Callable[[Any], Any]:
+        def process(value: Any) -> Any:
+            return None if value is None else str(value)
+
+        return process
+
+
+class _Inet4(_Shown, INET4):
+    pass
+
+
+class _Inet6(_Shown, INET6):
+    pass
+
+
+class _Uuid(sqltypes.UUID[Any]):
+    """MariaDB's UUID, which comes as one; as text from the columns that stand for it before 10.7."""
+
+    def bind_processor(self, dialect: Any) -> Any:
+        return None if dialect.supports_native_uuid else super().bind_processor(dialect)
+
+    def result_processor(self, dialect: Any, coltype: Any) -> Callable[[Any], Any]:
+        def to_uuid(value: Any) -> Any:
+            return value if value is None or isinstance(value, uuid.UUID) else uuid.UUID(value)
+
+        def to_text(value: Any) -> Any:
+            return None if value is None else str(to_uuid(value))
+
+        return to_uuid if self.as_uuid else to_text
+
+
+# The engine's side
+
+
+class _ExecutionContext(MySQLExecutionContext):
+    _lastrowid: int | None
+
+    def _setup_result_proxy(self) -> Any:
+        # The cursor of a result without rows is closed before anybody can ask.
+        self._lastrowid = self.cursor.lastrowid
+        return super()._setup_result_proxy()  # type: ignore[no-untyped-call]
+
+    def get_lastrowid(self) -> Any:
+        return self._lastrowid
+
+
+class MySQLDialect_headrace(MySQLDialect):
+    """Blocking engines: ``mysql+headrace://user@host/database``."""
+
+    driver = "headrace"
+    supports_statement_cache = True
+    supports_sane_rowcount = True
+    supports_sane_multi_rowcount = True
+    supports_native_decimal = True
+    default_paramstyle = "qmark"
+    execution_ctx_cls = _ExecutionContext
+
+    colspecs = util.update_copy(
+        MySQLDialect.colspecs,
+        {
+            sqltypes.Date: _Date,
+            BIT: _Bit,
+            INET4: _Inet4,
+            INET6: _Inet6,
+        },
+    )
+
+    def __init__(self, paramstyle: Any = None, **keywords: Any) -> None:
+        super().__init__(paramstyle=paramstyle or self.default_paramstyle, **keywords)
+
+    def _set_mariadb(self, is_mariadb: bool | None, server_version_info: tuple[int, ...]) -> None:
+        super()._set_mariadb(is_mariadb, server_version_info)
+        if is_mariadb:
+            # SQLAlchemy 2.1 puts in its own, for drivers that give text.
+            self.colspecs = util.update_copy(self.colspecs, {sqltypes.Uuid: _Uuid})
+
+    @classmethod
+    def import_dbapi(cls) -> Any:
+        return headrace.mysql
+
+    @classmethod
+    def get_async_dialect_cls(cls, url: URL) -> type[MySQLDialect]:
+        return MySQLDialectAsync_headrace
+
+    @classmethod
+    def load_provisioning(cls) -> None:
+        # What SQLAlchemy's own tests do with a server depends on the database, not on the driver.
+        importlib.import_module("sqlalchemy.dialects.mysql.provision")
+
+    def retrieve_dbapi_version(self, dbapi: Any) -> Any:
+        return tuple(map(int, headrace.__version__.split(".")[:3]))
+
+    def create_connect_args(self, url: URL) -> tuple[Sequence[str], dict[str, Any]]:
+        keywords = url.translate_connect_args(username="user")
+        keywords.update(url.query)
+        # An UPDATE counts the rows that it found, also where it changes nothing in them.
+        keywords.setdefault("client_found_rows", True)
+        # SQLAlchemy reads JSON itself, by the engine's json_deserializer.
+        keywords["json_text"] = True
+        return (), keywords
+
+    def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
+        # Without parameters neither a percent sign nor a question mark means one.
+        cursor.execute(statement, parameters or None)
+
+    def _extract_error_code(self, exception: Any) -> int | None:
+        code: int | None = exception.sqlcode
+        return code
+
+    def _detect_charset(self, connection: Any) -> str:
+        return "utf8mb4"
+
+    def is_disconnect(self, e: Any, connection: Any, cursor: Any) -> bool:
+        if isinstance(e, headrace.errors.ConnectionClosed):
+            return True
+        if isinstance(e, headrace.Error) and connection is not None and connection.closed:
+            return True
+        return super().is_disconnect(e, connection, cursor)
+
+    def do_ping(self, dbapi_connection: Any) -> bool:
+        if not dbapi_connection.check_alive():
+            return False
+        dbapi_connection.ping()
+        return True
+
+    # transactions
+
+    def get_isolation_level_values(self, dbapi_conn: Any) -> Any:
+        return ("AUTOCOMMIT", "READ COMMITTED", "READ UNCOMMITTED", "REPEATABLE READ", "SERIALIZABLE")
+
+    def set_isolation_level(self, dbapi_connection: Any, level: Any) -> None:
+        dbapi_connection.autocommit = level == "AUTOCOMMIT"
+        if level != "AUTOCOMMIT":
+            super().set_isolation_level(dbapi_connection, level)
+
+    def detect_autocommit_setting(self, dbapi_conn: Any) -> bool:
+        return bool(dbapi_conn.autocommit)
+
+
+class _AsyncConnection(_asyncio.Connection):
+    __slots__ = ()
+
+    def ping(self) -> None:
+        """A round trip that does nothing else."""
+        _asyncio.wait(self._connection.ping())
+
+
+class MySQLDialectAsync_headrace(MySQLDialect_headrace):
+    """Asyncio engines: ``create_async_engine("mysql+headrace://...")``."""
+
+    is_async = True
+    has_terminate = True
+    supports_statement_cache = True
+
+    @classmethod
+    def import_dbapi(cls) -> Any:
+        import headrace.aio.mysql
+
+        return _asyncio.Module(headrace.mysql, headrace.aio.mysql.connect, _AsyncConnection)
+
+    @classmethod
+    def get_pool_class(cls, url: URL) -> type[pool.Pool]:
+        return pool.AsyncAdaptedQueuePool
+
+    def do_terminate(self, dbapi_connection: Any) -> None:
+        dbapi_connection.terminate()
+
+    def get_driver_connection(self, connection: Any) -> Any:
+        return connection.driver_connection
+
+
+class MariaDBDialect_headrace(MariaDBDialect, MySQLDialect_headrace):
+    """Blocking engines that refuse MySQL: ``mariadb+headrace://user@host/database``."""
+
+    supports_statement_cache = True
+
+    @classmethod
+    def get_async_dialect_cls(cls, url: URL) -> type[MySQLDialect]:
+        return MariaDBDialectAsync_headrace
+
+
+class MariaDBDialectAsync_headrace(MariaDBDialect, MySQLDialectAsync_headrace):
+    """Asyncio engines that refuse MySQL."""
+
+    supports_statement_cache = True
+
+
+dialect = MySQLDialect_headrace
+dialect_async = MySQLDialectAsync_headrace
+mariadb_dialect = MariaDBDialect_headrace
+mariadb_dialect_async = MariaDBDialectAsync_headrace

@@ -1,0 +1,90 @@
+"""SQLAlchemy's own tests, from its source distribution, on a server of the run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.judges.sdist import source_of
+
+import headrace
+import headrace.mysql
+from headrace.lab.mysqld import Mysqld
+from headrace.lab.servers import Server
+
+NEW, OLD = "2.1.9", "2.0.58"
+"""The releases whose tests run; each brings its own SQLAlchemy."""
+HERE = Path(__file__).parent
+_PASSWORD = "tiger"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a run has come to."""
+
+    passed: int
+    skipped: int
+
+
+def run(url: str, version: str, *tests: str, processes: int = 0) -> Counts:
+    """Runs SQLAlchemy's tests on a database that nobody else uses.
+
+    Raises AssertionError where one of them fails.
+    """
+    spread = ["-n", str(processes)] if processes else []
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "pytest", "-q", "-p", "no:warnings", "-p", "no:logging", "-p", "no:cacheprovider",
+            "-p", "no:asyncio", "-p", "sqlalchemy_plugin", "--tb", "short", "--maxfail", "50", "--dburi", url,
+            *spread, *tests,
+        ],
+        cwd=source_of("sqlalchemy", version),
+        env={**os.environ, "PYTHONPATH": str(HERE)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
+    found = {word: int(number) for number, word in re.findall(r"(\d+) (passed|skipped)", done.stdout.splitlines()[-1])}
+    return Counts(found.get("passed", 0), found.get("skipped", 0))
+
+
+@contextlib.contextmanager
+def on_postgres(server: Server, driver: str) -> Iterator[str]:
+    """The URL of a database as the tests want it: with two schemas, hstore and citext."""
+    with headrace.connect(server.url, autocommit=True) as admin:
+        admin.execute("drop database if exists sqlalchemy_tests with (force)")
+        admin.execute("create database sqlalchemy_tests")
+    try:
+        with headrace.connect(server.url, dbname="sqlalchemy_tests", autocommit=True) as admin:
+            for schema in ("test_schema", "test_schema_2"):
+                admin.execute(f"create schema {schema}")
+            for extension in ("hstore", "citext"):
+                admin.execute(f"create extension {extension}")
+        yield f"postgresql+{driver}://{server.user}@{server.host}:{server.port}/sqlalchemy_tests"
+    finally:
+        with headrace.connect(server.url, autocommit=True) as admin:
+            admin.execute("drop database sqlalchemy_tests with (force)")
+
+
+@contextlib.contextmanager
+def on_mysqld(server: Mysqld, driver: str) -> Iterator[str]:
+    """The URL of a database as the tests want it: with two others beside it."""
+    databases = ("sqlalchemy_tests", "test_schema", "test_schema_2")
+    with headrace.mysql.connect(server.url, autocommit=True) as admin:
+        for name in databases:
+            admin.execute(f"drop database if exists {name}")
+            admin.execute(f"create database {name} character set utf8mb4 collate utf8mb4_general_ci")
+    try:
+        where = f"{server.host}:{server.port}"
+        yield f"{server.scheme}+{driver}://tester:{_PASSWORD}@{where}/sqlalchemy_tests?charset=utf8mb4"
+    finally:
+        with headrace.mysql.connect(server.url, autocommit=True) as admin:
+            for name in databases:
+                admin.execute(f"drop database {name}")
