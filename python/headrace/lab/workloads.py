@@ -226,14 +226,14 @@ def published(database: str, workload: str, size: int) -> str | None:
     return next((name for name, which in names.items() if which == (workload, size)), None)
 
 
-def pipeline_params() -> list[int]:
-    """The parameters of the pipelined selects."""
-    return [(10, 5, 1)[i % 3] for i in range(PIPELINED)]
+def pipeline_params(size: int) -> list[int]:
+    """The parameters of so many pipelined selects."""
+    return [(10, 5, 1)[i % 3] for i in range(size)]
 
 
-def keys() -> list[int]:
-    """The users that the pipelined selects of one row look for."""
-    return [1 + i % data.USERS for i in range(PIPELINED)]
+def keys(size: int) -> list[int]:
+    """The users that so many pipelined selects of one row look for."""
+    return [1 + i % data.USERS for i in range(size)]
 
 
 def material(sql: Sql, workload: str, size: int) -> Any:
@@ -245,8 +245,8 @@ def material(sql: Sql, workload: str, size: int) -> Any:
     if workload in ("select_one_row", "select_systables_first_10"):
         return sql.catalog(size)
     if workload == "pipeline_execute":
-        return keys()
-    return pipeline_params() if workload == "pipeline" else None
+        return keys(size)
+    return pipeline_params(size) if workload == "pipeline" else None
 
 
 def expected(workload: str, size: int, inner: int, aware: bool = True) -> str | None:
@@ -264,9 +264,9 @@ def expected(workload: str, size: int, inner: int, aware: bool = True) -> str | 
     if workload == "concurrent":
         return digest_rows([data.user_row(KEY)] * inner)
     if workload == "pipeline":
-        return digest_rows(data.user_row(i) for n in pipeline_params() for i in range(1, n + 1))
+        return digest_rows(data.user_row(i) for n in pipeline_params(size) for i in range(1, n + 1))
     if workload == "pipeline_execute":
-        return digest_rows(map(data.user_row, keys()))
+        return digest_rows(map(data.user_row, keys(size)))
     if workload == "connect" or workload in WRITERS:
         return None
     return digest_rows(data.rows_of(workload, size, aware))
