@@ -11,6 +11,9 @@ import headrace.testing
 from headrace.lab import race, report, workloads
 from headrace.lab.mysqld import Mysqld
 
+# Six contestants run in processes of their own on one core each: beside other builds that takes long.
+pytestmark = pytest.mark.timeout(900)
+
 
 def small(database: str) -> list[tuple[str, int]]:
     """What the database offers, at its smallest."""
