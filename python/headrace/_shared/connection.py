@@ -59,12 +59,15 @@ class BlockingConnection(ConnectionBase[R]):
     def _wait(self, ticket: Any, limit: Limit) -> Any:
         """The result of a ticket, within a limit. An interrupted or overdue request is cancelled before the error goes
         on."""
+        core = self._core
+        # Fetched as attributes: as methods they would be looked for in the class first, at each statement.
+        wait, has_notices = core.wait, core.has_notices
         if limit is None:
-            limit = self._core.command_timeout
+            limit = core.command_timeout
         try:
             if self._left is not None:
                 self._see_to_left(*self._left)
-            result = self._core.wait(ticket, limit.left() if isinstance(limit, Until) else limit)
+            result = wait(ticket, limit.left() if isinstance(limit, Until) else limit)
         except TimeoutError:
             self._abandon(ticket)
             raise overdue(limit) from None
@@ -73,8 +76,8 @@ class BlockingConnection(ConnectionBase[R]):
         except BaseException:
             self._abandon(ticket)
             raise
-        if self._core.has_notices():
-            self._core.notices()
+        if has_notices():
+            core.notices()
         return result
 
     def _look(self, ticket: Any, timeout: float) -> Any:
