@@ -1,7 +1,7 @@
-//! How many rows a second the server sends to a client that only reads bytes.
+//! Measures how many rows a second the server sends to a client that only reads bytes.
 //!
-//! The client learns in a first pass how long each reply is, and then reads that many bytes and nothing else. Rows are
-//! counted against the processor time that the server used, so the figure is for one core whatever the client takes.
+//! A first pass determines the length of each reply; later passes read that many bytes and nothing else. Rows are
+//! divided by the processor time of the server, so the figure is for one core whatever the client needs.
 //!
 //! `cargo bench -p headrace-simulator-informix --bench fetch`
 
@@ -176,7 +176,7 @@ fn race(client: &mut Client, server: &Child, name: &str, sql: &str) -> std::io::
     next.extend(&fetch);
     let close = b"\0\x04\0\0\0\x0a\0\x0c";
 
-    // The first pass learns how long every reply is.
+    // The first pass determines the length of every reply.
     let mut lengths = Vec::new();
     let (mut rows, mut request) = (0, &open);
     while rows < ROWS {

@@ -32,14 +32,14 @@ impl Release {
     }
 }
 
-/// What both sides can do.
+/// The features of both sides.
 #[derive(Clone, Debug)]
 pub struct Capabilities {
     mask: Vec<u8>,
 }
 
 impl Default for Capabilities {
-    /// The bits 0, 2, 3, 4, 49 and 51 hold before anything was said.
+    /// The bits 0, 2, 3, 4, 49 and 51 are set before anything is negotiated.
     fn default() -> Self {
         Self { mask: vec![0b1011_1000, 0, 0, 0, 0, 0, 0b0101_0000, 0, 0] }
     }
@@ -51,7 +51,7 @@ impl Capabilities {
         self.has(44)
     }
 
-    /// What two masks have in common.
+    /// The features that two masks have in common.
     pub fn common(offer: &[u8], ours: &[u8]) -> Self {
         Self { mask: offer.iter().zip(ours).map(|(offer, ours)| offer & ours).collect() }
     }

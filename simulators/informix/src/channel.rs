@@ -12,7 +12,7 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// A connection.
 pub enum Channel {
-    /// As it is.
+    /// Unencrypted.
     Plain(TcpStream),
     /// Encrypted.
     Tls(Box<StreamOwned<ServerConnection, TcpStream>>),
@@ -78,7 +78,7 @@ pub fn tls_from_files(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig
     configured(chain, PrivateKeyDer::from_pem_file(key).map_err(|error| shown(key, &error))?)
 }
 
-/// TLS with a certificate for this machine, made now; the authority behind it is written to `authority`.
+/// TLS with a certificate for this machine, made now; its authority is written to `authority`.
 pub fn tls_for_this_run(authority: &Path) -> Result<Arc<ServerConfig>, String> {
     let failed = |error: rcgen::Error| format!("TLS: {error}");
     let key = KeyPair::generate().map_err(failed)?;

@@ -19,7 +19,7 @@ use crate::sql::{Catalog, Column, Constraint, Default, NewIndex, NewTable, Routi
 use crate::types::{Kind, Type};
 use crate::usertypes::{self, FIRST_EXTENDED};
 
-/// What a database does about transactions.
+/// The transaction mode of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// None.
@@ -51,11 +51,11 @@ impl Mode {
     }
 }
 
-/// A database, whoever is in it.
+/// A database, shared by its sessions.
 pub struct Database {
     /// Its name.
     pub name: String,
-    /// What it does about transactions.
+    /// Its transaction mode.
     pub mode: Mode,
     /// Its locale, such as `en_US.819`.
     pub locale: String,
@@ -74,7 +74,7 @@ pub struct Database {
     path: PathBuf,
 }
 
-/// What the calls in here fail with: SQLite would not, unless the disk is full.
+/// The error of the calls here: SQLite fails only if the disk is full.
 pub type Result<T> = rusqlite::Result<T>;
 
 impl Database {
@@ -110,7 +110,7 @@ impl Database {
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
              PRAGMA case_sensitive_like = ON; PRAGMA cache_size = -65536;",
         )?;
-        // From here on, who waits for a lock, and how long, is for the session to say.
+        // From here on the session decides how long to wait for a lock.
         connection.busy_timeout(Duration::ZERO)?;
         Ok(connection)
     }
@@ -122,13 +122,13 @@ impl Drop for Database {
         for end in ["", "-wal", "-shm"] {
             let mut path = self.path.clone().into_os_string();
             path.push(end);
-            // Another of that name may come; what cannot be removed goes with the folder.
+            // Another database of that name may be created; files that cannot be removed are removed with the folder.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// What is known beside SQLite's own catalog, and what a roll-back brings back.
+/// State outside of SQLite's own catalog that a rollback restores.
 #[derive(Clone)]
 pub struct Known {
     temporary: HashMap<String, Vec<Column>>,
@@ -139,17 +139,17 @@ pub struct Known {
     types: HashMap<String, Type>,
 }
 
-/// A session's way into a database.
+/// A session's connection to a database.
 pub struct Open {
     /// The database.
     pub database: Arc<Database>,
     /// SQLite's connection.
     pub connection: Rc<Connection>,
-    /// What the functions share with the session.
+    /// The state that the functions share with the session.
     pub state: Arc<State>,
     /// The tables that only this session has.
     pub temporary: RefCell<HashMap<String, Vec<Column>>>,
-    /// Whether double quotes delimit identifiers.
+    /// True if double quotes delimit identifiers.
     pub delimited: bool,
     /// The defaults of those: table, column, SQLite's text.
     defaults: RefCell<Vec<(String, String, String)>>,
@@ -158,11 +158,11 @@ pub struct Open {
     all: Databases,
 }
 
-/// Tells of all databases: names, modes, locales.
+/// Lists all databases: names, modes, locales.
 pub type Databases = Box<dyn Fn() -> Vec<(String, Mode, String)>>;
 
 impl Open {
-    /// Opens a database for a session; `all` tells of all databases of the server.
+    /// Opens a database for a session; `all` lists all databases of the server.
     pub fn new(database: &Arc<Database>, state: Arc<State>, delimited: bool, all: Databases) -> Result<Self> {
         let connection = database.connection()?;
         functions::register(&connection, &state)?;
@@ -178,7 +178,7 @@ impl Open {
         })
     }
 
-    /// What is known now.
+    /// The current state.
     pub fn known(&self) -> Known {
         Known {
             temporary: self.temporary.borrow().clone(),
@@ -190,7 +190,7 @@ impl Open {
         }
     }
 
-    /// Knows again what was known then. While this session could change it, no other could.
+    /// Restores a state. While this session could change it, no other could.
     pub fn forget_since(&self, then: Known) {
         self.temporary.replace(then.temporary);
         *lock(&self.state.temporary) = then.names;
@@ -200,7 +200,7 @@ impl Open {
         *lock(&self.database.types) = then.types;
     }
 
-    /// Does what waits for the locks of others, as the parts of large objects do.
+    /// Waits for the locks of others, as the parts of large objects do.
     pub fn patient<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.connection.busy_timeout(OBJECT_PATIENCE)?;
         let done = work(&self.connection);
@@ -208,7 +208,7 @@ impl Open {
         done
     }
 
-    /// Makes a table that shows the server as it is now.
+    /// Makes a table that shows the current state of the server.
     fn show_server(&self, definition: &catalog::Definition) -> Result<()> {
         let name = definition.0;
         if !self.temporary.borrow().contains_key(name) {
@@ -257,7 +257,7 @@ impl Open {
         (!columns.is_empty()).then_some(columns)
     }
 
-    /// Puts a table into the catalog and forgets what an older one of that name had counted.
+    /// Puts a table into the catalog and forgets the counters of an older one of that name.
     pub fn add_table(&self, table: &NewTable) -> Result<()> {
         if table.temporary {
             lock(&self.state.temporary).insert(table.name.clone());
@@ -279,14 +279,14 @@ impl Open {
         self.add_constraints(&table.name, &table.constraints)
     }
 
-    /// The number that the SERIAL of a table goes on with, if it is not beyond it.
+    /// Advances the SERIAL of a table to a number, if it is larger.
     pub fn start_serial(&self, table: &str, next: i64) {
         let mut serials = lock(&self.database.serials);
         let last = serials.entry(self.state.serial_key(table)).or_insert(0);
         *last = (*last).max(next - 1);
     }
 
-    /// Whether a table has a constraint of a name.
+    /// Returns true if a table has a constraint of a name.
     pub fn has_constraint(&self, table: &str, name: &str) -> bool {
         let sql = "SELECT count(*) FROM sysconstraints c JOIN systables t ON t.tabid = c.tabid \
                    WHERE t.tabname = ? AND c.constrname = ?";
@@ -309,7 +309,7 @@ impl Open {
         self.defaults.borrow_mut().retain(|(own, name, _)| !(own == table && name == column));
     }
 
-    /// What hangs on the old name of a column of such a table hangs on the new one.
+    /// Entries about the old name of a column of such a table are moved to the new one.
     pub fn rename_own_column(&self, table: &str, from: &str, to: &str) {
         for (_, column, _) in self.defaults.borrow_mut().iter_mut().filter(|(own, ..)| own == table) {
             if column == from {
@@ -417,14 +417,14 @@ impl Open {
         written.map_err(|_| SqlError::isam(-271, -100, name))
     }
 
-    /// Whether a name is that of a unique constraint, and not only of an index.
+    /// Returns true if a name is that of a unique constraint, and not only of an index.
     pub fn constraint_named(&self, name: &str) -> bool {
         let sql = "SELECT count(*) FROM ifx_constraints WHERE name = ?";
         self.constraints.borrow().iter().any(|(.., own)| own == name)
             || self.connection.query_row(sql, [name], |row| row.get::<_, i64>(0)).is_ok_and(|count| count > 0)
     }
 
-    /// Whether a column, as `table.column`, may not be NULL only because it is in the primary key.
+    /// Returns true if a column, as `table.column`, may not be NULL only because it is in the primary key.
     pub fn only_key(&self, column: &str) -> bool {
         let Some((table, column)) = column.split_once('.') else { return false };
         let sql = "SELECT c.constrtype FROM sysconstraints c JOIN systables t ON t.tabid = c.tabid \
@@ -442,7 +442,7 @@ impl Open {
         self.connection.query_row(sql, [name], |row| row.get(0)).unwrap_or_default()
     }
 
-    /// The constraint that a unique key of these columns is, if it is one and no index only.
+    /// The constraint of a unique key of these columns, if it is one and not only an index.
     pub fn constraint(&self, table: &str, columns: &str) -> Option<String> {
         let temporary = self.constraints.borrow();
         if let Some((.., name)) = temporary.iter().find(|(own, list, _)| own == table && list == columns) {

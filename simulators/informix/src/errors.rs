@@ -9,13 +9,13 @@ pub struct SqlError {
     pub code: i16,
     /// The isam code, zero if there is none.
     pub isam: i16,
-    /// Where in the statement, counted from 1 in characters; 0 means nowhere.
+    /// The position in the statement, counted from 1 in characters; 0 for none.
     pub offset: i32,
     /// The parameter of the message (a table, a constraint, a token), not the message: clients look that up.
     pub text: String,
 }
 
-/// What can fail with an [`SqlError`].
+/// The result of code that can fail with an [`SqlError`].
 pub type Result<T> = std::result::Result<T, SqlError>;
 
 impl SqlError {
@@ -29,14 +29,14 @@ impl SqlError {
         Self { code, isam, offset: 0, text: text.into() }
     }
 
-    /// The same error at a place in the statement.
+    /// The same error at a position in the statement.
     #[must_use]
     pub fn at(mut self, offset: usize) -> Self {
         self.offset = i32::try_from(offset).unwrap_or(0);
         self
     }
 
-    /// The same error in a text that begins so many characters further on.
+    /// The same error in a text that begins this many characters later.
     #[must_use]
     pub fn moved(mut self, by: usize) -> Self {
         if self.offset > 0 {
@@ -50,17 +50,17 @@ impl SqlError {
         Self::new(-201, near).at(offset)
     }
 
-    /// -999: what this server does not do. A real one may well do it.
+    /// -999: a feature that this server does not support. A real one may well do so.
     pub fn unsupported(what: impl Into<String>) -> Self {
         Self::new(-999, what)
     }
 
-    /// The form in which an error passes through SQLite, out of a function that we gave it.
+    /// The form in which an error passes through SQLite, from one of this server's functions.
     pub fn through_sqlite(&self) -> rusqlite::Error {
         rusqlite::Error::UserFunctionError(format!("IFX:{}:{}:{}", self.code, self.isam, self.text).into())
     }
 
-    /// Reads back what [`SqlError::through_sqlite`] wrote.
+    /// Reads back the result of [`SqlError::through_sqlite`].
     pub fn from_sqlite_text(message: &str) -> Option<Self> {
         let mut parts = message.strip_prefix("IFX:")?.splitn(3, ':');
         let code = parts.next()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! What goes wrong on purpose, so that drivers can be tested for it.
+//! Deliberate faults, for tests of drivers.
 
 use std::io::{self, Write};
 use std::net::Shutdown;
@@ -12,13 +12,13 @@ use crate::limits::SILENCE;
 pub struct Faults {
     /// Wait so long before every reply.
     pub latency: Duration,
-    /// Close after so many more bytes.
+    /// Close after this number of further bytes.
     pub cut: Option<u64>,
-    /// Say nothing more after so many bytes.
+    /// Send nothing after this number of bytes.
     pub silence: Option<u64>,
     /// Turn the byte at this place over.
     pub garbage: Option<u64>,
-    /// Send no more than so many bytes at once.
+    /// Send at most this number of bytes at once.
     pub split: Option<usize>,
 }
 

@@ -1,7 +1,7 @@
-//! A test server that speaks the server side of SQLI, the protocol of IBM Informix, with SQLite inside.
+//! A test server for SQLI, the protocol of IBM Informix, with SQLite inside.
 //!
-//! It is made from what clients send and accept, not from a server: it shows that a client speaks the protocol as
-//! IBM's JDBC driver does, and proves nothing about a genuine server. Its limits stand in `docs/howto/informix-test-server.md`.
+//! It is made from what clients send and accept, not from a server: it shows that a client uses the protocol as IBM's
+//! JDBC driver does, and proves nothing about a genuine server. Its limits are in `docs/howto/informix-test-server.md`.
 
 #![forbid(unsafe_code)]
 

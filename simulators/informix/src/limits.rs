@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-/// What even `NOT WAIT` waits for a lock: SQLite locks a whole database where a server locks a row.
+/// The time that even `NOT WAIT` waits for a lock: SQLite locks a whole database where a server locks a row.
 pub const LOCK_GRACE: Duration = Duration::from_millis(300);
 /// Between two attempts to get a lock.
 pub const LOCK_PAUSE: Duration = Duration::from_millis(3);
 /// How long the parts of a large object wait for the locks of others.
 pub const OBJECT_PATIENCE: Duration = Duration::from_secs(10);
-/// Steps of SQLite's machine between two looks for an interrupt: rarely enough to cost nothing, often enough to end at
+/// Steps of SQLite's machine between two checks for an interrupt: rarely enough to cost nothing, often enough to end at
 /// once.
 pub const STEPS_PER_LOOK: i32 = 20_000;
-/// How long a change of rows may go on after an interrupt. SQLite forgets the whole transaction with a change that it breaks
-/// off, so one that is nearly through had better end.
+/// How long a change of rows may continue after an interrupt. SQLite rolls back the whole transaction with a change
+/// that is interrupted, so one that is nearly done is allowed to end.
 pub const CHANGE_PATIENCE: Duration = Duration::from_millis(100);
-/// Between two looks for an interrupt while a statement sleeps.
+/// Time between two checks for an interrupt while a statement sleeps.
 pub const SLEEP_PAUSE: Duration = Duration::from_millis(2);
-/// How long a server that is silent on purpose stays so. The client's own patience ends it; no test is as long.
+/// How long a server that is silent on purpose stays so. The client's timeout ends it; no test takes as long.
 pub const SILENCE: Duration = Duration::from_secs(3600);
 /// Bytes read at once from a client.
 pub const READ_BUFFER: usize = 1 << 16;
@@ -32,5 +32,5 @@ pub const FILE_PIECE: usize = 1024;
 pub const OBJECT_PIECE: u16 = 32_000;
 /// The stack of a session's thread, in bytes: expressions are read by recursion.
 pub const STACK: usize = 8 << 20;
-/// How deep brackets, queries and signs may stand inside each other.
+/// The maximum nesting depth of brackets, queries and signs.
 pub const NESTING: usize = 150;

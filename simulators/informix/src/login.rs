@@ -4,14 +4,14 @@ use std::io::{self, Read};
 
 use crate::wire::{Input, Output};
 
-/// What the client says of itself.
+/// The client's login packet.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// The user name.
     pub user: String,
     /// The password, empty if none was sent.
     pub password: String,
-    /// The name of the server it means.
+    /// The name of the requested server.
     pub server: String,
     /// Its environment.
     pub environment: Vec<(String, String)>,
@@ -83,7 +83,7 @@ fn read_body(body: &mut Input<&[u8]>) -> io::Result<Request> {
     Ok(request)
 }
 
-/// What becomes of a login.
+/// The result of a login.
 pub enum Answer {
     /// CONACC.
     Accepted,
@@ -93,13 +93,13 @@ pub enum Answer {
     Redirect(String),
 }
 
-/// What the server says of itself.
+/// The server's data for the reply.
 pub struct Reply<'a> {
     /// The banner with the version.
     pub banner: &'a str,
     /// The name of the server.
     pub server: &'a str,
-    /// What becomes of the login.
+    /// The reply to the login.
     pub answer: Answer,
 }
 

@@ -132,11 +132,11 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options
     Ok(Some(Options { config, own_folder, until_stdin_ends, tls_port, tls_files }))
 }
 
-/// What the program is called with to remove a folder when its standard input ends.
+/// The argument with which the program removes a folder when its standard input ends.
 const SWEEP: &str = "--remove-when-stdin-ends";
 
-/// Has a folder removed when this process ends, however that comes: by a signal as well. The process that does it holds one
-/// end of a pipe, of which this one has the other for as long as it lives; Ctrl-C is not for it.
+/// Has a folder removed when this process ends, in whatever way: by a signal as well. The process that does it has one
+/// end of a pipe, of which this one has the other for as long as it lives; it ignores Ctrl-C.
 fn sweep_at_the_end(folder: &Path) -> std::io::Result<Child> {
     Command::new(std::env::current_exe()?)
         .arg(SWEEP)
@@ -185,7 +185,7 @@ fn run(options: Options) -> Result<(), String> {
         return Ok(());
     }
     std::thread::spawn(move || server.serve(&listener, None));
-    // Whoever started it holds the other end: when it is gone, so is the reason to run.
+    // The parent process has the other end: when it is gone, the server is no longer needed.
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
     if options.own_folder {
         let _ = std::fs::remove_dir_all(folder);

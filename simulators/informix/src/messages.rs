@@ -17,11 +17,11 @@ pub struct Bound {
     pub ty: Type,
     /// Its value.
     pub value: Value,
-    /// Whether its bytes follow in SQ_BBIND.
+    /// True if its bytes follow in SQ_BBIND.
     pub blob_follows: bool,
 }
 
-/// Which columns of the rows inserted a client wants back.
+/// The columns of the inserted rows that a client requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Keys {
     /// Those that the server makes values for.
@@ -63,7 +63,7 @@ pub enum Message {
         rows: u16,
         bytes: Vec<u8>,
     },
-    /// SQ_BATCHSTART and SQ_BATCHEND stand around the executions of a batch.
+    /// SQ_BATCHSTART and SQ_BATCHEND enclose the executions of a batch.
     BatchStart,
     BatchEnd,
     Commit,
@@ -114,7 +114,7 @@ pub enum Message {
     Acknowledge,
     /// SQ_RESPONSE: the answer to one.
     Response(Vec<u8>),
-    /// Nothing that this server knows; what follows cannot be read any more.
+    /// An unknown message; the bytes after it cannot be parsed.
     Unknown(u16),
 }
 
@@ -196,7 +196,7 @@ fn bound<R: Read>(input: &mut Input<R>, charset: Charset, caps: &Capabilities) -
     Ok(bound)
 }
 
-/// Values of types that go by a name: their length is an int32.
+/// Values of types that are identified by name: their length is an int32.
 fn extended(number: i16, name: &str, bytes: Vec<u8>, charset: Charset) -> (Type, Value) {
     match name {
         _ if clientvalue::is_one(&bytes) => (Type::of(Kind::Byte), Value::Blob(bytes)),
@@ -216,7 +216,7 @@ fn extended(number: i16, name: &str, bytes: Vec<u8>, charset: Charset) -> (Type,
 
 const LOCATOR_MAGIC: &[u8; 8] = b"hdrclob\0";
 
-/// The 72 bytes by which a client names a smart large object; what is in them is the server's own affair.
+/// The 72 bytes by which a client identifies a smart large object; only the server interprets them.
 pub fn locator(id: i64) -> [u8; 72] {
     let mut bytes = [0; 72];
     bytes[3] = 64;

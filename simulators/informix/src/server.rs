@@ -1,4 +1,4 @@
-//! The listener, and what all sessions share.
+//! The listener, and the state that all sessions share.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,7 +18,7 @@ use crate::faults::Faults;
 use crate::limits::STACK;
 use crate::session::Session;
 
-/// What a server is started with.
+/// The options of a server.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The address to listen on.
@@ -29,7 +29,7 @@ pub struct Config {
     pub user: String,
     /// The password.
     pub password: String,
-    /// The name of the server, which clients must give.
+    /// The name of the server, which clients must name.
     pub server: String,
     /// The database that is there from the start.
     pub database: String,
@@ -37,26 +37,26 @@ pub struct Config {
     pub mode: Mode,
     /// The locale of every database.
     pub locale: String,
-    /// The release that it says it is.
+    /// The release that it reports.
     pub release: Release,
-    /// Whether messages after an error in a group are carried out all the same.
+    /// True if messages after an error in a group are executed all the same.
     pub continue_after_error: bool,
-    /// The questions of PAM and the answers it wants; none where the password counts.
+    /// The questions of PAM and the expected answers; none if the password counts.
     pub pam: Vec<(String, String)>,
-    /// The server names that stand for another server.
+    /// The server names that redirect to another server.
     pub redirects: Vec<Redirect>,
-    /// What goes wrong on purpose.
+    /// Deliberate faults.
     pub faults: Faults,
-    /// Where the databases are kept.
+    /// The folder of the databases.
     pub folder: PathBuf,
-    /// Whether replies are shown on standard error, in hexadecimal.
+    /// True if replies are printed on standard error, in hexadecimal.
     pub trace: bool,
 }
 
 /// A server name that is answered with the address of another server.
 #[derive(Clone, Debug)]
 pub struct Redirect {
-    /// The name that clients ask for.
+    /// The name that clients use.
     pub name: String,
     /// The name and address they are sent to; this very server if there is none.
     pub target: Option<(String, String, u16)>,
@@ -64,7 +64,7 @@ pub struct Redirect {
 
 /// The server.
 pub struct Server {
-    /// How it was started.
+    /// The options that it was started with.
     pub config: Config,
     databases: Mutex<HashMap<String, Arc<Database>>>,
     sessions: AtomicI64,
@@ -135,14 +135,14 @@ impl Server {
         Ok(listener)
     }
 
-    /// Where a redirection leads, as `server|host|port`.
+    /// The target of a redirection, as `server|host|port`.
     pub fn target(&self, redirect: &Redirect) -> String {
         let own = (self.config.server.clone(), self.config.host.clone(), self.port.load(Ordering::Relaxed));
         let (server, host, port) = redirect.target.as_ref().unwrap_or(&own);
         format!("{server}|{host}|{port}")
     }
 
-    /// Serves every connection on a thread of its own, for ever.
+    /// Serves every connection on a thread of its own, forever.
     pub fn serve(self: &Arc<Self>, listener: &TcpListener, tls: Option<&Arc<ServerConfig>>) {
         for stream in listener.incoming() {
             match stream {

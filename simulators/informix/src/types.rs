@@ -1,9 +1,9 @@
-//! Column types: how each is declared, described, and how wide it is in a row.
+//! Column types: declaration, description, and width in a row.
 
 use crate::codec::moment::Qualifier;
 use crate::usertypes::{self, FIRST_EXTENDED, UserType};
 
-/// A type by its number in the protocol, and the names of the types that have none of their own.
+/// A type by its number in the protocol, and the names of the types that have no number of their own.
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -52,7 +52,7 @@ pub struct Type {
     pub user: u16,
 }
 
-/// What a row and DESCRIBE need to know of each kind: number, extended id, type name, affinity in SQLite.
+/// The properties of each kind for rows and DESCRIBE: number, extended id, type name, affinity in SQLite.
 struct Facts(Kind, i16, i32, &'static str, &'static str);
 
 const FACTS: [Facts; 32] = [
@@ -107,48 +107,48 @@ impl Kind {
         })
     }
 
-    /// Whether values are text without a meaning of their own.
+    /// Returns true if values are plain text.
     pub fn is_text(self) -> bool {
         matches!(self, Self::Char | Self::VarChar | Self::NChar | Self::NVarChar | Self::LVarChar)
     }
 
-    /// Whether values are whole numbers.
+    /// Returns true if values are whole numbers.
     pub fn is_integer(self) -> bool {
         use Kind::{BigInt, BigSerial, Int, Int8, Serial, Serial8, SmallInt};
         matches!(self, SmallInt | Int | Serial | Int8 | Serial8 | BigInt | BigSerial)
     }
 
-    /// Whether a zero asks for the next number.
+    /// Returns true if a zero requests the next number.
     pub fn is_serial(self) -> bool {
         matches!(self, Self::Serial | Self::Serial8 | Self::BigSerial)
     }
 
-    /// Whether values are exact decimals.
+    /// Returns true if values are exact decimals.
     pub fn is_decimal(self) -> bool {
         matches!(self, Self::Decimal | Self::Money)
     }
 
-    /// Whether values are IEEE floats.
+    /// Returns true if values are IEEE floats.
     pub fn is_float(self) -> bool {
         matches!(self, Self::Float | Self::SmallFloat)
     }
 
-    /// Whether values are bytes in a form that belongs to the type.
+    /// Returns true if values are bytes in a form of the type.
     pub fn is_opaque(self) -> bool {
         matches!(self, Self::Json | Self::Bson | Self::OpaqueVar | Self::OpaqueFixed)
     }
 
-    /// Whether it is a collection or a row.
+    /// Returns true if it is a collection or a row.
     pub fn is_complex(self) -> bool {
         matches!(self, Self::Set | Self::MultiSet | Self::List | Self::Row)
     }
 
-    /// Whether a value in a row is a descriptor for SQ_FETCHBLOB.
+    /// Returns true if a value in a row is a descriptor for SQ_FETCHBLOB.
     pub fn is_simple_lob(self) -> bool {
         matches!(self, Self::Byte | Self::Text)
     }
 
-    /// Whether a value in a row is the locator of a smart large object.
+    /// Returns true if a value in a row is the locator of a smart large object.
     pub fn is_smart_lob(self) -> bool {
         matches!(self, Self::Blob | Self::Clob)
     }
@@ -160,7 +160,7 @@ impl Type {
         Self { kind, length, user: 0 }
     }
 
-    /// A type whose length is given by its kind.
+    /// A type whose length is determined by its kind.
     pub const fn of(kind: Kind) -> Self {
         let length = match kind {
             Kind::SmallInt => 2,
@@ -208,7 +208,7 @@ impl Type {
         if self.user == 0 { self.kind.facts().2 } else { FIRST_EXTENDED - 1 + i32::from(self.user) }
     }
 
-    /// The extended id of what a DISTINCT type is made of, 0 for built-in types and for all others.
+    /// The extended id of the source of a DISTINCT type, 0 for built-in types and for all others.
     pub fn source(self) -> i32 {
         match self.definition().as_deref() {
             Some(UserType::Distinct { source, .. }) => source.extended(),
@@ -221,7 +221,7 @@ impl Type {
         self.kind.facts().3
     }
 
-    /// What the column is declared as in SQLite.
+    /// The declaration of the column in SQLite.
     pub fn affinity(self) -> &'static str {
         self.kind.facts().4
     }

@@ -1,7 +1,7 @@
 //! Types that users make: DISTINCT and opaque types, rows, collections.
 //!
-//! A [`crate::types::Type`] is copied everywhere, so it names one of these by a number. The numbers are those of the
-//! process: a definition that comes twice gets the same one.
+//! A [`crate::types::Type`] is copied everywhere, so it refers to one of these by a number. The numbers are those of
+//! the process: a definition that comes twice gets the same one.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,7 +17,7 @@ pub enum UserType {
     Distinct {
         /// Its name.
         name: String,
-        /// Whose values it has.
+        /// The type that it has the values of.
         source: Type,
     },
     /// A row; one without a name is known by its fields.
@@ -74,7 +74,7 @@ impl UserType {
         Type { user: intern(self), ..base }
     }
 
-    /// What it is called, or how it is written where it has no name.
+    /// Its name, or its text if it has no name.
     pub fn label(&self) -> String {
         match self {
             Self::Distinct { name, .. } | Self::Opaque { name, .. } | Self::Row { name: Some(name), .. } => {

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use crate::limits::{FIELD, READ_BUFFER};
 
-/// What the client sends, read field by field; a field that has not arrived yet blocks.
+/// The bytes of the client, read field by field; a field that has not arrived yet blocks.
 pub struct Input<R> {
     source: R,
     buffer: Vec<u8>,
@@ -13,7 +13,7 @@ pub struct Input<R> {
 }
 
 impl Input<&[u8]> {
-    /// Reads `bytes`, of which nothing more comes.
+    /// Reads `bytes`, after which nothing more comes.
     pub fn whole(bytes: &[u8]) -> Self {
         Self { source: &[], buffer: bytes.to_vec(), start: 0, end: bytes.len() }
     }
@@ -25,17 +25,17 @@ impl<R: Read> Input<R> {
         Self { source, buffer: vec![0; READ_BUFFER], start: 0, end: 0 }
     }
 
-    /// Where the bytes come from.
+    /// The source of the bytes.
     pub fn source(&mut self) -> &mut R {
         &mut self.source
     }
 
-    /// Whether bytes are already here, so that the next group may be answered before the replies are flushed.
+    /// Returns true if bytes have come already, so that the next group may be answered before the replies are flushed.
     pub fn has_buffered(&self) -> bool {
         self.end > self.start
     }
 
-    /// Whether nothing more comes.
+    /// True if nothing more comes.
     pub fn is_at_end(&mut self) -> io::Result<bool> {
         match self.need(1) {
             Ok(()) => Ok(false),
@@ -95,7 +95,8 @@ impl<R: Read> Input<R> {
 
     /// `count` bytes as they are.
     pub fn bytes(&mut self, count: usize) -> io::Result<Vec<u8>> {
-        // A length that no message can have is a client out of step: better to say so than to allocate it.
+        // A length that no message can have shows that the position in the stream is wrong: an error is better than the
+        // allocation.
         if count > FIELD {
             return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a field of {count} bytes")));
         }

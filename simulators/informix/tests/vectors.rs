@@ -1,5 +1,5 @@
-//! Bytes that others made: of genuine servers, as the tests of informix-driver publish them, of a server and a client
-//! of the same lineage, and of IBM's JDBC driver as it was heard on the socket.
+//! Bytes from other sources: of genuine servers, as the tests of informix-driver publish them, of a server and a client
+//! of the same lineage, and of IBM's JDBC driver as recorded on the socket.
 
 use headrace_simulator_informix::capabilities::{Capabilities, Release};
 use headrace_simulator_informix::codec::charset::Charset;

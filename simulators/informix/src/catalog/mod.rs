@@ -1,4 +1,4 @@
-//! The system catalog: its tables, and what definitions leave in them.
+//! The system catalog: its tables, and the rows that definitions add to them.
 
 mod tables;
 
@@ -12,7 +12,7 @@ use crate::usertypes::UserType;
 
 pub use tables::{Definition, SERVER, SYSTEM};
 
-/// Whether a table is one of the catalog's or the server's.
+/// Returns true if a table is one of the catalog's or the server's.
 pub fn is_system(name: &str) -> bool {
     SYSTEM.iter().chain(SERVER).any(|(own, _)| *own == name)
 }
@@ -39,12 +39,12 @@ pub fn initialize(connection: &Connection, locale: &str) -> Result<()> {
     for definition in SYSTEM {
         connection.execute_batch(&create(definition, ""))?;
     }
-    // None on the names of tables: rows that nobody orders would come in its order.
+    // None on the names of tables: unordered rows would come in its order.
     connection.execute_batch("CREATE INDEX ifx_syscolumns ON syscolumns (tabid);")?;
     for definition in SYSTEM {
         add_table(connection, definition.0, 'T', &columns(definition))?;
     }
-    // What clients ask at connect stands in rows whose names begin with a blank.
+    // The rows that clients query at connect have names that begin with a blank.
     for (tabid, name, site) in [(90, " GL_COLLATE", locale), (91, " GL_CTYPE", locale), (92, " VERSION", "")] {
         connection.execute(
             "INSERT INTO systables (tabname, owner, tabid, tabtype, flags, site, dirpath) VALUES (?, '', ?, '', 0, ?, ?)",
@@ -78,7 +78,7 @@ pub fn table_id(connection: &Connection, name: &str) -> Result<Option<i64>> {
     select.query_row([name], |row| row.get(0)).optional()
 }
 
-/// Writes a table into the catalog, in place of one of the same name.
+/// Writes a table into the catalog, replacing one of the same name.
 pub fn add_table(connection: &Connection, name: &str, kind: char, columns: &[Column]) -> Result<()> {
     let tabid = match table_id(connection, name)? {
         Some(tabid) => tabid,
@@ -123,7 +123,7 @@ pub fn add_table(connection: &Connection, name: &str, kind: char, columns: &[Col
     Ok(())
 }
 
-/// Writes the columns of a table that changed; what is about a column is about it still, wherever it stands now.
+/// Writes the columns of a table that changed; entries about a column stay with it, whatever its new position is.
 pub fn change_table(
     connection: &Connection,
     name: &str,
@@ -155,7 +155,7 @@ pub fn change_table(
     add_table(connection, name, 'T', columns)
 }
 
-/// The views of a database that read what is not there any more.
+/// The views of a database that read objects that are gone.
 pub fn broken_views(connection: &Connection) -> Result<Vec<String>> {
     let mut select = connection.prepare("SELECT tabname FROM systables WHERE tabtype = 'V'")?;
     let names: Vec<String> = select.query_map([], |row| row.get(0))?.collect::<Result<_>>()?;
@@ -182,7 +182,7 @@ pub fn remove_table(connection: &Connection, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// What a name of the catalog is: `T` a table, `V` a view, `S` a synonym, `Q` a sequence.
+/// The kind of a name in the catalog: `T` a table, `V` a view, `S` a synonym, `Q` a sequence.
 pub fn table_kind(connection: &Connection, name: &str) -> Result<Option<char>> {
     let mut select = connection.prepare_cached("SELECT tabtype FROM systables WHERE tabname = ?")?;
     let kind: Option<String> = select.query_row([name], |row| row.get(0)).optional()?;
@@ -199,7 +199,7 @@ pub fn pointing(connection: &Connection, name: &str) -> Result<Vec<(String, Stri
     select.query_map([name], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
-/// Takes out what a column was defined with and is no more: NOT NULL, foreign keys of this column alone, its default.
+/// Removes the entries of a column that is gone: NOT NULL, foreign keys of this column alone, its default.
 pub fn forget_column_rules(connection: &Connection, table: &str, column: &str) -> Result<()> {
     let mut select = connection.prepare(
         "SELECT c.constrname FROM sysconstraints c JOIN systables t ON t.tabid = c.tabid \
@@ -346,7 +346,7 @@ pub fn add_default(connection: &Connection, table: &str, default: &Default) -> R
     Ok(())
 }
 
-/// What hangs on the old name of a column hangs on the new one.
+/// Entries about the old name of a column are moved to the new one.
 pub fn rename_column(connection: &Connection, table: &str, from: &str, to: &str) -> Result<()> {
     let update = "UPDATE ifx_defaults SET colname = ?3 WHERE tabname = ?1 AND colname = ?2";
     connection.execute(update, [table, from, to])?;
@@ -369,7 +369,7 @@ pub fn add_view(connection: &Connection, name: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// The table that a synonym stands for.
+/// The table that a synonym refers to.
 pub fn synonym(connection: &Connection, name: &str) -> Option<String> {
     let sql = "SELECT b.tabname FROM systables s JOIN syssyntable y ON y.tabid = s.tabid \
                JOIN systables b ON b.tabid = y.btabid WHERE s.tabname = ?";
@@ -408,7 +408,7 @@ pub fn add_sequence(connection: &Connection, name: &str, start: i64, step: i64) 
     Ok(())
 }
 
-/// Writes a routine, in place of one of the same name.
+/// Writes a routine, replacing one of the same name.
 pub fn set_routine(connection: &Connection, name: &str, routine: Option<&Routine>) -> Result<()> {
     let old = "SELECT procid FROM sysprocedures WHERE procname = ?";
     connection.execute(&format!("DELETE FROM sysproccolumns WHERE procid IN ({old})"), [name])?;
@@ -443,7 +443,7 @@ pub fn add_type(connection: &Connection, name: &str, ty: Type, mode: char) -> Re
     add_members(connection, ty.extended(), ty, 1, &mut 1)
 }
 
-/// Writes the fields of a row and the elements of a collection, each below what it is in.
+/// Writes the fields of a row and the elements of a collection, each below its container.
 fn add_members(connection: &Connection, extended: i32, ty: Type, parent: i64, count: &mut i64) -> Result<()> {
     let members = match ty.definition().as_deref() {
         Some(UserType::Row { fields, .. }) => fields.clone(),

@@ -21,7 +21,7 @@ const OWNER: Type = char(32);
 /// A catalog table: its name and its columns.
 pub type Definition = (&'static str, &'static [(&'static str, Type)]);
 
-/// The tables that every database has, in the order of their numbers; columns that no client asks for are left out.
+/// The tables that every database has, in the order of their numbers; columns that no client queries are left out.
 pub const SYSTEM: &[Definition] = &[
     (
         "systables",
@@ -42,7 +42,7 @@ pub const SYSTEM: &[Definition] = &[
             ("fextsize", INT),
             ("nextsize", INT),
             ("flags", SMALL),
-            // Fixed, so that clients read what they ask at connect in one round trip.
+            // Fixed, so that clients read the rows that they query at connect in one round trip.
             ("site", char(64)),
             ("dbname", NAME),
             ("type_xid", INT),
@@ -233,7 +233,7 @@ pub const SYSTEM: &[Definition] = &[
     ("sysmaster:sysdual", &[("dummy", CHAR1)]),
 ];
 
-/// What each session sees of the server, and not of the database.
+/// Tables that show the server to each session, and not the database.
 pub const SERVER: &[Definition] = &[
     (
         "sysmaster:sysdatabases",

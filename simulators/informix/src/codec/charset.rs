@@ -16,7 +16,7 @@ pub enum Charset {
 }
 
 impl Charset {
-    /// The code set of a locale such as `en_US.819`, if it is one of ours.
+    /// The code set of a locale such as `en_US.819`, if it is supported.
     pub fn of_locale(locale: &str) -> Option<Self> {
         let codeset = locale.split_once('.')?.1.split('@').next()?.to_ascii_lowercase();
         let label: &[u8] = match codeset.as_str() {
@@ -51,8 +51,8 @@ impl Charset {
         Encoding::for_label(label).map(Self::Other)
     }
 
-    /// Text from bytes of the wire. Bytes that are no text become replacement characters, as the server has no error
-    /// of its own for them.
+    /// Text from bytes of the wire. Invalid bytes become replacement characters, as the server has no error of its own
+    /// for them.
     pub fn decode(self, bytes: &[u8]) -> String {
         match self {
             _ if bytes.is_ascii() => String::from_utf8_lossy(bytes).into_owned(),
@@ -62,7 +62,7 @@ impl Charset {
         }
     }
 
-    /// Bytes for the wire; what the code set lacks becomes a question mark.
+    /// Bytes for the wire; characters that the code set lacks become question marks.
     pub fn encode(self, text: &str) -> Cow<'_, [u8]> {
         match self {
             _ if text.is_ascii() => Cow::Borrowed(text.as_bytes()),

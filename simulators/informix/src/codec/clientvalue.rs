@@ -1,9 +1,9 @@
-//! Rows and collections in the binary form that IBM's JDBC driver sends and reads: a description of the type, node by
-//! node, and the data behind it. The layout is known from what that driver sends, and only from that.
+//! Rows and collections in the binary form of IBM's JDBC driver: a description of the type, node by node, and the data
+//! after it. The layout is known only from what that driver sends.
 //!
-//! 132 zero bytes, int32 count of nodes; each node 414 bytes; int32 0, int32 length of the data, int32 1 (or
-//! 0x80000000 where there is nothing: NULL in a row, an empty collection as a parameter), the data. Data of a fixed
-//! size stands back to back; behind data of varying size come int32 -1 and the offset of each item, the last first.
+//! 132 zero bytes, int32 count of nodes; each node 414 bytes; int32 0, int32 length of the data, int32 1 (or 0x80000000
+//! if there is nothing: NULL in a row, an empty collection as a parameter), the data. Data of a fixed size is
+//! contiguous; data of varying size is followed by int32 -1 and the offset of each item, the last first.
 
 use crate::codec::charset::Charset;
 use crate::codec::complex;
@@ -116,12 +116,13 @@ pub fn encode_null(ty: Type) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Whether bytes are of this form.
+/// Returns true if bytes are of this form.
 pub fn is_one(bytes: &[u8]) -> bool {
     bytes.len() >= HEADER + NODE + 12 && bytes[..HEADER - 4].iter().all(|&byte| byte == 0)
 }
 
-/// The text of such a value as a row or a collection of the kind it goes to; `read` takes one value of a type from the data.
+/// The text of such a value as a row or a collection of the target's kind; `read` takes one value of a type from the
+/// data.
 pub fn decode(
     bytes: &[u8],
     kind: Kind,
@@ -147,7 +148,7 @@ pub fn decode(
     let data = input.bytes(if empty { 0 } else { length })?;
     let row = outer.kind == Kind::Row;
     let element = *inner.first().ok_or_else(|| wrong("no elements"))?;
-    // Offsets stand behind data of varying size; the first item has 0, which is the last of them.
+    // Offsets follow data of varying size; the first item has offset 0, which is the last of them.
     let tail = |items: usize| 4 + 4 * items;
     let items: usize = if row {
         inner.len()

@@ -5,13 +5,13 @@ use std::fmt;
 
 use crate::errors::SqlError;
 
-/// The most digits a DECIMAL holds.
+/// The maximum number of digits of a DECIMAL.
 const DIGITS: u32 = 32;
-/// Digits in front of the point that no DECIMAL has any more, the greatest being 9.9…E125.
+/// More digits before the point than any DECIMAL has, the greatest being 9.9…E125.
 const MOST_WHOLE_DIGITS: i32 = 127;
-/// Digits in front of the point of the least one, 1E-130.
+/// Digits before the point of the least one, 1E-130.
 const LEAST_WHOLE_DIGITS: i32 = -129;
-/// An exponent that no number has that any type can hold.
+/// An exponent beyond that of every type.
 const WILD_EXPONENT: i32 = 1000;
 
 /// `mantissa * 10^-scale`; the mantissa has no trailing zeros and at most 32 digits.
@@ -97,7 +97,7 @@ impl Decimal {
         }
     }
 
-    /// Cuts what stands beyond `scale` digits after the point.
+    /// Truncates after `scale` digits after the point.
     #[must_use]
     pub fn truncate(self, scale: i32) -> Self {
         let drop = self.scale - scale;
@@ -108,7 +108,7 @@ impl Decimal {
         }
     }
 
-    /// Whether it fits DECIMAL(precision, scale), or DECIMAL(precision) where scale is 255.
+    /// Returns true if it fits DECIMAL(precision, scale), or DECIMAL(precision) if scale is 255.
     pub fn fits(self, precision: i32, scale: i32) -> bool {
         scale == 255 || digits_of(self.mantissa) as i32 - self.scale <= precision - scale || self.mantissa == 0
     }
@@ -123,7 +123,7 @@ impl Decimal {
         }
     }
 
-    /// The number, if a DECIMAL has so many digits in front of its point, or so few behind it.
+    /// The number, if a DECIMAL can have that many digits before its point.
     pub fn checked(self) -> Result<Self, SqlError> {
         match digits_of(self.mantissa) as i32 - self.scale {
             _ if self.mantissa == 0 => Ok(self),
@@ -147,7 +147,7 @@ impl Decimal {
         self.to_string().parse().unwrap_or(f64::NAN)
     }
 
-    /// Both mantissas at one scale, or nothing where they lie too far apart for 128 bits.
+    /// Both mantissas at one scale, or nothing if they are too far apart for 128 bits.
     fn aligned(self, other: Self) -> Option<(i128, i128, i32)> {
         let scale = self.scale.max(other.scale);
         let raise = |number: Self| {
@@ -157,7 +157,7 @@ impl Decimal {
         Some((raise(self)?, raise(other)?, scale))
     }
 
-    /// The sum; where one is too small to show beside the other, the greater.
+    /// The sum; if one is too small to change the other, the greater.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         match self.aligned(other) {
@@ -179,7 +179,7 @@ impl Decimal {
         if let Some(product) = self.mantissa.checked_mul(other.mantissa) {
             return Self::new(product, self.scale + other.scale);
         }
-        // Half of the digits of each: the product keeps 32, which is all that a DECIMAL can hold.
+        // Half of the digits of each: the product keeps 32, the maximum of a DECIMAL.
         let shorten = |number: Self| {
             let excess = digits_of(number.mantissa).saturating_sub(19);
             (number.mantissa / power(excess), number.scale - excess as i32)
@@ -249,8 +249,8 @@ impl Decimal {
         bytes
     }
 
-    /// Appends what [`Decimal::encode_to`] makes of a text that this module wrote, without the numbers in between:
-    /// rows are full of decimals. False, and nothing appended, if the text is something else.
+    /// Appends the encoding of a text that this module wrote, without the intermediate numbers: rows are full of
+    /// decimals. False, and nothing appended, if the text is something else.
     pub fn encode_text(out: &mut Vec<u8>, text: &[u8], width: usize) -> bool {
         let (negative, text) = text.strip_prefix(b"-").map_or((false, text), |rest| (true, rest));
         if text.is_empty() || !text.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.') {
@@ -309,7 +309,7 @@ impl Decimal {
     }
 }
 
-/// Puts sign, exponent and base-100 digits together: what DECIMAL, DATETIME and INTERVAL share.
+/// Combines sign, exponent and base-100 digits: the form of DECIMAL, DATETIME and INTERVAL.
 pub fn pack(negative: bool, exponent: i32, mut pairs: Vec<u8>) -> Vec<u8> {
     let header = 0x80 | (exponent + 64) as u8 & 0x7f;
     if negative {
@@ -322,7 +322,7 @@ pub fn pack(negative: bool, exponent: i32, mut pairs: Vec<u8>) -> Vec<u8> {
     pairs
 }
 
-/// Takes apart what [`pack`] made; `None` for NULL.
+/// Splits the result of [`pack`]; `None` for NULL.
 pub fn unpack(bytes: &[u8]) -> Option<(bool, i32, Vec<u8>)> {
     let (&header, pairs) = bytes.split_first()?;
     if header == 0 && pairs.iter().all(|&pair| pair == 0) {

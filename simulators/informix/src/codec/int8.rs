@@ -13,7 +13,7 @@ pub fn encode(value: Option<i64>) -> [u8; 10] {
     bytes
 }
 
-/// The value of ten bytes; `None` for NULL and for what does not fit 64 signed bits.
+/// The value of ten bytes; `None` for NULL and for values that do not fit 64 signed bits.
 pub fn decode(bytes: &[u8; 10]) -> Option<i64> {
     let sign = i16::from_be_bytes([bytes[0], bytes[1]]);
     let low = u32::from_be_bytes([bytes[2], bytes[3], bytes[4], bytes[5]]);

@@ -31,7 +31,7 @@ const NAMES: [(&str, i32); 6] =
     [("year", YEAR), ("month", MONTH), ("day", DAY), ("hour", 6), ("minute", 8), ("second", SECOND)];
 
 impl Qualifier {
-    /// The code of a field's name; FRACTION is 15 unless it says its digits.
+    /// The code of a field's name; FRACTION is 15 unless it has a number of digits.
     pub fn field(name: &str) -> Option<i32> {
         if name == "fraction" {
             return Some(13);
@@ -68,12 +68,12 @@ impl Qualifier {
         self.0 & 15
     }
 
-    /// Whether an INTERVAL with it counts months.
+    /// Returns true if an INTERVAL with it counts months.
     pub fn is_months(self) -> bool {
         self.start() <= MONTH
     }
 
-    /// How many fields it has.
+    /// The number of its fields.
     pub fn fields(self) -> i32 {
         (index(self.end()) - index(self.start()) + 1) as i32
     }
@@ -99,7 +99,7 @@ impl Qualifier {
         (((self.0 >> 8) + (self.0 & 1) + 3) / 2) as usize
     }
 
-    /// In words, as SQL writes it.
+    /// As SQL text.
     pub fn words(self, interval: bool) -> String {
         let name = |code: i32| match NAMES.iter().find(|(_, field)| *field == code) {
             Some((name, _)) => (*name).to_owned(),
@@ -132,7 +132,7 @@ pub fn civil_from_days(days: i64) -> (i64, i64, i64) {
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
-/// Whether such a day exists.
+/// Returns true if such a day exists.
 pub fn is_date(year: i64, month: i64, day: i64) -> bool {
     (1..=9999).contains(&year)
         && (1..=12).contains(&month)
@@ -148,7 +148,7 @@ pub fn fields(value: i64) -> [i64; 7] {
     [year, month, day, seconds / 3600, seconds / 60 % 60, seconds % 60, time % SECOND_UNITS]
 }
 
-/// The DATETIME of seven fields, unless they name no moment.
+/// The DATETIME of seven fields, unless they are invalid.
 pub fn from_fields(fields: [i64; 7]) -> Option<i64> {
     let [year, month, day, hour, minute, second, units] = fields;
     let valid = is_date(year, month, day) && hour < 24 && minute < 60 && second < 60 && units < SECOND_UNITS;
@@ -222,7 +222,7 @@ fn pairs_for(bytes: &[u8], qualifier: Qualifier) -> Option<(bool, Vec<u8>)> {
     Some((negative, pairs))
 }
 
-/// The DATETIME of a base-100 form; `None` for NULL or for what is no moment.
+/// The DATETIME of a base-100 form; `None` for NULL or for an invalid one.
 pub fn decode_datetime(bytes: &[u8], qualifier: Qualifier) -> Option<i64> {
     let (_, pairs) = pairs_for(bytes, qualifier)?;
     let mut next = pairs.into_iter().map(i64::from);
@@ -247,7 +247,7 @@ fn steps(qualifier: Qualifier) -> Vec<i64> {
     (index(qualifier.start())..=last).map(|at| sizes[at]).collect()
 }
 
-/// An INTERVAL in its base-100 form; a first field too large for its digits gives `None`.
+/// An INTERVAL in its base-100 form; `None` if the first field is too large for its digits.
 pub fn encode_interval(value: i64, qualifier: Qualifier) -> Option<Vec<u8>> {
     let mut rest = value.abs();
     let mut pairs = Vec::with_capacity(11);
@@ -301,7 +301,7 @@ pub fn parse_datetime(text: &str, qualifier: Qualifier) -> Option<i64> {
             continue;
         }
         let Some(part) = parts.next() else {
-            // A server fills what is missing on the right with zeros, as long as one field is there.
+            // A server fills missing fields on the right with zeros, if there is at least one field.
             return if at > index(qualifier.start()) { from_fields(all) } else { None };
         };
         *field = match at {
@@ -349,7 +349,7 @@ pub fn parse_interval(text: &str, qualifier: Qualifier) -> Option<i64> {
     let sizes = steps(qualifier);
     for (at, size) in sizes.iter().enumerate() {
         let count = parts.next()?.parse::<i64>().ok()?;
-        // Only the first field may be as large as its digits let it.
+        // Only the first field may be as large as its digits allow.
         if at > 0 && count >= sizes[at - 1] / size {
             return None;
         }

@@ -11,7 +11,7 @@ use crate::codec::{clientvalue, complex};
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
 
-/// A value as text, the way SQL shows it.
+/// A value as SQL text.
 pub fn render(value: &Value, from: Option<Type>) -> String {
     match (value, from.map(|ty| (ty.kind, ty))) {
         (Value::Integer(days), Some((Kind::Date, _))) => moment::format_date(*days),
@@ -26,7 +26,7 @@ pub fn render(value: &Value, from: Option<Type>) -> String {
             let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
             let scale = ty.scale() as usize;
             let sign = if ty.kind == Kind::Money { "$" } else { "" };
-            // MONEY has the sign of the currency in front of its digits, behind a minus.
+            // MONEY has the currency sign before its digits, after a minus.
             let (minus, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("-", whole));
             if scale == 0 {
                 format!("{minus}{sign}{whole}")
@@ -64,7 +64,7 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
     }
     let from_kind = from.map(|ty| ty.kind);
     let mismatch = || SqlError::new(-1260, "");
-    // Inside, they are numbers, which nobody may see.
+    // Internally they are numbers, which must not be visible.
     let timed = matches!(from_kind, Some(Kind::DateTime | Kind::Interval));
     match to.kind {
         kind if timed && (kind.is_integer() || kind.is_decimal() || kind.is_float() || kind == Kind::Boolean) => {
@@ -74,7 +74,7 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
             let text = render(&value, from);
             let limit = if kind == Kind::LVarChar { to.length } else { to.length & 0x7fff };
             let kept = charset.fit(&text, limit as usize);
-            // Text is cut; what a number or a date says with fewer characters is something else.
+            // Text is truncated; a shorter number or date would be another value.
             if kept.len() < text.len() && from_kind.is_some_and(|kind| !kind.is_text() && !kind.is_complex()) {
                 return Err(SqlError::new(-1207, ""));
             }
@@ -185,13 +185,13 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
     }
 }
 
-/// Whether a conversion reads or writes a DATE as text, which the session may have its own form for.
+/// Returns true if a conversion reads or writes a DATE as text, for which the session may have its own form.
 pub fn writes_dates(from: Option<Type>, to: Type) -> bool {
     let (date, text) = (|ty: Type| ty.kind == Kind::Date, |ty: Type| ty.kind.is_text());
     from.is_some_and(|from| (date(from) && text(to)) || (text(from) && date(to)))
 }
 
-/// What is wrong with the text of a DATETIME or INTERVAL.
+/// The error of the text of a DATETIME or INTERVAL.
 pub fn moment_error(text: &str) -> SqlError {
     let known = |character: char| character.is_ascii_digit() || "-:. +".contains(character);
     SqlError::new(if text.trim().chars().all(known) { -1263 } else { -1262 }, "")

@@ -1,19 +1,19 @@
-//! Changes to the text of a table's definition, where SQLite has no statement for them.
+//! Changes to the text of a table's definition, for which SQLite has no statement.
 //!
-//! SQLite documents this road: what its catalog has as text may be written anew, as long as the rows stay as they are.
+//! SQLite documents this method: the text in its catalog may be rewritten, if the rows stay valid.
 
 use rusqlite::{Connection, Result};
 
 use crate::sql::quote;
 
-/// `CREATE TABLE … (` and what is in its brackets: columns, then constraints.
+/// `CREATE TABLE … (` and its content in brackets: columns, then constraints.
 struct Definition<'a> {
     head: &'a str,
     parts: Vec<&'a str>,
     tail: &'a str,
 }
 
-/// The places of characters that stand in no quotes, each with how many brackets are open in front of it.
+/// The positions of characters outside of quotes, each with the number of open brackets before it.
 fn open_places(text: &str) -> impl Iterator<Item = (usize, char, i32)> {
     let (mut quote, mut depth) = (None, 0);
     text.char_indices().filter_map(move |(at, character)| {
@@ -94,7 +94,7 @@ pub fn without_constraint(sql: &str, name: &str) -> Option<String> {
     Some(definition.write(&parts))
 }
 
-/// Whether a constraint speaks of a column; both are quoted.
+/// Returns true if a constraint names a column; both are quoted.
 pub fn speaks_of(sql: &str, constraint: &str, column: &str) -> bool {
     let rest = without_constraint(sql, constraint).unwrap_or_default();
     sql.matches(column).count() > rest.matches(column).count()
@@ -105,7 +105,7 @@ fn definition(connection: &Connection, table: &str, schema: &str) -> Result<Stri
     connection.query_row(&select, [table], |row| row.get(0))
 }
 
-/// Those of some constraints of a table that speak of a column, which is quoted.
+/// The constraints of a table that name a column, which is quoted.
 pub fn constraints_about(
     connection: &Connection,
     table: &str,
@@ -116,7 +116,7 @@ pub fn constraints_about(
     Ok(constraints.into_iter().filter(|name| speaks_of(&sql, &quote(name), column)).collect())
 }
 
-/// Writes the definition of a table anew.
+/// Rewrites the definition of a table.
 pub fn redefine(
     connection: &Connection,
     table: &str,

@@ -19,7 +19,7 @@ const MONTHS: [&str; 12] = [
 ];
 const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/// The parts of a format: what is written as it is, and the letters behind `%`.
+/// The parts of a format: literal text, and the letters after `%`.
 fn parts(format: &str) -> Result<Vec<(char, bool)>> {
     let mut parts = Vec::new();
     let mut characters = format.chars();
@@ -31,7 +31,7 @@ fn parts(format: &str) -> Result<Vec<(char, bool)>> {
             }
             ('%', Some(letter)) => {
                 characters.next();
-                // Those that stand for several others.
+                // Letters that are replaced by several others.
                 let long = match letter {
                     'D' => "%m/%d/%y",
                     'T' => "%H:%M:%S",

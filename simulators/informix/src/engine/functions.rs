@@ -20,11 +20,11 @@ use crate::errors::SqlError;
 use crate::limits::{CHANGE_PATIENCE, SLEEP_PAUSE};
 use crate::types::{Kind, Type};
 
-/// What the functions of one session share with it.
+/// The state that the functions of one session share with it.
 pub struct State {
     /// The next numbers of SERIAL columns, by table; a roll-back does not take them back.
     pub serials: Arc<Mutex<HashMap<String, i64>>>,
-    /// The last value of each sequence that this session asked.
+    /// The last value of each sequence that this session has used.
     pub sequences: Mutex<HashMap<String, i64>>,
     /// The tables that only this session has.
     pub temporary: Mutex<HashSet<String>>,
@@ -32,17 +32,17 @@ pub struct State {
     pub last_serial: AtomicI64,
     /// Rows changed by the last statement.
     pub rows: AtomicI64,
-    /// Whether the client asked for the running statement to end.
+    /// True if the client has interrupted the running statement.
     pub interrupted: AtomicBool,
     /// When the change of rows began that is running.
     pub changing: Mutex<Option<Instant>>,
-    /// Whether the client asked for another form of dates than this server writes.
+    /// True if the client requested a form of dates that this server does not write.
     pub foreign_dates: bool,
-    /// Whether somebody watches, on standard error.
+    /// True if messages are printed on standard error.
     pub trace: bool,
     /// The number of the session.
     pub session: i64,
-    /// Who is logged in.
+    /// The user.
     pub user: String,
     /// The name of the server.
     pub server: String,
@@ -52,26 +52,26 @@ pub struct State {
     pub version: String,
     /// The code set of the database.
     pub charset: Charset,
-    /// The open update cursors: name, table, and the rowid of the row they stand on.
+    /// The open update cursors: name, table, and the rowid of their current row.
     pub cursors: Mutex<HashMap<String, (String, Option<i64>)>>,
     /// Smart large objects that SQL opened: the number the client was given, and the object.
     pub opened: Mutex<Vec<(i64, i64)>>,
     /// The number of the last one that was opened.
     pub next_handle: AtomicI64,
-    /// What is to be done with smart large objects behind the running step.
+    /// Work on smart large objects to do after the running step.
     pub objects: Mutex<Vec<ObjectRequest>>,
     /// The number of the next smart large object.
     pub next_object: Arc<AtomicI64>,
-    /// When the running statement began, which is the only moment that it knows.
+    /// The time at which the running statement began, which is its CURRENT.
     pub clock: AtomicI64,
-    /// Whether the client sent its urgent byte, which is taken, or has gone.
+    /// Checks whether the client sent its urgent byte, which is taken, or has gone.
     pub urgent: Option<Box<dyn Fn() -> bool + Send + Sync>>,
 }
 
-/// What is not done where it did.
+/// Work that is not done after an interrupt.
 pub const FOREIGN_DATES: &str = "dates as text where DBDATE is not Y4MD-";
 
-/// Work on smart large objects that a function asked for and the session does.
+/// Work on smart large objects that a function requested and the session does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObjectRequest {
     /// The client's file becomes an object.
@@ -97,13 +97,13 @@ pub enum ObjectRequest {
     },
 }
 
-/// Locks, whatever happened to another thread that held it: what it guards is never half changed.
+/// Takes a lock, even if another thread panicked with it: the state is never half changed.
 pub fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl State {
-    /// Whether the client asked for the running statement to end, now or since it was last forgotten.
+    /// Returns true if the client has interrupted the running statement, now or since the flag was last reset.
     pub fn poll_urgent(&self) -> bool {
         if self.urgent.as_ref().is_some_and(|take| take()) {
             self.interrupted.store(true, Atomic::Relaxed);
@@ -111,7 +111,7 @@ impl State {
         self.interrupted.load(Atomic::Relaxed)
     }
 
-    /// Whether the running step is to be broken off. A change of rows may end if that does not take long.
+    /// Returns true if the running step is to be interrupted. A change of rows may end if that does not take long.
     pub fn breaks_off(&self) -> bool {
         self.poll_urgent() && lock(&self.changing).is_none_or(|since| since.elapsed() >= CHANGE_PATIENCE)
     }
@@ -124,7 +124,7 @@ impl State {
         done
     }
 
-    /// NEXTVAL or CURRVAL; nothing if this session has asked for no NEXTVAL yet.
+    /// NEXTVAL or CURRVAL; nothing if this session has not used NEXTVAL yet.
     fn sequence(&self, name: &str, next: bool, start: i64, step: i64) -> Option<i64> {
         let mut seen = lock(&self.sequences);
         if next {
@@ -153,7 +153,7 @@ impl State {
     }
 }
 
-/// The moment, as a DATETIME.
+/// The current time, as a DATETIME.
 pub fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     since.as_secs() as i64 * moment::SECOND_UNITS + i64::from(since.subsec_micros() / 10)
@@ -174,7 +174,7 @@ fn shown(value: Option<Decimal>) -> Value {
     value.map_or(Value::Null, |value| Value::Text(value.to_string()))
 }
 
-/// Decimals in order; what is none sorts as text, so that the order stays total.
+/// Decimals in order; other text sorts as text, so that the order stays total.
 fn compare_decimals(left: &str, right: &str) -> Ordering {
     match (Decimal::parse(left), Decimal::parse(right)) {
         (Some(left), Some(right)) => left.compare(right),
@@ -214,7 +214,7 @@ impl Aggregate<Moments, Option<f64>> for Spread {
 
     fn finalize(&self, _: &mut Context<'_>, all: Option<Moments>) -> Result<Option<f64>> {
         let Some(all) = all.filter(|all| all.count > 0.0) else { return Ok(None) };
-        // Of a sample, as the server counts it; one value alone has no spread.
+        // Of a sample, as the server computes it; a single value has no deviation.
         let variance = if all.count > 1.0 { all.squares / (all.count - 1.0) } else { 0.0 };
         Ok(Some(match self.form {
             'r' => all.most - all.least,
@@ -276,7 +276,7 @@ pub fn register_collation(connection: &Connection) -> Result<()> {
     connection.create_collation("IFXDECIMAL", compare_decimals)
 }
 
-/// Gives a connection all of them.
+/// Registers all of them with a connection.
 pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
     let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     let impure = FunctionFlags::SQLITE_UTF8;
@@ -449,7 +449,7 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
     let shared = Arc::clone(state);
     connection.create_scalar_function("ifx_lotofile", 2, impure, move |context| {
         let (Some(id), Some(path)) = (context.get::<Option<i64>>(0)?, text(context, 1)?) else { return Ok(None) };
-        // An exclamation mark asks for the name as it is; otherwise the server makes it unique.
+        // An exclamation mark requests the exact name; otherwise the server makes it unique.
         let path = match path.strip_suffix('!') {
             Some(path) => path.to_owned(),
             None => format!("{path}.{:016x}", shared.next_object.fetch_add(1, Atomic::Relaxed)),

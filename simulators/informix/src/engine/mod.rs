@@ -1,4 +1,4 @@
-//! SQLite, as the executor of what the translator wrote.
+//! SQLite, which executes the translated statements.
 
 pub mod convert;
 pub mod definition;

@@ -93,7 +93,7 @@ fn answer(name: &str, coltype: i64, extended: i64, length: i64, text: Value) -> 
     }
 }
 
-/// Gives a connection all of them as `ifx_schema(name, coltype, extended id, length, text)`.
+/// Registers all of them with a connection as `ifx_schema(name, coltype, extended id, length, text)`.
 pub fn register(connection: &Connection) -> Result<()> {
     let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     connection.create_scalar_function("ifx_schema", 5, pure, |context| {

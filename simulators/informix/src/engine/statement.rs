@@ -7,10 +7,10 @@ use rusqlite::fallible_streaming_iterator::FallibleStreamingIterator;
 use rusqlite::types::{Value, ValueRef};
 use self_cell::{MutBorrow, self_cell};
 
-/// What SQLite said when something failed.
+/// SQLite's error.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// The extended result code; 0 for what was no failure of SQLite's.
+    /// The extended result code; 0 for an error that is not SQLite's.
     pub code: i32,
     /// Its message.
     pub message: String,
@@ -72,7 +72,7 @@ impl Statement {
         }
     }
 
-    /// Gives the parameters their values; those that the statement does not name are left out.
+    /// Binds the parameters; those that the statement does not use are ignored.
     pub fn bind(&mut self, values: &[Value]) -> Result<(), Failure> {
         self.reset();
         let Some(State::Idle(owned)) = &mut self.state else { return Ok(()) };
@@ -85,14 +85,14 @@ impl Statement {
         })
     }
 
-    /// Runs what returns no rows; the result is how many it changed.
+    /// Runs a statement that returns no rows; returns the number of changed rows.
     pub fn run(&mut self) -> Result<usize, Failure> {
         self.reset();
         let Some(State::Idle(owned)) = &mut self.state else { return Ok(0) };
         Ok(owned.with_dependent_mut(|_, statement| statement.raw_execute())?)
     }
 
-    /// Goes to the next row; false at the end.
+    /// Steps to the next row; false at the end.
     pub fn step(&mut self) -> Result<bool, Failure> {
         self.state = match self.state.take() {
             Some(State::Idle(owned)) => Some(State::Running(Running::new(MutBorrow::new(owned), |owned| {
@@ -108,7 +108,7 @@ impl Statement {
         }
     }
 
-    /// The row that it stands on.
+    /// The current row.
     pub fn row(&self) -> Option<&rusqlite::Row<'_>> {
         match &self.state {
             Some(State::Running(running)) => running.borrow_dependent().get(),
@@ -116,7 +116,7 @@ impl Statement {
         }
     }
 
-    /// A value of the current row, good until the next step; NULL where there is none.
+    /// A value of the current row, valid until the next step; NULL if there is none.
     pub fn value(&self, index: usize) -> ValueRef<'_> {
         self.row().and_then(|row| row.get_ref(index).ok()).unwrap_or(ValueRef::Null)
     }

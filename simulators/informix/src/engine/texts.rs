@@ -38,7 +38,7 @@ impl Piece {
     }
 }
 
-/// `any` stands for any number of characters, `one` for one; MATCHES also has sets in brackets.
+/// `any` matches any number of characters, `one` a single one; MATCHES also has sets in brackets.
 fn pieces(pattern: &[char], any: char, one: char, escape: Option<char>) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut rest = pattern;
@@ -73,8 +73,8 @@ fn pieces(pattern: &[char], any: char, one: char, escape: Option<char>) -> Vec<P
     pieces
 }
 
-/// Whether a text has a pattern. Going back to the last [`Piece::Any`] only, it takes no longer than both lengths
-/// multiplied, whatever the pattern is.
+/// Returns true if a text matches a pattern. It backtracks to the last [`Piece::Any`] only, so it takes at most the
+/// product of both lengths, whatever the pattern is.
 fn has_pattern(text: &[char], pattern: &[Piece]) -> bool {
     let (mut at, mut piece) = (0, 0);
     let mut last: Option<(usize, usize)> = None;
@@ -99,14 +99,14 @@ fn has_pattern(text: &[char], pattern: &[Piece]) -> bool {
     pattern[piece..].iter().all(|rest| matches!(rest, Piece::Any))
 }
 
-/// `length` characters from the `start`-th, counted from 1; what lies before the first counts and is nothing.
+/// `length` characters from the `start`-th, counted from 1; positions before the first count as empty characters.
 fn substring(text: &str, start: i64, length: Option<i64>) -> String {
     let end = length.map_or(i64::MAX, |length| start.saturating_add(length));
     let skipped = (start.max(1) - 1) as usize;
     text.chars().skip(skipped).take((end - start.max(1)).max(0) as usize).collect()
 }
 
-/// The place of the n-th occurrence from a place on, from 1; counted back from the end where that is negative.
+/// The position of the n-th occurrence from a position on, from 1; counted from the end if that is negative.
 fn place(text: &str, wanted: &str, start: i64, mut count: i64) -> i64 {
     let (text, wanted): (Vec<char>, Vec<char>) = (text.chars().collect(), wanted.chars().collect());
     if wanted.is_empty() || wanted.len() > text.len() || start == 0 || count < 1 {
@@ -126,7 +126,7 @@ fn place(text: &str, wanted: &str, start: i64, mut count: i64) -> i64 {
     0
 }
 
-/// What stands before the n-th delimiter, or behind the n-th from the end.
+/// The text before the n-th delimiter, or after the n-th from the end.
 fn before_delimiter(text: &str, delimiter: &str, count: i64) -> String {
     if delimiter.is_empty() || count == 0 {
         return String::new();
@@ -137,7 +137,7 @@ fn before_delimiter(text: &str, delimiter: &str, count: i64) -> String {
     parts[range].join(delimiter)
 }
 
-/// Gives a connection all of them.
+/// Registers all of them with a connection.
 pub fn register(connection: &Connection) -> Result<()> {
     let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     for (name, any, one) in [("ifx_like", '%', '_'), ("ifx_matches", '*', '?')] {
@@ -185,7 +185,8 @@ pub fn register(connection: &Connection) -> Result<()> {
             }))
         })?;
     }
-    // Text, place, length; the last says whether a negative place counts from the end, as that of SUBSTR does.
+    // Text, position, length; the last indicates whether a negative position counts from the end, as that of SUBSTR
+    // does.
     connection.create_scalar_function("ifx_substring", 4, pure, |context| {
         let (Some(value), Some(start)) = (text(context, 0)?, context.get::<Option<i64>>(1)?) else { return Ok(None) };
         let length: Option<i64> = context.get(2)?;

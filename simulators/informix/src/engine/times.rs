@@ -20,8 +20,8 @@ fn days_of_month(year: i64, month: i64) -> i64 {
     moment::days_from_civil(next_year, next, 1) - moment::days_from_civil(year, month, 1)
 }
 
-/// Months later; a day that the month has not is an error, or where it is `clamped`, the last one that it has, which the
-/// last day of a month becomes in any case.
+/// Adds months; a day that the month does not have is an error, or with `clamped` becomes its last day, as the last day
+/// of a month does in any case.
 fn add_months(value: i64, months: i64, ty: Type, clamped: bool) -> Result<i64> {
     let date = ty.kind == Kind::Date;
     let days = if date { value + DATE_EPOCH } else { value.div_euclid(DAY_UNITS) };
@@ -40,7 +40,7 @@ fn add_months(value: i64, months: i64, ty: Type, clamped: bool) -> Result<i64> {
     Ok(if date { days - DATE_EPOCH } else { days * DAY_UNITS + value.rem_euclid(DAY_UNITS) })
 }
 
-/// A DATETIME with the fields of another qualifier; those in front of the ones that it has come from the clock.
+/// A DATETIME with the fields of another qualifier; leading fields that it does not have are those of the clock.
 pub fn extend(value: i64, from: Qualifier, to: Qualifier, clock: i64) -> i64 {
     let have = (from.start().min(11) as usize).div_ceil(2);
     let mut fields = moment::fields(value);
@@ -48,16 +48,16 @@ pub fn extend(value: i64, from: Qualifier, to: Qualifier, clock: i64) -> i64 {
     moment::cut(moment::from_fields(fields).unwrap_or(value), to)
 }
 
-/// The moment, if a DATETIME of its fields can have it.
+/// The time, if a DATETIME of its fields can represent it.
 fn in_range(value: i64, qualifier: Qualifier) -> Result<i64> {
     let year = moment::fields(value)[0];
-    // What its first field cannot hold went into the fields in front of it.
+    // A carry beyond its first field went into the fields before it.
     let kept =
         qualifier.start() == 0 || moment::cut(value, qualifier).div_euclid(DAY_UNITS) == value.div_euclid(DAY_UNITS);
     if kept && (1..=9999).contains(&year) { Ok(value) } else { Err(SqlError::new(-1267, "").through_sqlite()) }
 }
 
-/// An INTERVAL times a number, or divided by one, as far as its fields can say it.
+/// An INTERVAL multiplied or divided by a number, to the precision of its fields.
 fn scaled(value: i64, by: &Value, divide: bool, qualifier: Qualifier) -> Result<i64> {
     let number = match by {
         Value::Integer(by) => Some(Decimal::new(i128::from(*by), 0)),
@@ -73,7 +73,7 @@ fn scaled(value: i64, by: &Value, divide: bool, qualifier: Qualifier) -> Result<
     Ok(moment::cut_interval(result, qualifier))
 }
 
-/// Gives a connection all of them.
+/// Registers all of them with a connection.
 pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
     let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     let impure = FunctionFlags::SQLITE_UTF8;

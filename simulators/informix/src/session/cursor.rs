@@ -19,14 +19,14 @@ use crate::wire::Output;
 /// An open cursor.
 pub struct Cursor {
     statement: Statement,
-    /// Rows that were read and not sent: the one that did not fit the last block, and those that had to be read
-    /// before their time. Each with its rowid, if this is an update cursor.
+    /// Rows that were read and not sent: the one that did not fit the last block, and those that had to be read early.
+    /// Each with its rowid, if this is an update cursor.
     waiting: VecDeque<(Vec<u8>, Option<i64>)>,
     finished: bool,
     rows: i64,
     /// The table of an update cursor.
     update_table: Option<String>,
-    /// All rows of a scroll cursor, once they were asked for, and the one it stands on.
+    /// All rows of a scroll cursor, once they were requested, and the current one.
     all: Option<Vec<Vec<u8>>>,
     position: usize,
 }
@@ -96,7 +96,7 @@ impl Session {
         let start = self.link.out.len();
         let (mut sent, mut room) = (0, limit);
         loop {
-            // WHERE CURRENT OF means the client's row, so an update cursor may not run ahead of it.
+            // WHERE CURRENT OF means the client's row, so an update cursor may not read ahead of it.
             if sent > 0 && updating.is_some() {
                 return Ok(());
             }
@@ -115,7 +115,7 @@ impl Session {
                     }
                     if !lock(&open.state.objects).is_empty() {
                         files::serve(&mut self.link, open, &self.caps)?;
-                        // What was in the buffer is on its way, and with it the count of what is.
+                        // The buffered rows have been sent, and their count with them.
                         room = limit;
                     }
                     cursor.rows += 1;
@@ -143,7 +143,7 @@ impl Session {
         Ok(())
     }
 
-    /// Reads what is left of every open cursor, so that none holds on to an old state of the database.
+    /// Reads the rest of every open cursor, so that none keeps an old state of the database.
     pub(super) fn drain_cursors(&mut self) -> Result<()> {
         let charset = self.charset();
         let Some(open) = self.open.as_ref() else { return Ok(()) };
@@ -197,7 +197,7 @@ impl Session {
             6 => i64::from(row),
             _ => return Err(SqlError::unsupported(format!("SQ_SFETCH of kind {kind}"))),
         };
-        // Off either end the cursor stands before the first row or behind the last, not on it.
+        // Beyond either end the cursor is before the first row or after the last.
         cursor.position = wanted.clamp(0, all.len() as i64 + 1) as usize;
         match usize::try_from(wanted - 1).ok().and_then(|index| all.get(index)) {
             Some(row) => {
@@ -224,7 +224,7 @@ impl Session {
         if let Some(open) = &self.open {
             lock(&open.state.cursors).remove(&name);
         }
-        // The bytes behind descriptors stay as long as any cursor may have shown them.
+        // The bytes of descriptors stay as long as any cursor may have shown them.
         if self.statements.iter().flatten().all(|prepared| prepared.cursor.is_none()) {
             self.blobs.clear();
         }
@@ -241,7 +241,7 @@ impl Session {
         }
     }
 
-    /// The rest of SQ_PUT. The length is that of one row, each of which is padded: where all have the same width, a client
+    /// The rest of SQ_PUT. The length is that of one row, each of which is padded: if all have the same width, a client
     /// sends several in one message; otherwise it sends one at a time.
     pub(super) fn read_put(&mut self, length: usize, rows: u16) -> io::Result<Message> {
         let mut bytes = Vec::new();
@@ -307,7 +307,7 @@ impl Session {
     }
 }
 
-/// The rowid of the row that an update cursor stands on, which stands behind its columns.
+/// The rowid of the current row of an update cursor, which follows its columns.
 fn current_row(cursor: &Cursor, columns: usize) -> Option<i64> {
     match cursor.statement.value(columns) {
         ValueRef::Integer(rowid) if cursor.update_table.is_some() => Some(rowid),
@@ -317,7 +317,7 @@ fn current_row(cursor: &Cursor, columns: usize) -> Option<i64> {
 
 const TUPLE: u16 = 14;
 
-/// Appends a SQ_TUPLE, or what looks like one: `columns` are described, and which of them travel in binary form.
+/// Appends a SQ_TUPLE, or a message of the same form: `columns` are described, with those that are sent in binary form.
 pub(super) fn write_row(
     out: &mut Vec<u8>,
     tag: u16,

@@ -12,7 +12,7 @@ use crate::errors::{Result, SqlError};
 use crate::sql::{Alter, Alteration, Catalog, NewIndex, NewTable, index_name, quote};
 
 impl Session {
-    /// What SQLite says of its own tables means nothing to a client.
+    /// SQLite's messages about its own tables mean nothing to a client.
     pub(super) fn catalog_failure(_: rusqlite::Error) -> SqlError {
         SqlError::isam(-243, -107, "")
     }
@@ -146,7 +146,7 @@ impl Session {
         }
     }
 
-    /// Takes a constraint or an index from a table, in whichever form it is there.
+    /// Removes a constraint or an index from a table, in whichever form it exists.
     fn drop_constraint(&mut self, table: &str, name: &str) -> Result<()> {
         for index in [name.to_owned(), format!("{name}:null")] {
             self.run_sql(&format!("DROP INDEX IF EXISTS {}", index_name(&index)), table)?;
@@ -176,7 +176,7 @@ impl Session {
         }
         let what = if kind == 41 { "VIEW" } else { "TABLE" };
         self.together(|session| {
-            // Who points to a table that goes points to nothing, and is asked for nothing.
+            // References to a table that is dropped are dropped, and not checked.
             let pointing = catalog::pointing(&session.opened()?.connection, name).map_err(Self::catalog_failure)?;
             if restrict && !pointing.is_empty() {
                 return Err(SqlError::unsupported("DROP TABLE RESTRICT of a table that others reference"));
@@ -186,7 +186,7 @@ impl Session {
             }
             session.run_sql(&format!("DROP {what} {}", quote(name)), name)?;
             session.opened()?.remove_table(name).map_err(Self::catalog_failure)?;
-            // Views go with what they read, and others with those.
+            // Views are dropped with the tables that they read, and other views with those.
             loop {
                 let open = session.opened()?;
                 let broken = catalog::broken_views(&open.connection).map_err(Self::catalog_failure)?;

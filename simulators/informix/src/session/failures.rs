@@ -1,4 +1,4 @@
-//! What SQLite refuses, in the codes that clients know.
+//! SQLite's refusals, as the codes that clients expect.
 
 use rusqlite::ffi;
 
@@ -6,7 +6,7 @@ use crate::database::Open;
 use crate::engine::Failure;
 use crate::errors::SqlError;
 
-/// The constraint or index that a list of `table.column` names stands for.
+/// The constraint or index that a list of `table.column` names belongs to.
 fn duplicate(open: &Open, message: &str) -> SqlError {
     let list = message.split_once(": ").map_or("", |(_, list)| list);
     let mut table = "";
@@ -17,7 +17,7 @@ fn duplicate(open: &Open, message: &str) -> SqlError {
             columns.push(column);
         }
     }
-    // A second index keeps NULLs apart from each other; it is known by its name alone.
+    // A second index keeps NULLs distinct; it is identified by its name alone.
     if let Some(name) = list.strip_prefix("index 'ix ").and_then(|name| name.strip_suffix(":null'")) {
         let table = open.table_of_key(name);
         return match open.constraint_named(name) {
@@ -31,7 +31,7 @@ fn duplicate(open: &Open, message: &str) -> SqlError {
     }
 }
 
-/// A foreign key that broke. SQLite does not say which: the table's own one is known where it is the only one.
+/// A violated foreign key. SQLite does not name it: the table's own one is known if it is the only one.
 fn foreign(open: &Open, table: &str, deleting: bool) -> SqlError {
     if table.is_empty() {
         // Found at the end of a transaction, for all that it did.
@@ -54,7 +54,7 @@ pub fn translate(open: &Open, failure: &Failure, table: &str, deleting: bool, wa
     let detail = failure.message.split_once(": ").map_or("", |(_, detail)| detail);
     match failure.code {
         ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY => duplicate(open, &failure.message),
-        // A primary key that nobody called NOT NULL besides has an error of its own.
+        // A primary key without an explicit NOT NULL has an error of its own.
         ffi::SQLITE_CONSTRAINT_NOTNULL if open.only_key(detail) => SqlError::new(-703, table),
         ffi::SQLITE_CONSTRAINT_NOTNULL => SqlError::new(-391, detail),
         ffi::SQLITE_CONSTRAINT_FOREIGNKEY => foreign(open, table, deleting),
@@ -71,7 +71,7 @@ pub fn translate(open: &Open, failure: &Failure, table: &str, deleting: bool, wa
         _ if failure.message.starts_with("no such index") => SqlError::new(-319, detail.trim_start_matches("ix ")),
         _ if failure.message.starts_with("misuse of aggregate") => SqlError::new(-294, ""),
         ffi::SQLITE_FULL => SqlError::isam(-271, -131, table),
-        // What SQLite says is about SQL that nobody wrote.
+        // SQLite's message is about translated SQL.
         _ if failure.message.contains("because it is a view") => SqlError::unsupported("a change of a view's rows"),
         _ if failure.message.starts_with("Expression tree is too large") => {
             SqlError::unsupported("an expression as long as this")

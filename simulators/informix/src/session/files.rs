@@ -1,4 +1,4 @@
-//! SQ_FILE: the one place where the server asks and the client answers, for `lotofile` and `filetoblob`.
+//! SQ_FILE: the only request of the server to the client, for `lotofile` and `filetoblob`.
 
 use std::io;
 
@@ -29,7 +29,7 @@ fn open_file(link: &mut Link, caps: &Capabilities, path: &str, writing: bool) ->
     answered(link, caps, 12)
 }
 
-/// Reads the tag that begins a client's answer. One that has no such file answers with an SQ_ERR of its own.
+/// Reads the tag that begins a client's answer. A client without such a file answers with an SQ_ERR.
 fn answered(link: &mut Link, caps: &Capabilities, wanted: u16) -> io::Result<()> {
     let tag = link.input.u16()?;
     if tag == wanted {
@@ -102,7 +102,7 @@ fn read_file(link: &mut Link, caps: &Capabilities, path: &str) -> io::Result<Vec
     Ok(bytes)
 }
 
-/// Does what functions of the last step asked for.
+/// Does the work that functions of the last step requested.
 pub fn serve(link: &mut Link, open: &Open, caps: &Capabilities) -> Result<()> {
     let requests = std::mem::take(&mut *lock(&open.state.objects));
     let rest = link.read_group(caps, open.database.charset);

@@ -1,4 +1,4 @@
-//! The two directions of a connection: what has come, and the reply that is being made.
+//! The two directions of a connection: the received bytes, and the reply that is being made.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,17 +13,17 @@ use crate::wire::Input;
 
 /// A connection with its buffers.
 pub struct Link {
-    /// What the client sends.
+    /// The bytes of the client.
     pub input: Input<Channel>,
     /// Messages that were read before their time.
     early: VecDeque<Message>,
     /// The reply so far.
     pub out: Vec<u8>,
-    /// What goes wrong on purpose.
+    /// Deliberate faults.
     pub faults: Faults,
-    /// Faults asked for by SQL; they start behind the reply to that.
+    /// Faults requested by SQL; they start after the reply to that.
     pub next_faults: Option<Faults>,
-    /// The number of the session, where replies are shown.
+    /// The number of the session, if replies are printed.
     pub trace: Option<i64>,
 }
 
@@ -48,12 +48,12 @@ impl Link {
         }
     }
 
-    /// Whether a message is here already.
+    /// Returns true if a message has come already.
     pub fn has_more(&self) -> bool {
         !self.early.is_empty() || self.input.has_buffered()
     }
 
-    /// Reads the rest of the running group, so that what comes then answers the server.
+    /// Reads the rest of the current group, so that the next message answers the server.
     pub fn read_group(&mut self, caps: &Capabilities, charset: Charset) -> io::Result<()> {
         while self.early.back() != Some(&Message::End) {
             let message = messages::read(&mut self.input, caps, charset)?;

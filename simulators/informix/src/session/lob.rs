@@ -20,7 +20,7 @@ use crate::sql::Action;
 use crate::types::{Kind, Type};
 use crate::wire::Output;
 
-/// The objects a session has open, and the routines it has asked for.
+/// The objects that a session has open, and the routines that it has requested.
 #[derive(Default)]
 pub struct Objects {
     open: HashMap<i16, Handle>,
@@ -56,12 +56,12 @@ fn no_handle() -> SqlError {
     SqlError::new(-9810, "")
 }
 
-/// Flags of ifx_lo_open. What is opened without one that lets it write is for reading.
+/// Flags of ifx_lo_open. Without one that allows writing an object is opened for reading.
 const APPEND: i64 = 1;
 const WRITES: i64 = APPEND | 2 | 8;
 const READ_WRITE: i64 = 8;
 
-/// A place in an object. Several may be open on one object, and see what is written through each other.
+/// A position in an object. Several may be open on one object, and see each other's writes.
 struct Handle {
     id: i64,
     content: Rc<RefCell<Content>>,
@@ -71,7 +71,7 @@ struct Handle {
 
 struct Content {
     data: Vec<u8>,
-    /// Whether it is other than what is stored.
+    /// True if it differs from the stored object.
     changed: bool,
 }
 
@@ -132,7 +132,7 @@ impl Session {
         Ok(found.ok_or_else(|| SqlError::isam(-9810, -12_048, ""))?.unwrap_or_default())
     }
 
-    /// What is stored of an object, for one more handle of it.
+    /// The stored content of an object, for one more handle of it.
     fn content(&mut self, id: i64) -> Result<Rc<RefCell<Content>>> {
         self.save_objects()?;
         let data = self.stored(id)?;
@@ -152,8 +152,8 @@ impl Session {
         Ok(i32::from(number))
     }
 
-    /// Stores what was written to objects: before anybody else may look at them, and at the latest where a transaction or
-    /// the session ends, also of those that were not closed.
+    /// Stores writes to objects: before any other code may read them, and at the latest at the end of a transaction or
+    /// the session, also of those that were not closed.
     pub(super) fn save_objects(&mut self) -> Result<()> {
         let changed = |handle: &&Handle| handle.content.borrow().changed;
         let written: Vec<_> =
@@ -163,7 +163,7 @@ impl Session {
         }
         self.start_object_changes()?;
         for (id, content) in written {
-            // Another handle may have been the way to it.
+            // Another handle may have written it.
             if !std::mem::take(&mut content.borrow_mut().changed) {
                 continue;
             }
@@ -176,7 +176,7 @@ impl Session {
         Ok(())
     }
 
-    /// Forgets what was written in a transaction that was rolled back, and objects that were made in it.
+    /// Forgets writes of a transaction that was rolled back, and objects that were made in it.
     pub(super) fn forget_objects(&mut self) {
         let mut open = std::mem::take(&mut self.lobs.open);
         open.retain(|_, handle| match self.stored(handle.id) {
@@ -228,7 +228,7 @@ impl Session {
                     _ => 0,
                 };
                 let mut stat = vec![0; length.max(16)];
-                // The size stands behind an int32, as C keeps an INT8: low word, high word, sign.
+                // The size follows an int32, in the C form of an INT8: low word, high word, sign.
                 stat[4..8].copy_from_slice(&(size as u32).to_be_bytes());
                 stat[8..12].copy_from_slice(&((size >> 32) as u32).to_be_bytes());
                 stat[12..14].copy_from_slice(&1i16.to_be_bytes());
@@ -294,7 +294,7 @@ impl Session {
     }
 
     fn start_object_changes(&mut self) -> Result<()> {
-        // Objects are rows of a table of ours; they roll back with the statement that stores their locator.
+        // Objects are rows of a table of this server; they roll back with the statement that stores their locator.
         if self.transaction != super::Transaction::None {
             self.start_changes()?;
         }
@@ -368,7 +368,7 @@ impl Session {
             (kind, _) if kind.is_text() && !named => out.put_chars(&charset.encode(&text)),
             (_, value) => {
                 encoder.value(&mut bytes, ty, ValueRef::from(value))?;
-                // Behind the flag of an envelope stand the length and the bytes, as here.
+                // The flag of an envelope is followed by the length and the bytes, as here.
                 out.put_padded(if named { &bytes[1..] } else { &bytes });
             }
         }
@@ -400,7 +400,7 @@ impl Session {
         self.link.out.put_u16(u16::from(seek.is_some()));
         self.link.out.put_i32(bytes.len() as i32);
         if bytes.is_empty() {
-            // IBM's driver reads a length even where there is nothing to read.
+            // IBM's driver reads a length even if there is nothing to read.
             self.link.out.put_u16(0);
         }
         for part in bytes.chunks(usize::from(chunk.clamp(1, OBJECT_PIECE))) {
@@ -432,12 +432,12 @@ impl Session {
 }
 
 impl Handle {
-    /// Refuses to write to what was opened for reading.
+    /// Refuses to write to an object that was opened for reading.
     fn check_write(&self) -> Result<()> {
         if self.mode & WRITES == 0 { Err(SqlError::isam(-9810, -12_056, "")) } else { Ok(()) }
     }
 
-    /// Moves to a place counted from the start, from here or from the end, and says where that is.
+    /// Moves to a position counted from the start, the current position or the end, and returns it.
     fn seek(&mut self, offset: i64, whence: i16) -> usize {
         let base = match whence {
             1 => self.position as i64,

@@ -40,16 +40,16 @@ pub use rows::read_value;
 use link::Link;
 use statement::Prepared;
 
-/// Where a transaction stands.
+/// The state of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Transaction {
     /// Each statement for itself.
     None,
-    /// Begun; SQLite hears of it with the first change, so that readers do not hold an old state.
+    /// Begun; SQLite's transaction begins with the first change, so that readers do not keep an old state.
     Open { started: bool },
 }
 
-/// What one connection knows.
+/// The state of one connection.
 pub struct Session {
     server: Arc<Server>,
     link: Link,
@@ -57,9 +57,9 @@ pub struct Session {
     user: String,
     number: i64,
     delimited: bool,
-    /// Whether dates as text are to have a form that this server does not write.
+    /// True if dates as text should have a form that this server does not write.
     foreign_dates: bool,
-    /// How many of the questions of PAM are answered.
+    /// The number of answered questions of PAM.
     answered: usize,
     // Statements are dropped before the connection they belong to.
     statements: Vec<Option<Prepared>>,
@@ -70,27 +70,27 @@ pub struct Session {
     lock_wait: Option<Duration>,
     blobs: HashMap<i32, Vec<u8>>,
     lobs: lob::Objects,
-    /// Whether this transaction changed definitions.
+    /// True if this transaction changed definitions.
     redefined: bool,
-    /// What was known when it began to define something.
+    /// The state before its first definition.
     before: Option<Known>,
     /// The same for each savepoint of the transaction.
     savepoints: Vec<(String, Known)>,
     failed: bool,
-    /// Whether what runs is one of several statements of a text.
+    /// True if the running statement is one of several in a text.
     part: bool,
-    /// Whether this is the first message of a group.
+    /// True for the first message of a group.
     fresh: bool,
 }
 
-/// What says that the client has closed its end.
+/// The poll event of a client that has closed its end.
 #[cfg(target_os = "linux")]
 const CLOSED: PollFlags = PollFlags::RDHUP.union(PollFlags::HUP).union(PollFlags::ERR);
 #[cfg(not(target_os = "linux"))]
 const CLOSED: PollFlags = PollFlags::HUP.union(PollFlags::ERR);
 
-/// Whether the running statement is to end: the client sent the urgent byte, which is taken, or has gone. TLS carries no
-/// urgent byte.
+/// Returns true if the running statement is to end: the client sent the urgent byte, which is taken, or has gone. TLS
+/// has no urgent byte.
 fn is_unwanted(stream: &TcpStream, encrypted: bool) -> bool {
     let mut polled = [PollFd::new(stream, PollFlags::PRI | PollFlags::IN | CLOSED)];
     let none = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -101,11 +101,11 @@ fn is_unwanted(stream: &TcpStream, encrypted: bool) -> bool {
     if !encrypted && seen.contains(PollFlags::PRI) && recv(stream, &mut byte[..], RecvFlags::OOB).is_ok() {
         return true;
     }
-    // Where the system does not tell: at the end there is something to read, and it is nothing.
+    // If the system does not report it: at the end the socket is readable, and a read returns nothing.
     seen.intersects(CLOSED) || matches!(recv(stream, &mut byte[..], RecvFlags::PEEK | RecvFlags::DONTWAIT), Ok((_, 0)))
 }
 
-/// A message for a person who watches.
+/// A message for standard error.
 fn shown(message: &Message, charset: Charset) -> String {
     match message {
         Message::Prepare { sql } => format!("Prepare {:?}", charset.decode(sql)),
@@ -117,7 +117,7 @@ fn shown(message: &Message, charset: Charset) -> String {
 impl Drop for Session {
     fn drop(&mut self) {
         if self.transaction == Transaction::None {
-            // There is nobody to tell where it fails.
+            // An error here has no receiver.
             let _ = self.save_objects();
         }
         self.undefine();
@@ -202,7 +202,7 @@ impl Session {
         let request = login::read_request(&mut self.link.input)?;
         let config = &self.server.config;
         let redirect = config.redirects.iter().find(|redirect| redirect.name == request.server);
-        // Where PAM asks, the password of the login does not count.
+        // If PAM asks questions, the password of the login is ignored.
         let known = request.user == config.user && (!config.pam.is_empty() || request.password == config.password);
         let answer = match redirect {
             Some(redirect) => login::Answer::Redirect(self.server.target(redirect)),
@@ -234,7 +234,7 @@ impl Session {
         match self.server.config.pam.get(self.answered) {
             Some((question, _)) => {
                 self.link.out.put_u16(129);
-                // Style 1: what is typed is not shown.
+                // Style 1: the answer is not shown while it is typed.
                 self.link.out.put_u16(1);
                 self.link.out.put_chars(question.as_bytes());
             }
@@ -325,14 +325,14 @@ impl Session {
         self.transaction = Transaction::None;
     }
 
-    /// What a transaction defined goes with it.
+    /// The definitions of a transaction are rolled back with it.
     fn undefine(&mut self) {
         if let (Some(open), Some(before)) = (&self.open, self.before.take()) {
             open.forget_since(before);
         }
     }
 
-    /// What was defined since the savepoint that stands last is not there any more.
+    /// Definitions since the last savepoint are rolled back.
     fn undefine_since_savepoint(&mut self) -> Result<()> {
         if let Some((_, known)) = self.savepoints.last() {
             self.opened()?.forget_since(known.clone());
@@ -392,7 +392,7 @@ impl Session {
         Ok(())
     }
 
-    /// A transaction as ANSI databases begin one: with whatever statement comes first.
+    /// A transaction in ANSI mode: it begins with the first statement.
     fn begin_implicitly(&mut self) {
         let ansi = self.open.as_ref().is_some_and(|open| open.database.mode == Mode::Ansi);
         if ansi && self.transaction == Transaction::None {
@@ -400,7 +400,7 @@ impl Session {
         }
     }
 
-    /// A statement starts to run: from here on, its CURRENT stands still.
+    /// A statement starts to run: from here on, its CURRENT is fixed.
     fn start_statement(&mut self) {
         self.forget_interrupt();
         if let Some(open) = &self.open {

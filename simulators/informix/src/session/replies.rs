@@ -76,7 +76,7 @@ fn type_names(out: &mut Vec<u8>, ty: Type) {
     out.put_chars(if ty.user == 0 { ty.name().to_owned() } else { ty.declaration() }.as_bytes());
 }
 
-/// What DESCRIBE and IDESCRIBE say of a type after its flags.
+/// The fields of a type after its flags in DESCRIBE and IDESCRIBE.
 fn type_fields(out: &mut Vec<u8>, caps: &Capabilities, ty: Type) {
     out.put_i32(ty.extended());
     type_names(out, ty);
@@ -84,16 +84,16 @@ fn type_fields(out: &mut Vec<u8>, caps: &Capabilities, ty: Type) {
     out.put_u16(u16::from(ty.kind.is_smart_lob()));
     out.put_u16(alignment(ty) as u16);
     out.put_i32(ty.source());
-    // Behind a column of varying width, clients find the next one by this length.
+    // Clients find the column after one of varying width by this length.
     out.put_i32(if ty.kind.is_simple_lob() { ty.width(caps.long_counts()) } else { ty.length });
 }
 
-/// What the start of a column is a multiple of, where it is aligned at all.
+/// The alignment of the start of a column, if it is aligned at all.
 fn alignment(ty: Type) -> i32 {
     if ty.kind.is_smart_lob() { 4 } else { 0 }
 }
 
-/// Where a column begins that comes after so many bytes.
+/// The start of a column after this many bytes.
 fn aligned(position: i32, ty: Type) -> i32 {
     let to = alignment(ty).max(1);
     (position + to - 1) / to * to
@@ -109,7 +109,7 @@ fn described_width(ty: Type, caps: &Capabilities) -> i32 {
 
 /// SQ_DESCRIBE.
 pub fn describe(out: &mut Vec<u8>, caps: &Capabilities, charset: Charset, id: i16, statement: &Compiled) {
-    // The columns of an INSERT are described only where there are parameters to send for them.
+    // The columns of an INSERT are described only if there are parameters to send for them.
     let columns = if statement.kind == 6 && statement.parameters.is_empty() { &[][..] } else { &statement.columns[..] };
     out.put_u16(8);
     description(out, caps, charset, (statement.kind, id), columns);
@@ -151,7 +151,7 @@ fn description(out: &mut Vec<u8>, caps: &Capabilities, charset: Charset, (kind, 
     out.put_padded(&names);
 }
 
-/// SQ_SGKDESCRIBE: the columns that come back of a row that was inserted.
+/// SQ_SGKDESCRIBE: the columns of an inserted row that are returned.
 pub fn describe_keys(out: &mut Vec<u8>, caps: &Capabilities, charset: Charset, id: i16, columns: &[Column]) {
     out.put_u16(135);
     description(out, caps, charset, (2, id), columns);
@@ -161,7 +161,7 @@ pub fn describe_keys(out: &mut Vec<u8>, caps: &Capabilities, charset: Charset, i
 pub fn describe_input(out: &mut Vec<u8>, caps: &Capabilities, parameters: &[Type]) {
     out.put_u16(125);
     out.put_u16(parameters.len() as u16);
-    // IBM's JDBC driver does not read the size of the name table where there are no parameters.
+    // IBM's JDBC driver does not read the size of the name table if there are no parameters.
     if !parameters.is_empty() {
         out.put_u16(0);
     }

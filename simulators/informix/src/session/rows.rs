@@ -15,15 +15,15 @@ use crate::messages::{Bound, locator, locator_id};
 use crate::types::{Kind, Type};
 use crate::wire::{Input, Output};
 
-/// How rows of one cursor are written.
+/// The form of the rows of one cursor.
 pub struct Encoder<'a> {
     /// The code set of the database.
     pub charset: Charset,
-    /// Whether SQ_RET_TYPE asked for the binary form of the column at hand.
+    /// True if SQ_RET_TYPE requested the binary form of the current column.
     pub binary: bool,
-    /// Whether descriptors of BYTE and TEXT have 68 bytes.
+    /// True if descriptors of BYTE and TEXT have 68 bytes.
     pub long_descriptors: bool,
-    /// Where the bytes of BYTE and TEXT wait to be fetched.
+    /// The bytes of BYTE and TEXT that wait to be fetched.
     pub blobs: &'a mut HashMap<i32, Vec<u8>>,
 }
 
@@ -93,7 +93,7 @@ impl Encoder<'_> {
                 self.descriptor(out, Some(bytes))
             }
             (_, value) => {
-                // SQLite may compute a value of another class than the type promises; it is converted, once.
+                // SQLite may compute a value of another class than that of the type; it is converted, once.
                 let converted = convert(value.into(), None, ty, self.charset)?;
                 return self.value(out, ty, ValueRef::from(&converted));
             }
@@ -142,7 +142,7 @@ impl Encoder<'_> {
         let start = out.len();
         out.resize(start + if self.long_descriptors { 68 } else { 56 }, 0);
         let Some(bytes) = bytes else {
-            // The flag of NULL stands at the same place in the longer descriptor.
+            // The flag of NULL is at the same position in the longer descriptor.
             out[start + 39] = 1;
             return;
         };
@@ -150,7 +150,7 @@ impl Encoder<'_> {
         let size = bytes.len() as i32;
         out[start + 3] = 4;
         out[start + 4..start + 8].copy_from_slice(&(DESCRIPTOR_BASE + number).to_be_bytes());
-        // Start, end and size: a client makes room as these say, and takes a zero for "no such object".
+        // Start, end and size: a client allocates room by these, and takes a zero for "no such object".
         out[start + 11] = 1;
         out[start + 12..start + 16].copy_from_slice(&size.max(1).to_be_bytes());
         out[start + 16..start + 20].copy_from_slice(&size.to_be_bytes());

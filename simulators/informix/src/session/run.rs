@@ -1,4 +1,4 @@
-//! Carrying out what is no query: changes, definitions, transactions, settings.
+//! Executes everything but queries: DML, DDL, transactions, SET.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn is_delete(kind: i16) -> bool {
 }
 
 impl Session {
-    /// Repeats what fails for a lock until the session's patience ends.
+    /// Repeats an operation that fails for a lock until the session's lock timeout.
     fn patiently<T>(
         &mut self,
         (table, deleting): (&str, bool),
@@ -42,7 +42,7 @@ impl Session {
                 Ok(value) => return Ok(value),
                 Err(failure) => failure,
             };
-            // An open cursor holds on to the state of the database that it began with; nobody may change that one.
+            // An open cursor keeps the state of the database that it began with; no change is possible from that state.
             let stale = failure.code == rusqlite::ffi::SQLITE_BUSY_SNAPSHOT;
             if stale && !drained {
                 self.drain_cursors()?;
@@ -70,8 +70,8 @@ impl Session {
         })
     }
 
-    /// Refuses to go on in a transaction that SQLite has forgotten, with a long change that was broken off. The error is
-    /// that of a transaction which the server ended by itself; ROLLBACK WORK is what helps.
+    /// Refuses to continue in a transaction that SQLite has rolled back, with a long change that was interrupted. The
+    /// error is that of a transaction which the server ended by itself; ROLLBACK WORK resolves it.
     fn check_transaction(&self) -> Result<()> {
         if self.is_lost() { Err(SqlError::new(-458, "")) } else { Ok(()) }
     }
@@ -103,11 +103,11 @@ impl Session {
         Ok(())
     }
 
-    /// Changes rows with the values bound last; returns how many.
+    /// Changes rows with the last bound values; returns their number.
     pub(super) fn write(&mut self, sql: &str, table: &str, deleting: bool) -> Result<i64> {
         let values = self.parameter_values()?;
         let mut kept = self.prepared()?.write.take();
-        // What a client's file is for is written before the file is asked for, which can fail.
+        // The row for a client's file is written before the file is requested, which can fail.
         let changed = if sql.contains("ifx_filetolob(") {
             let mut changed = 0;
             let done = self.together(|session| {
@@ -122,7 +122,7 @@ impl Session {
         changed
     }
 
-    /// Changes rows with a statement that is made if it is not there yet.
+    /// Changes rows with a statement that is made if it does not exist yet.
     fn change(
         &mut self,
         kept: &mut Option<Statement>,
@@ -160,7 +160,7 @@ impl Session {
         Ok(changed)
     }
 
-    /// Does what functions asked for with the client's files.
+    /// Does the work on the client's files that functions requested.
     pub(super) fn serve_objects(&mut self) -> Result<()> {
         match &self.open {
             Some(open) if !lock(&open.state.objects).is_empty() => files::serve(&mut self.link, open, &self.caps),
@@ -203,7 +203,7 @@ impl Session {
         Ok(())
     }
 
-    /// SQ_SGKTUPLE: what the client wants back of the row that was just inserted.
+    /// SQ_SGKTUPLE: the columns that the client requests of the inserted row.
     fn send_keys(&mut self, table: &str, rowid: i64) -> Result<()> {
         let keys = self.prepared()?.keys.clone();
         if keys.is_empty() {
@@ -243,7 +243,7 @@ impl Session {
         replies::cost(&mut self.link.out, 1);
     }
 
-    /// Notes what a roll-back of the transaction is to bring back.
+    /// Records the state that a rollback of the transaction restores.
     pub(super) fn remember(&mut self) -> Result<()> {
         if self.before.is_none() && self.transaction != Transaction::None {
             self.before = Some(self.opened()?.known());
@@ -251,7 +251,7 @@ impl Session {
         Ok(())
     }
 
-    /// Several steps that hold together even outside a transaction.
+    /// Several steps that are atomic even outside a transaction.
     pub(super) fn together(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.start_changes()?;
         self.remember()?;
@@ -391,7 +391,7 @@ impl Session {
                 Transaction::None if self.opened()?.database.mode == Mode::Logged => {
                     return Err(SqlError::new(-255, ""));
                 }
-                // SQLite has one lock for all who change something.
+                // SQLite has one lock for all writers.
                 _ => self.start_changes()?,
             },
             Action::DeferConstraints => {
@@ -429,7 +429,7 @@ impl Session {
         Ok(())
     }
 
-    /// DATABASE and CREATE DATABASE: all but the statement that is running goes with the old one.
+    /// DATABASE and CREATE DATABASE: everything but the running statement ends with the old one.
     fn replace_database(&mut self, name: &str) -> Result<i16> {
         let current = self.statements.get_mut(self.current).and_then(Option::take);
         self.open_database(name)?;
@@ -461,7 +461,7 @@ impl Session {
         if event != 3 {
             self.save_objects()?;
         }
-        // Readers must not keep SQLite from ending what they were opened in; held ones go on after a commit.
+        // Readers must not keep SQLite from ending their transaction; cursors WITH HOLD continue after a commit.
         self.close_unheld_cursors(event == 3);
         if self.is_lost() {
             if event != 3 {
@@ -505,7 +505,7 @@ impl Session {
             (-999, _) => SqlError::new(-26_076, name.clone()),
             _ => error,
         })?;
-        // What a savepoint of the same name hides is found again when that one is released.
+        // A savepoint hidden by one of the same name is visible again when that one is released.
         match verb {
             "SAVEPOINT" => {
                 let known = self.opened()?.known();

@@ -1,7 +1,7 @@
 //! Statements that are older than their tables.
 //!
-//! A server prepares such a statement again by itself where that changes nothing for its client; where columns or
-//! parameters are others than DESCRIBE said, it answers -710.
+//! A server prepares such a statement again by itself if that changes nothing for its client; if columns or parameters
+//! differ from DESCRIBE, it answers -710.
 
 use std::sync::atomic::Ordering;
 
@@ -9,24 +9,24 @@ use super::Session;
 use crate::errors::{Result, SqlError};
 use crate::sql::{self, Action, Catalog, Compiled};
 
-/// Whether two translations of one text look the same to a client.
+/// Returns true if two translations of one text look the same to a client.
 fn alike(one: &Compiled, other: &Compiled) -> bool {
     one.kind == other.kind && one.columns == other.columns && one.parameters == other.parameters
 }
 
-/// Whether a statement reads or writes tables.
+/// Returns true if a statement reads or writes tables.
 fn has_tables(action: &Action) -> bool {
     matches!(action, Action::Query { .. } | Action::Write { .. } | Action::Call { .. })
 }
 
 impl Session {
-    /// How many definitions the database has seen.
+    /// The number of definitions that the database has seen.
     pub(super) fn generation(&self) -> u64 {
         self.open.as_ref().map_or(0, |open| open.database.generation.load(Ordering::Acquire))
     }
 
-    /// Notes that tables may be others than they were. What rolls back, or commits later than others looked, counts
-    /// once more at its end.
+    /// Records that tables may have changed. A change that is rolled back, or committed later than others looked,
+    /// counts again at its end.
     pub(super) fn definitions_change(&mut self) {
         if let Some(open) = &self.open {
             open.database.generation.fetch_add(1, Ordering::AcqRel);

@@ -16,7 +16,7 @@ use crate::types::Type;
 /// A statement between PREPARE and RELEASE.
 pub struct Prepared {
     pub(super) text: String,
-    /// How many definitions the database had seen when it was prepared.
+    /// The number of definitions that the database had seen when it was prepared.
     pub(super) generation: u64,
     pub(super) compiled: Compiled,
     pub(super) values: Vec<Value>,
@@ -26,13 +26,13 @@ pub struct Prepared {
     pub(super) scroll: bool,
     pub(super) hold: bool,
     pub(super) auto_free: bool,
-    /// For which columns SQ_RET_TYPE asked for the binary form.
+    /// The columns for which SQ_RET_TYPE requested the binary form.
     pub(super) binary: Vec<bool>,
     pub(super) insert_open: bool,
     pub(super) put_rows: i64,
-    /// What an insert cursor does with a row, once it was asked to: the statement, its table, its parameters.
+    /// The data of an insert cursor, once it was used: the statement, its table, its parameters.
     pub(super) put_plan: Option<Rc<(String, String, Vec<Type>)>>,
-    /// The columns of an inserted row that its client wants back.
+    /// The columns of an inserted row that its client requests.
     pub(super) keys: Vec<Column>,
     /// The SQLite statement of a change, kept for the next execution.
     pub(super) write: Option<Statement>,
@@ -68,7 +68,7 @@ impl Session {
         let generation = self.generation();
         let compiled = match &self.open {
             Some(open) => sql::compile(&text, open)?,
-            // Without a database no table is missing: there is no database.
+            // Without a database the error is not a missing table, but a missing database.
             None => sql::compile(&text, &NoDatabase)
                 .map_err(|error| if error.code == -206 { SqlError::new(-349, "") } else { error })?,
         };
@@ -118,7 +118,8 @@ impl Session {
             Message::Put { rows, bytes } => self.put(rows, &bytes)?,
             Message::Close => self.close_cursor()?,
             Message::Release => {
-                // Releasing what an error never made is no error: batches of commands do so.
+                // Releasing a statement that was not made because of an error is not an error: batches of commands do
+                // so.
                 if let Some(slot) = self.statements.get_mut(self.current) {
                     *slot = None;
                 }
@@ -220,7 +221,7 @@ impl Session {
     }
 }
 
-/// What a client sent as a value of the type that it is for.
+/// A client's value, converted to the type that it is for.
 pub fn taken(bound: Bound, target: Type, charset: Charset, foreign_dates: bool) -> Result<Value> {
     if foreign_dates && writes_dates(Some(bound.ty), target) {
         return Err(SqlError::unsupported(FOREIGN_DATES));

@@ -119,7 +119,7 @@ impl Parser<'_> {
         made.unique_indexes(table, self.catalog.is_temporary(table), before).into_iter().map(Alteration::Sql)
     }
 
-    /// What follows ADD CONSTRAINT: all rows that are there must keep it.
+    /// The text after ADD CONSTRAINT: all existing rows must satisfy it.
     fn added_constraint(&mut self, table: &str, made: &mut Definition, steps: &mut Vec<Alteration>) -> Result<()> {
         // CONSTRAINT is followed by several in brackets, by one, or, as elsewhere, by the name of one.
         let bracket = self.is("constraint") && matches!(self.ahead(1), TokenKind::Symbol("("));
@@ -157,7 +157,7 @@ impl Parser<'_> {
         if bracket { self.expect_symbol(")") } else { Ok(()) }
     }
 
-    /// What follows ADD: one column, or several in brackets, each with the column it stands before.
+    /// The text after ADD: one column, or several in brackets, each with the column that it is inserted before.
     fn added_columns(&mut self, table: &str, made: &mut Definition, steps: &mut Vec<Alteration>) -> Result<()> {
         let bracket = self.accept_symbol("(");
         loop {
@@ -165,7 +165,7 @@ impl Parser<'_> {
             self.column_definition(table, made)?;
             let part = made.parts.pop().unwrap_or_default();
             let Some(column) = made.columns.last().cloned() else { return Err(self.syntax()) };
-            // SQLite wants a constant for a column that may not be NULL; so it comes as one that may.
+            // SQLite requires a constant for a column that may not be NULL; so it is added as one that may.
             let loose = format!("{} {}", quote(&column.name), column.ty.affinity());
             steps.push(Alteration::Sql(format!("ALTER TABLE {} ADD COLUMN {loose}", quote(table))));
             let default = made.defaults.iter().rev().find(|default| default.column == column.name);
@@ -206,7 +206,7 @@ impl Parser<'_> {
         steps.push(Alteration::Column { name: column.name.clone(), part, value });
     }
 
-    /// What follows MODIFY: the values are converted, and what is not said again does not hold any more.
+    /// The text after MODIFY: the values are converted, and properties that are not repeated are dropped.
     fn modified_column(&mut self, table: &str, made: &mut Definition, steps: &mut Vec<Alteration>) -> Result<()> {
         let offset = self.offset();
         let (TokenKind::Word(name) | TokenKind::Quoted(name)) = self.peek().clone() else { return Err(self.syntax()) };

@@ -14,7 +14,7 @@ impl Parser<'_> {
             || self.scopes.iter().flatten().any(|source| source.columns.iter().any(|column| column.name == name))
     }
 
-    /// `column`, `table.column` or `owner.table.column`, and the fields of a row behind any of them.
+    /// `column`, `table.column` or `owner.table.column`, and the fields of a row after any of them.
     pub(super) fn column(&mut self, first: String, offset: usize) -> Result<Expr> {
         let mut path = vec![first];
         while self.is_symbol(".") {
@@ -22,11 +22,11 @@ impl Parser<'_> {
             path.push(self.identifier()?);
         }
         if path.len() > 1 && self.is_symbol("(") {
-            // An owner in front of a function.
+            // An owner before a function.
             return self.call(&path.pop().unwrap_or_default(), offset);
         }
         let tables: Vec<&str> = self.scopes.iter().flatten().map(|source| source.alias.as_str()).collect();
-        // An alias wins over a column of the same name; an owner is followed by an alias.
+        // An alias takes precedence over a column of the same name; an owner is followed by an alias.
         let table = match path.as_slice() {
             [_] => None,
             [table, _, ..] if tables.contains(&table.as_str()) => Some(0),
@@ -48,7 +48,7 @@ impl Parser<'_> {
             && let Some((start, step)) = self.catalog.sequence(name)
         {
             let next = what == "nextval";
-            // A server counts once for each row, wherever in it the number is asked for.
+            // A server counts once for each row, wherever in it the number is used.
             if self.sequences.iter().any(|(own, _)| own == name)
                 && (next || !self.sequences.contains(&(name.clone(), true)))
             {

@@ -5,14 +5,14 @@ use super::parser::{Parser, Source, index_name, quote};
 use super::{Column, Constraint, Default};
 use crate::errors::{Result, SqlError};
 
-/// Where the parts of a CREATE TABLE are gathered.
+/// The parts of a CREATE TABLE.
 #[derive(Default)]
 pub(super) struct Definition {
     pub(super) columns: Vec<Column>,
     pub(super) parts: Vec<String>,
     pub(super) constraints: Vec<Constraint>,
     pub(super) defaults: Vec<Default>,
-    /// The first number of a SERIAL that says one.
+    /// The first number of a SERIAL that has one.
     pub(super) serial: Option<i64>,
 }
 
@@ -39,7 +39,7 @@ impl Definition {
     }
 }
 
-/// SQL for a unique key. SQLite lets any number of NULLs be in one; here they are equal, as all other values.
+/// SQL for a unique key. SQLite allows any number of NULLs in one; here they are equal, as all other values.
 pub(super) fn unique_index(name: &str, table: &str, temporary: bool, columns: &[(&Column, bool)]) -> Vec<String> {
     let schema = if temporary { "temp." } else { "" };
     let list: Vec<String> = columns
@@ -95,7 +95,7 @@ impl Parser<'_> {
         if self.accept("constraint") { Ok(self.object_name()?.1) } else { Ok(default) }
     }
 
-    /// What follows REFERENCES. SQLite asks at the end of the statement by itself, as deferred checks would not.
+    /// The text after REFERENCES. SQLite checks at the end of the statement by itself, as deferred checks would not.
     pub(super) fn reference(
         &mut self,
         own: &str,
@@ -160,7 +160,7 @@ impl Parser<'_> {
 
     pub(super) fn table_constraint(&mut self, table: &str, made: &mut Definition) -> Result<()> {
         let default = format!("u{}_{table}", made.constraints.len() + 1);
-        // Informix puts the name behind the constraint; in front of it, as elsewhere, is taken too.
+        // Informix puts the name after the constraint; the standard position before it is accepted too.
         let early = if self.accept("constraint") { Some(self.object_name()?.1) } else { None };
         if self.accept("foreign") {
             self.expect("key")?;

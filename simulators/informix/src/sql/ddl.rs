@@ -22,7 +22,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// A statement that is well also where `excused` and this error comes of it.
+    /// A statement that succeeds also if `excused` and this error occurs.
     pub(super) fn unless(&self, excused: bool, code: i16, kind: i16, action: Action) -> Compiled {
         let action = if excused { Action::Unless(Box::new(action), code) } else { action };
         self.compiled(kind, action, Vec::new())
@@ -94,7 +94,7 @@ impl Parser<'_> {
         Ok(self.ordered_names()?.into_iter().map(|(name, _)| name).collect())
     }
 
-    /// Names in brackets, each with whether it goes down.
+    /// Names in brackets, each with its direction.
     fn ordered_names(&mut self) -> Result<Vec<(String, bool)>> {
         self.expect_symbol("(")?;
         let mut names = Vec::new();
@@ -169,7 +169,7 @@ impl Parser<'_> {
         Ok(self.compiled(kind, Action::CreateTable(table), Vec::new()))
     }
 
-    /// Where and how something is stored, which is the business of a real server.
+    /// Storage options, which only matter to a real server.
     fn storage(&mut self, words: &[&str]) -> Result<()> {
         let known = words.iter().any(|word| self.is(word));
         if !known && !matches!(self.peek(), TokenKind::End | TokenKind::Symbol(";")) {

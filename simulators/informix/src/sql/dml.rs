@@ -18,7 +18,7 @@ pub struct Written {
 }
 
 impl Parser<'_> {
-    /// A table whose rows are to change; the catalog's do not.
+    /// A table whose rows are to change; the catalog's cannot be changed.
     fn changed_table(&mut self) -> Result<Table> {
         let offset = self.offset();
         let table = self.table()?;
@@ -114,7 +114,7 @@ impl Parser<'_> {
         Ok(self.compiled(6, Action::Write { sql, table: table.name, serial }, columns))
     }
 
-    /// WHERE, with CURRENT OF standing for the row that a cursor is on.
+    /// WHERE, with CURRENT OF for the current row of a cursor.
     fn condition(&mut self, table: &str) -> Result<(String, bool, bool)> {
         if !self.accept("where") {
             return Ok((String::new(), false, false));

@@ -7,7 +7,7 @@ use crate::codec::moment::{DAY_UNITS, Qualifier};
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
 
-/// Where an expression comes from, as far as it matters to what stands beside it.
+/// The origin of an expression, as far as it matters to its operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A column: it has an affinity and a collation in SQLite.
@@ -26,16 +26,16 @@ pub enum Form {
     Computed,
 }
 
-/// An expression in SQLite's words.
+/// An expression in SQLite's SQL.
 #[derive(Clone, Debug)]
 pub struct Expr {
     /// SQLite's text.
     pub sql: String,
-    /// Its type, where it is known.
+    /// Its type, if it is known.
     pub ty: Option<Type>,
     /// Its origin.
     pub form: Form,
-    /// What a result column made of it is called.
+    /// The name of a result column made of it.
     pub name: String,
 }
 
@@ -183,7 +183,7 @@ impl Parser<'_> {
             let same = match (left.ty, target) {
                 (Some(own), Some(ty)) => {
                     let both = |test: fn(Kind) -> bool| test(own.kind) && test(ty.kind);
-                    // Only a column of a table brings to texts how they compare.
+                    // Only a column of a table determines how texts compare.
                     (own.kind == ty.kind && !own.kind.is_text())
                         || both(Kind::is_integer)
                         || (both(Kind::is_text) && left.form == Form::Column)
@@ -327,10 +327,10 @@ impl Parser<'_> {
         }
     }
 
-    /// A cast. SQL that casts a parameter thereby says its type.
+    /// A cast. SQL that casts a parameter determines its type.
     pub(super) fn cast(&mut self, expr: Expr, target: Type) -> Expr {
         let sql = self.coerce(expr, target);
-        // What is stored of a CHAR has no blanks behind it; what is made one here has.
+        // A stored CHAR has no trailing blanks; the result of a cast to one has.
         match target.kind {
             Kind::Char | Kind::NChar => Expr::computed(format!("ifx_pad({sql}, {})", target.length), target),
             _ => Expr::computed(sql, target),

@@ -54,7 +54,7 @@ impl Parser<'_> {
         let types: Vec<Type> = arguments.iter().filter_map(|argument| argument.ty).collect();
         let common = common_type(&types);
         let first = types.first().copied();
-        // What is stored of a CHAR has no blanks behind it; who counts characters counts them.
+        // A stored CHAR has no trailing blanks; functions that count characters count them.
         if matches!(name, "char_length" | "character_length" | "octet_length")
             && let [argument] = &mut arguments[..]
             && matches!(argument.form, Form::Column | Form::Derived)
@@ -290,7 +290,7 @@ impl Parser<'_> {
     fn schema_function(&mut self, name: &str, ty: Type) -> Result<Expr> {
         let given: Vec<String> = self.arguments()?.into_iter().map(|argument| argument.sql).collect();
         let at = |index: usize| given.get(index).map_or("NULL", String::as_str);
-        // Those about numbers and dates are not told the extended id.
+        // Those about numbers and dates do not get the extended id.
         let (extended, length, text) = match name {
             "schema_numscale" | "schema_datetype" => ("0", at(1), "NULL"),
             _ => (at(1), at(2), at(3)),
@@ -394,7 +394,7 @@ impl Parser<'_> {
         Ok(Expr { name: label, ..Expr::computed(sql, ty) })
     }
 
-    /// An aggregate with the window behind it, if there is one: then it is none of the query's aggregates.
+    /// An aggregate with the window after it, if there is one: then it is not one of the query's aggregates.
     fn over(&mut self, sql: String, own: usize) -> Result<String> {
         if !self.is("over") {
             return Ok(sql);

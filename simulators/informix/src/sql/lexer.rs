@@ -2,7 +2,7 @@
 
 use crate::errors::{Result, SqlError};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TokenKind {
     /// A word, in lower case.
@@ -21,10 +21,10 @@ pub enum TokenKind {
     End,
 }
 
-/// A token and where it starts.
+/// A token and its position.
 #[derive(Clone, Debug)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: TokenKind,
     /// Characters before it, plus one.
     pub offset: usize,
@@ -96,7 +96,7 @@ pub fn tokenize(text: &str, delimited: bool) -> Result<Vec<Token>> {
                 None => return Err(SqlError::isam(-202, 0, first).at(offset)),
             },
         };
-        // `0x41` is no number with a name behind it.
+        // `0x41` is not a number with a name after it.
         if matches!(kind, TokenKind::Number(_)) && rest[length..].starts_with(|next: char| next.is_alphabetic()) {
             return Err(SqlError::syntax(offset, &rest[..length]));
         }

@@ -1,4 +1,4 @@
-//! What stands between SELECT and FROM, and behind GROUP BY and ORDER BY.
+//! The list between SELECT and FROM, and those after GROUP BY and ORDER BY.
 
 use super::Column;
 use super::expr::{Expr, Form};
@@ -10,7 +10,7 @@ use crate::types::{Kind, Type};
 /// The columns that an item of a list names, outside of aggregates: SQLite's text and the name.
 pub type Plain = Vec<(String, String)>;
 
-/// Whether a word begins what follows a table or an item of a list, so that it is no alias.
+/// Returns true if a word begins the clause after a table or an item of a list, so that it is not an alias.
 fn ends_item(word: &str) -> bool {
     matches!(
         word,
@@ -42,7 +42,7 @@ fn ends_item(word: &str) -> bool {
 }
 
 impl Parser<'_> {
-    /// Where rows are put together, all that is shown of a row must be the same for all that were put together.
+    /// If rows are grouped, everything shown of a row must be the same for the whole group.
     pub(super) fn check_groups(groups: &[String], list: &[String], plain: &[Plain]) -> Result<()> {
         for (index, (item, named)) in list.iter().zip(plain).enumerate() {
             let whole = |group: &String| {
@@ -155,7 +155,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Computed decimals and text sort as what they mean, not as SQLite's text.
+    /// Computed decimals and text sort by their values, not as SQLite's text.
     pub(super) fn ordered(&self, expr: Expr) -> String {
         match expr.ty {
             Some(ty) if matches!(expr.form, Form::Computed | Form::Derived) && ty.kind.is_decimal() => {
@@ -165,7 +165,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows ORDER BY; `named` where only columns of the result can be meant.
+    /// The text after ORDER BY; `named` if only columns of the result are allowed.
     pub(super) fn order_list(&mut self, columns: &[Column], named: bool) -> Result<String> {
         let mut list = Vec::new();
         loop {

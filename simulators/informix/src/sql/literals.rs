@@ -40,7 +40,7 @@ impl Parser<'_> {
         Ok(Expr { sql: sql + " END", ty, form: Form::Computed, name: "(expression)".into() })
     }
 
-    /// `DATETIME (2024-01-02 03:04) YEAR TO MINUTE`: its fields are no expression, they are taken as written.
+    /// `DATETIME (2024-01-02 03:04) YEAR TO MINUTE`: its fields are not an expression, they are literal text.
     pub(super) fn moment_literal(&mut self, word: &str, offset: usize) -> Result<Expr> {
         let from = self.at + 1;
         self.skip_brackets()?;
@@ -53,7 +53,7 @@ impl Parser<'_> {
             crate::codec::moment::parse_datetime(&text, qualifier)
         };
         let value = value.ok_or_else(|| moment_error(&text).at(offset))?;
-        // What a text may have too much of, a literal may not.
+        // Excess that is allowed in a text is not allowed in a literal.
         let fields = text.trim().split(['-', ' ', ':', '.']).filter(|field| !field.is_empty()).count() as i32;
         if !interval && fields > qualifier.fields() {
             return Err(SqlError::new(-1264, "").at(offset));

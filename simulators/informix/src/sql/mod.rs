@@ -1,4 +1,4 @@
-//! Informix SQL, translated to SQLite's with the type of every column and parameter worked out on the way.
+//! Translates Informix SQL to SQLite's, and determines the type of every column and parameter.
 
 mod alter;
 mod columns;
@@ -33,24 +33,24 @@ pub struct Column {
     pub name: String,
     /// Its type.
     pub ty: Type,
-    /// Whether NULL is refused.
+    /// True if NULL is refused.
     pub not_null: bool,
 }
 
 /// A table or view that statements may name.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The name that SQLite knows it by.
+    /// Its name in SQLite.
     pub name: String,
     /// Its columns in order.
     pub columns: Vec<Column>,
-    /// Columns with a default, in SQLite's words.
+    /// Columns with a default, in SQLite's SQL.
     pub defaults: Vec<(String, String)>,
-    /// Whether its columns are those of a query, as a view's are.
+    /// True if its columns are those of a query, as a view's are.
     pub derived: bool,
 }
 
-/// What a column has where a row says nothing of it.
+/// The value of a column for which a row has none.
 #[derive(Clone, Debug)]
 pub struct Default {
     /// The column.
@@ -59,7 +59,7 @@ pub struct Default {
     pub class: char,
     /// The literal.
     pub text: String,
-    /// The value in SQLite's words.
+    /// The value in SQLite's SQL.
     pub sql: String,
 }
 
@@ -72,7 +72,7 @@ pub struct Routine {
     pub returns: Vec<Type>,
     /// Its statements.
     pub body: Vec<Step>,
-    /// Whether it was made as a procedure.
+    /// True if it was made as a procedure.
     pub procedure: bool,
 }
 
@@ -87,9 +87,9 @@ pub enum Step {
     Raise(i16, i16, String),
 }
 
-/// Who knows the tables.
+/// The source of table definitions.
 pub trait Catalog {
-    /// The table of a name, `database` being what stood before a colon.
+    /// The table of a name, `database` being the name before a colon.
     fn table(&self, database: Option<&str>, name: &str) -> Option<Table>;
     /// The type that a user made under a name.
     fn user_type(&self, name: &str) -> Option<Type>;
@@ -99,24 +99,24 @@ pub trait Catalog {
     fn primary_key(&self, table: &str) -> Vec<String>;
     /// The columns of each of a table's unique keys.
     fn unique_keys(&self, table: &str) -> Vec<Vec<String>>;
-    /// Whether a table is the session's own.
+    /// Returns true if a table belongs to the session alone.
     fn is_temporary(&self, table: &str) -> bool;
     /// The routine of a name.
     fn routine(&self, name: &str) -> Option<Routine>;
-    /// Whether double quotes delimit identifiers.
+    /// True if double quotes delimit identifiers.
     fn delimited_identifiers(&self) -> bool;
     /// The table that an open update cursor reads.
     fn cursor(&self, name: &str) -> Option<String>;
 }
 
-/// What a CREATE TABLE leaves in the catalog.
+/// The catalog entries of a CREATE TABLE.
 #[derive(Clone, Debug)]
 pub struct NewTable {
     /// Its name.
     pub name: String,
     /// Its columns.
     pub columns: Vec<Column>,
-    /// Whether it lives in the session only.
+    /// True if it exists in the session only.
     pub temporary: bool,
     /// `T` or `V`.
     pub kind: char,
@@ -130,7 +130,7 @@ pub struct NewTable {
     pub defaults: Vec<Default>,
     /// The text of a view.
     pub text: String,
-    /// Whether an existing one is left in peace.
+    /// True if an existing one is left unchanged.
     pub if_not_exists: bool,
     /// The first number of its SERIAL.
     pub serial: Option<i64>,
@@ -143,15 +143,15 @@ pub struct Constraint {
     pub name: String,
     /// `P` primary, `U` unique, `R` foreign, `C` check, `N` not null.
     pub kind: char,
-    /// The columns it is about.
+    /// Its columns.
     pub columns: Vec<String>,
-    /// The table a foreign key points to, and whether deletes follow.
+    /// The table that a foreign key refers to, and whether deletes cascade.
     pub references: Option<(String, bool)>,
     /// The text of a check.
     pub check: Option<String>,
 }
 
-/// What CREATE INDEX makes.
+/// The result of CREATE INDEX.
 #[derive(Clone, Debug)]
 pub struct NewIndex {
     /// Its name.
@@ -160,9 +160,9 @@ pub struct NewIndex {
     pub table: String,
     /// Its columns.
     pub columns: Vec<String>,
-    /// Which of them go down.
+    /// The descending ones.
     pub descending: Vec<bool>,
-    /// Whether it refuses duplicates.
+    /// True if it refuses duplicates.
     pub unique: bool,
     /// SQL for SQLite.
     pub sql: Vec<String>,
@@ -186,9 +186,9 @@ pub enum Alteration {
     },
     /// A constraint becomes part of the table's definition.
     Part(String),
-    /// A constraint goes.
+    /// A constraint is dropped.
     DropConstraint(String),
-    /// A column goes, with the keys and indexes that it is in.
+    /// A column is dropped, with its keys and indexes.
     DropColumn(String),
 }
 
@@ -197,13 +197,13 @@ pub enum Alteration {
 pub struct Alter {
     /// The table.
     pub table: String,
-    /// What is done to it.
+    /// The changes to it.
     pub steps: Vec<Alteration>,
     /// Its columns as they are afterwards.
     pub columns: Vec<Column>,
-    /// Defaults that come.
+    /// Added defaults.
     pub defaults: Vec<Default>,
-    /// Constraints that come.
+    /// Added constraints.
     pub constraints: Vec<Constraint>,
     /// A column that gets another name.
     pub renamed: Option<(String, String)>,
@@ -211,20 +211,20 @@ pub struct Alter {
     pub serial: Option<i64>,
 }
 
-/// How far a reader is kept apart from writers.
+/// The isolation of a reader from writers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolation {
-    /// Each statement sees what was committed before it.
+    /// Each statement sees the data that was committed before it.
     Committed,
     /// A transaction sees one state from its first read on.
     Repeatable,
 }
 
-/// What there is to do for a statement.
+/// The execution of a statement.
 #[allow(missing_docs)]
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// Rows come back; with the table of an update cursor.
+    /// It returns rows; with the table of an update cursor.
     Query {
         sql: String,
         update_table: Option<String>,
@@ -233,7 +233,7 @@ pub enum Action {
     Write {
         sql: String,
         table: String,
-        /// The kind of the SERIAL that an INSERT may give a number to.
+        /// The kind of the SERIAL that an INSERT may generate a number for.
         serial: Option<Kind>,
     },
     /// A routine is called.
@@ -248,7 +248,7 @@ pub enum Action {
     DropTable {
         name: String,
         if_exists: bool,
-        /// Whether nothing may hang on it.
+        /// True if nothing may depend on it.
         restrict: bool,
     },
     RenameTable {
@@ -316,7 +316,7 @@ pub enum Action {
 pub struct Compiled {
     /// The statement type of DESCRIBE.
     pub kind: i16,
-    /// What to do.
+    /// The operation.
     pub action: Action,
     /// The columns of the result, or the target columns of an INSERT.
     pub columns: Vec<Column>,
@@ -354,12 +354,12 @@ pub fn compile(text: &str, catalog: &dyn Catalog) -> Result<Compiled> {
     if parts.iter().any(alone) {
         return Err(SqlError::new(-555, ""));
     }
-    // DESCRIBE tells the type of the first.
+    // DESCRIBE reports the type of the first.
     let parameters = parts.iter().flat_map(|part| part.parameters.clone()).collect();
     Ok(Compiled { kind: parts[0].kind, action: Action::Several(parts), columns: Vec::new(), parameters })
 }
 
-/// The first statement of a text, and where the next one begins.
+/// The first statement of a text, and the position of the next one.
 fn compile_first(text: &str, catalog: &dyn Catalog) -> Result<(Compiled, Option<usize>)> {
     let tokens = tokenize(text, catalog.delimited_identifiers())?;
     let parameters = tokens.iter().filter(|token| matches!(token.kind, lexer::TokenKind::Parameter(_))).count();

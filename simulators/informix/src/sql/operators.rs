@@ -1,4 +1,4 @@
-//! What operators do: to values of one type, and to those that have to meet first.
+//! Operators: on values of one type, and on those that have to be converted first.
 
 use super::expr::{BOOLEAN, Expr, Form};
 use super::parser::Parser;
@@ -7,7 +7,7 @@ use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
 
 impl Parser<'_> {
-    /// Compares, after giving both sides one type where SQLite would not see that they mean the same.
+    /// Compares, after converting both sides to one type if SQLite would not find them equal.
     pub(super) fn compare(&mut self, left: Expr, operator: &str, right: Expr) -> Expr {
         let (left, right) = self.meet(left, right);
         if let (Some(a), Some(b)) = (left.ty, right.ty) {
@@ -95,7 +95,7 @@ impl Parser<'_> {
         let mut side = |parser: &mut Self, side: Expr| {
             length += side.ty.map_or(255, |ty| if ty.kind.is_text() { ty.length & 0x7fff } else { 40 });
             match side.ty {
-                // A CHAR keeps its blanks when something is put behind it; stored it has none.
+                // A CHAR keeps its blanks when something is appended; stored it has none.
                 Some(ty)
                     if matches!(ty.kind, Kind::Char | Kind::NChar)
                         && matches!(side.form, Form::Column | Form::Derived) =>
@@ -144,7 +144,7 @@ impl Parser<'_> {
             (Kind::Interval, Kind::DateTime) if operator == "+" => self.arithmetic(right, operator, left)?,
             (Kind::DateTime, Kind::Interval) if operator == "+" || subtract => {
                 let (moment, span) = (a.qualifier(), b.qualifier());
-                // Who adds finer fields than there are extends the moment first.
+                // An operand with finer fields extends the DATETIME first.
                 if span.start() < moment.start() || span.end().min(11) > moment.end().min(11) {
                     return Err(incompatible());
                 }
@@ -175,7 +175,7 @@ impl Parser<'_> {
                 if one.is_months() != two.is_months() || two.start() < one.start() {
                     return Err(incompatible());
                 }
-                // Fields of the second that the first has not do not count.
+                // Fields of the second that the first does not have are ignored.
                 match two.end() > one.end() {
                     true => {
                         let right = format!("ifx_cut_interval({}, {})", right.sql, one.0);
@@ -251,19 +251,19 @@ fn class(ty: Type) -> Class {
     }
 }
 
-/// The error for values that nobody can compare, though SQLite keeps numbers for both.
+/// The error for values that cannot be compared, though SQLite stores numbers for both.
 fn incomparable(left: Type, right: Type) -> Option<i16> {
     match (class(left), class(right)) {
         (a, b) if a == b => None,
         (Class::Other, _) | (_, Class::Other) => None,
-        // A DATE is a number of days to who asks, and a DATETIME beside one.
+        // A DATE is a number of days, and a DATETIME next to one.
         (Class::Day, Class::Number | Class::Moment) | (Class::Number | Class::Moment, Class::Day) => None,
         (Class::Number, _) | (_, Class::Number) => Some(-1260),
         _ => Some(-1266),
     }
 }
 
-/// The type that can hold values of all of these.
+/// The type that can represent the values of all of these.
 pub fn common_type(types: &[Type]) -> Option<Type> {
     let mut types = types.iter().copied();
     let mut result = types.next()?;

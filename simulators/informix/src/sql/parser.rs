@@ -6,14 +6,14 @@ use crate::errors::{Result, SqlError};
 use crate::limits::NESTING;
 use crate::types::{Kind, Type};
 
-/// A table in a FROM clause under the name it goes by.
+/// A table in a FROM clause with its name there.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// Its alias or name.
     pub alias: String,
     /// Its columns.
     pub columns: Vec<Column>,
-    /// Whether they are those of a query.
+    /// True if they are those of a query.
     pub derived: bool,
 }
 
@@ -35,17 +35,17 @@ pub struct Parser<'a> {
     pub(super) scopes: Vec<Vec<Source>>,
     /// Common table expressions in sight.
     pub(super) named: Vec<Table>,
-    /// The parameters of the routine being read, with what stands for each.
+    /// The parameters of the routine being read, with the replacement of each.
     pub(super) given: Vec<(Column, String)>,
     /// The tables that were named since this was last emptied.
     pub(super) touched: Vec<String>,
-    /// The columns that were named outside of aggregates: how deep their FROM clause is, SQLite's text, the name.
+    /// The columns that were named outside of aggregates: the depth of their FROM clause, SQLite's text, the name.
     pub(super) plain: Vec<(usize, String, String)>,
-    /// How deep the queries are that had an aggregate.
+    /// The depths of the queries that had an aggregate.
     pub(super) aggregates: Vec<usize>,
-    /// How deep in brackets, queries and signs the place being read is.
+    /// The depth in brackets, queries and signs of the current position.
     pub(super) depth: usize,
-    /// Whether names are read without asking what they mean, to find where the syntax breaks.
+    /// True if names are read without being resolved, to find where the syntax breaks.
     pub(super) blind: bool,
     /// The sequences whose next or current value was read, with which of them.
     pub(super) sequences: Vec<(String, bool)>,
@@ -56,7 +56,7 @@ pub fn quote(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// The name that SQLite knows an index by: it keeps those of tables and indexes together, a server does not.
+/// The name of an index in SQLite: SQLite has one namespace for tables and indexes, a server does not.
 pub fn index_name(name: &str) -> String {
     quote(&format!("ix {name}"))
 }
@@ -66,7 +66,7 @@ pub fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// What may stand behind the table of UPDATE STATISTICS; nothing here depends on it.
+/// The options after the table of UPDATE STATISTICS; nothing here depends on them.
 const STATISTICS: [&str; 10] =
     ["drop", "distributions", "only", "resolution", "sampling", "size", "force", "auto", "keep", "indexes"];
 
@@ -92,7 +92,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads what stands one level deeper; there are only so many, for reading it is recursive.
+    /// Reads one level deeper; the number of levels is limited, as the parser is recursive.
     pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= NESTING {
             return Err(SqlError::unsupported("an expression as deep as this").at(self.offset()));
@@ -149,7 +149,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Whether a comma follows, and another item behind it.
+    /// Returns true if a comma follows, with another item after it.
     pub(super) fn another(&mut self, closing: &str) -> Result<bool> {
         let comma = self.accept_symbol(",");
         if comma && self.is_symbol(closing) { Err(self.syntax()) } else { Ok(comma) }
@@ -208,7 +208,7 @@ impl<'a> Parser<'a> {
         Ok((database, name))
     }
 
-    /// An owner may stand in quotes even where quotes do not delimit identifiers.
+    /// An owner may be in quotes even if quotes do not delimit identifiers.
     fn object_word(&mut self) -> Result<String> {
         if let TokenKind::Text(name) = self.peek().clone()
             && matches!(self.ahead(1), TokenKind::Symbol("."))
@@ -268,18 +268,18 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn compiled(&self, kind: i16, action: Action, columns: Vec<Column>) -> Compiled {
-        // A parameter that nothing tells the type of is described as text, which every value can be sent as.
+        // A parameter of unknown type is described as text, which every value can be sent as.
         let unknown = Type::new(Kind::Char, 255);
         let parameters = self.parameters.iter().map(|ty| ty.unwrap_or(unknown)).collect();
         Compiled { kind, action, columns, parameters }
     }
 
-    /// How many parameters stand before the place that was reached.
+    /// The number of parameters before the current position.
     pub fn parameters_read(&self) -> usize {
         self.tokens[..self.at].iter().filter(|token| matches!(token.kind, TokenKind::Parameter(_))).count()
     }
 
-    /// The first statement of the text, and where the next one begins in it, if there is one.
+    /// The first statement of the text, and the position of the next one, if there is one.
     pub fn statement(&mut self) -> Result<(Compiled, Option<usize>)> {
         let compiled = self.any_statement()?;
         let several = self.is_symbol(";");
@@ -342,7 +342,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// GRANT and REVOKE: who may do what is not asked, but what it is about must be there.
+    /// GRANT and REVOKE: privileges are not checked, but their objects must exist.
     fn privileges(&mut self, kind: i16, whom: &str) -> Result<Compiled> {
         while !self.is("on") && !self.is(whom) {
             match self.next() {
@@ -381,7 +381,7 @@ impl<'a> Parser<'a> {
         Ok(self.compiled(kind, Action::Nothing, Vec::new()))
     }
 
-    /// Users or roles, in words or in quotes.
+    /// Users or roles, as words or in quotes.
     fn users(&mut self) -> Result<()> {
         loop {
             match self.next() {

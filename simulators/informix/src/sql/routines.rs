@@ -165,7 +165,7 @@ impl Parser<'_> {
         Ok(self.compiled(56, Action::Call { changes, raised, query }, columns))
     }
 
-    /// The arguments of a call as the types of the parameters, in SQLite's words.
+    /// The arguments of a call as the types of the parameters, in SQLite's SQL.
     fn given(
         &mut self,
         name: &str,
@@ -183,7 +183,7 @@ impl Parser<'_> {
             .collect())
     }
 
-    /// Reads a piece of a body, in which the parameters stand for the arguments.
+    /// Reads a part of a body, in which the parameters are replaced by the arguments.
     fn inside<T>(
         &mut self,
         text: &str,

@@ -8,27 +8,27 @@ use super::{Action, Column, Compiled, NewTable, Table};
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
 
-/// A query in SQLite's words.
+/// A query in SQLite's SQL.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
     /// SQLite's text.
     pub sql: String,
     /// Its columns.
     pub columns: Vec<Column>,
-    /// The one table it reads, if it is one.
+    /// The table that it reads, if it is only one.
     single_table: Option<(String, String)>,
-    /// Which columns are those of one table that refuse NULL, as DESCRIBE tells it.
+    /// The columns of one table that refuse NULL, for DESCRIBE.
     required: Vec<bool>,
     into_temp: Option<String>,
     for_update: bool,
-    /// Whether it has an end of its own, so that nothing may be put behind it.
+    /// True if it has an end of its own, so that nothing may be appended.
     closed: bool,
     /// ORDER BY and LIMIT for all of the queries that this one is the last of.
     tail: String,
 }
 
 impl Query {
-    /// A query for how many rows there are, two standing for all that is more than one.
+    /// A query for the number of rows, two meaning more than one.
     pub(super) fn counted(&self) -> String {
         format!("SELECT count(*) FROM (SELECT * FROM ({}) LIMIT 2)", self.sql)
     }
@@ -93,7 +93,7 @@ impl Parser<'_> {
         let mut prefix = String::new();
         if self.accept("with") {
             self.accept("recursive");
-            // SQLite minds the word no more where nothing is recursive than Informix asks for it where something is.
+            // SQLite accepts the key word without a recursive query, as Informix accepts a recursive query without it.
             prefix = format!("WITH RECURSIVE {} ", self.common_tables()?);
         }
         let mut query = self.query_term(None)?;
@@ -118,7 +118,7 @@ impl Parser<'_> {
         Ok(query)
     }
 
-    /// Several queries as one; where their types differ, all get the one that can hold all values.
+    /// Several queries as one; if their types differ, all get the one that can represent all values.
     fn combined(first: Query, others: Vec<(&str, Query)>) -> Query {
         let mut columns = first.columns.clone();
         for (_, other) in &others {
@@ -186,7 +186,7 @@ impl Parser<'_> {
                 }
                 columns
             };
-            // What it selects from itself has the columns that its first part has.
+            // A recursive reference has the columns of the first part.
             let (start, known) = (self.at, self.named.len());
             if self.names_itself(&name) {
                 let first = self.query_term(None)?;
@@ -215,7 +215,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether a name stands between here and the bracket that closes what begins here.
+    /// Returns true if there is a name between here and the bracket that closes the current one.
     fn names_itself(&self, name: &str) -> bool {
         let mut depth = 0;
         for token in &self.tokens[self.at..] {
@@ -241,7 +241,7 @@ impl Parser<'_> {
         None
     }
 
-    /// One SELECT; where it follows others, `first` has the columns that ORDER BY may name.
+    /// One SELECT; if it follows others, `first` has the columns that ORDER BY may name.
     fn query_term(&mut self, first: Option<&[Column]>) -> Result<Query> {
         if self.accept_symbol("(") {
             let mut query = self.query()?;
@@ -259,7 +259,7 @@ impl Parser<'_> {
         self.select(first)
     }
 
-    /// ORDER BY and LIMIT behind several queries: they name columns of the result only.
+    /// ORDER BY and LIMIT after several queries: they name columns of the result only.
     fn tail(&mut self, columns: &[Column]) -> Result<String> {
         let mut sql = String::new();
         if self.accept("order") {
@@ -274,7 +274,7 @@ impl Parser<'_> {
         Ok(sql + &Self::limit_clause(skip, limit))
     }
 
-    /// `LIMIT n`, `LIMIT m, n` and `SKIP n` behind a query.
+    /// `LIMIT n`, `LIMIT m, n` and `SKIP n` after a query.
     fn limits(&mut self, skip: &mut Option<String>, limit: &mut Option<String>) -> Result<()> {
         while self.is_limit_word() && (self.is("limit") || self.is("skip")) {
             let is_skip = self.is("skip");
@@ -367,7 +367,7 @@ impl Parser<'_> {
         if self.accept("having") {
             sql += &format!(" HAVING {}", self.expression()?.sql);
         }
-        // Behind the last of several queries, ORDER BY and LIMIT are those of all of them.
+        // After the last of several queries, ORDER BY and LIMIT are those of all of them.
         let mut tail = String::new();
         if let Some(first) = first {
             tail = self.tail(first)?;
@@ -411,7 +411,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The error of a list that no FROM follows: where it ends in the middle of a statement, that is it.
+    /// The error of a list that is not followed by FROM: if it ends in the middle of a statement, that is the error.
     fn without_from(&mut self, items: usize, error: SqlError) -> SqlError {
         self.at = items;
         self.blind = true;

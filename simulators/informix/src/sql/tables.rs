@@ -11,7 +11,7 @@ use crate::types::{Kind, Type};
 pub struct Tables {
     /// The tables that rows must be in.
     pub(super) inner: String,
-    /// Tables behind OUTER with the conditions that WHERE has for them.
+    /// Tables after OUTER with their conditions in WHERE.
     pub(super) outer: Vec<(String, String, Vec<String>)>,
     /// The one table there is, with its alias.
     pub(super) single: Option<(String, String)>,
@@ -30,7 +30,7 @@ impl Tables {
 }
 
 impl Parser<'_> {
-    /// WHERE. Conditions on a table behind OUTER decide whether it is joined, not whether there is a row.
+    /// WHERE. Conditions on a table after OUTER decide whether it is joined, not whether there is a row.
     pub(super) fn outer_condition(&mut self, tables: &mut Tables) -> Result<String> {
         if tables.outer.is_empty() {
             return Ok(format!(" WHERE {}", self.expression()?.sql));
@@ -54,7 +54,7 @@ impl Parser<'_> {
         Ok(if kept.is_empty() { String::new() } else { format!(" WHERE {}", kept.join(" AND ")) })
     }
 
-    /// Everything after FROM up to WHERE, its tables put into the innermost scope.
+    /// Everything after FROM up to WHERE; its tables are put into the innermost scope.
     pub(super) fn table_clause(&mut self) -> Result<Tables> {
         let mut outer = Vec::new();
         let mut sql = " FROM ".to_owned();

@@ -114,7 +114,7 @@ impl Parser<'_> {
             "list" => self.collection_type(Kind::List)?,
             "row" => UserType::Row { name: None, fields: self.row_fields()? }.column_type(),
             _ => {
-                // An owner may stand in front of a name that a user gave.
+                // An owner may precede a user's name.
                 let name = if self.accept_symbol(".") { self.identifier()? } else { name };
                 self.catalog.user_type(&name).ok_or_else(|| SqlError::new(-9628, name).at(offset))?
             }

@@ -31,7 +31,7 @@ impl Parser<'_> {
                     self.integer()?;
                 }
                 "nocycle" | "nocache" | "order" | "noorder" | "nomaxvalue" | "nominvalue" => {}
-                // Bounds that nobody comes to are as good as none.
+                // Bounds that are never reached have no effect.
                 "maxvalue" | "minvalue" if self.integer()?.unsigned_abs() > FAR => {}
                 "minvalue" if step > 0 => {}
                 "maxvalue" if step < 0 => {}

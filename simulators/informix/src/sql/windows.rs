@@ -1,4 +1,4 @@
-//! OLAP functions: what stands behind OVER, and what can only stand in front of it.
+//! OLAP functions: the text after OVER, and the functions that require it.
 
 use super::expr::Expr;
 use super::lexer::TokenKind;
@@ -9,7 +9,7 @@ use crate::types::{Kind, Type};
 const INT: Type = Type::of(Kind::Int);
 const FLOAT: Type = Type::of(Kind::Float);
 
-/// Whether a function has no meaning without OVER.
+/// Returns true if a function has no meaning without OVER.
 pub fn needs_window(name: &str) -> bool {
     matches!(
         name,
