@@ -27,7 +27,7 @@ const HELP: &str = "headrace-simulate-informix: a test server that speaks SQLI, 
   --after-error WHAT   abort or continue the rest of a group (abort)
   --tls-port N         a second port, for TLS; 0 for any free one; it is printed as `tls-port N`
   --tls-cert FILE      the certificate, PEM; without it one is made for this machine, and the file of the authority
-                       behind it is printed as `authority FILE`
+                       that signed it is printed as `authority FILE`
   --tls-key FILE       the certificate's key, PEM
   --pam ASK=ANSWER     ask at login as PAM does, instead of the password; may be repeated
   --redirect NAME[=SERVER@HOST:PORT]

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use crate::capabilities::Capabilities;
 use crate::codec::decimal::Decimal;
-use crate::codec::moment::{Qualifier, decode_datetime, decode_interval};
+use crate::codec::timestamp::{Qualifier, decode_datetime, decode_interval};
 use crate::codec::{charset::Charset, clientvalue, int8};
 use crate::engine::Value;
 use crate::types::{Kind, Type};

@@ -1,6 +1,6 @@
 //! Column types: declaration, description, and width in a row.
 
-use crate::codec::moment::Qualifier;
+use crate::codec::timestamp::Qualifier;
 use crate::usertypes::{self, FIRST_EXTENDED, UserType};
 
 /// A type by its number in the protocol, and the names of the types that have no number of their own.

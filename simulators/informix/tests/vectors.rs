@@ -5,7 +5,7 @@ use headrace_simulator_informix::capabilities::{Capabilities, Release};
 use headrace_simulator_informix::codec::charset::Charset;
 use headrace_simulator_informix::codec::decimal::Decimal;
 use headrace_simulator_informix::codec::int8;
-use headrace_simulator_informix::codec::moment::{self, Qualifier};
+use headrace_simulator_informix::codec::timestamp::{self, Qualifier};
 use headrace_simulator_informix::login;
 use headrace_simulator_informix::messages::{self, Message};
 use headrace_simulator_informix::types::{Kind, Type};
@@ -75,19 +75,19 @@ fn widths_in_a_row() {
 }
 
 #[test]
-fn moments_are_packed_like_decimals() {
+fn timestamps_are_packed_like_decimals() {
     for (text, qualifier, vector) in [
         ("2026-08-31 12:30:15", 0x0e0a, "c7141a081f0c1e0f"),
         ("2024-01-02 03:04:05.12345", 0x130f, "c7141801020304050c2232"),
         ("23:59:58", 0x066a, "c3173b3a"),
     ] {
         let qualifier = Qualifier(qualifier);
-        let value = moment::parse_datetime(text, qualifier).unwrap();
+        let value = timestamp::parse_datetime(text, qualifier).unwrap();
         let mut packed = Vec::new();
-        moment::encode_datetime(&mut packed, value, qualifier);
+        timestamp::encode_datetime(&mut packed, value, qualifier);
         assert_eq!(hex(&packed), vector, "{text}");
-        assert_eq!(moment::decode_datetime(&bytes(vector), qualifier), Some(value));
-        assert_eq!(moment::format_datetime(value, qualifier), text);
+        assert_eq!(timestamp::decode_datetime(&bytes(vector), qualifier), Some(value));
+        assert_eq!(timestamp::format_datetime(value, qualifier), text);
     }
     for (text, qualifier, vector) in [
         ("5-03", 0x0602, "c7000503"),
@@ -96,18 +96,18 @@ fn moments_are_packed_like_decimals() {
         ("3 04:05:06.500", 0x0c4d, "c500030405063200"),
     ] {
         let qualifier = Qualifier(qualifier);
-        let value = moment::parse_interval(text, qualifier).unwrap();
-        assert_eq!(hex(&moment::encode_interval(value, qualifier).unwrap()), vector, "{text}");
-        assert_eq!(moment::decode_interval(&bytes(vector), qualifier), Some(value));
-        assert_eq!(moment::format_interval(value, qualifier).trim_start(), text);
+        let value = timestamp::parse_interval(text, qualifier).unwrap();
+        assert_eq!(hex(&timestamp::encode_interval(value, qualifier).unwrap()), vector, "{text}");
+        assert_eq!(timestamp::decode_interval(&bytes(vector), qualifier), Some(value));
+        assert_eq!(timestamp::format_interval(value, qualifier).trim_start(), text);
     }
 }
 
 #[test]
 fn dates_count_from_the_last_day_of_1899() {
     for (text, days) in [("2020-02-29", 0x0000_ab71), ("1800-01-01", 0xffff_7155_u32 as i32)] {
-        assert_eq!(moment::parse_date(text), Some(i64::from(days)));
-        assert_eq!(moment::format_date(days.into()), text);
+        assert_eq!(timestamp::parse_date(text), Some(i64::from(days)));
+        assert_eq!(timestamp::format_date(days.into()), text);
     }
 }
 

@@ -4,7 +4,7 @@ mod tables;
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
-use crate::codec::moment::{DATE_EPOCH, DAY_UNITS};
+use crate::codec::timestamp::{DATE_EPOCH, DAY_UNITS};
 use crate::engine::functions;
 use crate::sql::{Column, Constraint, Default, NewIndex, Routine};
 use crate::types::Type;

@@ -5,4 +5,4 @@ pub mod clientvalue;
 pub mod complex;
 pub mod decimal;
 pub mod int8;
-pub mod moment;
+pub mod timestamp;

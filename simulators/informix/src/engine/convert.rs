@@ -6,7 +6,7 @@ use super::functions::now;
 use super::times::extend;
 use crate::codec::charset::Charset;
 use crate::codec::decimal::Decimal;
-use crate::codec::moment::{self, DATE_EPOCH, DAY_UNITS};
+use crate::codec::timestamp::{self, DATE_EPOCH, DAY_UNITS};
 use crate::codec::{clientvalue, complex};
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
@@ -14,10 +14,10 @@ use crate::types::{Kind, Type};
 /// A value as SQL text.
 pub fn render(value: &Value, from: Option<Type>) -> String {
     match (value, from.map(|ty| (ty.kind, ty))) {
-        (Value::Integer(days), Some((Kind::Date, _))) => moment::format_date(*days),
-        (Value::Integer(value), Some((Kind::DateTime, ty))) => moment::format_datetime(*value, ty.qualifier()),
+        (Value::Integer(days), Some((Kind::Date, _))) => timestamp::format_date(*days),
+        (Value::Integer(value), Some((Kind::DateTime, ty))) => timestamp::format_datetime(*value, ty.qualifier()),
         (Value::Integer(value), Some((Kind::Interval, ty))) => {
-            moment::format_interval(*value, ty.qualifier()).trim_start().to_owned()
+            timestamp::format_interval(*value, ty.qualifier()).trim_start().to_owned()
         }
         (Value::Integer(value), Some((Kind::Boolean, _))) => (if *value == 0 { "f" } else { "t" }).to_owned(),
         (Value::Integer(value), _) => value.to_string(),
@@ -112,7 +112,7 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
             (Value::Integer(_), Some(Kind::Interval)) => Err(mismatch()),
             (Value::Integer(_), _) => Ok(value),
             (Value::Text(text), _) => {
-                let date = moment::parse_date(text.split(' ').next().unwrap_or_default());
+                let date = timestamp::parse_date(text.split(' ').next().unwrap_or_default());
                 date.map(Value::Integer).ok_or_else(|| date_error(text))
             }
             _ => Err(mismatch()),
@@ -123,10 +123,10 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
                 Ok(Value::Integer(extend(*value, own, to.qualifier(), now())))
             }
             (Value::Integer(days), Some(Kind::Date)) => {
-                Ok(Value::Integer(moment::cut((days + DATE_EPOCH) * DAY_UNITS, to.qualifier())))
+                Ok(Value::Integer(timestamp::cut((days + DATE_EPOCH) * DAY_UNITS, to.qualifier())))
             }
             (Value::Text(text), _) => {
-                moment::parse_datetime(text, to.qualifier()).map(Value::Integer).ok_or_else(|| moment_error(text))
+                timestamp::parse_datetime(text, to.qualifier()).map(Value::Integer).ok_or_else(|| timestamp_error(text))
             }
             _ => Err(mismatch()),
         },
@@ -135,14 +135,14 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
                 if ty.qualifier().is_months() != to.qualifier().is_months() {
                     return Err(mismatch());
                 }
-                if moment::encode_interval(*value, to.qualifier()).is_none() {
+                if timestamp::encode_interval(*value, to.qualifier()).is_none() {
                     return Err(SqlError::new(-1265, ""));
                 }
-                Ok(Value::Integer(moment::cut_interval(*value, to.qualifier())))
+                Ok(Value::Integer(timestamp::cut_interval(*value, to.qualifier())))
             }
             (Value::Text(text), _) => {
-                let value = moment::parse_interval(text, to.qualifier()).ok_or_else(|| moment_error(text))?;
-                if moment::encode_interval(value, to.qualifier()).is_none() {
+                let value = timestamp::parse_interval(text, to.qualifier()).ok_or_else(|| timestamp_error(text))?;
+                if timestamp::encode_interval(value, to.qualifier()).is_none() {
                     return Err(SqlError::new(-1261, ""));
                 }
                 Ok(Value::Integer(value))
@@ -192,7 +192,7 @@ pub fn writes_dates(from: Option<Type>, to: Type) -> bool {
 }
 
 /// The error of the text of a DATETIME or INTERVAL.
-pub fn moment_error(text: &str) -> SqlError {
+pub fn timestamp_error(text: &str) -> SqlError {
     let known = |character: char| character.is_ascii_digit() || "-:. +".contains(character);
     SqlError::new(if text.trim().chars().all(known) { -1263 } else { -1262 }, "")
 }

@@ -1,6 +1,6 @@
 //! The formats of TO_CHAR and TO_DATE.
 
-use crate::codec::moment::{self, DAY_UNITS};
+use crate::codec::timestamp::{self, DAY_UNITS};
 use crate::errors::{Result, SqlError};
 
 const MONTHS: [&str; 12] = [
@@ -60,8 +60,8 @@ fn parts(format: &str) -> Result<Vec<(char, bool)>> {
 }
 
 /// A DATETIME as text, names as English has them.
-pub fn format_moment(value: i64, format: &str) -> Result<String> {
-    let [year, month, day, hour, minute, second, _] = moment::fields(value);
+pub fn format_timestamp(value: i64, format: &str) -> Result<String> {
+    let [year, month, day, hour, minute, second, _] = timestamp::fields(value);
     let days = value.div_euclid(DAY_UNITS);
     // 1970-01-01 was a Thursday.
     let weekday = DAYS[(days + 4).rem_euclid(7) as usize];
@@ -81,7 +81,7 @@ pub fn format_moment(value: i64, format: &str) -> Result<String> {
             'e' => format!("{day:2}"),
             'H' => format!("{hour:02}"),
             'I' => format!("{:02}", (hour + 11) % 12 + 1),
-            'j' => format!("{:03}", days - moment::days_from_civil(year, 1, 1) + 1),
+            'j' => format!("{:03}", days - timestamp::days_from_civil(year, 1, 1) + 1),
             'M' => format!("{minute:02}"),
             'm' => format!("{month:02}"),
             'p' => (if hour < 12 { "AM" } else { "PM" }).to_owned(),
@@ -94,7 +94,7 @@ pub fn format_moment(value: i64, format: &str) -> Result<String> {
 }
 
 /// Reads a DATETIME from text.
-pub fn parse_moment(text: &str, format: &str) -> Result<i64> {
+pub fn parse_timestamp(text: &str, format: &str) -> Result<i64> {
     let wrong = || SqlError::new(-1277, "");
     let mut rest = text.trim();
     let mut all = [0, 1, 1, 0, 0, 0, 0];
@@ -142,7 +142,7 @@ pub fn parse_moment(text: &str, format: &str) -> Result<i64> {
         let number: i64 = rest[..digits].parse().map_err(|_| wrong())?;
         match letter {
             'Y' => all[0] = number,
-            'y' => all[0] = moment::full_year(&rest[..digits]).ok_or_else(wrong)?,
+            'y' => all[0] = timestamp::full_year(&rest[..digits]).ok_or_else(wrong)?,
             'm' => all[1] = number,
             'd' | 'e' => all[2] = number,
             'H' | 'I' => all[3] = number,
@@ -158,7 +158,7 @@ pub fn parse_moment(text: &str, format: &str) -> Result<i64> {
     if !rest.trim().is_empty() {
         return Err(wrong());
     }
-    moment::from_fields(all).ok_or_else(|| SqlError::new(-1263, ""))
+    timestamp::from_fields(all).ok_or_else(|| SqlError::new(-1263, ""))
 }
 
 #[cfg(test)]
@@ -166,27 +166,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_written_and_read() {
-        let moment = moment::from_fields([2024, 2, 29, 13, 4, 5, 0]).unwrap();
+    fn a_timestamp_written_and_read() {
+        let timestamp = timestamp::from_fields([2024, 2, 29, 13, 4, 5, 0]).unwrap();
         for (format, text) in [
             ("%A %B %d, %Y %R", "Thursday February 29, 2024 13:04"),
             ("%a %b %e %j %y %D", "Thu Feb 29 060 24 02/29/24"),
             ("%Y-%m-%d %T", "2024-02-29 13:04:05"),
             ("%d.%m.%Y %r 100%%", "29.02.2024 01:04:05 PM 100%"),
         ] {
-            assert_eq!(format_moment(moment, format).unwrap(), text);
+            assert_eq!(format_timestamp(timestamp, format).unwrap(), text);
         }
         for format in ["%Y-%m-%d %T", "%d.%m.%Y %r", "%A, %d %B %Y %H:%M:%S"] {
-            assert_eq!(parse_moment(&format_moment(moment, format).unwrap(), format).unwrap(), moment, "{format}");
+            assert_eq!(
+                parse_timestamp(&format_timestamp(timestamp, format).unwrap(), format).unwrap(),
+                timestamp,
+                "{format}"
+            );
         }
     }
 
     #[test]
     fn what_is_not_known_is_refused() {
-        assert_eq!(format_moment(0, "%Q").unwrap_err().code, -1276);
-        assert_eq!(format_moment(0, "YYYY-MM-DD").unwrap_err().code, -999);
-        assert_eq!(parse_moment("2024-02-30", "%Y-%m-%d").unwrap_err().code, -1263);
-        assert_eq!(parse_moment("2024", "%Y-%m-%d").unwrap_err().code, -1277);
-        assert_eq!(parse_moment("2024-01-01 x", "%Y-%m-%d").unwrap_err().code, -1277);
+        assert_eq!(format_timestamp(0, "%Q").unwrap_err().code, -1276);
+        assert_eq!(format_timestamp(0, "YYYY-MM-DD").unwrap_err().code, -999);
+        assert_eq!(parse_timestamp("2024-02-30", "%Y-%m-%d").unwrap_err().code, -1263);
+        assert_eq!(parse_timestamp("2024", "%Y-%m-%d").unwrap_err().code, -1277);
+        assert_eq!(parse_timestamp("2024-01-01 x", "%Y-%m-%d").unwrap_err().code, -1277);
     }
 }

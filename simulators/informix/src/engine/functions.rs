@@ -15,7 +15,7 @@ use super::texts::text;
 use crate::codec::charset::Charset;
 use crate::codec::complex;
 use crate::codec::decimal::Decimal;
-use crate::codec::moment;
+use crate::codec::timestamp;
 use crate::errors::SqlError;
 use crate::limits::{CHANGE_PATIENCE, SLEEP_PAUSE};
 use crate::types::{Kind, Type};
@@ -156,7 +156,7 @@ impl State {
 /// The current time, as a DATETIME.
 pub fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since.as_secs() as i64 * moment::SECOND_UNITS + i64::from(since.subsec_micros() / 10)
+    since.as_secs() as i64 * timestamp::SECOND_UNITS + i64::from(since.subsec_micros() / 10)
 }
 
 fn decimal(value: &Value) -> Result<Option<Decimal>> {
@@ -188,7 +188,7 @@ struct Spread {
 }
 
 #[derive(Default)]
-struct Moments {
+struct Timestamps {
     count: f64,
     mean: f64,
     squares: f64,
@@ -196,12 +196,12 @@ struct Moments {
     most: f64,
 }
 
-impl Aggregate<Moments, Option<f64>> for Spread {
-    fn init(&self, _: &mut Context<'_>) -> Result<Moments> {
-        Ok(Moments::default())
+impl Aggregate<Timestamps, Option<f64>> for Spread {
+    fn init(&self, _: &mut Context<'_>) -> Result<Timestamps> {
+        Ok(Timestamps::default())
     }
 
-    fn step(&self, context: &mut Context<'_>, all: &mut Moments) -> Result<()> {
+    fn step(&self, context: &mut Context<'_>, all: &mut Timestamps) -> Result<()> {
         let Some(value) = decimal_or_float(&context.get(0)?) else { return Ok(()) };
         all.least = if all.count == 0.0 { value } else { all.least.min(value) };
         all.most = if all.count == 0.0 { value } else { all.most.max(value) };
@@ -212,7 +212,7 @@ impl Aggregate<Moments, Option<f64>> for Spread {
         Ok(())
     }
 
-    fn finalize(&self, _: &mut Context<'_>, all: Option<Moments>) -> Result<Option<f64>> {
+    fn finalize(&self, _: &mut Context<'_>, all: Option<Timestamps>) -> Result<Option<f64>> {
         let Some(all) = all.filter(|all| all.count > 0.0) else { return Ok(None) };
         // Of a sample, as the server computes it; a single value has no deviation.
         let variance = if all.count > 1.0 { all.squares / (all.count - 1.0) } else { 0.0 };
@@ -422,7 +422,7 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
             "sqlca.sqlerrd1" | "serial8" | "bigserial" => Value::Integer(shared.last_serial.load(Atomic::Relaxed)),
             "sqlca.sqlerrd2" => Value::Integer(shared.rows.load(Atomic::Relaxed)),
             "sessionid" => Value::Integer(shared.session),
-            "utc_current" => Value::Integer(shared.clock.load(Atomic::Relaxed) / moment::SECOND_UNITS),
+            "utc_current" => Value::Integer(shared.clock.load(Atomic::Relaxed) / timestamp::SECOND_UNITS),
             "dbname" => Value::Text(shared.database.clone()),
             "dbhostname" => Value::Text("localhost".into()),
             _ => {
@@ -491,7 +491,7 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
     })?;
     let shared = Arc::clone(state);
     connection.create_scalar_function("ifx_sleep", 1, impure, move |context| {
-        let until = now() + (context.get::<f64>(0)? * moment::SECOND_UNITS as f64) as i64;
+        let until = now() + (context.get::<f64>(0)? * timestamp::SECOND_UNITS as f64) as i64;
         while now() < until {
             if shared.poll_urgent() {
                 return Err(SqlError::new(-213, "").through_sqlite());

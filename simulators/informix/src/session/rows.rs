@@ -7,7 +7,9 @@ use crate::codec::charset::Charset;
 use crate::codec::clientvalue;
 use crate::codec::decimal::Decimal;
 use crate::codec::int8;
-use crate::codec::moment::{FIRST_DATE, LAST_DATE, decode_datetime, decode_interval, encode_datetime, encode_interval};
+use crate::codec::timestamp::{
+    FIRST_DATE, LAST_DATE, decode_datetime, decode_interval, encode_datetime, encode_interval,
+};
 use crate::engine::convert::convert;
 use crate::engine::{Value, ValueRef};
 use crate::errors::{Result, SqlError};

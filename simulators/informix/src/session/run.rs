@@ -29,7 +29,7 @@ fn is_delete(kind: i16) -> bool {
 
 impl Session {
     /// Repeats an operation that fails for a lock until the session's lock timeout.
-    fn patiently<T>(
+    fn retry_on_lock<T>(
         &mut self,
         (table, deleting): (&str, bool),
         mut work: impl FnMut(&Self) -> std::result::Result<T, Failure>,
@@ -64,7 +64,7 @@ impl Session {
 
     pub(super) fn run_sql(&mut self, sql: &str, table: &str) -> Result<()> {
         self.opened()?;
-        self.patiently((table, false), |session| {
+        self.retry_on_lock((table, false), |session| {
             let Some(open) = &session.open else { return Ok(()) };
             open.state.change(|| Statement::prepare(&open.connection, sql)?.step().map(|_| ()))
         })
@@ -146,7 +146,7 @@ impl Session {
         }
         open.state.last_serial.store(0, Ordering::Relaxed);
         let state = Arc::clone(&open.state);
-        let result = self.patiently((table, deleting), |_| match kept {
+        let result = self.retry_on_lock((table, deleting), |_| match kept {
             Some(statement) => {
                 statement.bind(values)?;
                 state.change(|| statement.run())
@@ -276,8 +276,8 @@ impl Session {
         let mut rest = &values[..];
         let mut changed = 0;
         for part in parts {
-            let (own, behind) = rest.split_at(part.parameters.len());
-            rest = behind;
+            let (own, after) = rest.split_at(part.parameters.len());
+            rest = after;
             match part.action {
                 Action::Write { sql, table, .. } => {
                     if part.kind == TRUNCATE {

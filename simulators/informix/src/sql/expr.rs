@@ -3,7 +3,7 @@
 use super::lexer::TokenKind;
 use super::parser::{Parser, literal};
 use super::select::Query;
-use crate::codec::moment::{DAY_UNITS, Qualifier};
+use crate::codec::timestamp::{DAY_UNITS, Qualifier};
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
 
@@ -409,7 +409,7 @@ impl Parser<'_> {
                 self.expect_symbol(")")?;
                 Ok(self.cast(inner, target))
             }
-            "datetime" | "interval" if call => self.moment_literal(&word, offset),
+            "datetime" | "interval" if call => self.timestamp_literal(&word, offset),
             "set" | "multiset" | "list" if self.is_symbol("{") => self.collection(&word, "}"),
             "row" if call => self.collection("row", ")"),
             _ if call => self.call(&word, offset),

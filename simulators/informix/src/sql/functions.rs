@@ -4,7 +4,7 @@ use super::expr::{Expr, Form};
 use super::lexer::TokenKind;
 use super::operators::common_type;
 use super::parser::{Parser, literal};
-use crate::codec::moment::Qualifier;
+use crate::codec::timestamp::Qualifier;
 use crate::engine::schema;
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
@@ -219,18 +219,18 @@ impl Parser<'_> {
                 done(format!("ifx_math('{name}', {}, {})", next(self, float), next(self, float)), float)
             }
             ("year" | "month" | "day" | "weekday" | "quarter" | "hour" | "minute" | "second", 1) => {
-                let moment = Type::new(Kind::DateTime, 0x130f);
+                let timestamp = Type::new(Kind::DateTime, 0x130f);
                 let of_day = !matches!(name, "hour" | "minute" | "second");
                 let value = match first {
                     Some(ty) if of_day && ty.kind.is_text() => {
                         let date = Type::of(Kind::Date);
-                        format!("ifx_conv({}, {}, {})", next(self, date), date.tag(), moment.tag())
+                        format!("ifx_conv({}, {}, {})", next(self, date), date.tag(), timestamp.tag())
                     }
                     // Of a time of day alone, the day is not known.
                     Some(ty) if of_day && ty.kind == Kind::DateTime && ty.qualifier().start() > 4 => {
                         return Err(SqlError::new(-1268, "").at(offset));
                     }
-                    _ => next(self, moment),
+                    _ => next(self, timestamp),
                 };
                 done(format!("ifx_part('{name}', {value})"), Type::of(Kind::SmallInt))
             }

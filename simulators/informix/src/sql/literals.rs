@@ -3,7 +3,7 @@
 use super::expr::{Expr, Form};
 use super::operators::common_type;
 use super::parser::Parser;
-use crate::engine::convert::moment_error;
+use crate::engine::convert::timestamp_error;
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
 
@@ -41,18 +41,18 @@ impl Parser<'_> {
     }
 
     /// `DATETIME (2024-01-02 03:04) YEAR TO MINUTE`: its fields are not an expression, they are literal text.
-    pub(super) fn moment_literal(&mut self, word: &str, offset: usize) -> Result<Expr> {
+    pub(super) fn timestamp_literal(&mut self, word: &str, offset: usize) -> Result<Expr> {
         let from = self.at + 1;
         self.skip_brackets()?;
         let text = self.source(from, self.at - 1).to_owned();
         let interval = word == "interval";
         let qualifier = self.qualifier(interval)?;
         let value = if interval {
-            crate::codec::moment::parse_interval(&text, qualifier)
+            crate::codec::timestamp::parse_interval(&text, qualifier)
         } else {
-            crate::codec::moment::parse_datetime(&text, qualifier)
+            crate::codec::timestamp::parse_datetime(&text, qualifier)
         };
-        let value = value.ok_or_else(|| moment_error(&text).at(offset))?;
+        let value = value.ok_or_else(|| timestamp_error(&text).at(offset))?;
         // Excess that is allowed in a text is not allowed in a literal.
         let fields = text.trim().split(['-', ' ', ':', '.']).filter(|field| !field.is_empty()).count() as i32;
         if !interval && fields > qualifier.fields() {

@@ -332,8 +332,8 @@ pub fn compile(text: &str, catalog: &dyn Catalog) -> Result<Compiled> {
     }
     let mut parts = vec![first];
     let mut start = 0;
-    while let Some(behind) = next {
-        start += behind;
+    while let Some(after) = next {
+        start += after;
         let (part, another) =
             compile_first(&text[start..], catalog).map_err(|error| error.moved(text[..start].chars().count()))?;
         parts.push(part);

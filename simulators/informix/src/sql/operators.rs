@@ -2,7 +2,7 @@
 
 use super::expr::{BOOLEAN, Expr, Form};
 use super::parser::Parser;
-use crate::codec::moment::Qualifier;
+use crate::codec::timestamp::Qualifier;
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
 
@@ -143,9 +143,9 @@ impl Parser<'_> {
             }
             (Kind::Interval, Kind::DateTime) if operator == "+" => self.arithmetic(right, operator, left)?,
             (Kind::DateTime, Kind::Interval) if operator == "+" || subtract => {
-                let (moment, span) = (a.qualifier(), b.qualifier());
+                let (timestamp, span) = (a.qualifier(), b.qualifier());
                 // An operand with finer fields extends the DATETIME first.
-                if span.start() < moment.start() || span.end().min(11) > moment.end().min(11) {
+                if span.start() < timestamp.start() || span.end().min(11) > timestamp.end().min(11) {
                     return Err(incompatible());
                 }
                 if span.is_months() {
@@ -153,7 +153,7 @@ impl Parser<'_> {
                     let sql = format!("ifx_add_months({}, {sign}({}), {}, 0)", left.sql, right.sql, a.tag());
                     Expr::computed(sql, a)
                 } else {
-                    Expr::computed(format!("ifx_in_range({plain}, {})", moment.0), a)
+                    Expr::computed(format!("ifx_in_range({plain}, {})", timestamp.0), a)
                 }
             }
             (Kind::DateTime, Kind::DateTime) if subtract => {
@@ -234,7 +234,7 @@ impl Parser<'_> {
 enum Class {
     Number,
     Day,
-    Moment,
+    Timestamp,
     Months,
     Span,
     Other,
@@ -242,7 +242,7 @@ enum Class {
 
 fn class(ty: Type) -> Class {
     match ty.kind {
-        Kind::DateTime => Class::Moment,
+        Kind::DateTime => Class::Timestamp,
         Kind::Interval if ty.qualifier().is_months() => Class::Months,
         Kind::Interval => Class::Span,
         Kind::Date => Class::Day,
@@ -257,7 +257,7 @@ fn incomparable(left: Type, right: Type) -> Option<i16> {
         (a, b) if a == b => None,
         (Class::Other, _) | (_, Class::Other) => None,
         // A DATE is a number of days, and a DATETIME next to one.
-        (Class::Day, Class::Number | Class::Moment) | (Class::Number | Class::Moment, Class::Day) => None,
+        (Class::Day, Class::Number | Class::Timestamp) | (Class::Number | Class::Timestamp, Class::Day) => None,
         (Class::Number, _) | (_, Class::Number) => Some(-1260),
         _ => Some(-1266),
     }

@@ -2,7 +2,7 @@
 
 use super::lexer::TokenKind;
 use super::parser::Parser;
-use crate::codec::moment::Qualifier;
+use crate::codec::timestamp::Qualifier;
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
 use crate::usertypes::UserType;
