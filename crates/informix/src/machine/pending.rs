@@ -39,7 +39,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// It was prepared before the request, so it may be older than its table.
+    /// Returns true if it was prepared before the request, so it may be older than its table.
     fn is_from_cache(self) -> bool {
         matches!(self, Self::Cached | Self::Duplicate | Self::Taken)
     }
@@ -87,7 +87,8 @@ impl<H: IfxHandler> PendingRequest<H> {
         self.used.as_ref().map(|used| &used.statement)
     }
 
-    /// It is a query, whose cursor may be open at the same time as those of other queries: see [`super::side_by_side`].
+    /// Returns true if it is a query, whose cursor may be open at the same time as those of other queries: see
+    /// [`super::side_by_side`].
     #[inline]
     pub(super) fn reads(&self) -> bool {
         self.statement().is_some_and(|statement| statement.kind == kind::SELECT) && self.request.cursor().is_none()
@@ -217,35 +218,37 @@ impl<H: IfxHandler> PendingRequest<H> {
         }
     }
 
-    /// Nothing is left to be sent or received. Blocks that were requested ahead of the end may still come.
+    /// Returns true if nothing is left to be sent or received. Blocks that were requested ahead of the end may still
+    /// come.
     pub(super) fn is_over(&self) -> bool {
         self.state() == State::Sent && (self.groups == 0 || self.query().is_some_and(Query::is_ended))
     }
 
-    /// Its response handler is gone, but rows are in flight: its cursor is closed only after them.
+    /// Returns true if its response handler is gone, but rows are in flight: its cursor is closed only after them.
     pub(super) fn closes_later(&self) -> bool {
         let reads = self.statement().is_some_and(|statement| statement.columns.is_some());
         reads && self.request.cursor().is_none() && !self.is_over()
     }
 
-    /// The statement is older than its table, and was not executed.
+    /// Returns true if the statement is older than its table, and was not executed.
     pub(super) fn is_stale(&self) -> bool {
         matches!(&self.slot.failure, Some(Failure::Server { error, .. }) if error.sqlcode == own::STALE)
     }
 
-    /// A value did not fit a parameter as it was described earlier, so that nothing was sent to the server. The column
-    /// may have changed since.
+    /// Returns true if a value did not fit a parameter as it was described earlier, so that nothing was sent to the
+    /// server. The column may have changed since.
     pub(super) fn is_refused(&self) -> bool {
         self.is_from_cache() && matches!(&self.slot.failure, Some(Failure::Client { .. }))
     }
 
-    /// A value did not fit the column. The column may be another than the one that the statement was prepared for.
+    /// Returns true if a value did not fit the column. The column may be another than the one that the statement was
+    /// prepared for.
     pub(super) fn is_conversion_error(&self) -> bool {
         matches!(&self.slot.failure, Some(Failure::Server { error, .. }) if own::CONVERSION.contains(&error.sqlcode))
     }
 
-    /// The statement came from the cache, and did nothing because its table has changed: it is to be prepared again.
-    /// `now` is the session's epoch.
+    /// Returns true if the statement came from the cache, and did nothing because its table has changed: it is to be
+    /// prepared again. `now` is the session's epoch.
     pub(super) fn is_worth_retrying(&self, now: Epoch) -> bool {
         let outdated = || self.statement().is_some_and(|statement| statement.epoch() < now);
         // Nothing was sent of a batch whose first row was refused.
@@ -266,8 +269,8 @@ impl<H: IfxHandler> PendingRequest<H> {
             && self.slot.handler.is_some()
     }
 
-    /// It ends a block, or a transaction without keeping it. If that were interrupted, a transaction without an owner
-    /// would stay open, and later statements would run in it.
+    /// Returns true if it ends a block, or a transaction without keeping it. If that were interrupted, a transaction
+    /// without an owner would stay open, and later statements would run in it.
     pub(super) fn ends_block(&self) -> bool {
         self.request.is_owed_end() || matches!(self.request, Request::Savepoint(..))
     }
@@ -313,7 +316,7 @@ impl<H: IfxHandler> Pending for PendingRequest<H> {
         self.groups > 0
     }
 
-    /// The rollback of a batch is part of it, and must not be interrupted.
+    /// Returns true if it may be interrupted: a batch, whose rollback is part of it, must not be.
     fn is_cancellable(&self) -> bool {
         self.slot.abandoned && !self.is_batch() && !self.ends_block()
     }

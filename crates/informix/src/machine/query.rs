@@ -82,7 +82,7 @@ impl Query {
         self.step
     }
 
-    /// The cursor is at its end.
+    /// Returns true if the cursor is at its end.
     pub(super) fn is_ended(&self) -> bool {
         self.fetched == Fetched::All
     }

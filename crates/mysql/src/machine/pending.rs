@@ -102,7 +102,7 @@ impl<H: MyHandler> PendingRequest<H> {
         self.used.as_ref().map(Used::statement)
     }
 
-    /// The server may have forgotten its statement.
+    /// Returns true if the server may have forgotten its statement.
     pub(super) fn is_from_cache(&self) -> bool {
         matches!(self.used, Some(Used::Cached(_)))
     }
@@ -155,7 +155,7 @@ impl<H: MyHandler> Pending for PendingRequest<H> {
         self.replies_due > 0
     }
 
-    /// The rollback of a batch must not be cancelled.
+    /// Returns true if it may be cancelled: the rollback of a batch must not be.
     fn is_cancellable(&self) -> bool {
         let undone = matches!(&self.stage, Stage::Batch(batch) if batch.is_ending());
         self.slot.abandoned && !undone

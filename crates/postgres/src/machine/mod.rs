@@ -321,7 +321,7 @@ impl<H: PgHandler> Session for Machine<H> {
         }
     }
 
-    /// A portal that has the connection for itself, or a COPY that is being fed.
+    /// Returns true if a portal has the connection to itself, or a COPY is being fed.
     fn is_occupied(&self) -> bool {
         let tail = self.queue.last();
         self.reserved.is_some() || tail.is_some_and(|pending| matches!(pending.stage(), Stage::Copying))

@@ -167,8 +167,9 @@ impl<H: PgHandler> Pending for PendingRequest<H> {
         self.slot.abandoned
     }
 
-    /// A Sync is nothing that could be cancelled, and a question to the server is over at once.
+    /// Returns true if a cancel request may hit it: it was abandoned, or a hit is harmless, as for a Sync and the query for
+    /// the server process.
     fn is_cancellable(&self) -> bool {
-        self.slot.abandoned || matches!(self.request, Request::Sync | Request::AskServer)
+        self.slot.abandoned || matches!(self.request, Request::Sync | Request::QueryServerProcess)
     }
 }

@@ -27,7 +27,7 @@ impl<H: PgHandler> Machine<H> {
             return;
         }
         let Some(lane) = self.queue.get(at).map(|next| next.slot.lane) else { return };
-        self.queue.insert_own(lane, |slot| PendingRequest::new(slot, Request::AskServer));
+        self.queue.insert_own(lane, |slot| PendingRequest::new(slot, Request::QueryServerProcess));
     }
 
     /// The statement `known` for the request `at`, in a form that stays valid if a pooler prepares it again.

@@ -73,7 +73,7 @@ impl<H: PgHandler> Machine<H> {
             rows.push(text_row(&unread[5..total])?);
             return Ok(total);
         }
-        if let Request::AskServer = pending.request {
+        if let Request::QueryServerProcess = pending.request {
             let (_, total) = header(unread)?.expect("checked by the caller");
             let row = text_row(&unread[5..total])?;
             if row.first().and_then(|cell| cell.as_deref()) == Some(self.process_id.to_string().as_str()) {
@@ -258,7 +258,7 @@ impl<H: PgHandler> Machine<H> {
             Stage::Introspecting { .. } | Stage::IntrospectingCopy { .. } => return Ok(()),
             _ => {}
         }
-        if let Request::AskServer = pending.request {
+        if let Request::QueryServerProcess = pending.request {
             return Ok(());
         }
         if pending.block.awaits_prelude() {
@@ -478,7 +478,8 @@ impl<H: PgHandler> Machine<H> {
         Ok(())
     }
 
-    /// The first request failed because the server forgot its statement, or a schema change made it stale.
+    /// Returns true if the first request failed because the server forgot its statement, or a schema change made it
+    /// stale.
     fn is_stale(&self) -> bool {
         let Some(pending) = self.queue.first() else { return false };
         let Some(preparation) = pending.preparation() else { return false };

@@ -166,7 +166,7 @@ pub enum Request {
     /// End a group of requests without a Sync of their own.
     Sync,
     /// Query which server process answers. Made by the machine itself, to find out whether a pooler is between.
-    AskServer,
+    QueryServerProcess,
     /// Look up the types of deferred results. The machine itself turns a request into this.
     LookUp {
         /// The pipeline whose open group of requests it joins: a Sync, or a Query, would end the group.

@@ -244,7 +244,7 @@ impl<H: PgHandler> Machine<H> {
                 frontend::sync(out);
             }
             Request::Sync => frontend::sync(out),
-            Request::AskServer => {
+            Request::QueryServerProcess => {
                 frontend::parse(out, "", "SELECT pg_catalog.pg_backend_pid()", &[]);
                 frontend::bind_empty(out, "", "");
                 frontend::execute(out, "", 0);

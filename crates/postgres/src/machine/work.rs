@@ -29,7 +29,7 @@ pub(super) enum Work {
     /// `LookUp`: a COPY whose rows were decoded as they came, and whose types may have been altered since they were
     /// looked up.
     Check(Box<Deferred>),
-    /// Nothing: `Fetch`, `ClosePortal`, `Sync`, `AskServer`, and a `LookUp` that is answered.
+    /// Nothing: `Fetch`, `ClosePortal`, `Sync`, `QueryServerProcess`, and a `LookUp` that is answered.
     Nothing,
 }
 
