@@ -3,14 +3,19 @@
 
 use headrace_core::Fatal;
 
-/// The largest number that is its own length-encoded integer ("Protocol::LengthEncodedInteger").
-const LENENC_MAX: u8 = 0xfa;
-/// Two bytes of a number follow.
-const LENENC_U16: u8 = 0xfc;
-/// Three bytes follow.
-const LENENC_U24: u8 = 0xfd;
-/// Eight bytes follow.
-const LENENC_U64: u8 = 0xfe;
+/// What a length-encoded integer begins with ("Protocol::LengthEncodedInteger").
+pub mod lenenc {
+    /// The largest number that is its own length-encoded integer.
+    pub const MAX: u8 = 0xfa;
+    /// NULL, in place of a value of a row of the text protocol.
+    pub const NULL: u8 = 0xfb;
+    /// Two bytes of a number follow.
+    pub const U16: u8 = 0xfc;
+    /// Three bytes follow.
+    pub const U24: u8 = 0xfd;
+    /// Eight bytes follow.
+    pub const U64: u8 = 0xfe;
+}
 
 /// Reads the parts of a packet's payload in order.
 #[derive(Clone, Debug)]
@@ -66,21 +71,17 @@ impl<'a> Body<'a> {
 
     /// `int<lenenc>`
     pub fn lenenc(&mut self) -> Result<u64, Fatal> {
-        Ok(match self.u8()? {
-            n @ ..=LENENC_MAX => u64::from(n),
-            LENENC_U16 => u64::from(self.u16()?),
-            LENENC_U24 => {
-                let [a, b, c] = self.array()?;
-                u64::from(u32::from_le_bytes([a, b, c, 0]))
+        match (split_lenenc(self.rest), self.rest.first()) {
+            (Some((n, tail)), _) => {
+                self.rest = tail;
+                Ok(n)
             }
-            LENENC_U64 => u64::from_le_bytes(self.array()?),
-            byte => {
-                return Err(Fatal::peer(format!(
-                    "the server sent a malformed {}: {byte:#x} begins no length-encoded integer",
-                    self.what
-                )));
-            }
-        })
+            (None, Some(&byte @ (lenenc::NULL | u8::MAX))) => Err(Fatal::peer(format!(
+                "the server sent a malformed {}: {byte:#x} begins no length-encoded integer",
+                self.what
+            ))),
+            (None, _) => Err(self.short()),
+        }
     }
 
     /// `string<lenenc>`
@@ -117,20 +118,42 @@ impl<'a> Body<'a> {
     }
 }
 
+/// The `int<lenenc>` at the front, and what follows it; `None` where there is none, or not all of it.
+#[inline]
+pub fn split_lenenc(rest: &[u8]) -> Option<(u64, &[u8])> {
+    let (&first, tail) = rest.split_first()?;
+    Some(match first {
+        n @ ..=lenenc::MAX => (u64::from(n), tail),
+        lenenc::U16 => {
+            let (n, tail) = tail.split_first_chunk()?;
+            (u64::from(u16::from_le_bytes(*n)), tail)
+        }
+        lenenc::U24 => {
+            let ([a, b, c], tail) = tail.split_first_chunk()?;
+            (u64::from(u32::from_le_bytes([*a, *b, *c, 0])), tail)
+        }
+        lenenc::U64 => {
+            let (n, tail) = tail.split_first_chunk()?;
+            (u64::from_le_bytes(*n), tail)
+        }
+        _ => return None,
+    })
+}
+
 /// Appends `int<lenenc>`.
 pub fn put_lenenc(out: &mut Vec<u8>, n: u64) {
     match n {
         0..=0xfa => out.push(n as u8),
         0xfb..=0xffff => {
-            out.push(LENENC_U16);
+            out.push(lenenc::U16);
             out.extend_from_slice(&(n as u16).to_le_bytes());
         }
         0x1_0000..=0xff_ffff => {
-            out.push(LENENC_U24);
+            out.push(lenenc::U24);
             out.extend_from_slice(&(n as u32).to_le_bytes()[..3]);
         }
         _ => {
-            out.push(LENENC_U64);
+            out.push(lenenc::U64);
             out.extend_from_slice(&n.to_le_bytes());
         }
     }

@@ -2,6 +2,23 @@
 
 use headrace_core::civil::{DAY_MICROS, civil_from_days, days_from_civil};
 
+/// What values of the binary protocol begin with: how many bytes follow, which says which fields do (MySQL: "Binary Protocol
+/// Value"; MariaDB: "Resultset row, binary").
+pub(super) mod length {
+    /// No field: the zero date, or midnight.
+    pub const ZERO: usize = 0;
+    /// Year, month, day.
+    pub const DATE: usize = 4;
+    /// Those, and hours, minutes, seconds.
+    pub const DATE_TIME: usize = 7;
+    /// Those, and microseconds.
+    pub const DATE_TIME_MICROS: usize = 11;
+    /// The sign of a TIME, days, hours, minutes, seconds.
+    pub const TIME: usize = 8;
+    /// Those, and microseconds.
+    pub const TIME_MICROS: usize = 12;
+}
+
 /// The longest TIME, 838:59:59.999999, in microseconds.
 pub(super) const MAX_TIME_MICROS: i64 = ((838 * 60 + 59) * 60 + 59) * 1_000_000 + 999_999;
 

@@ -1,9 +1,10 @@
 //! Rows of the binary protocol into sinks: the hot loop of every fetch. MySQL: "Binary Protocol Resultset Row",
 //! "Binary Protocol Value"; MariaDB: "Resultset row, binary".
 
-use super::civil::{Clock, Ymd, timestamp};
+use super::civil::{Clock, Ymd, length, timestamp};
 use super::decoder::Decoder;
 use super::text;
+use crate::packets::body::split_lenenc;
 use headrace_core::run::{DecodeCell, Grid};
 use headrace_core::{Container, Fatal, Sink};
 
@@ -75,10 +76,18 @@ fn cell(decoder: Decoder, rest: &[u8]) -> Option<(&[u8], &[u8])> {
         Decoder::Float => 4,
         Decoder::Null => 0,
         Decoder::Date | Decoder::DateTime => {
-            1 + usize::from(*rest.first().filter(|len| matches!(len, 0 | 4 | 7 | 11))?)
+            1 + usize::from(*rest.first().filter(|len| {
+                matches!(usize::from(**len), length::ZERO | length::DATE | length::DATE_TIME | length::DATE_TIME_MICROS)
+            })?)
         }
-        Decoder::Time => 1 + usize::from(*rest.first().filter(|len| matches!(len, 0 | 8 | 12))?),
-        _ => rest.len() - lenenc(rest)?.1.len(),
+        Decoder::Time => {
+            1 + usize::from(
+                *rest
+                    .first()
+                    .filter(|len| matches!(usize::from(**len), length::ZERO | length::TIME | length::TIME_MICROS))?,
+            )
+        }
+        _ => rest.len() - lenenc_bytes(rest)?.1.len(),
     };
     rest.split_at_checked(width)
 }
@@ -164,7 +173,7 @@ fn value<'a, S: Sink>(decoder: Decoder, rest: &'a [u8], sink: &mut S) -> Option<
             rest
         }
         _ => {
-            let (body, tail) = lenenc(rest)?;
+            let (body, tail) = lenenc_bytes(rest)?;
             match decoder {
                 Decoder::Text => sink.text(body),
                 Decoder::Bytes => sink.bytes(body),
@@ -178,25 +187,9 @@ fn value<'a, S: Sink>(decoder: Decoder, rest: &'a [u8], sink: &mut S) -> Option<
 
 /// `string<lenenc>`: the bytes and the rest.
 #[inline]
-pub(super) fn lenenc(rest: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (&first, tail) = rest.split_first()?;
-    let (len, tail) = match first {
-        n @ ..=0xfa => (usize::from(n), tail),
-        0xfc => {
-            let (n, tail) = tail.split_first_chunk::<2>()?;
-            (usize::from(u16::from_le_bytes(*n)), tail)
-        }
-        0xfd => {
-            let (n, tail) = tail.split_first_chunk::<3>()?;
-            (u32::from_le_bytes([n[0], n[1], n[2], 0]) as usize, tail)
-        }
-        0xfe => {
-            let (n, tail) = tail.split_first_chunk::<8>()?;
-            (usize::try_from(u64::from_le_bytes(*n)).ok()?, tail)
-        }
-        _ => return None,
-    };
-    tail.split_at_checked(len)
+pub(super) fn lenenc_bytes(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (len, tail) = split_lenenc(rest)?;
+    tail.split_at_checked(usize::try_from(len).ok()?)
 }
 
 #[inline]
@@ -281,10 +274,10 @@ fn date_time(body: &[u8]) -> Option<(Ymd, Clock)> {
     let micros = |b: &[u8]| u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
     let clock = |b: &[u8]| Clock { hours: u32::from(b[4]), minutes: b[5], seconds: b[6], micros: 0 };
     Some(match body.len() {
-        0 => (Ymd::default(), Clock::default()),
-        4 => (date(body), Clock::default()),
-        7 => (date(body), clock(body)),
-        11 => (date(body), Clock { micros: micros(&body[7..]), ..clock(body) }),
+        length::ZERO => (Ymd::default(), Clock::default()),
+        length::DATE => (date(body), Clock::default()),
+        length::DATE_TIME => (date(body), clock(body)),
+        length::DATE_TIME_MICROS => (date(body), Clock { micros: micros(&body[7..]), ..clock(body) }),
         _ => return None,
     })
 }
@@ -307,11 +300,15 @@ pub(super) fn point<S: Sink>(decoder: Decoder, date: Ymd, clock: Clock, sink: &m
 /// are out of range.
 #[inline]
 fn time(body: &[u8]) -> Option<Option<i64>> {
-    let (negative, clock) = match body.len() {
-        0 => (0, Clock::default()),
-        8 | 12 => {
+    let len = body.len();
+    let (negative, clock) = match len {
+        length::ZERO => (0, Clock::default()),
+        length::TIME | length::TIME_MICROS => {
             let days = u32::from_le_bytes([body[1], body[2], body[3], body[4]]);
-            let micros = if body.len() == 12 { u32::from_le_bytes([body[8], body[9], body[10], body[11]]) } else { 0 };
+            let micros = match len {
+                length::TIME_MICROS => u32::from_le_bytes([body[8], body[9], body[10], body[11]]),
+                _ => 0,
+            };
             let Some(hours) = days.checked_mul(24).and_then(|h| h.checked_add(u32::from(body[5]))) else {
                 return Some(None);
             };

@@ -4,7 +4,7 @@
 //! type follows the value, not the column. Lists are the exception: see [`Lists`].
 
 use super::ColumnType;
-use super::civil::{Clock, MAX_TIME_MICROS, Ymd, fields};
+use super::civil::{Clock, MAX_TIME_MICROS, Ymd, fields, length};
 use crate::packets::body::put_lenenc_bytes;
 use crate::packets::command::ParamType;
 use headrace_core::{Mismatch, Value, ValueKind};
@@ -69,7 +69,7 @@ pub fn encode_param<V: Value>(
         }
         ValueKind::Date => {
             let date = date_fields(value)?;
-            out.push(4);
+            out.push(length::DATE as u8);
             put_date(out, date);
             signed(ColumnType::DATE)
         }
@@ -335,10 +335,10 @@ fn put_datetime(out: &mut Vec<u8>, date: Ymd, clock: Clock) {
 
 fn put_time(out: &mut Vec<u8>, micros: i64) {
     if micros == 0 {
-        return out.push(0);
+        return out.push(length::ZERO as u8);
     }
     let clock = Clock::of_micros(micros.abs());
-    out.push(if clock.micros == 0 { 8 } else { 12 });
+    out.push(if clock.micros == 0 { length::TIME as u8 } else { length::TIME_MICROS as u8 });
     out.push(u8::from(micros < 0));
     out.extend_from_slice(&(clock.hours / 24).to_le_bytes());
     out.extend_from_slice(&[(clock.hours % 24) as u8, clock.minutes, clock.seconds]);

@@ -1,8 +1,9 @@
 //! Rows of the text protocol into sinks. MySQL: "Text Resultset Row"; MariaDB: "Resultset row, text".
 
 use super::civil::{Clock, Ymd};
-use super::decode::{broken, lenenc, point, span, string, unsigned};
+use super::decode::{broken, lenenc_bytes, point, span, string, unsigned};
 use super::decoder::Decoder;
+use crate::packets::body::lenenc;
 use headrace_core::run::Grid;
 use headrace_core::{Fatal, Inet, Sink};
 use std::net::IpAddr;
@@ -16,12 +17,12 @@ pub fn decode_text_row<S: Sink>(decoders: &[Decoder], payload: &[u8], sink: &mut
     let mut rest = payload;
     sink.begin_row(decoders.len());
     for decoder in decoders {
-        if let [0xfb, tail @ ..] = rest {
+        if let [lenenc::NULL, tail @ ..] = rest {
             sink.null();
             rest = tail;
             continue;
         }
-        let (body, tail) = lenenc(rest).ok_or_else(broken)?;
+        let (body, tail) = lenenc_bytes(rest).ok_or_else(broken)?;
         value(*decoder, body, sink);
         rest = tail;
     }
@@ -40,9 +41,9 @@ pub fn find_text_cells<'a>(decoders: &[Decoder], payload: &'a [u8], grid: &mut G
     let mut rest = payload;
     for _ in decoders {
         let (cell, tail) = match rest {
-            [0xfb, tail @ ..] => (None, tail),
+            [lenenc::NULL, tail @ ..] => (None, tail),
             _ => {
-                let (body, tail) = lenenc(rest).ok_or_else(broken)?;
+                let (body, tail) = lenenc_bytes(rest).ok_or_else(broken)?;
                 (Some(body), tail)
             }
         };

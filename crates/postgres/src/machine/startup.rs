@@ -2,7 +2,7 @@
 
 use crate::messages::backend::Body;
 use crate::messages::frontend;
-use crate::messages::tag::tls_answer;
+use crate::messages::tag::{authentication, tls_answer};
 use headrace_core::{Fatal, FatalKind, NextStep, WriteBuffer};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
@@ -225,45 +225,53 @@ impl Startup {
     pub fn authentication(&mut self, body: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         let mut body = Body::new("Authentication", body);
         match (body.u32()?, &mut self.state) {
-            (0, State::Auth) => {
+            (authentication::OK, State::Auth) => {
                 self.allow(Method::None)?;
                 self.state = State::Settled;
             }
-            (0, State::ScramFinal | State::Settled) => self.state = State::Settled,
-            (3, State::Auth) => {
+            (authentication::OK, State::ScramFinal | State::Settled) => self.state = State::Settled,
+            (authentication::CLEARTEXT_PASSWORD, State::Auth) => {
                 self.allow(Method::Password)?;
                 frontend::password(write_buffer.tail(), self.secret()?);
                 self.state = State::Settled;
             }
-            (5, State::Auth) => {
+            (authentication::MD5_PASSWORD, State::Auth) => {
                 self.allow(Method::Md5)?;
                 let salt = body.bytes(4)?.try_into().expect("four bytes were read");
                 let answer = md5_hash(self.options.user.as_bytes(), self.secret()?, salt);
                 frontend::password(write_buffer.tail(), answer.as_bytes());
                 self.state = State::Settled;
             }
-            (10, State::Auth) => {
+            (authentication::SASL, State::Auth) => {
                 self.allow(Method::ScramSha256)?;
                 self.sasl(&mut body, write_buffer)?;
             }
-            (11, State::Scram(scram)) => {
+            (authentication::SASL_CONTINUE, State::Scram(scram)) => {
                 scram.update(body.rest()).map_err(|e| Fatal::peer(format!("SCRAM authentication failed: {e}")))?;
                 frontend::sasl_response(write_buffer.tail(), scram.message());
             }
-            (12, State::Scram(scram)) => {
+            (authentication::SASL_FINAL, State::Scram(scram)) => {
                 scram.finish(body.rest()).map_err(|e| {
                     Fatal::peer(format!("the server could not prove that it knows the password (SCRAM): {e}"))
                 })?;
                 self.state = State::ScramFinal;
             }
-            (kind @ (0 | 3 | 5 | 10 | 11 | 12), _) => {
+            (
+                kind @ (authentication::OK
+                | authentication::CLEARTEXT_PASSWORD
+                | authentication::MD5_PASSWORD
+                | authentication::SASL
+                | authentication::SASL_CONTINUE
+                | authentication::SASL_FINAL),
+                _,
+            ) => {
                 return Err(Fatal::peer(format!("the server sent authentication message {kind} out of order")));
             }
             (kind, _) => {
                 let name = match kind {
-                    7 | 8 => "GSSAPI",
-                    9 => "SSPI",
-                    2 => "Kerberos V5",
+                    authentication::GSS | authentication::GSS_CONTINUE => "GSSAPI",
+                    authentication::SSPI => "SSPI",
+                    authentication::KERBEROS_V5 => "Kerberos V5",
                     _ => "an unknown kind of",
                 };
                 return Err(Fatal::new(

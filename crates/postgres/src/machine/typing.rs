@@ -13,7 +13,7 @@ use super::work::{Preparation, Source, Work};
 use super::{Machine, PgHandler, Server};
 use crate::messages::frontend;
 use crate::sql;
-use crate::types::{self, Encoder, Kind, Oid, TypeRegistry};
+use crate::types::{self, Encoder, Kind, Oid, TypeRegistry, oid};
 use headrace_core::{Parameters, Value, ValueKind, WriteBuffer, limits};
 use std::sync::Arc;
 
@@ -145,21 +145,17 @@ impl Typing {
 fn is_converted_alike<V: Value>(value: &V, kind: ValueKind, target: Oid) -> bool {
     match kind {
         ValueKind::Null | ValueKind::Text | ValueKind::Custom => true,
-        ValueKind::Int => matches!(target, 20 | 21 | 23 | 701 | 1700),
-        ValueKind::Json => matches!(target, 114 | 3802),
+        ValueKind::Int => matches!(target, oid::INT2 | oid::INT4 | oid::INT8 | oid::NUMERIC | oid::FLOAT8),
+        ValueKind::Json => matches!(target, oid::JSON | oid::JSONB),
         ValueKind::List => {
             let hint = types::hint_of(value, kind);
-            hint == target || hint == 0 || (is_int_array(hint) && is_int_array(target))
+            hint == target || hint == 0 || [hint, target].iter().all(|oid| oid::NUMBER_ARRAYS.contains(oid))
         }
         _ => {
             let hint = types::hint_of(value, kind);
             hint == target || hint == 0
         }
     }
-}
-
-fn is_int_array(oid: Oid) -> bool {
-    matches!(oid, 1005 | 1007 | 1016 | 1231)
 }
 
 /// The type that a domain restricts in the end.

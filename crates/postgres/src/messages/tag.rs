@@ -75,6 +75,30 @@ tags! {
     }
 }
 
+/// What a message of the type [`backend::AUTHENTICATION`] asks for or tells (manual, "Message Formats", Authentication...).
+pub mod authentication {
+    /// AuthenticationOk.
+    pub const OK: u32 = 0;
+    /// AuthenticationKerberosV5, which no server asks for since PostgreSQL 9.3.
+    pub const KERBEROS_V5: u32 = 2;
+    /// AuthenticationCleartextPassword.
+    pub const CLEARTEXT_PASSWORD: u32 = 3;
+    /// AuthenticationMD5Password.
+    pub const MD5_PASSWORD: u32 = 5;
+    /// AuthenticationGSS.
+    pub const GSS: u32 = 7;
+    /// AuthenticationGSSContinue.
+    pub const GSS_CONTINUE: u32 = 8;
+    /// AuthenticationSSPI.
+    pub const SSPI: u32 = 9;
+    /// AuthenticationSASL.
+    pub const SASL: u32 = 10;
+    /// AuthenticationSASLContinue.
+    pub const SASL_CONTINUE: u32 = 11;
+    /// AuthenticationSASLFinal.
+    pub const SASL_FINAL: u32 = 12;
+}
+
 tags! {
     /// The fields of ErrorResponse and NoticeResponse (manual, "Error and Notice Message Fields").
     field {

@@ -1,7 +1,7 @@
 //! The built-in types: `pg_type.dat` of PostgreSQL 18, as far as users meet them.
 
-use super::Oid;
 use super::registry::Kind;
+use super::{Oid, oid};
 
 /// A built-in type.
 #[derive(Debug)]
@@ -163,27 +163,14 @@ static BUILTINS: &[Builtin] = builtins! {
     5069 "xid8" 271 UInt8,
 };
 
-/// numeric.
-pub const NUMERIC: Oid = 1700;
-/// char(n).
-pub const BPCHAR: Oid = 1042;
-/// varchar.
-pub const VARCHAR: Oid = 1043;
-/// box, whose arrays are separated by semicolons
-pub const BOX: Oid = 603;
-/// cidr
-pub const CIDR: Oid = 650;
-/// int2vector and oidvector: arrays in binary form, numbers with blanks between them in text form
-pub const VECTORS: [Oid; 2] = [22, 30];
-
 /// Range types: oid, name, array, element, multirange, array of multiranges.
 static RANGES: &[(Oid, &str, Oid, Oid, Oid, Oid)] = &[
-    (3904, "int4range", 3905, 23, 4451, 6150),
-    (3906, "numrange", 3907, 1700, 4532, 6151),
-    (3908, "tsrange", 3909, 1114, 4533, 6152),
-    (3910, "tstzrange", 3911, 1184, 4534, 6153),
-    (3912, "daterange", 3913, 1082, 4535, 6155),
-    (3926, "int8range", 3927, 20, 4536, 6157),
+    (3904, "int4range", 3905, oid::INT4, oid::INT4MULTIRANGE, 6150),
+    (3906, "numrange", 3907, oid::NUMERIC, oid::NUMMULTIRANGE, 6151),
+    (3908, "tsrange", 3909, oid::TIMESTAMP, oid::TSMULTIRANGE, 6152),
+    (3910, "tstzrange", 3911, oid::TIMESTAMPTZ, oid::TSTZMULTIRANGE, 6153),
+    (3912, "daterange", 3913, oid::DATE, oid::DATEMULTIRANGE, 6155),
+    (3926, "int8range", 3927, oid::INT8, oid::INT8MULTIRANGE, 6157),
 ];
 
 /// The built-in type of this number.
@@ -194,9 +181,11 @@ pub fn kind(oid: Oid) -> Option<Kind> {
     if let Some(builtin) = BUILTINS.iter().find(|b| b.array != 0 && b.array == oid) {
         return Some(Kind::Array { element: builtin.oid });
     }
-    if oid == 22 || oid == 30 {
-        // int2vector and oidvector travel as arrays.
-        return Some(Kind::Array { element: if oid == 22 { 21 } else { 26 } });
+    // int2vector and oidvector travel as arrays.
+    match oid {
+        oid::INT2VECTOR => return Some(Kind::Array { element: oid::INT2 }),
+        oid::OIDVECTOR => return Some(Kind::Array { element: oid::OID }),
+        _ => {}
     }
     RANGES.iter().find_map(|&(range, _, array, element, multirange, multiranges)| match oid {
         _ if oid == range => Some(Kind::Range { subtype: element }),
@@ -227,14 +216,14 @@ pub fn multirange_of(oid: Oid) -> Oid {
 pub fn name(oid: Oid) -> Option<&'static str> {
     let plain = BUILTINS.iter().find(|b| b.oid == oid).map(|b| b.name);
     plain.or_else(|| RANGES.iter().find(|r| r.0 == oid).map(|r| r.1)).or(match oid {
-        22 => Some("int2vector"),
-        30 => Some("oidvector"),
-        4451 => Some("int4multirange"),
-        4532 => Some("nummultirange"),
-        4533 => Some("tsmultirange"),
-        4534 => Some("tstzmultirange"),
-        4535 => Some("datemultirange"),
-        4536 => Some("int8multirange"),
+        oid::INT2VECTOR => Some("int2vector"),
+        oid::OIDVECTOR => Some("oidvector"),
+        oid::INT4MULTIRANGE => Some("int4multirange"),
+        oid::NUMMULTIRANGE => Some("nummultirange"),
+        oid::TSMULTIRANGE => Some("tsmultirange"),
+        oid::TSTZMULTIRANGE => Some("tstzmultirange"),
+        oid::DATEMULTIRANGE => Some("datemultirange"),
+        oid::INT8MULTIRANGE => Some("int8multirange"),
         _ => None,
     })
 }

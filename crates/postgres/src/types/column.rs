@@ -1,8 +1,8 @@
 //! The properties of a column by its type, in the form of [`headrace_core::column`].
 
-use super::Oid;
 use super::builtin::{self, Scalar};
 use super::registry::{self, TypeRegistry};
+use super::{Oid, oid};
 use crate::messages::backend::Field;
 use headrace_core::column::{Column, Fraction, Kind, Native, Part};
 use headrace_core::limits;
@@ -90,7 +90,7 @@ fn scalar(scalar: Scalar, oid: u32, modifier: i32) -> Kind {
 }
 
 fn numeric(modifier: i32) -> Kind {
-    let (precision, scale) = precision_and_scale(builtin::NUMERIC, modifier).unzip();
+    let (precision, scale) = precision_and_scale(oid::NUMERIC, modifier).unzip();
     Kind::Decimal { precision, scale }
 }
 
@@ -98,14 +98,14 @@ fn numeric(modifier: i32) -> Kind {
 ///
 /// PostgreSQL: `make_numeric_typmod`. The scale has 11 bits, of which the first is its sign.
 pub fn precision_and_scale(type_oid: Oid, modifier: i32) -> Option<(u16, i16)> {
-    let modifier = modifier.checked_sub(HEADER).filter(|modifier| type_oid == builtin::NUMERIC && *modifier >= 0)?;
+    let modifier = modifier.checked_sub(HEADER).filter(|modifier| type_oid == oid::NUMERIC && *modifier >= 0)?;
     Some(((modifier >> 16) as u16, (modifier as i16 & 0x7ff ^ 1024) - 1024))
 }
 
 /// The size of a column's values, if all have one: bytes of a type of fixed size, characters of `char(n)` and
 /// `varchar(n)`.
 pub fn size(type_oid: Oid, type_size: i16, modifier: i32) -> Option<i32> {
-    let limited = || matches!(type_oid, builtin::BPCHAR | builtin::VARCHAR).then(|| modifier.checked_sub(HEADER))?;
+    let limited = || matches!(type_oid, oid::BPCHAR | oid::VARCHAR).then(|| modifier.checked_sub(HEADER))?;
     if type_size > 0 { Some(type_size.into()) } else { limited().filter(|characters| *characters > 0) }
 }
 

@@ -1,10 +1,10 @@
 //! Binary values into sinks: the hot loop of every fetch.
 
-use super::builtin::{self, Scalar};
+use super::builtin::Scalar;
 use super::registry::{Kind, TypeRegistry};
 use super::scalars::scalar_value;
 use super::text::{self, Styled};
-use super::{Format, Oid};
+use super::{Format, Oid, oid};
 use headrace_core::run::{DecodeCell, Grid};
 use headrace_core::{Container, Fatal, Sink, limits};
 
@@ -168,13 +168,13 @@ impl Decoder {
         match kind {
             Kind::Scalar(Scalar::Record) => Decoder::OnlyBinary(registry.name(oid)),
             Kind::Scalar(Scalar::AsText) => Decoder::AsText,
-            Kind::Scalar(Scalar::Inet) if oid == builtin::CIDR => Decoder::ParseStyled(Styled::Cidr),
+            Kind::Scalar(Scalar::Inet) if oid == oid::CIDR => Decoder::ParseStyled(Styled::Cidr),
             Kind::Scalar(scalar @ (Scalar::Date | Scalar::Timestamp | Scalar::TimestampTz)) => {
                 Decoder::ParseStyled(Styled::Date(scalar, registry.date_order))
             }
             Kind::Scalar(scalar) => Decoder::Parse(scalar),
             Kind::Domain { base } => Self::text(registry, base, depth + 1),
-            Kind::Array { .. } if builtin::VECTORS.contains(&oid) => Decoder::ParseVector,
+            Kind::Array { .. } if oid::VECTORS.contains(&oid) => Decoder::ParseVector,
             Kind::Array { element } => Decoder::ParseArray(inner(element), registry.separator(element)),
             Kind::Range { subtype } => Decoder::ParseRange(inner(subtype)),
             Kind::Multirange { range } => Decoder::ParseMultirange(inner(range)),

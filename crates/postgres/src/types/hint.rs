@@ -1,10 +1,10 @@
 //! The type that a parameter is declared with if only Python's value determines it.
 
-use super::{Oid, builtin};
+use super::{Oid, builtin, oid};
 use headrace_core::{Value, ValueKind, limits};
 
-/// The type that a value has by itself, for statements whose parameters take their types from the values; 0 leaves it
-/// to the server. Whole numbers take the smallest type that fits, so that they match any function's argument.
+/// The type that a value has by itself, for statements whose parameters take their types from the values;
+/// [`oid::UNSPECIFIED`] leaves it to the server. Whole numbers take the smallest type that fits, so that they match any function's argument.
 pub fn hint<V: Value>(value: &V) -> Oid {
     hint_of(value, value.kind())
 }
@@ -13,43 +13,48 @@ pub fn hint<V: Value>(value: &V) -> Oid {
 #[inline]
 pub fn hint_of<V: Value>(value: &V, kind: ValueKind) -> Oid {
     match kind {
-        ValueKind::Bool => 16,
+        ValueKind::Bool => oid::BOOL,
         ValueKind::Int => match value.int() {
-            Ok(n) if i16::try_from(n).is_ok() => 21,
-            Ok(n) if i32::try_from(n).is_ok() => 23,
-            Ok(_) => 20,
-            Err(_) => 1700,
+            Ok(n) if i16::try_from(n).is_ok() => oid::INT2,
+            Ok(n) if i32::try_from(n).is_ok() => oid::INT4,
+            Ok(_) => oid::INT8,
+            Err(_) => oid::NUMERIC,
         },
-        ValueKind::Float => 701,
-        ValueKind::Decimal => 1700,
-        ValueKind::Bytes => 17,
-        ValueKind::Date => 1082,
-        ValueKind::Time => 1083,
-        ValueKind::TimeTz => 1266,
-        ValueKind::Timestamp => 1114,
-        ValueKind::TimestampTz => 1184,
-        ValueKind::Interval => 1186,
-        ValueKind::Uuid => 2950,
-        ValueKind::Json => 114,
-        ValueKind::Jsonb => 3802,
-        ValueKind::Inet => 869,
-        ValueKind::Cidr => 650,
-        ValueKind::Bits => 1562,
+        ValueKind::Float => oid::FLOAT8,
+        ValueKind::Decimal => oid::NUMERIC,
+        ValueKind::Bytes => oid::BYTEA,
+        ValueKind::Date => oid::DATE,
+        ValueKind::Time => oid::TIME,
+        ValueKind::TimeTz => oid::TIMETZ,
+        ValueKind::Timestamp => oid::TIMESTAMP,
+        ValueKind::TimestampTz => oid::TIMESTAMPTZ,
+        ValueKind::Interval => oid::INTERVAL,
+        ValueKind::Uuid => oid::UUID,
+        ValueKind::Json => oid::JSON,
+        ValueKind::Jsonb => oid::JSONB,
+        ValueKind::Inet => oid::INET,
+        ValueKind::Cidr => oid::CIDR,
+        ValueKind::Bits => oid::VARBIT,
         ValueKind::List => match element_hint(value, 0) {
             // As for text itself: it may represent elements of any type.
-            25 => 0,
+            oid::TEXT => oid::UNSPECIFIED,
             element => builtin::array_of(element),
         },
         ValueKind::Range => match value.range() {
-            Ok(parts) => parts.lower.or(parts.upper).map_or(0, |bound| builtin::range_of(not_whole(hint(&bound)))),
-            Err(_) => 0,
+            Ok(parts) => {
+                parts.lower.or(parts.upper).map_or(oid::UNSPECIFIED, |bound| builtin::range_of(not_whole(hint(&bound))))
+            }
+            Err(_) => oid::UNSPECIFIED,
         },
         ValueKind::Multirange => match value.item(0) {
             Ok(first) => match first.range() {
-                Ok(parts) => parts.lower.or(parts.upper).map_or(0, |b| builtin::multirange_of(not_whole(hint(&b)))),
-                Err(_) => 0,
+                Ok(parts) => parts
+                    .lower
+                    .or(parts.upper)
+                    .map_or(oid::UNSPECIFIED, |b| builtin::multirange_of(not_whole(hint(&b)))),
+                Err(_) => oid::UNSPECIFIED,
             },
-            Err(_) => 0,
+            Err(_) => oid::UNSPECIFIED,
         },
         ValueKind::Null
         | ValueKind::Text
@@ -57,33 +62,33 @@ pub fn hint_of<V: Value>(value: &V, kind: ValueKind) -> Oid {
         | ValueKind::Record
         | ValueKind::Opaque
         | ValueKind::Custom
-        | ValueKind::Other => 0,
+        | ValueKind::Other => oid::UNSPECIFIED,
     }
 }
 
 /// Whole numbers bound ranges over integer, bigint and numeric alike, so they determine no type.
 fn not_whole(oid: Oid) -> Oid {
-    if matches!(oid, 20 | 21 | 23) { 0 } else { oid }
+    if matches!(oid, oid::INT2 | oid::INT4 | oid::INT8) { oid::UNSPECIFIED } else { oid }
 }
 
 /// The hint that serves all elements of a list, the nested ones too.
 fn element_hint<V: Value>(list: &V, depth: usize) -> Oid {
-    let mut found = 0;
+    let mut found = oid::UNSPECIFIED;
     for i in 0..list.len().unwrap_or(0) {
-        let Ok(item) = list.item(i) else { return 0 };
+        let Ok(item) = list.item(i) else { return oid::UNSPECIFIED };
         let one = match item.kind() {
             ValueKind::Null => continue,
             ValueKind::List if depth < limits::NESTING => element_hint(&item, depth + 1),
-            ValueKind::Text => 25,
+            ValueKind::Text => oid::TEXT,
             _ => hint(&item),
         };
-        let size = |oid| [21, 23, 20, 1700].iter().position(|int| *int == oid);
+        let size = |oid| oid::NUMBERS.iter().position(|int| *int == oid);
         found = match (found, one) {
-            (0, one) => one,
+            (oid::UNSPECIFIED, one) => one,
             (found, one) if found == one => found,
             (found, one) => match (size(found), size(one)) {
-                (Some(a), Some(b)) => [21, 23, 20, 1700][a.max(b)],
-                _ => return 0,
+                (Some(a), Some(b)) => oid::NUMBERS[a.max(b)],
+                _ => return oid::UNSPECIFIED,
             },
         };
     }

@@ -12,6 +12,7 @@ mod hint;
 mod introspect;
 mod literal;
 mod numeric;
+pub mod oid;
 mod registry;
 mod scalars;
 mod text;

@@ -1,8 +1,8 @@
 //! The types of a connection: the built-in ones, and those that were looked up.
 
-use super::Oid;
 use super::builtin::{self, Scalar};
 use super::text::DateOrder;
+use super::{Oid, oid};
 use headrace_core::limits;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -205,7 +205,7 @@ impl TypeRegistry {
 
     /// The delimiter of elements of this type in an array's text.
     pub fn separator(&self, element: Oid) -> u8 {
-        if element == builtin::BOX { b';' } else { self.separators.get(&element).copied().unwrap_or(b',') }
+        if element == oid::BOX { b';' } else { self.separators.get(&element).copied().unwrap_or(b',') }
     }
 
     /// Adds a type from a row of the introspection query; returns true if it was known with another structure.

@@ -2,9 +2,9 @@
 
 mod text;
 
-use super::builtin::{self, Scalar};
+use super::builtin::Scalar;
 use super::registry::{Kind, TypeRegistry};
-use super::{EPOCH_DAYS, EPOCH_MICROS, Format, Oid, literal, numeric};
+use super::{EPOCH_DAYS, EPOCH_MICROS, Format, Oid, literal, numeric, oid};
 use headrace_core::{Mismatch, Value, ValueKind, limits};
 
 /// The encoder of one parameter of a statement; chosen once, when the statement is prepared.
@@ -47,7 +47,7 @@ impl Encoder {
             Kind::Scalar(scalar) => Form::Scalar(scalar),
             Kind::Enum => Form::Scalar(Scalar::Text),
             Kind::Domain { base } => return Self { oid, ..Self::nested(registry, base, depth + 1) },
-            Kind::Array { element } if builtin::VECTORS.contains(&oid) => Form::Vector(inner(element)),
+            Kind::Array { element } if oid::VECTORS.contains(&oid) => Form::Vector(inner(element)),
             Kind::Array { element } => Form::Array(inner(element), registry.separator(element)),
             Kind::Range { subtype } => Form::Range(inner(subtype)),
             Kind::Multirange { range } => Form::Multirange(inner(range)),
