@@ -48,6 +48,8 @@ pub struct Slot<H: ResponseHandler> {
     pub abandoned: bool,
     /// Why the request will not be done.
     pub failure: Option<Failure<H>>,
+    /// It is done for the second time.
+    repeated: bool,
 }
 
 // By hand: errors and response handlers need not be shown.
@@ -73,7 +75,19 @@ impl<H: ResponseHandler> fmt::Debug for Slot<H> {
 impl<H: ResponseHandler> Slot<H> {
     /// The slot of a request that the machine itself makes, in the lane of another one.
     pub fn own(id: u64, lane: u64) -> Self {
-        Self { id, handler: None, lane, abandoned: false, failure: None }
+        Self { id, handler: None, lane, abandoned: false, failure: None, repeated: false }
+    }
+
+    /// Returns true if a request whose statement was stale may be done again with a fresh one: once, and only if its response
+    /// handler was not discarded. What was cancelled would otherwise be executed after its cancel.
+    pub fn may_repeat(&self) -> bool {
+        self.handler.is_some() && !self.repeated
+    }
+
+    /// The request is done again: the failure of the first attempt is not its outcome.
+    pub fn repeat(&mut self) {
+        self.failure = None;
+        self.repeated = true;
     }
 
     /// Notes an error of the server, unless the request has failed already.

@@ -117,8 +117,9 @@ impl<K: Hash + Eq + Clone, S: Prepared> Statements<K, S> {
         }
     }
 
-    /// Takes all out and closes them.
+    /// Takes all out and closes them. A request that uses one of them is not to put it back: it is outdated.
     pub fn forget_all(&mut self) {
+        self.advance();
         let names = self.kept.drain().into_iter().filter_map(|statement| statement.name());
         self.to_close.extend(names);
     }
@@ -226,5 +227,8 @@ mod tests {
         prepare(&mut statements, "b", 2);
         let mut outdated = |key| statements.get(key).cloned().map(|known| statements.is_outdated(&known));
         assert_eq!((outdated("a"), outdated("b")), (Some(true), Some(false)));
+        let in_use = statements.get("b").cloned().unwrap();
+        statements.forget_all();
+        assert!(statements.is_outdated(&in_use), "whoever uses one that was forgotten does not put it back");
     }
 }

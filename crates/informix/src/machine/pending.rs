@@ -11,7 +11,7 @@ use crate::limits as own;
 use crate::messages::kind;
 use crate::messages::server::ServerError;
 pub(super) use headrace_core::Failure;
-use headrace_core::{Epoch, Mismatch, Pending, Prepared, ResponseHandler, Slot};
+use headrace_core::{Mismatch, Pending, ResponseHandler, Slot, Statements};
 use std::sync::Arc;
 
 /// The statement of a request, and its source.
@@ -58,15 +58,13 @@ pub struct PendingRequest<H: ResponseHandler> {
     stage: Stage<H>,
     /// Its statement, once that is known.
     pub(super) used: Option<Used>,
-    /// Its statement was older than its table once, and is prepared again.
-    pub(super) retried: bool,
     /// Groups in flight.
     pub(super) groups: usize,
 }
 
 impl<H: IfxHandler> PendingRequest<H> {
     pub(super) fn new(slot: Slot<H>, request: Request) -> Self {
-        Self { slot, request, stage: Stage::Queued, used: None, retried: false, groups: 0 }
+        Self { slot, request, stage: Stage::Queued, used: None, groups: 0 }
     }
 
     /// Its state.
@@ -181,10 +179,8 @@ impl<H: IfxHandler> PendingRequest<H> {
     /// The same request from its beginning.
     pub(super) fn again(mut self) -> Self {
         self.go(Event::Again, Stage::Queued);
-        self.slot.failure = None;
-        let mut fresh = Self::new(self.slot, self.request);
-        fresh.retried = true;
-        fresh
+        self.slot.repeat();
+        Self::new(self.slot, self.request)
     }
 
     /// Ends it for a reason of the response handler's own making.
@@ -248,9 +244,8 @@ impl<H: IfxHandler> PendingRequest<H> {
     }
 
     /// Returns true if the statement came from the cache, and did nothing because its table has changed: it is to be
-    /// prepared again. `now` is the session's epoch.
-    pub(super) fn is_worth_retrying(&self, now: Epoch) -> bool {
-        let outdated = || self.statement().is_some_and(|statement| statement.epoch() < now);
+    pub(super) fn is_worth_retrying(&self, statements: &Statements<Arc<str>, Statement>) -> bool {
+        let outdated = || self.statement().is_some_and(|statement| statements.is_outdated(statement));
         // Nothing was sent of a batch whose first row was refused.
         let refused = self.is_refused()
             && (!self.is_batch() || matches!(self.slot.failure, Some(Failure::Client { row: Some(0), .. })));
@@ -264,9 +259,8 @@ impl<H: IfxHandler> PendingRequest<H> {
         let first = self.is_batch() && matches!(&self.slot.failure, Some(Failure::Server { row: Some(0), .. }));
         (self.is_stale() || refused || (self.is_conversion_error() && (first || outdated())))
             && self.is_from_cache()
-            && !self.retried
             && undone
-            && self.slot.handler.is_some()
+            && self.slot.may_repeat()
     }
 
     /// Returns true if it ends a block, or a transaction without keeping it. If that were interrupted, a transaction

@@ -213,6 +213,26 @@ pub fn queries_older_than_their_table_are_prepared_again() {
 }
 
 #[test]
+pub fn a_discarded_query_that_is_older_than_its_table_is_not_prepared_again() {
+    for discarded in [false, true] {
+        let mut session = warm();
+        session.execute(SELECT, vec![V::Int(7)], false);
+        session.sent();
+        if discarded {
+            assert_eq!(session.machine.discard(2), Discarded::Alone);
+        }
+        session.feed(&unhex("000dfd3a00000000000000017400000c")).unwrap();
+        let sent = session.sent();
+        assert_eq!(sent.contains(&["SQ_PREPARE select"]), !discarded, "{sent:?}");
+        if discarded {
+            // CLOSE and RELEASE.
+            session.feed(&unhex(&EOT.repeat(2))).unwrap();
+            assert!(session.machine.is_idle() && session.sent().is_empty());
+        }
+    }
+}
+
+#[test]
 pub fn a_discarded_request_gets_nothing_and_delays_no_other() {
     let mut session = warm();
     let asked = ask(&mut session, 0..5);

@@ -316,12 +316,12 @@ impl<H: MyHandler> Machine<H> {
     /// if the response handler can deliver its rows again. It is the only one that was started, so the order stays.
     fn begin_again(&mut self, cx: H::Context<'_>) {
         let Some(pending) = self.queue.last_mut() else { return };
-        if !pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)) {
+        if !pending.slot.may_repeat() || !pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)) {
             return;
         }
         pending.go(Event::Again, Stage::Queued);
         pending.used = None;
-        pending.slot.failure = None;
+        pending.slot.repeat();
         self.queue.unstart();
     }
 

@@ -284,7 +284,6 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
     }
 
     fn forget_statements(&mut self) {
-        self.statements.advance();
         self.statements.forget_all();
     }
 }

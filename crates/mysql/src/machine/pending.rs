@@ -40,8 +40,6 @@ pub struct PendingRequest<H: ResponseHandler> {
     pub(super) changes: bool,
     /// Its statement, once that is known.
     pub(super) used: Option<Used>,
-    /// Its statement was stale once: it began again.
-    pub(super) retried: bool,
     /// COM_STMT_EXECUTE travels after COM_STMT_PREPARE.
     pub(super) ahead: bool,
     /// The number of replies that are still to come.
@@ -66,7 +64,6 @@ impl<H: MyHandler> PendingRequest<H> {
             reservation,
             stage: Stage::Queued,
             used: None,
-            retried: false,
             ahead: false,
             replies_due: 0,
             warnings: 0,

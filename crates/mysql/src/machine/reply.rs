@@ -395,7 +395,7 @@ impl<H: MyHandler> Machine<H> {
             Kind::Result { binary: true } if pending.ahead && pending.statement().is_none_or(|s| s.id.is_none()) => {}
             // The fetch after an execution that failed, or that opened no cursor.
             Kind::Fetch if cursor && !cursor_open => {}
-            Kind::Result { .. } if stale && pending.is_from_cache() && alone && !pending.retried => {
+            Kind::Result { .. } if stale && pending.is_from_cache() && alone && pending.slot.may_repeat() => {
                 return self.retry(cx);
             }
             _ if matches!(pending.stage(), Stage::Batch(_)) => self.batch_reply(kind, Err(error))?,
@@ -487,7 +487,7 @@ impl<H: MyHandler> Machine<H> {
             });
         } else {
             pending.go(Event::Again, Stage::Queued);
-            pending.retried = true;
+            pending.slot.repeat();
             pending.replies_due = 0;
             self.expects.pop_front();
             self.queue.unstart();

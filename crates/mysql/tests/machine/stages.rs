@@ -190,3 +190,23 @@ pub fn a_value_that_does_not_fit_ends_a_batch_that_was_partly_sent() {
     assert!(end(&received).ends_with("at row 1"), "{}", end(&received));
     assert!(session.peer.sent().ends_with(&["COM_QUERY ROLLBACK", "COM_QUERY SET autocommit=1"]));
 }
+
+#[test]
+pub fn a_discarded_request_is_not_repeated_with_a_fresh_statement() {
+    for (code, discarded) in [(1243u16, false), (1243, true), (1615, false), (1615, true)] {
+        let mut session = knows(V::Int(1));
+        let told = session.execute(SELECT, vec![V::Int(2)]);
+        session.flush();
+        if discarded {
+            assert_eq!(session.machine.discard(2), Discarded::Alone);
+        }
+        session.peer.received.clear();
+        let stale = reply(&[&[&[0xff][..], &code.to_le_bytes(), b"#HY000"].concat()]);
+        let repeated = if discarded { vec![] } else { vec![prepared(2), reply(&[OK])] };
+        answer(&mut session, [vec![stale], repeated].concat());
+        let sent = session.peer.sent();
+        assert_eq!(sent.contains(&["COM_STMT_PREPARE select ?"]), !discarded, "{code}: {sent:?}");
+        assert_eq!(end(&told), if discarded { "" } else { "done" }, "{code}");
+        assert_eq!((session.machine.statements(), session.machine.is_idle()), (usize::from(!discarded), true));
+    }
+}

@@ -185,7 +185,8 @@ impl<H: PgHandler> Machine<H> {
     /// had chosen types.
     fn may_be_outdated(&mut self, at: usize, row: Option<u64>, cx: H::Context<'_>) -> bool {
         let pending = &mut self.queue[at];
-        let Some(preparation) = pending.preparation().filter(|known| known.is_reused() && !known.retried) else {
+        let may_repeat = pending.slot.may_repeat();
+        let Some(preparation) = pending.preparation().filter(|known| known.is_reused() && may_repeat) else {
             return false;
         };
         let Some(statement) = preparation.statement() else { return false };

@@ -104,9 +104,10 @@ impl<H: PgHandler> PendingRequest<H> {
     /// The same request from its beginning.
     pub(super) fn again(mut self) -> Self {
         self.go(Event::Again, Stage::Queued);
-        let mut fresh = Self::new(Slot { abandoned: false, failure: None, ..self.slot }, self.request);
+        self.slot.repeat();
+        let mut fresh = Self::new(self.slot, self.request);
         if let Work::Statement(Preparation { hints, .. }) = self.work {
-            fresh.work = Work::Statement(Preparation { retried: true, ..Preparation::new(hints) });
+            fresh.work = Work::Statement(Preparation::new(hints));
         }
         fresh
     }

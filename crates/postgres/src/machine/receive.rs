@@ -515,13 +515,9 @@ impl<H: PgHandler> Machine<H> {
         let ordered = matches!(&pending.request, Request::Execute(e) if e.ordered);
         let alone =
             status == TransactionStatus::Idle || (pending.block.is_begun_here() && status == TransactionStatus::Failed);
-        let again = alone && !pending.preparation().is_some_and(|known| known.retried) && (!ordered || sole);
+        let again = alone && pending.slot.may_repeat() && (!ordered || sole);
         let started = pending.is_batch_started();
-        let again = again
-            && match &mut pending.slot.handler {
-                Some(handler) => !started || handler.rewind(cx),
-                None => false,
-            };
+        let again = again && (!started || pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)));
         if !again {
             self.settle_front(cx);
             return Ok(());

@@ -56,8 +56,6 @@ pub(super) struct Preparation {
     pub(super) portal: PortalDescription,
     /// True once BindComplete has come: a failure before it has executed nothing.
     pub(super) bound: bool,
-    /// This is the second attempt.
-    pub(super) retried: bool,
     /// The current row of a batch has been read and not been sent.
     pub(super) types_pending: bool,
     /// The types of a batch whose values decide the types of its parameters.
@@ -71,7 +69,6 @@ impl Preparation {
             source: None,
             portal: PortalDescription::Unneeded,
             bound: false,
-            retried: false,
             types_pending: false,
             typing: None,
         }

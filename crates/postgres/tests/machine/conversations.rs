@@ -302,6 +302,28 @@ pub fn a_forgotten_statement_is_prepared_again() {
 }
 
 #[test]
+pub fn a_discarded_request_is_not_repeated_with_a_fresh_statement() {
+    for discarded in [false, true] {
+        let mut session = Session::start();
+        session.execute("s", None, Vec::new(), true);
+        let described =
+            [(backend::PARSE_COMPLETE, &[][..]), (backend::PARAMETER_DESCRIPTION, &[0, 0]), (backend::NO_DATA, &[])];
+        session.feed(&described.map(|(tag, body)| msg(tag, body)).concat()).unwrap();
+        let done = [msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"OK\0"), ready(b'I')];
+        session.feed(&done.concat()).unwrap();
+        session.execute("s", None, Vec::new(), true);
+        session.write_buffer.take();
+        if discarded {
+            assert_eq!(session.machine.discard(2), Discarded::Alone);
+        }
+        session.feed(&[error("26000"), ready(b'I')].concat()).unwrap();
+        let sent = session.sent();
+        assert_eq!(sent.contains(&["Parse"]), !discarded, "{sent:?}");
+        assert_eq!(session.machine.is_idle(), discarded);
+    }
+}
+
+#[test]
 pub fn a_value_that_does_not_fit_an_old_statement_is_tried_on_a_new_one() {
     let mut session = Session::start();
     session.execute("insert", None, vec![1.into()], true);
