@@ -140,14 +140,15 @@ pub struct Queue<R> {
     requests: VecDeque<R>,
     started: usize,
     next_id: u64,
-    paused: bool,
+    /// The number of cancel requests that are under way.
+    pauses: usize,
     /// The request whose response handler is full.
     full: Option<u64>,
 }
 
 impl<R> Default for Queue<R> {
     fn default() -> Self {
-        Self { requests: VecDeque::new(), started: 0, next_id: 1, paused: false, full: None }
+        Self { requests: VecDeque::new(), started: 0, next_id: 1, pauses: 0, full: None }
     }
 }
 
@@ -288,7 +289,7 @@ impl<R: Pending> Queue<R> {
     /// Returns true if the queue allows the next request to start: there is one, no cancel request is under way that
     /// could hit it, and it is of the same lane as those in flight.
     pub fn may_start(&self) -> bool {
-        let Some(next) = self.next().filter(|_| !self.paused) else { return false };
+        let Some(next) = self.next().filter(|_| !self.is_paused()) else { return false };
         self.last().is_none_or(|last| last.slot().lane == next.slot().lane)
     }
 
@@ -351,14 +352,19 @@ impl<R: Pending> Queue<R> {
         self.requests.insert(self.started, request);
     }
 
-    /// Starts no further request until released.
-    pub fn set_paused(&mut self, paused: bool) {
-        self.paused = paused;
+    /// Starts no further request before every pause was ended.
+    pub fn pause(&mut self) {
+        self.pauses += 1;
+    }
+
+    /// Ends one pause.
+    pub fn unpause(&mut self) {
+        self.pauses = self.pauses.saturating_sub(1);
     }
 
     /// Returns true if no request may be started: a cancel request is under way.
     pub fn is_paused(&self) -> bool {
-        self.paused
+        self.pauses > 0
     }
 
     /// Records whether the response handler of request `id` has room.
@@ -430,8 +436,10 @@ pub trait Requests {
     fn discard(&mut self, id: u64) -> Discarded;
     /// See [`crate::Session::is_at_discarded`].
     fn is_at_discarded(&self) -> bool;
-    /// See [`crate::Session::set_paused`].
-    fn set_paused(&mut self, paused: bool);
+    /// See [`crate::Session::pause`].
+    fn pause(&mut self);
+    /// See [`crate::Session::unpause`].
+    fn unpause(&mut self);
     /// See [`crate::Session::full`].
     fn full(&self) -> Option<u64>;
     /// See [`crate::Session::resume`].
@@ -453,8 +461,12 @@ impl<R: Pending> Requests for Queue<R> {
         Queue::is_at_discarded(self)
     }
 
-    fn set_paused(&mut self, paused: bool) {
-        Queue::set_paused(self, paused);
+    fn pause(&mut self) {
+        Queue::pause(self);
+    }
+
+    fn unpause(&mut self) {
+        Queue::unpause(self);
     }
 
     fn full(&self) -> Option<u64> {

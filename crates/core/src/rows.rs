@@ -78,6 +78,8 @@ struct Kept<E> {
     rows: Vec<Vec<Datum>>,
     affected: u64,
     outcome: Option<Outcome<E, Mismatch>>,
+    /// It has ended, whether or not its reply was taken.
+    over: bool,
 }
 
 /// The reply to a request.
@@ -96,9 +98,20 @@ pub struct Received<E> {
 impl<C, E> Collector<C, E> {
     /// A handler for a request with these parameters, and the place of its reply.
     pub fn new(params: Vec<Datum>) -> (Self, Reply<E>) {
-        let reply =
-            Arc::new(Mutex::new(Kept { columns: Arc::default(), rows: Vec::new(), affected: 0, outcome: None }));
+        let reply = Arc::new(Mutex::new(Kept {
+            columns: Arc::default(),
+            rows: Vec::new(),
+            affected: 0,
+            outcome: None,
+            over: false,
+        }));
         (Self { params, reply: reply.clone(), columns: PhantomData }, Reply(reply))
+    }
+
+    fn over(self, outcome: Outcome<E, Mismatch>) {
+        let mut kept = open(&self.reply);
+        kept.outcome = Some(outcome);
+        kept.over = true;
     }
 }
 
@@ -108,9 +121,9 @@ fn open<E>(kept: &Mutex<Kept<E>>) -> MutexGuard<'_, Kept<E>> {
 }
 
 impl<E> Reply<E> {
-    /// Returns true once the request is over.
+    /// Returns true once the request is over, also after its reply was taken.
     pub fn is_over(&self) -> bool {
-        open(&self.0).outcome.is_some()
+        open(&self.0).over
     }
 
     /// Takes the reply, once the request is over.
@@ -156,7 +169,7 @@ impl<C: Described, E: Diagnostics> ResponseHandler for Collector<C, E> {
         open(&self.reply).affected += summary.rows.unwrap_or_default();
     }
     fn finish(self, (): (), outcome: Outcome<E, Mismatch>) {
-        open(&self.reply).outcome = Some(outcome);
+        self.over(outcome);
     }
 }
 
@@ -375,6 +388,15 @@ mod tests {
         let point = Datum::Parts(Container::Point, vec![Datum::Float(0.5), Datum::Float(1.5)]);
         let list = Datum::Parts(Container::List, vec![Datum::Text("a".into()), point]);
         assert_eq!(rows, [[Datum::Int(1), list, Datum::Null]]);
+    }
+
+    #[test]
+    fn a_request_whose_reply_was_taken_is_still_over() {
+        let (collector, reply) = Collector::<(), ()>::new(Vec::new());
+        assert!(!reply.is_over() && reply.take().is_none());
+        collector.over(Outcome::Done);
+        assert!(reply.take().is_some() && reply.is_over(), "a second wait for it ends at once");
+        assert!(reply.take().is_none());
     }
 
     #[test]

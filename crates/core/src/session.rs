@@ -139,10 +139,14 @@ pub trait Session {
     fn is_at_discarded(&self) -> bool {
         self.requests().is_at_discarded()
     }
-    /// While `paused`, no further request is started: a cancel request is under way, and must not hit the next one. No
-    /// batch is ended either.
-    fn set_paused(&mut self, paused: bool) {
-        self.requests_mut().set_paused(paused);
+    /// Starts no further request: a cancel request is under way, and must not hit the next one. No batch goes on to its end
+    /// either. Counted: requests are started again once each pause was ended by [`Session::unpause`].
+    fn pause(&mut self) {
+        self.requests_mut().pause();
+    }
+    /// Ends one pause. If a cancel request was sent meanwhile, [`Session::cancel_sent`] comes first.
+    fn unpause(&mut self) {
+        self.requests_mut().unpause();
     }
     /// A cancel request was sent, and the server has received it: it may hit the next request.
     fn cancel_sent(&mut self) {}

@@ -124,9 +124,9 @@ fn two_lanes_are_never_in_flight_together_and_a_paused_queue_starts_nothing() {
     for lane in [1, 1, 2] {
         submit(&mut queue, "request", lane);
     }
-    queue.set_paused(true);
+    queue.pause();
     assert!(!queue.may_start());
-    queue.set_paused(false);
+    queue.unpause();
     queue.start();
     assert!(queue.may_start(), "of the same lane");
     queue.start();
@@ -134,6 +134,18 @@ fn two_lanes_are_never_in_flight_together_and_a_paused_queue_starts_nothing() {
     queue.pop_front();
     queue.pop_front();
     assert!(queue.may_start());
+}
+
+#[test]
+fn requests_are_started_once_nobody_pauses_the_queue_any_more() {
+    let mut queue = Queue::default();
+    submit(&mut queue, "request", 0);
+    queue.pause();
+    queue.pause();
+    queue.unpause();
+    assert!(!queue.may_start() && queue.is_paused(), "another cancel request is under way");
+    queue.unpause();
+    assert!(queue.may_start() && !queue.is_paused());
 }
 
 #[test]

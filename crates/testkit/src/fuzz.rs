@@ -74,10 +74,10 @@ where
     if machine.discard(id) == Discarded::Alone {
         assert!(machine.has(id), "the server is at a request that is not there");
         let started = machine.in_flight();
-        machine.set_paused(true);
+        machine.pause();
         machine.transmit((), write_buffer);
         assert!(machine.in_flight() <= started, "a request was started although the machine was paused");
-        machine.set_paused(false);
+        machine.unpause();
     }
     machine.transmit((), write_buffer);
     true

@@ -98,7 +98,8 @@ impl Requests for Lines {
     fn is_at_discarded(&self) -> bool {
         false
     }
-    fn set_paused(&mut self, _: bool) {}
+    fn pause(&mut self) {}
+    fn unpause(&mut self) {}
     fn queued(&self) -> usize {
         0
     }

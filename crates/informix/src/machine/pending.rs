@@ -244,6 +244,7 @@ impl<H: IfxHandler> PendingRequest<H> {
     }
 
     /// Returns true if the statement came from the cache, and did nothing because its table has changed: it is to be
+    /// prepared again.
     pub(super) fn is_worth_retrying(&self, statements: &Statements<Arc<str>, Statement>) -> bool {
         let outdated = || self.statement().is_some_and(|statement| statements.is_outdated(statement));
         // Nothing was sent of a batch whose first row was refused.

@@ -301,10 +301,10 @@ pub fn the_abandoned_end_of_a_block_is_sent() {
         session.ask(Request::Begin, Vec::new(), Vec::new());
         session.feed(&unhex(EOT)).unwrap();
         session.sent();
-        session.machine.set_paused(true);
+        session.machine.pause();
         session.ask(request, Vec::new(), Vec::new());
         assert_eq!(session.machine.discard(2), Discarded::Gone, "nothing of it was sent");
-        session.machine.set_paused(false);
+        session.machine.unpause();
         session.ask(Request::Ping, Vec::new(), Vec::new());
         let out = session.sent();
         assert_eq!(out.contains(&["SQ_RBWORK", "SQ_EOT"]), is_sent, "{out:?}");

@@ -171,14 +171,14 @@ pub fn nothing_is_sent_after_a_copy_before_it_is_answered() {
 pub fn the_abandoned_end_of_a_block_is_sent() {
     for discarded in [None, Some("ROLLBACK")] {
         let mut session = Session::start();
-        session.machine.set_paused(true);
+        session.machine.pause();
         let (handler, _) = TestHandler::new(Vec::new(), Vec::new());
         let (sql, discarded) = ("COMMIT".into(), discarded.map(Into::into));
         let kept = discarded.is_some();
         let request = Request::Script { sql, prelude: None, copy: false, ends_block: true, discarded };
         session.machine.submit(request, handler);
         assert_eq!(session.machine.discard(1), Discarded::Gone, "nothing of it was sent");
-        session.machine.set_paused(false);
+        session.machine.unpause();
         session.machine.transmit((), &mut session.write_buffer);
         assert_eq!(
             session.write_buffer.take(),

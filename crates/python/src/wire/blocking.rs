@@ -54,8 +54,25 @@ impl Wire {
             self.look_at_owed(py, state);
         }
         self.digest_due(py, state);
-        state.connection.machine.set_paused(self.pauses.load(Ordering::SeqCst) > 0);
+        self.take_up_pauses(state);
         state.connection.transmit(py);
+    }
+
+    /// Tells the machine of pauses that were begun or ended without the lock.
+    pub(super) fn take_up_pauses(&self, state: &mut State) {
+        let due = self.pauses_due.swap(0, Ordering::SeqCst);
+        for _ in 0..due {
+            state.connection.machine.pause();
+        }
+        for _ in due..0 {
+            state.connection.machine.unpause();
+        }
+    }
+
+    /// Ends one pause, which the machine may not know of yet.
+    pub(super) fn unpause(&self, state: &mut State) {
+        self.take_up_pauses(state);
+        state.connection.machine.unpause();
     }
 
     /// Continues once the requests left by others have been answered, and closes the connection if that takes too long.
@@ -66,8 +83,8 @@ impl Wire {
             return;
         }
         state.owed = None;
-        self.pauses.fetch_sub(1, Ordering::SeqCst);
         state.connection.machine.cancel_sent();
+        self.unpause(state);
         if waits {
             let reason = "the connection was closed: the server did not react to a cancel request in time";
             self.die(py, state, &Fatal::new(FatalKind::NoAnswer, reason));

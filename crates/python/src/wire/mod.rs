@@ -37,7 +37,7 @@ use headrace_tls::TlsClient;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicIsize, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Instant;
 
@@ -114,8 +114,8 @@ pub struct Wire {
     news: Condvar,
     /// Ends the leader's wait; made when it is first needed.
     waker: OnceLock<Option<Arc<Waker>>>,
-    /// The number of cancel requests under way: nothing new is started meanwhile.
-    pauses: AtomicUsize,
+    /// Pauses that were begun, less those that were ended, without the machine: see [`Wire::pause_requests`].
+    pauses_due: AtomicIsize,
     /// The number of views of the read buffer that are lent out.
     exports: AtomicUsize,
     /// The transport takes nothing more for now.
@@ -409,16 +409,20 @@ impl Wire {
     fn pause_requests(&self, py: Python<'_>, pause: bool) -> PyResult<()> {
         if pause {
             // Without the lock: the thread that has it may be in the middle of a batch.
-            self.pauses.fetch_add(1, Ordering::SeqCst);
+            self.pauses_due.fetch_add(1, Ordering::SeqCst);
             return Ok(());
         }
-        self.pauses.fetch_sub(1, Ordering::SeqCst);
         if self.closed() {
             return Ok(());
         }
-        let mut state = self.lock(py)?;
-        state.connection.machine.cancel_sent();
-        state.connection.machine.set_paused(self.pauses.load(Ordering::SeqCst) > 0);
+        let mut locked = self.lock(py);
+        if let Ok(state) = &mut locked {
+            state.connection.machine.cancel_sent();
+        }
+        // Also without the lock, which the rows of this thread's own batch may have: it is ended all the same.
+        self.pauses_due.fetch_sub(1, Ordering::SeqCst);
+        let mut state = locked?;
+        self.take_up_pauses(&mut state);
         drop(state);
         self.flush(py)
     }

@@ -231,8 +231,9 @@ impl Wire {
     /// more than `seconds`.
     fn leave_to_others(&self, py: Python<'_>, id: Option<u64>, seconds: f64) -> PyResult<()> {
         let until = super::blocking::deadline(Some(seconds)).unwrap_or_else(Instant::now);
-        if self.lock(py)?.owed.replace((id, until)).is_some() {
-            self.pauses.fetch_sub(1, Ordering::SeqCst);
+        let mut state = self.lock(py)?;
+        if state.owed.replace((id, until)).is_some() {
+            self.unpause(&mut state);
         }
         Ok(())
     }
@@ -253,8 +254,7 @@ impl Wire {
         let mut state = self.lock(py)?;
         let at = state.connection.machine.is_at_discarded();
         if at {
-            self.pauses.fetch_add(1, Ordering::SeqCst);
-            state.connection.machine.set_paused(true);
+            state.connection.machine.pause();
         }
         Ok(at)
     }
@@ -321,8 +321,7 @@ impl Wire {
         let Some(id) = self.id_of(&state, ticket) else { return Ok((Discarded::Gone, 0)) };
         let discarded = state.connection.machine.discard(id);
         if pause && discarded == Discarded::Alone {
-            self.pauses.fetch_add(1, Ordering::SeqCst);
-            state.connection.machine.set_paused(true);
+            state.connection.machine.pause();
         }
         drop(state);
         self.flush(py)?;

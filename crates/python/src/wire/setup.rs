@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicIsize, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -130,7 +130,7 @@ impl Wire {
             parked: Mutex::new(()),
             news: Condvar::new(),
             waker: OnceLock::new(),
-            pauses: AtomicUsize::new(0),
+            pauses_due: AtomicIsize::new(0),
             exports: AtomicUsize::new(0),
             paused: AtomicBool::new(false),
             full: AtomicBool::new(false),
