@@ -76,7 +76,8 @@ where
         let started = machine.in_flight();
         machine.pause();
         machine.transmit((), write_buffer);
-        assert!(machine.in_flight() <= started, "a request was started although the machine was paused");
+        // One may be: PostgreSQL's Sync, which a cancel request cannot hit, ends the group of what is discarded.
+        assert!(machine.in_flight() <= started + 1, "requests were started although the machine was paused");
         machine.unpause();
     }
     machine.transmit((), write_buffer);
