@@ -94,8 +94,17 @@ fn wait<D: Database>(
     Ok(reply.take())
 }
 
-/// Cancels the running statement in the way that its protocol has. Its reply still comes, most often an error.
+/// Cancels the running statement in the way that its protocol has. Its reply still comes, most often an error. Nothing else is
+/// started meanwhile: a cancel request that arrives late would hit the next statement.
 fn stop<D: Database>(client: &mut Client<D>, target: &Target) -> Result<(), Fatal> {
+    client.connection.machine.pause();
+    let sent = send_cancel(client, target);
+    client.connection.machine.cancel_sent();
+    client.connection.machine.unpause();
+    sent
+}
+
+fn send_cancel<D: Database>(client: &mut Client<D>, target: &Target) -> Result<(), Fatal> {
     let deadline = Some(Instant::now() + PATIENCE);
     match client.connection.machine.cancellation() {
         Cancellation::Message(message) => cancel(&target.address, &TcpOptions::default(), message, deadline),

@@ -93,6 +93,19 @@ impl<M: Driven + ?Sized> Client<M> {
     }
 }
 
+/// Sends a message that cancels the running statement of another connection to the same server, and waits until the
+/// server has received it.
+///
+/// # Errors
+/// The error of the operating system.
+pub async fn cancel(address: &Address, options: &TcpOptions, message: Vec<u8>) -> Result<(), Fatal> {
+    let stream = Stream::connect(address, options).await.map_err(|error| failed(address, &error))?;
+    let mut buffers = Buffers::new();
+    *buffers.write_buffer.tail() = message;
+    while stream.exchange(&mut buffers).await? != Progress::Eof {}
+    Ok(())
+}
+
 #[derive(Debug)]
 enum Stream {
     Tcp(TcpStream),

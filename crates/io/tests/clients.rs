@@ -243,3 +243,28 @@ fn a_peer_that_answers_before_it_reads_on_does_not_block_a_large_batch() {
     });
     server.join().unwrap();
 }
+
+type Cancel = fn(&Address, Vec<u8>) -> Result<(), Fatal>;
+
+#[test]
+fn a_cancel_message_is_over_once_the_server_has_received_it() {
+    let cancels: [Cancel; 2] = [
+        |address, message| blocking::cancel(address, &TcpOptions::default(), message, Some(Instant::now() + PATIENCE)),
+        |address, message| run(on_tokio::cancel(address, &TcpOptions::default(), message)),
+    ];
+    for cancel in cancels {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Address::Tcp(listener.local_addr().unwrap());
+        let (taken, over) = mpsc::channel();
+        let server = thread::spawn(move || {
+            let mut message = [0; 6];
+            let (mut peer, _) = listener.accept().unwrap();
+            peer.read_exact(&mut message).unwrap();
+            taken.send(()).unwrap();
+            message
+        });
+        cancel(&address, b"cancel".to_vec()).unwrap();
+        assert!(over.try_recv().is_ok(), "the server closes the connection when it has the message");
+        assert_eq!(&server.join().unwrap(), b"cancel");
+    }
+}
