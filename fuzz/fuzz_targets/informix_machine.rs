@@ -5,8 +5,10 @@
 mod support;
 
 use headrace_core::protocol::Protocol;
-use headrace_core::{ReadBuffer, WriteBuffer, Session as _};
-use headrace_informix::machine::{Declare, Execute, Machine, Options, Position, Request, BatchStrategy, Rows, Savepoint};
+use headrace_core::{ReadBuffer, Session as _, WriteBuffer};
+use headrace_informix::machine::{
+    BatchStrategy, Declare, Execute, Machine, Options, Position, Request, Rows, Savepoint,
+};
 use headrace_testkit::{Shared, TestValue as V, drive, unhex};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
@@ -52,6 +54,16 @@ fn messages(mut data: &[u8]) -> Vec<u8> {
                 out.extend_from_slice(body);
                 out.resize(out.len() + body.len() % 2, 0);
             }
+            // A routine's handle, and a routine's result of one INTEGER.
+            101 => out.extend_from_slice(&unhex("0065000674657374646200000001")),
+            103 => out.extend_from_slice(&unhex("00670001000200000a0000000003")),
+            // The content of a large object, in one piece; and the number of bytes of it that were written.
+            97 => {
+                out.extend_from_slice(&[0, 97, 0, 0, 0, 0, 0, body.len() as u8, 0, body.len() as u8]);
+                out.extend_from_slice(body);
+                out.resize(out.len() + body.len() % 2, 0);
+            }
+            98 => out.extend_from_slice(&[0, 97, 0, 2, 0, 0, 0, *len]),
             // Possible descriptions by a server: of a select, of an insert, of a select with TEXT.
             200 => out.extend_from_slice(&SELECT),
             201 => out.extend_from_slice(&SELECT_TEXT),
@@ -73,13 +85,20 @@ const QUERIES: usize = 7;
 
 fn request(kind: u8, sql: &str, flag: bool) -> Request {
     let sql = sql.into();
-    let strategy = [None, Some(BatchStrategy::Put), Some(BatchStrategy::Groups), Some(BatchStrategy::Rows)][usize::from(kind >> 4) % 4];
-    match kind % 10 {
+    let strategy = [None, Some(BatchStrategy::Put), Some(BatchStrategy::Groups), Some(BatchStrategy::Rows)]
+        [usize::from(kind >> 4) % 4];
+    match kind % 14 {
         0 | 1 => Request::Execute(Execute { sql, rows: Rows::One, begin: flag, strategy: None }),
         2 => Request::Execute(Execute { sql, rows: Rows::Batch, begin: flag, strategy }),
-        3 => {
-            Request::Declare(Declare { cursor: 1, sql, name: None, scroll: flag, with_hold: false, begin: false, bytes: 64 })
-        }
+        3 => Request::Declare(Declare {
+            cursor: 1,
+            sql,
+            name: None,
+            scroll: flag,
+            with_hold: false,
+            begin: false,
+            bytes: 64,
+        }),
         4 => Request::Fetch { cursor: 1, bytes: 64 },
         5 => Request::Scroll { cursor: 1, to: if flag { Position::Last } else { Position::Row(2) } },
         6 if flag => Request::Close { cursor: 1 },
@@ -87,7 +106,11 @@ fn request(kind: u8, sql: &str, flag: bool) -> Request {
         7 if flag => Request::Commit { block: kind & 16 == 16 },
         7 => Request::Rollback,
         8 => Request::Begin,
-        _ => Request::Ping,
+        9 => Request::Ping,
+        10 => Request::Routine { signature: "function informix.ifx_lo_close(integer)".into(), begin: flag },
+        11 => Request::ReadObject { object: 3, bytes: i32::from(kind) },
+        12 => Request::WriteObject { object: 3, data: vec![b'x'; usize::from(kind) * 300].into() },
+        _ => Request::Savepoint(if flag { Savepoint::Release } else { Savepoint::Rollback }, "s".into()),
     }
 }
 
@@ -98,7 +121,7 @@ fn handler(batch: Vec<Vec<V>>, rewinds: bool) -> (TestHandler, Shared) {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let [script, first, second, third, discards, data @ ..] = data else { return };
+    let [script, first, second, third, discards, lanes, data @ ..] = data else { return };
     let options = Options {
         user: "informix".into(),
         server: "informix".into(),
@@ -136,7 +159,9 @@ fuzz_target!(|data: &[u8]| {
             0 => vec![vec![V::Int(1)], vec![V::text("two")], vec![V::Null]],
             _ => vec![vec![V::Int(1), V::text("one"), V::Null]; 3],
         };
-        let (handler, received) = handler(batch, script & 8 == 0);
+        let (mut handler, received) = handler(batch, script & 8 == 0);
+        handler.lane = u64::from(lanes >> i & 1);
+        handler.fills = lanes >> (4 + i) & 1 == 1;
         handlers.push(received);
         let sql = match script >> 1 & 3 {
             0 => QUERY.into(),

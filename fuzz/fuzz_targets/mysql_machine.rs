@@ -6,10 +6,10 @@
 mod support;
 
 use headrace_core::protocol::Protocol;
-use headrace_core::{ReadBuffer, WriteBuffer, Session as _};
+use headrace_core::{ReadBuffer, Session as _, WriteBuffer};
 use headrace_mysql::auth::Secret;
-use headrace_mysql::machine::{AsText, Execute, Machine, Options, Request, BatchStrategy, Rows};
-use headrace_testkit::{TestValue, drive};
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Machine, Options, Request, Rows};
+use headrace_testkit::{TestValue, drive_with};
 use libfuzzer_sys::fuzz_target;
 use support::TestHandler;
 
@@ -52,23 +52,45 @@ fn greeting() -> [Vec<u8>; 2] {
 
 fn request(kind: u8, sql: &str, flag: bool, earlier: u64) -> Request {
     let sql = sql.into();
-    let strategy = [BatchStrategy::Auto, BatchStrategy::Pipelined, BatchStrategy::Bulk, BatchStrategy::Joined][usize::from(kind >> 4) % 4];
-    match kind % 9 {
-        0 => Request::Execute(Execute { sql, rows: Rows::One, text: if flag { AsText::Always } else { AsText::IfUnprepared }, cursor: None }),
+    let strategy = [BatchStrategy::Auto, BatchStrategy::Pipelined, BatchStrategy::Bulk, BatchStrategy::Joined]
+        [usize::from(kind >> 4) % 4];
+    match kind % 13 {
+        0 => Request::Execute(Execute {
+            sql,
+            rows: Rows::One,
+            text: if flag { AsText::Always } else { AsText::IfUnprepared },
+            cursor: None,
+        }),
         1 => Request::Execute(Execute { sql, rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(2) }),
-        2 | 3 => Request::Execute(Execute { sql, rows: Rows::Batch { strategy, atomic: flag }, text: AsText::IfUnprepared, cursor: None }),
+        2 | 3 => Request::Execute(Execute {
+            sql,
+            rows: Rows::Batch { strategy, atomic: flag },
+            text: AsText::IfUnprepared,
+            cursor: None,
+        }),
         4 => Request::Query { sql, infile: flag, discarded: None },
         5 => Request::Prepare { sql },
         6 if flag => Request::Fetch { cursor: earlier, rows: 2 },
         6 => Request::CloseCursor { cursor: earlier },
         7 if flag => Request::InitDb { schema: "t".into() },
         7 => Request::Ping,
-        _ => Request::ResetConnection,
+        8 => Request::ResetConnection,
+        9 => Request::Reserve,
+        10 => Request::Query { sql: "COMMIT".into(), infile: false, discarded: Some("ROLLBACK".into()) },
+        11 => Request::Query { sql, infile: flag, discarded: Some("ROLLBACK".into()) },
+        _ => {
+            let request = request(kind / 13, &sql, flag, earlier);
+            // A reservation contains requests of other kinds only.
+            match request {
+                Request::Reserve | Request::Within { .. } => Request::Ping,
+                request => Request::Within { reservation: earlier, request: Box::new(request) },
+            }
+        }
     }
 }
 
 fuzz_target!(|data: &[u8]| {
-    let [script, first, second, third, discards, data @ ..] = data else { return };
+    let [script, first, second, third, discards, lanes, data @ ..] = data else { return };
     let options = Options {
         user: "tester".into(),
         password: Some(Secret(b"tiger".to_vec())),
@@ -87,19 +109,49 @@ fuzz_target!(|data: &[u8]| {
         }
         assert!(machine.is_ready());
     }
-    let mut handlers = Vec::new();
+    let (mut handlers, mut numbers, mut reservations) = (Vec::new(), Vec::new(), Vec::new());
     let mut earlier = 0;
     for (i, kind) in [first, second, third].into_iter().enumerate() {
         let batch = vec![vec![TestValue::Int(1)], vec!["two".into()], vec![TestValue::Null]];
-        let (handler, received) = TestHandler::new(vec![TestValue::Int(7)], batch);
-        handlers.push(received);
+        let (mut handler, received) = TestHandler::new(vec![TestValue::Int(7)], batch);
+        handler.lane = u64::from(lanes >> i & 1);
+        handler.fills = lanes >> (4 + i) & 1 == 1;
+        handlers.push(received.clone());
         let sql = match script >> 1 & 3 {
             0 => "insert into t values (?)".into(),
             1 => "select a from t where a > ?".into(),
             2 => "load data local infile 'x' into table t".into(),
             _ => format!("update t set a = ? where b = {i}"),
         };
-        earlier = machine.submit(request(*kind, &sql, kind & 0x80 != 0, earlier), handler);
+        let request = request(*kind, &sql, kind & 0x80 != 0, earlier);
+        let reserves = matches!(request, Request::Reserve);
+        let number = machine.submit(request, handler);
+        numbers.push(number);
+        if reserves {
+            reservations.push((number, received));
+        }
+        // The reservation or the cursor of a later request: usually the request before it.
+        if earlier == 0 || reserves || kind & 0x40 == 0 {
+            earlier = number;
+        }
     }
-    drive(&mut machine, (&mut read_buffer, &mut write_buffer), &packets(data), *discards, &handlers);
+    drive_with(
+        &mut machine,
+        (&mut read_buffer, &mut write_buffer),
+        &packets(data),
+        *discards,
+        &handlers,
+        |machine, block, write_buffer| {
+            for number in &numbers {
+                machine.infile_data(*number, write_buffer, |out| out.extend_from_slice(b"1\n"));
+                if block % 3 == 2 {
+                    machine.infile_end(*number, write_buffer);
+                }
+            }
+            // A reservation that has not begun would be discarded.
+            for (number, _) in reservations.iter().filter(|(_, received)| block > 3 && received.has_ended()) {
+                machine.release(*number);
+            }
+        },
+    );
 });

@@ -6,12 +6,14 @@
 #[allow(dead_code)]
 mod support;
 
-use headrace_core::{ReadBuffer, WriteBuffer, Protocol};
+use headrace_core::{Protocol, ReadBuffer, WriteBuffer};
 use headrace_postgres::machine::{
-    Binding, Execute, Machine, Options, Portal, PortalId, Prepare, Purpose, Request, Rows, Tls,
+    Binding, Columns, Copy, Cursor, Execute, Machine, Options, Portal, PortalId, Prepare, Purpose, Request, Rows, Tls,
 };
-use headrace_testkit::{TestValue, drive};
+use headrace_postgres::messages::backend::Field;
+use headrace_testkit::{TestValue, drive_with};
 use libfuzzer_sys::fuzz_target;
+use std::sync::Arc;
 use support::TestHandler;
 
 /// The bytes of a row for a message: a fuzzer would take long to find the lengths of messages, so each block of its
@@ -30,8 +32,82 @@ fn messages(mut data: &[u8]) -> Vec<u8> {
     out
 }
 
+/// What all requests of one input have in common.
+struct Script {
+    flags: u8,
+    more: u8,
+    columns: Arc<Columns>,
+}
+
+impl Script {
+    fn flag(&self, bit: u8) -> bool {
+        u16::from_le_bytes([self.flags, self.more]) >> bit & 1 == 1
+    }
+
+    fn execution(&self, i: u8, rows: Rows) -> Execute {
+        Execute {
+            rows,
+            prelude: self.flag(5).then(|| "BEGIN".into()),
+            sync: self.flag(6) || i == 2,
+            ordered: self.flag(7),
+            pipeline: u64::from(self.flag(12)) * u64::from(i & 1),
+            ..Execute::new(if self.flag(4) { "select same".into() } else { format!("statement {i}") })
+        }
+    }
+
+    fn copy(&self) -> Copy {
+        Copy {
+            query: "select a".into(),
+            left_out: self.flag(2).then(|| "select attnum".into()),
+            binary: self.flag(3).then(|| "copy t from stdin (format binary)".into()),
+            text: "copy t from stdin".into(),
+            into: self.flag(4),
+            prelude: self.flag(5).then(|| "BEGIN".into()),
+        }
+    }
+
+    /// Request `i` of `kind`.
+    fn request(&self, i: u8, kind: u8) -> Request {
+        let id = PortalId { name: "p".into(), number: 1 };
+        let one = self.execution(i, Rows::One);
+        match kind % 14 {
+            0 => Request::Execute(one),
+            1 => Request::Execute(self.execution(i, Rows::Batch)),
+            2 => Request::Execute(self.execution(i, Rows::TypedBatch)),
+            3 => {
+                let portal = Portal { id, max_rows: 2, reserves: self.flag(11) };
+                Request::Execute(Execute { portal: Some(portal), ..one })
+            }
+            4 => Request::Script {
+                sql: "SELECT 1; SELECT 2".into(),
+                prelude: None,
+                copy: self.flag(3),
+                ends_block: self.flag(8),
+                discarded: self.flag(3).then(|| "ROLLBACK".into()),
+            },
+            5 => Request::Describe { sql: one.sql },
+            6 => Request::DescribePortal { portal: id },
+            7 => Request::Fetch { portal: id, max_rows: i32::from(i), columns: self.columns.clone() },
+            8 => Request::ClosePortal { portal: id },
+            9 => Request::Copy(self.copy()),
+            10 => Request::Execute(Execute {
+                cursor: Some(Cursor::Declare { portal: id, with_hold: self.flag(2) }),
+                ..one
+            }),
+            11 => Request::Execute(Execute { cursor: Some(Cursor::Use(1)), ..one }),
+            12 => Request::Execute(Execute {
+                cursor: Some(Cursor::Use(1)),
+                expected: Some(self.columns.clone()),
+                prepare: Prepare::Unnamed,
+                ..one
+            }),
+            _ => Request::Execute(Execute { prepare: Prepare::Unnamed, ..one }),
+        }
+    }
+}
+
 fuzz_target!(|data: &[u8]| {
-    let [script, more, discards, data @ ..] = data else { return };
+    let [script, more, first, second, third, discards, lanes, data @ ..] = data else { return };
     let options = Options {
         purpose: Purpose::Session,
         parameters: vec![("user".into(), "u".into())],
@@ -45,43 +121,34 @@ fuzz_target!(|data: &[u8]| {
     let mut machine: Machine<TestHandler> = Machine::new(options, 2, &mut write_buffer);
     if script & 1 == 0 {
         read_buffer.extend(b"R\0\0\0\x08\0\0\0\0K\0\0\0\x0c\0\0\0\x01\0\0\0\x02Z\0\0\0\x05I");
-        machine.read((), &mut read_buffer, &mut write_buffer).expect("a right greeting");
+        machine.receive((), &mut read_buffer, &mut write_buffer).expect("a right greeting");
     }
-    let mut handlers = Vec::new();
-    for i in 0..3u8 {
-        let batch = script >> 1 & 1 == 1 && i == 1;
-        let kind = if more >> 1 & 1 == 1 { Rows::TypedBatch } else { Rows::Batch };
-        let rows = if batch { (1..=3).map(|n| vec![TestValue::Int(n)]).collect() } else { Vec::new() };
-        let (handler, received) = TestHandler::new(vec![TestValue::Int(7)], rows);
+    let field =
+        Field { name: "n".into(), table: 0, number: 0, type_oid: 23, type_size: 4, type_modifier: -1, format: 1 };
+    let columns = Arc::new(Columns::plan(machine.registry(), vec![field]));
+    let script = Script { flags: *script, more: *more, columns };
+    let (mut handlers, mut numbers) = (Vec::new(), Vec::new());
+    for (i, kind) in (0..).zip([first, second, third]) {
+        let rows = (1..=3).map(|n| vec![TestValue::Int(n)]).collect();
+        let (mut handler, received) = TestHandler::new(vec![TestValue::Int(7)], rows);
+        handler.lane = u64::from(lanes >> i & 1);
+        handler.fills = lanes >> (4 + i) & 1 == 1;
         handlers.push(received);
-        let request = if script >> 2 & 1 == 1 && i == 2 {
-            Request::Script {
-                sql: "SELECT 1; SELECT 2".into(),
-                prelude: None,
-                copy: script >> 3 & 1 == 1,
-                ends_block: false,
-                discarded: (script >> 3 & 1 == 1).then(|| "ROLLBACK".into()),
-            }
-        } else {
-            Request::Execute(Execute {
-                sql: if script >> 4 & 1 == 1 { "select same".into() } else { format!("statement {i}").into() },
-                hints: Vec::new(),
-                rows: if batch { kind } else { Rows::One },
-                prepare: Prepare::Named,
-                prelude: (script >> 5 & 1 == 1).then(|| "BEGIN".into()),
-                portal: (more >> 2 & 1 == 1 && i == 1 && !batch).then(|| Portal {
-                    id: PortalId { name: "p".into(), number: 1 },
-                    max_rows: 2,
-                    reserves: more >> 3 & 1 == 1,
-                }),
-                cursor: None,
-                expected: None,
-                sync: script >> 6 & 1 == 1 || i == 2,
-                ordered: script >> 7 & 1 == 1,
-                pipeline: u64::from(more >> 4 & 1) * u64::from(i & 1),
-            })
-        };
-        machine.submit(request, handler);
+        numbers.push(machine.submit(script.request(i, *kind), handler));
     }
-    drive(&mut machine, (&mut read_buffer, &mut write_buffer), &messages(data), *discards, &handlers);
+    drive_with(
+        &mut machine,
+        (&mut read_buffer, &mut write_buffer),
+        &messages(data),
+        *discards,
+        &handlers,
+        |machine, block, write_buffer| {
+            for number in &numbers {
+                machine.copy_data(*number, write_buffer, |out| out.extend_from_slice(b"1\n"));
+                if block % 3 == 2 {
+                    machine.copy_end(*number, write_buffer, (block % 2 == 1).then_some("the program gave up"));
+                }
+            }
+        },
+    );
 });

@@ -17,10 +17,28 @@ const BLOCK: usize = 37;
 /// If a handler received no outcome, or a request was started although the machine was paused.
 pub fn drive<P: Protocol>(
     machine: &mut P,
+    buffers: (&mut ReadBuffer, &mut WriteBuffer),
+    bytes: &[u8],
+    discards: u8,
+    handlers: &[Shared],
+) where
+    P::Handler: for<'a> ResponseHandler<Context<'a> = ()>,
+{
+    drive_with(machine, buffers, bytes, discards, handlers, |_, _, _| {});
+}
+
+/// Does the same as [`drive`], and calls `program` with the number of each block after it: for what a program sends
+/// without a request, such as the data of a COPY.
+///
+/// # Panics
+/// As [`drive`] does.
+pub fn drive_with<P: Protocol>(
+    machine: &mut P,
     (read_buffer, write_buffer): (&mut ReadBuffer, &mut WriteBuffer),
     bytes: &[u8],
     discards: u8,
     handlers: &[Shared],
+    mut program: impl FnMut(&mut P, usize, &mut WriteBuffer),
 ) where
     P::Handler: for<'a> ResponseHandler<Context<'a> = ()>,
 {
@@ -44,6 +62,7 @@ pub fn drive<P: Protocol>(
             failed = true;
             break;
         }
+        program(machine, i, write_buffer);
         machine.transmit((), write_buffer);
         write_buffer.take();
         if (1..8).contains(&i) && discards >> i & 1 == 1 {

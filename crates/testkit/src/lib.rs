@@ -14,7 +14,7 @@ mod transitions;
 mod value;
 mod ways;
 
-pub use fuzz::drive;
+pub use fuzz::{drive, drive_with};
 pub use handler::{Completion, Dialect, Received, Shared, TestHandler};
 pub use receiving::receive;
 pub use replay::{Peer, Replay, Step, hex, read_recording, server_bytes, unhex, write_recording};
