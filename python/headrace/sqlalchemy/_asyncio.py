@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, TypeVar
 
-from sqlalchemy.engine import AdaptedConnection
+from sqlalchemy import pool
+from sqlalchemy.engine import URL, AdaptedConnection
 
 try:
     from sqlalchemy.util.concurrency import await_
@@ -255,3 +256,20 @@ class Connection(AdaptedConnection):
     @read_only.setter
     def read_only(self, value: bool | None) -> None:
         wait(self._connection.set_read_only(value))
+
+
+class Dialect:
+    """What the dialects of asyncio engines have in common: the first base, before the blocking engines' dialect."""
+
+    is_async = True
+    has_terminate = True
+
+    @classmethod
+    def get_pool_class(cls, url: URL) -> type[pool.Pool]:
+        return pool.AsyncAdaptedQueuePool
+
+    def do_terminate(self, dbapi_connection: Any) -> None:
+        dbapi_connection.terminate()
+
+    def get_driver_connection(self, connection: Any) -> Any:
+        return connection.driver_connection

@@ -13,8 +13,8 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import pool, util
 from sqlalchemy import types as sqltypes
+from sqlalchemy import util
 from sqlalchemy.dialects.mysql import BIT
 from sqlalchemy.dialects.mysql.base import MySQLDialect, MySQLExecutionContext
 from sqlalchemy.dialects.mysql.mariadb import INET4, INET6, MariaDBDialect
@@ -191,11 +191,9 @@ class _AsyncConnection(_asyncio.Connection):
         _asyncio.wait(self._connection.ping())
 
 
-class MySQLDialectAsync_headrace(MySQLDialect_headrace):
+class MySQLDialectAsync_headrace(_asyncio.Dialect, MySQLDialect_headrace):
     """Asyncio engines: ``create_async_engine("mysql+headrace://...")``."""
 
-    is_async = True
-    has_terminate = True
     supports_statement_cache = True
 
     @classmethod
@@ -203,16 +201,6 @@ class MySQLDialectAsync_headrace(MySQLDialect_headrace):
         import headrace.aio.mysql
 
         return _asyncio.Module(headrace.mysql, headrace.aio.mysql.connect, _AsyncConnection)
-
-    @classmethod
-    def get_pool_class(cls, url: URL) -> type[pool.Pool]:
-        return pool.AsyncAdaptedQueuePool
-
-    def do_terminate(self, dbapi_connection: Any) -> None:
-        dbapi_connection.terminate()
-
-    def get_driver_connection(self, connection: Any) -> Any:
-        return connection.driver_connection
 
 
 class MariaDBDialect_headrace(MariaDBDialect, MySQLDialect_headrace):

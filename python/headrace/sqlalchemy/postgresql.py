@@ -16,8 +16,8 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import pool, util
 from sqlalchemy import types as sqltypes
+from sqlalchemy import util
 from sqlalchemy.dialects.postgresql import (
     BIT,
     BYTEA,
@@ -474,11 +474,9 @@ class _AsyncConnection(_asyncio.Connection):
         return _asyncio.wait(self._connection.tpc_recover())
 
 
-class PGDialectAsync_headrace(PGDialect_headrace):
+class PGDialectAsync_headrace(_asyncio.Dialect, PGDialect_headrace):
     """Asyncio engines: ``create_async_engine("postgresql+headrace://...")``."""
 
-    is_async = True
-    has_terminate = True
     supports_statement_cache = True
 
     @classmethod
@@ -486,16 +484,6 @@ class PGDialectAsync_headrace(PGDialect_headrace):
         import headrace.aio.postgres
 
         return _asyncio.Module(headrace.postgres, headrace.aio.postgres.connect, _AsyncConnection)
-
-    @classmethod
-    def get_pool_class(cls, url: URL) -> type[pool.Pool]:
-        return pool.AsyncAdaptedQueuePool
-
-    def do_terminate(self, dbapi_connection: Any) -> None:
-        dbapi_connection.terminate()
-
-    def get_driver_connection(self, connection: Any) -> Any:
-        return connection.driver_connection
 
 
 dialect = PGDialect_headrace
