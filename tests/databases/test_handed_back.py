@@ -78,3 +78,13 @@ def test_named_cursor_of_informix_ends_with_a_reset(request: pytest.FixtureReque
         with conn.cursor("held", withhold=True) as again:
             again.execute("select count(*) from numbers")
             assert again.fetchone() == (1000,)
+
+
+def test_query_of_informix_that_fails_leaves_nothing_to_reset(request: pytest.FixtureRequest) -> None:
+    server = request.getfixturevalue("informix_server")
+    with contextlib.closing(headrace.informix.connect(**server.parameters(), autocommit=True)) as conn:
+        with pytest.raises(errors.ProgrammingError):
+            next(conn.stream("select n from no_such_table"))
+        with pytest.raises(errors.ProgrammingError):
+            conn.cursor("held", withhold=True).execute("select n from no_such_table")
+        assert not conn.needs_reset

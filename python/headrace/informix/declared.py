@@ -47,7 +47,6 @@ class Declared(CursorBase[Any]):
         self._number = next(core.numbers)
         # WHERE CURRENT OF means the row that was fetched last, so nothing may be fetched ahead.
         self._resets = core.resets
-        core.cursors.add(self._number)
         size = 1 if _FOR_UPDATE.search(sql) else self.fetch_bytes
         self._bytes = size
         result: Result = yield core.wire.declare(
@@ -60,6 +59,7 @@ class Declared(CursorBase[Any]):
             begin=core.begins,
             bytes=size,
         )
+        core.cursors.add(self._number)
         self._open = True
         self._suspended = result.suspended
         self._next, self._past = 1, False

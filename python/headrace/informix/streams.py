@@ -38,11 +38,10 @@ class Stream:
         core = self.core
         # In autocommit other statements commit while it is read, and the transaction is not the stream's.
         held = core.autocommit and not core.in_transaction()
-        self.resets = core.resets
-        core.cursors.add(self.number)
         result: Result = yield core.wire.declare(
             self.number, sql, params, hold=held, begin=core.begins, bytes=self.fetch_bytes
         )
+        core.cursors.add(self.number)
         return result
 
     def ask(self, result: Result) -> None:
