@@ -286,8 +286,9 @@ class PoolCore(Generic[C, W]):
             if entry is None and self._severed.pop(id(connection), None) is not None:
                 return None
             raise ProgrammingError("the connection does not belong to this pool, or was given back already")
-        is_idle = status == TransactionStatus.IDLE and not connection.needs_reset
-        if is_idle and self.settings.reset != "discard" and not connection.broken:
+        is_idle = status == TransactionStatus.IDLE
+        left_open = is_idle and connection.needs_reset
+        if is_idle and not left_open and self.settings.reset != "discard" and not connection.broken:
             self._back(entry, now)
             self._place(entry, now)
             return None
@@ -300,7 +301,7 @@ class PoolCore(Generic[C, W]):
             # The server rolls back what is open when the connection ends: no reset needed.
             self._back(entry, now)
             self._place(entry, now)
-        elif mode != "none" or (status == TransactionStatus.IDLE and connection.needs_reset):
+        elif mode != "none" or left_open:
             entry.reset_by = now + defaults.POOL_RESET_TIMEOUT
             return mode
         elif status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
