@@ -126,17 +126,50 @@ def test_what_fails_is_worse_than_any_baseline(result: dict[str, Any], how: str)
     assert "it went wrong" in worse
 
 
-def test_the_readme_gets_figures_between_its_marks_only(result: dict[str, Any], tmp_path: Path) -> None:
-    results, target = tmp_path / "r.json", tmp_path / "README.md"
+def marked(name: str) -> str:
+    begin, end = readme.marks(name)
+    return f"{begin}\nold\n{end}\n"
+
+
+def test_figures_are_written_between_the_marks_only(result: dict[str, Any], tmp_path: Path) -> None:
+    results, page, target = tmp_path / "r.json", tmp_path / "race.md", tmp_path / "README.md"
     results.write_text(json.dumps(result))
-    begin, end = readme.marks("postgresql")
-    target.write_text(f"before\n{begin}\nold\n{end}\nafter\n")
-    assert readme.main([str(results), str(target)]) == 0
-    text = target.read_text()
+    others = "".join(marked(name) for name in ("mariadb", "mysql", "informix"))
+    others = others.replace(
+        "old", "| | floor | headrace |\n|---|---|---|\n| fetch 10,000 rows × 5 | 1 ms | 2 ms (2.00) |"
+    )
+    page.write_text(f"before\n{marked('postgresql')}{others}after\n")
+    target.write_text(f"# Name\n{marked(readme.OVERVIEW)}more\n")
+    assert readme.main([str(results), str(page), str(target)]) == 0
+    text = page.read_text()
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "old" not in text
     assert "2 ms (2.00)" in text
+    text = target.read_text()
+    assert text.startswith("# Name\n")
+    assert text.endswith("more\n")
+    assert "| PostgreSQL |" in text
     target.write_text("no marks\n")
-    assert readme.main([str(results), str(target)]) == 2
-    assert target.read_text() == "no marks\n"
+    before = page.read_text()
+    assert readme.main([str(results), str(page), str(target)]) == 2
+    assert (page.read_text(), target.read_text()) == (before, "no marks\n")
+
+
+def test_overview_names_the_fastest_other_driver() -> None:
+    table = (
+        "| | floor | headrace | headrace-async | psycopg | pg8000 |\n|---|---:|---:|---:|---:|---:|\n"
+        "| fetch 100,000 rows × 5 | 1 ms | 1.2 ms (1.20) | 1 ms (1.00) | 3 ms (3.00) | 1.1 ms (1.10) |\n"
+        "| connect and close | 1 ms | 2 ms (2.00) | - | - | - |"
+    )
+    page = "".join(marked(name).replace("old", table) for name in readme.OVERVIEW_DATABASES)
+    lines = readme.overview(page).splitlines()
+    assert "| fetch 100,000 rows × 5 |" + " **1.20**, pg8000 1.10 |" * 4 in lines
+    assert "| connect and close |" + " - |" * 4 in lines
+
+
+def test_overview_of_the_readme_is_that_of_the_page() -> None:
+    root = Path(__file__).resolve().parents[2]
+    page, text = ((root / name).read_text(encoding="utf-8") for name in ("docs/race/index.md", "README.md"))
+    begin, end = readme.marks(readme.OVERVIEW)
+    assert f"{begin}\n{readme.overview(page)}\n{end}" in text
