@@ -90,6 +90,8 @@ lint: $(STAMPS)/dev $(STAMPS)/lab $(STAMPS)/test cargo
 	@$(BIN)/pyright
 	@echo "==> lint: the blocking files that are made of the asyncio ones"
 	@$(BIN)/python tools/async_to_sync.py --check
+	@echo "==> lint: the files in changes/"
+	@$(BIN)/python tools/changelog.py --check
 	@echo "==> lint: cargo fmt, cargo clippy"
 	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 	@cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
