@@ -1,4 +1,4 @@
-"""mkdocs hooks: the tables of limits and options, made from the files that the code itself reads."""
+"""mkdocs hooks: the tables of limits and options, generated from the files that the code itself reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IIBENCH = ROOT / "python" / "headrace" / "lab" / "iibench" / "options.py"
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Puts the tables where a page asks for them."""
+    """Replaces the markers of a page by the tables."""
     for marker, make in (
         ("<!-- defaults -->", defaults_tables),
         ("<!-- engine-limits -->", engine_table),
@@ -28,7 +28,11 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def defaults_tables() -> str:
-    """One table per section of defaults.py; a section begins with a comment line of its own."""
+    """Returns one table for each section of defaults.py; a section begins with a comment line of its own.
+
+    Raises:
+        ValueError: there is a name of which the tables would not have a row.
+    """
     source = DEFAULTS.read_text(encoding="utf-8")
     lines = source.splitlines()
     body = ast.parse(source).body
@@ -38,27 +42,31 @@ def defaults_tables() -> str:
             continue
         above = lines[node.lineno - 2]
         if above.startswith("# "):
-            parts.append(f"\n### {above[2:].capitalize()}\n\n{HEADER}")
+            parts.append(f"\n### {above[2].upper()}{above[3:]}\n\n{HEADER}")
         meaning = ""
         if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
             meaning = str(after.value.value)
         value = ast.get_source_segment(source, node.value) or ""
+        if not meaning:
+            raise ValueError(f"{DEFAULTS}: {node.target.id} has no docstring")
         parts.append(row(node.target.id, value, meaning))
     return "\n".join(parts)
 
 
 def engine_table() -> str:
-    """limits.rs: a doc comment, then the constant."""
+    """Returns a table of the constants of limits.rs, each with its doc comment.
+
+    Raises:
+        ValueError: there is a constant of which the table would not have a row.
+    """
+    source = LIMITS.read_text(encoding="utf-8")
     parts = [HEADER]
-    meaning: list[str] = []
-    for line in LIMITS.read_text(encoding="utf-8").splitlines():
-        if line.startswith("///"):
-            meaning.append(line[3:].strip())
-        elif found := re.match(r"pub const (\w+): \w+ = (.+);", line):
-            # Names in brackets are links of rustdoc's.
-            text = re.sub(r"\[(`[^`]+`)\]", r"\1", " ".join(meaning))
-            parts.append(row(found[1], found[2], text))
-            meaning = []
+    for comment, name, value in re.findall(r"((?:^///.*\n)+)^pub const (\w+): [^=]+=\s*([^;]+);", source, re.MULTILINE):
+        text = " ".join(line[3:].strip() for line in comment.splitlines())
+        # Names in brackets are links of rustdoc.
+        parts.append(row(name, value, re.sub(r"\[(`[^`]+`)\]", r"\1", text)))
+    if len(parts) - 1 != source.count("pub const "):
+        raise ValueError(f"{LIMITS}: a constant without a doc comment, or in a form that is not known here")
     return "\n".join(parts)
 
 
@@ -96,10 +104,15 @@ HEADER = "| name | default | meaning |\n|---|---|---|"
 
 
 def row(name: str, value: str, meaning: str) -> str:
-    """One line of a table, with the value worked out where it is a product."""
+    """Returns one line of a table; the value is calculated where it is a product, and has a unit where its type has
+    one."""
     meaning = " ".join(meaning.split()).replace("|", "\\|").replace("``", "`")
     if found := re.fullmatch(r"(\d[\d_]*) << (\d+)", value):
         value = f"{int(found[1]) << int(found[2]):,}"
+    elif found := re.fullmatch(r"(?:std::time::)?Duration::from_millis\((\d+)\)", value):
+        value = f"{found[1]} ms"
+    elif value == "u16::MAX as usize":
+        value = f"{(1 << 16) - 1:,}"
     elif re.fullmatch(r"[\d_]+( \* [\d_]+)*", value):
         product = 1
         for factor in value.replace("_", "").split(" * "):

@@ -1,0 +1,197 @@
+"""Nothing is missing from pages that are generated, and what documents name is there."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from headrace import defaults
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = ("headrace", "headrace.postgres", "headrace.mysql", "headrace.informix", "headrace.pool", "headrace.rows",
+           "headrace.types", "headrace.errors", "headrace.aio", "headrace.aio.postgres", "headrace.aio.mysql",
+           "headrace.aio.informix", "headrace.aio.pool")  # fmt: skip
+
+
+def load(path: str) -> ModuleType:
+    """A module that is not part of a package."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+HOOKS = load("docs/_tools/hooks.py")
+
+
+def rows(table: str) -> dict[str, tuple[str, str]]:
+    """Default and meaning by name, of the tables in a text."""
+    return {name: (value, text) for name, value, text in re.findall(r"^\| `(\w+)` \| (.+?) \| (.*) \|$", table, re.M)}
+
+
+def test_limits_page_has_every_default_of_the_python_part() -> None:
+    assert rows(HOOKS.defaults_tables()).keys() == {name for name in vars(defaults) if name.isupper()}
+
+
+def test_limits_page_has_every_limit_of_the_engine_with_its_own_text() -> None:
+    source = (ROOT / "crates/core/src/limits.rs").read_text(encoding="utf-8")
+    found = rows(HOOKS.engine_table())
+    assert found.keys() == set(re.findall(r"^pub const (\w+)", source, re.M))
+    # A constant that was not recognised left its text to the next one.
+    for name, (_, text) in found.items():
+        own = re.search(rf"((?:^///.*\n)+)pub const {name}\b", source, re.M)
+        assert own is not None
+        assert len(text.split()) == len(own[1].replace("///", "").split())
+    assert found["TICK"][0] == "100 ms"
+    assert found["PARAMETERS"][0] == "65,535"
+
+
+def test_limit_in_an_unknown_form_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "limits.rs"
+    source.write_text("/// One.\npub const ONE: usize = 1;\npub const TWO: usize = 2;\n")
+    monkeypatch.setattr(HOOKS, "LIMITS", source)
+    with pytest.raises(ValueError, match="without a doc comment"):
+        HOOKS.engine_table()
+
+
+def test_limits_page_asks_for_both_tables() -> None:
+    page = (ROOT / "docs/reference/limits.md").read_text(encoding="utf-8")
+    shown = rows(HOOKS.on_page_markdown(page))
+    assert {"CONNECT_TIMEOUT", "TICK"} <= shown.keys()
+
+
+def documented() -> list[Any]:
+    """What the pages of the reference describe."""
+    names = [
+        name
+        for page in sorted((ROOT / "docs/reference").glob("*.md"))
+        for name in re.findall(r"^::: ([\w.]+)", page.read_text(encoding="utf-8"), re.M)
+    ]
+    return [resolved(name) for name in names]
+
+
+def resolved(name: str) -> Any:
+    """A module, or an attribute of one."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        owner, _, attribute = name.rpartition(".")
+        return getattr(importlib.import_module(owner), attribute)
+
+
+def public(module: ModuleType) -> list[tuple[str, Any]]:
+    """Classes and functions of ours that a module offers: those of ``__all__``, or those that are defined in it."""
+    names = getattr(module, "__all__", None)
+    if names is None:
+        names = [name for name, item in vars(module).items() if getattr(item, "__module__", "") == module.__name__]
+    found = [(name, getattr(module, name)) for name in names if not name.startswith("_")]
+    return [
+        (name, item)
+        for name, item in found
+        if (inspect.isclass(item) or inspect.isfunction(item)) and item.__module__.startswith("headrace")
+    ]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_reference_has_every_public_class_and_function(name: str) -> None:
+    described = documented()
+    modules = {item.__name__ for item in described if inspect.ismodule(item)}
+    missing = [
+        public_name
+        for public_name, item in public(importlib.import_module(name))
+        if item not in described and item.__module__ not in modules
+    ]
+    assert missing == []
+
+
+def test_contributing_names_files_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = [
+        path for path in re.findall(r"`([\w./-]+/[\w./-]*)`", text) if not path.startswith(("/", "build/", "changes/T"))
+    ]
+    assert len(named) > 50
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_links_of_the_readme_are_absolute_and_lead_to_files() -> None:
+    links = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    base = r"https://github.com/headrace/headrace/(?:blob|tree)/main/([^#]+)(?:#.*)?"
+    for link in links:
+        found = re.fullmatch(base, link)
+        assert found is not None, link
+        assert (ROOT / found[1]).exists(), link
+
+
+CHANGELOG = load("tools/changelog.py")
+
+
+def test_changes_can_be_merged() -> None:
+    assert CHANGELOG.main(["--check"]) == 0
+
+
+BEFORE = """\
+# Changelog
+
+## Unreleased
+
+### Added
+
+- Before.
+
+#### Part
+
+- Other.
+
+## 0.1.0 - 2026-01-01
+
+- First.
+"""
+AFTER = """\
+# Changelog
+
+## Unreleased
+
+## 0.2.0 - 2026-02-03
+
+### Added
+
+- Before.
+- Informix: a thing
+  of two lines.
+
+#### Part
+
+- Other.
+
+### Fixed
+
+- It works.
+
+## 0.1.0 - 2026-01-01
+
+- First.
+"""
+
+
+def test_changes_go_under_the_headings_of_their_kind(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("not a change")
+    (tmp_path / "new-thing.added.md").write_text("Informix: a thing\nof two lines.\n")
+    (tmp_path / "old-thing.fixed.md").write_text("It works.\n")
+    found = CHANGELOG.entries(tmp_path)
+    assert CHANGELOG.merged(BEFORE, found, "0.2.0", CHANGELOG.datetime.date(2026, 2, 3)) == AFTER
+
+
+@pytest.mark.parametrize("name", ["thing.md", "thing.mended.md", "Thing.fixed.md", "thing.fixed.txt"])
+def test_change_with_another_name_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("Text.\n")
+    with pytest.raises(ValueError, match=re.escape(name)):
+        CHANGELOG.entries(tmp_path)
