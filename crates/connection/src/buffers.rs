@@ -1,6 +1,6 @@
 //! Received bytes and bytes to be sent, with TLS between them and the wire.
 
-use headrace_core::limits::TLS_SEALED_BYTES;
+use headrace_core::limits::TLS_CIPHERTEXT_BYTES;
 use headrace_core::{Fatal, ReadBuffer, WriteBuffer};
 use headrace_tls::TlsClient;
 
@@ -130,7 +130,7 @@ impl Buffers {
         if request_first {
             *wire.tail() = self.write_buffer.take();
         }
-        self.landed.resize(TLS_SEALED_BYTES, 0);
+        self.landed.resize(TLS_CIPHERTEXT_BYTES, 0);
         self.tls = Some(Box::new(Layer { client, wire, failed: false }));
     }
 

@@ -45,10 +45,10 @@ pub const NESTING: usize = 32;
 /// How long the blocking loop may sleep before its owner checks for interrupts: Ctrl-C is then handled well within 0.2
 /// s even if the signal went to another thread.
 pub const TICK: std::time::Duration = std::time::Duration::from_millis(100);
-/// Bytes of plain text that are encrypted at a time, so that ciphertext never outgrows the write buffer by much.
-pub const TLS_PLAIN_BYTES: usize = 64 * 1024;
+/// Bytes of plaintext that are encrypted at a time, so that ciphertext never outgrows the write buffer by much.
+pub const TLS_PLAINTEXT_BYTES: usize = 64 * 1024;
 /// Bytes of ciphertext that are read at a time.
-pub const TLS_SEALED_BYTES: usize = 64 * 1024;
+pub const TLS_CIPHERTEXT_BYTES: usize = 64 * 1024;
 /// TLS configurations that a process keeps, each with the certificates that it read and the sessions that can be
 /// resumed.
 pub const TLS_CONFIGURATIONS: usize = 64;
@@ -58,9 +58,9 @@ pub const TLS_STORE_SECONDS: u64 = 60;
 pub const REDIRECTS: usize = 8;
 /// Statements whose parameter style was converted that are cached per connection; beyond this the cache is emptied.
 pub const QUERIES: usize = 1024;
-/// Bytes of the texts of all of them.
+/// Bytes of the texts of all cached statements whose parameter style was converted.
 pub const QUERIES_BYTES: usize = 4 * 1024 * 1024;
-/// Bytes of one of them: a longer one is converted each time.
+/// Bytes of one such text: a longer one is converted each time.
 pub const QUERY_BYTES: usize = 64 * 1024;
 /// Notices kept per connection until they are read; beyond this the oldest are dropped.
 pub const NOTICES: usize = 1024;
@@ -69,5 +69,5 @@ pub const LOOK_MILLIS: u64 = 50;
 /// Dates that a result caches at most, a power of two: dates repeat often within a result, and a look-up costs a tenth
 /// of making one. Consecutive days do not displace each other; the size covers five years of them.
 pub const DATES: usize = 2048;
-/// Dates that there is room for at first.
+/// Dates that the cache of a result has room for at first.
 pub const DATES_FIRST: usize = 32;

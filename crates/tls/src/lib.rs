@@ -9,7 +9,7 @@ mod names;
 
 pub use config::{ClientCert, Roots, TlsConfig, Verify};
 
-use headrace_core::limits::{TLS_PLAIN_BYTES, WRITE_BUFFER_HIGH_BYTES};
+use headrace_core::limits::{TLS_PLAINTEXT_BYTES, WRITE_BUFFER_HIGH_BYTES};
 use headrace_core::{Fatal, FatalKind, ReadBuffer, WriteBuffer};
 use rustls::pki_types::ServerName;
 use rustls::{CertificateError, ClientConnection, Error, ProtocolVersion};
@@ -78,7 +78,7 @@ impl TlsClient {
         }
         while !write_buffer.is_empty() && wire.len() < WRITE_BUFFER_HIGH_BYTES {
             let pending = write_buffer.pending();
-            let n = self.connection.writer().write(&pending[..pending.len().min(TLS_PLAIN_BYTES)]).map_err(broken)?;
+            let n = self.connection.writer().write(&pending[..pending.len().min(TLS_PLAINTEXT_BYTES)]).map_err(broken)?;
             write_buffer.sent(n);
             self.flush(wire)?;
         }

@@ -85,7 +85,7 @@ class Connection(InformixBase[R], BlockingConnection[R]):
         try:
             for row in rows:
                 asked.append(self._core.submit(sql, row))
-                if len(asked) >= defaults.INFORMIX_BEHIND:
+                if len(asked) >= defaults.INFORMIX_FETCHMANY_IN_FLIGHT:
                     take()
             while asked:
                 take()

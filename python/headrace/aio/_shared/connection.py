@@ -144,12 +144,12 @@ class LoopConnection(ConnectionBase[R]):
         """Whether the server is done with what was cancelled before the deadline. If it is not, the cancel request may
         have come too early, and is said again."""
         loop = asyncio.get_running_loop()
-        pause = defaults.CANCEL_LOOK / 64
+        pause = defaults.CANCEL_CHECK / 64
         while not self._core.wire.closed and self._core.wire.at_discarded():
             if loop.time() >= deadline:
                 return False
             await asyncio.sleep(pause)
-            pause = min(2 * pause, defaults.CANCEL_LOOK)
+            pause = min(2 * pause, defaults.CANCEL_CHECK)
         return True
 
     # queries

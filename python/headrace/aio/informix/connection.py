@@ -84,7 +84,7 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
         try:
             for row in rows:
                 asked.append(self._core.submit(sql, row))
-                if len(asked) >= defaults.INFORMIX_BEHIND:
+                if len(asked) >= defaults.INFORMIX_FETCHMANY_IN_FLIGHT:
                     await take()
             while asked:
                 await take()
