@@ -78,7 +78,8 @@ impl TlsClient {
         }
         while !write_buffer.is_empty() && wire.len() < WRITE_BUFFER_HIGH_BYTES {
             let pending = write_buffer.pending();
-            let n = self.connection.writer().write(&pending[..pending.len().min(TLS_PLAINTEXT_BYTES)]).map_err(broken)?;
+            let n =
+                self.connection.writer().write(&pending[..pending.len().min(TLS_PLAINTEXT_BYTES)]).map_err(broken)?;
             write_buffer.sent(n);
             self.flush(wire)?;
         }
