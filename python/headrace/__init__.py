@@ -75,14 +75,23 @@ def connect(
     conninfo: str = "", /, *, row_factory: None = None, autocommit: bool = False, **keywords: Any
 ) -> Connection[rows.Row]: ...
 def connect(conninfo: str = "", /, **keywords: Any) -> Connection[Any]:
-    """Connects to the database that the URL names: ``postgresql://`` (or ``postgres://``), ``mysql://``,
-    ``mariadb://``, ``informix://``.
+    """Connects to the database of the URL: ``postgresql://`` (or ``postgres://``), ``mysql://``, ``mariadb://``,
+    ``informix://``.
 
-    Without a URL it is PostgreSQL. See :func:`headrace.postgres.connect`, :func:`headrace.mysql.connect` and
-    :func:`headrace.informix.connect` for the keywords; a type checker takes the connection for one to PostgreSQL, so
-    that for the others these functions are the better choice.
+    Without a URL the database is PostgreSQL. A type checker assumes PostgreSQL; for other databases use
+    :func:`headrace.mysql.connect` or :func:`headrace.informix.connect`.
 
-    Raises ProgrammingError for a URL of another kind.
+    Args:
+        conninfo: a URL, or a connection string of PostgreSQL.
+        keywords: settings, and ``autocommit`` and ``row_factory``: see ``connect`` of the database.
+
+    Returns:
+        An open connection.
+
+    Raises:
+        ProgrammingError: the URL is of another kind, or a setting is wrong or unknown.
+        OperationalError: no connection could be opened; ``error.code`` is the reason.
+        ConnectionTimeout: not within ``connect_timeout`` seconds.
     """
     return module_for(conninfo, __name__).connect(conninfo, **keywords)  # type: ignore[no-any-return]
 

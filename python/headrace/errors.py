@@ -505,7 +505,14 @@ _BY_SQLSTATE: Final = _classes()
 
 
 def error_for(sqlstate: str) -> type[DatabaseError]:
-    """The class of a SQLSTATE: its own where it has one, else the PEP 249 class of its first characters."""
+    """Returns the class of errors with a SQLSTATE.
+
+    Args:
+        sqlstate: five characters.
+
+    Returns:
+        Its own class, or else the PEP 249 class of its first two characters.
+    """
     return _BY_SQLSTATE.get(sqlstate) or _base(sqlstate)
 
 

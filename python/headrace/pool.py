@@ -35,19 +35,23 @@ class PoolConnection(Pooled, Protocol):
 
     @property
     def transaction_status(self) -> TransactionStatus:
-        """Where it stands, without a round trip."""
+        """The state of the transaction, without a round trip."""
         ...
 
     def commit(self) -> object:
-        """Ends the open transaction, if there is one."""
+        """Commits the open transaction, if there is one."""
         ...
 
     def reset(self, mode: str, /) -> object:
-        """``rollback`` ends an open transaction, ``discard`` also forgets all state of the session."""
+        """Resets the session.
+
+        Args:
+            mode: ``rollback`` rolls an open transaction back, ``discard`` also resets all state of the session.
+        """
         ...
 
     def close(self) -> object:
-        """Closes it."""
+        """Closes the connection."""
         ...
 
 
@@ -163,7 +167,11 @@ class ConnectionPool(Generic[C]):
     # opening
 
     def open(self) -> None:
-        """Opens the pool; connections are made in the background. Nothing happens where it is open."""
+        """Opens the pool. Connections are opened in the background. Does nothing if it is open.
+
+        Raises:
+            PoolClosed: it was opened before a fork, of which this process is the child.
+        """
         if self._core.closed:
             # Nothing of a closed pool is alive in a child process but its settings.
             self._pid = os.getpid()
@@ -279,11 +287,20 @@ class ConnectionPool(Generic[C]):
     # lending
 
     def getconn(self, timeout: float | None = None) -> C:
-        """Lends a connection; bring it back with :meth:`putconn`.
+        """Lends a connection, which :meth:`putconn` returns. Safe for threads or tasks.
 
-        Raises PoolTimeout after ``timeout`` seconds (``None``: the pool's), with the last error of connecting in its
-        message; PoolClosed; TooManyRequests. Where the pool never had a connection, and can have none (a wrong keyword,
-        password, database or host), it raises what connecting raised, at once.
+        Args:
+            timeout: seconds to wait; None for the pool's ``timeout``.
+
+        Returns:
+            A connection.
+
+        Raises:
+            PoolTimeout: no connection within ``timeout`` seconds; the message has the last error of connecting.
+            PoolClosed: the pool is closed.
+            TooManyRequests: ``max_waiting`` requests wait already.
+            Error: the error of connecting, at once, if the pool never had a connection and waiting does not help (a
+                wrong keyword, password, database or host).
         """
         if self._pid != os.getpid():
             self._check_process()
@@ -369,9 +386,13 @@ class ConnectionPool(Generic[C]):
         self._wake.set()
 
     def putconn(self, connection: C) -> None:
-        """Takes a connection back: resets it, or closes it when it is in doubt.
+        """Takes a connection back: resets it, or closes it if its state is unknown.
 
-        Raises ProgrammingError for one that this pool has not lent, or that was brought back already.
+        Args:
+            connection: one that this pool has lent.
+
+        Raises:
+            ProgrammingError: this pool has not lent it, or it was returned already.
         """
         if self._pid != os.getpid():
             self._check_process()
@@ -403,19 +424,35 @@ class ConnectionPool(Generic[C]):
             self._perform(work)
 
     def connection(self, timeout: float | None = None) -> AbstractContextManager[C]:
-        """Lends a connection for a block: commits at its end, rolls back when it raises.
+        """Opens a block with a connection: commits at its end, and rolls back when it raises an exception.
 
-        Raises what :meth:`getconn` raises.
+        Args:
+            timeout: seconds to wait; None for the pool's ``timeout``.
+
+        Returns:
+            A context manager; its value is the connection.
+
+        Raises:
+            PoolTimeout: no connection within ``timeout`` seconds; the message has the last error of connecting.
+            PoolClosed: the pool is closed.
+            TooManyRequests: ``max_waiting`` requests wait already.
+            Error: the error of connecting, at once, if the pool never had a connection and waiting does not help (a
+                wrong keyword, password, database or host).
         """
         return _Lease(self, timeout)
 
     # looking after
 
     def wait(self, timeout: float = defaults.POOL_TIMEOUT) -> None:
-        """Waits until ``min_size`` connections are there.
+        """Waits until ``min_size`` connections are open.
 
-        Raises PoolTimeout after ``timeout`` seconds, with the last error of connecting in its message; PoolClosed; what
-        connecting raised, as :meth:`getconn` does.
+        Args:
+            timeout: seconds to wait.
+
+        Raises:
+            PoolTimeout: they were not open in time; the message has the last error of connecting.
+            PoolClosed: the pool is closed.
+            Error: the error of connecting, as for :meth:`getconn`.
         """
         self._check_process()
         core = self._core
@@ -445,7 +482,15 @@ class ConnectionPool(Generic[C]):
                 self._watchers -= 1
 
     def resize(self, min_size: int, max_size: int | None = None) -> None:
-        """Changes the sizes; what is too many goes when nobody uses it. Raises ProgrammingError."""
+        """Changes the number of connections. Those that are too many are closed when they are not in use.
+
+        Args:
+            min_size: connections that are kept open, at least 0.
+            max_size: connections at most; None to keep it, or to raise it to ``min_size``.
+
+        Raises:
+            ProgrammingError: the numbers are not valid.
+        """
         with self._lock:
             core = self._core
             core.resize(core.settings.resized(min_size, max_size), time.monotonic())
@@ -453,26 +498,34 @@ class ConnectionPool(Generic[C]):
         self._perform(work)
 
     def drain(self) -> None:
-        """Replaces every connection, after a failover for instance: the idle ones at once, the others, and those that
-        are being made, when they come back."""
+        """Replaces every connection, for example after a failover: idle ones at once, others when they are returned."""
         with self._lock:
             self._core.drain(time.monotonic())
             work = self._settle()
         self._perform(work)
 
     def stats(self) -> PoolStats:
-        """A snapshot of the pool."""
+        """Returns a snapshot of the pool.
+
+        Returns:
+            Counts of connections and requests.
+        """
         with self._lock:
             return self._core.stats()
 
     @property
     def closed(self) -> bool:
-        """True for a pool that is not open."""
+        """True if the pool is not open."""
         return self._core.closed
 
     def close(self, timeout: float = defaults.POOL_CLOSE_TIMEOUT) -> None:
-        """Closes the pool. Who waits gets PoolClosed; who has a connection gets ``timeout`` seconds to bring it back,
-        and then it is closed too. In the child of a fork nothing happens: the sockets are the parent's."""
+        """Closes the pool. Waiting requests raise PoolClosed.
+
+        It raises no error. In the child of a fork it does nothing: the sockets belong to the parent.
+
+        Args:
+            timeout: seconds for lent connections to be returned; then they are closed, too.
+        """
         if self._pid != os.getpid():
             return
         deadline = time.monotonic() + timeout

@@ -33,12 +33,26 @@ def _same(values: Row) -> Row:
 
 
 def tuple_row(names: Sequence[str], /) -> Callable[[Row], Row]:
-    """Rows as tuples; costs nothing."""
+    """Makes rows tuples, which is the default.
+
+    Args:
+        names: of the columns.
+
+    Returns:
+        A function that returns its argument.
+    """
     return _same
 
 
 def dict_row(names: Sequence[str], /) -> Callable[[Row], dict[str, Any]]:
-    """Rows as dicts. Of columns with the same name the last one wins."""
+    """Makes rows dicts. Of columns with the same name, the dict has the last one.
+
+    Args:
+        names: of the columns.
+
+    Returns:
+        A function from a tuple to a dict.
+    """
     keys = tuple(names)
     return lambda values: dict(zip(keys, values, strict=True))
 
@@ -55,28 +69,49 @@ def _named(names: tuple[str, ...]) -> Callable[[Row], Any]:
 
 
 def namedtuple_row(names: Sequence[str], /) -> Callable[[Row], Any]:
-    """Rows as named tuples.
+    """Makes rows named tuples.
 
-    In a name ``_`` stands for what no identifier has, and ``f`` for what none begins with: ``?column?`` is
-    ``f_column_``. A keyword of Python or a name that is there already becomes ``_`` and the column's number.
+    ``_`` replaces characters that an identifier cannot have, and ``f`` is put before a name that begins with ``_``:
+    ``?column?`` is ``f_column_``. A keyword of Python or a repeated name becomes ``_`` and the number of the column.
+
+    Args:
+        names: of the columns.
+
+    Returns:
+        A function from a tuple to a named tuple.
     """
     return _named(tuple(names))
 
 
 def scalar_row(names: Sequence[str], /) -> Callable[[Row], Any]:
-    """Rows as the value of their first column."""
+    """Makes rows the value of their first column.
+
+    Args:
+        names: of the columns.
+
+    Returns:
+        A function from a tuple to its first value.
+
+    Raises:
+        ProgrammingError: there is no column.
+    """
     if not names:
         raise ProgrammingError("scalar_row needs at least one column")
     return lambda values: values[0]
 
 
 def class_row(cls: type[T]) -> RowFactory[T]:
-    """Rows as objects of a class made by keyword: a dataclass, an attrs class, a pydantic model, or any class whose
+    """Makes rows objects of a class, by keywords: a dataclass, an attrs class, a pydantic model, or any class whose
     constructor takes the columns' names.
 
-    Raises ProgrammingError, before any row is made, when the columns do not fit the constructor. A pydantic model
-    says itself what is missing; columns that it does not know are an error unless its configuration says
-    ``extra="ignore"`` or ``extra="allow"``.
+    A pydantic model itself reports missing fields; columns that it does not have are an error unless its configuration
+    has ``extra="ignore"`` or ``extra="allow"``.
+
+    Args:
+        cls: the class.
+
+    Returns:
+        A row factory. When it is used, it raises ProgrammingError if the columns do not fit the constructor.
     """
 
     def factory(names: Sequence[str], /) -> Callable[[Row], T]:
@@ -135,12 +170,26 @@ def _pydantic_names(cls: Any) -> set[str] | None:
 
 
 def args_row(make: Callable[..., T]) -> RowFactory[T]:
-    """Rows as what ``make(*values)`` gives."""
+    """Makes rows the result of ``make(*values)``.
+
+    Args:
+        make: called with the values of a row.
+
+    Returns:
+        A row factory.
+    """
     return lambda names: lambda values: make(*values)
 
 
 def kwargs_row(make: Callable[..., T]) -> RowFactory[T]:
-    """Rows as what ``make(**{name: value})`` gives."""
+    """Makes rows the result of ``make(**values)``.
+
+    Args:
+        make: called with the values of a row, by the columns' names.
+
+    Returns:
+        A row factory.
+    """
 
     def factory(names: Sequence[str], /) -> Callable[[Row], T]:
         keys = tuple(names)

@@ -88,12 +88,12 @@ class TypeCode(str):
 
     @property
     def precision(self) -> int | None:
-        """Digits of a numeric that has a limit; None otherwise."""
+        """The number of digits of a numeric with a limit; None otherwise."""
         return self._modifiers()[0]
 
     @property
     def scale(self) -> int | None:
-        """Digits behind the point of a numeric that has a limit; negative ones round before it."""
+        """The number of digits after the point of a numeric with a limit; a negative one rounds before the point."""
         return self._modifiers()[1]
 
     def _modifiers(self) -> tuple[int | None, int | None]:
@@ -123,17 +123,38 @@ Binary = bytes
 
 
 def DateFromTicks(ticks: float) -> datetime.date:
-    """A date from seconds since the epoch, in local time (PEP 249)."""
+    """Converts seconds since the epoch to a date, in local time (PEP 249).
+
+    Args:
+        ticks: seconds.
+
+    Returns:
+        The date.
+    """
     return datetime.date(*_time.localtime(ticks)[:3])
 
 
 def TimeFromTicks(ticks: float) -> datetime.time:
-    """A time from seconds since the epoch, in local time (PEP 249)."""
+    """Converts seconds since the epoch to a time, in local time (PEP 249).
+
+    Args:
+        ticks: seconds.
+
+    Returns:
+        The time of day.
+    """
     return datetime.time(*_time.localtime(ticks)[3:6])
 
 
 def TimestampFromTicks(ticks: float) -> datetime.datetime:
-    """A timestamp from seconds since the epoch, in local time (PEP 249)."""
+    """Converts seconds since the epoch to a timestamp, in local time (PEP 249).
+
+    Args:
+        ticks: seconds.
+
+    Returns:
+        The timestamp.
+    """
     return datetime.datetime(*_time.localtime(ticks)[:6])
 
 
@@ -384,7 +405,11 @@ class Json:
     dumps_with: Callable[[Any], str | bytes] = json.dumps
 
     def dumps(self) -> str | bytes:
-        """The text."""
+        """Returns the JSON text of the value.
+
+        Returns:
+            The text.
+        """
         return self.dumps_with(self.value)
 
 
@@ -519,12 +544,12 @@ class Notice:
 
     @property
     def detail(self) -> str | None:
-        """More about it, or None."""
+        """More information, or None."""
         return self.fields.get("D")
 
     @property
     def hint(self) -> str | None:
-        """What to do about it, or None."""
+        """A suggestion what to do, or None."""
         return self.fields.get("H")
 
 
@@ -586,7 +611,14 @@ class Xid:
 
     @classmethod
     def parse(cls, text: str) -> Xid:
-        """The inverse of ``str``."""
+        """Parses the text of a transaction id, as ``str`` returns it.
+
+        Args:
+            text: any text.
+
+        Returns:
+            The id; ``format_id`` and ``bqual`` are None for text of another form.
+        """
         parts = text.split("_")
         if len(parts) == 3 and parts[0].isdecimal():
             try:

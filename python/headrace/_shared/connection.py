@@ -247,20 +247,65 @@ class BlockingConnection(ConnectionBase[R]):
         return cursor._all()
 
     def fetch(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
-        """All rows of a query, its parameters given one by one."""
+        """Executes a query and returns all of its rows.
+
+        Args:
+            sql: the query.
+            args: the parameters, one by one, or one mapping for ``%(name)s``.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The rows, as the row factory makes them.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+            ProgrammingError: the statement returned no rows.
+        """
         if named:
             raise no_keywords("fetch", named)
         return self._rows(self.row_factory, sql, args, timeout)
 
     def fetchrow(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
-        """The first row of a query, or ``None``."""
+        """Executes a query and returns its first row.
+
+        Args:
+            sql: the query.
+            args: the parameters, one by one, or one mapping for ``%(name)s``.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The row, or None if there is none.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+            ProgrammingError: the statement returned no rows.
+        """
         if named:
             raise no_keywords("fetchrow", named)
         rows = self._rows(self.row_factory, sql, args, timeout)
         return rows[0] if rows else None
 
     def fetchval(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
-        """The first value of the first row of a query, or ``None``."""
+        """Executes a query and returns the first value of its first row.
+
+        Args:
+            sql: the query.
+            args: the parameters, one by one, or one mapping for ``%(name)s``.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The value, or None if there is no row.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+            ProgrammingError: the statement returned no rows.
+        """
         if named:
             raise no_keywords("fetchval", named)
         rows = self._rows(tuple_row, sql, args, timeout)
@@ -269,20 +314,58 @@ class BlockingConnection(ConnectionBase[R]):
     # transactions
 
     def commit(self, *, timeout: float | None = None) -> None:
-        """Commits the open transaction; nothing happens where none is open."""
+        """Commits the open transaction. Does nothing if there is none.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ProgrammingError: it was called inside a ``transaction()`` block.
+            InFailedSqlTransaction: the transaction had failed, and was rolled back (PostgreSQL).
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         self._run(self._core.end(False), timeout)
 
     def rollback(self, *, timeout: float | None = None) -> None:
-        """Rolls the open transaction back; nothing happens where none is open."""
+        """Rolls the open transaction back. Does nothing if there is none.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ProgrammingError: it was called inside a ``transaction()`` block.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         self._run(self._core.end(True), timeout)
 
     @contextlib.contextmanager
     def transaction(
         self: Self, savepoint_name: str | None = None, *, force_rollback: bool = False, timeout: float | None = None
     ) -> Generator[Self]:
-        """A block that is committed at its end and rolled back when it raises. Inside another transaction it is a
-        savepoint. Raising :class:`Rollback` rolls back without an error outside. Its beginning and its end may take
-        ``timeout`` seconds each."""
+        """Opens a block that is committed at its end, and rolled back when it raises an exception.
+
+        Inside another transaction the block is a savepoint. Raising :class:`headrace.Rollback` in it rolls it back
+        without an error outside. All threads and tasks of a connection share its transaction.
+
+        Args:
+            savepoint_name: the name of the savepoint; None for a generated one.
+            force_rollback: roll back in any case, also at a normal end.
+            timeout: seconds for the beginning and for the end, each; None for ``command_timeout``.
+
+        Returns:
+            A context manager; its value is the connection.
+
+        Raises:
+            InterfaceError: at its end, if the transaction around the block had ended before.
+            InFailedSqlTransaction: at its end, if the transaction had failed (PostgreSQL).
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         core = self._core
         block = Block()
         try:
@@ -321,12 +404,26 @@ class BlockingConnection(ConnectionBase[R]):
 
     @contextlib.contextmanager
     def pipeline(self, *, timeout: float | None = None) -> Generator[Pipeline]:
-        """A block in which statements are sent at once and their results read later.
+        """Opens a block in which statements are sent without waiting, and their results are read later.
 
-        Each cursor has its own result and its own error, raised where it is fetched from, or at the end of the
-        block. Outside a transaction each statement stands for itself; inside one PostgreSQL ends them all with the
-        first error. The block is its thread's: what other threads execute on the connection meanwhile is no part of it.
-        Its end may wait for ``timeout`` seconds.
+        Each cursor has its own result and error. The error is raised when the cursor is fetched from, or at the end of
+        the block. In autocommit each statement is a transaction of its own; inside a transaction the first error ends
+        all of them on PostgreSQL.
+
+        The block belongs to the thread or task that entered it: statements of others on the same connection are not
+        part of it.
+
+        Args:
+            timeout: seconds for the end of the block; None for ``command_timeout``.
+
+        Returns:
+            A context manager; its value is the pipeline.
+
+        Raises:
+            PipelineAborted: at the end, for a statement that was not executed because an earlier one failed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         core = self._core
         mine = core.pipeline()
@@ -406,7 +503,11 @@ class BlockingConnection(ConnectionBase[R]):
 
     @property
     def autocommit(self) -> bool:
-        """Whether every statement is a transaction of its own. Changed only between transactions."""
+        """True if every statement is a transaction of its own. It can be changed between transactions only.
+
+        Raises:
+            ProgrammingError: it was set inside a transaction.
+        """
         return self._core.autocommits()
 
     @autocommit.setter
@@ -416,13 +517,33 @@ class BlockingConnection(ConnectionBase[R]):
     # ending
 
     def reset(self, mode: str = "rollback", *, timeout: float | None = None) -> None:
-        """Back to a fresh state: ``none``, ``rollback`` (an open transaction is rolled back) or ``discard`` (the
-        state of the session is forgotten too)."""
+        """Resets the session, as a pool does when a connection is returned.
+
+        Args:
+            mode: ``none``, ``rollback`` (rolls an open transaction back) or ``discard`` (also resets settings,
+                temporary tables and other state of the session; not on Informix).
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ProgrammingError: the mode is not one of these.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         self._run(self._core.renew(mode), timeout)
 
     def cancel(self, *, timeout: float | None = None) -> None:
-        """Asks the server to cancel what this connection runs; callable from any thread. Raises OperationalError where
-        the server has not taken that within ``timeout`` seconds (:data:`headrace.defaults.CANCEL_TIMEOUT`)."""
+        """Requests the server to cancel the statement that this connection executes. Does nothing if there is none.
+
+        May be called by any thread, or by another task. The cancelled call raises QueryCanceled.
+
+        Args:
+            timeout: seconds for the cancel request; None for :data:`headrace.defaults.CANCEL_TIMEOUT`.
+
+        Raises:
+            OperationalError: the server did not accept the request in time, or could not be reached.
+            NotSupportedError: the connection is to Informix and uses TLS.
+        """
         wire = self._core.wire
         if wire.closed:
             return
@@ -441,7 +562,11 @@ class BlockingConnection(ConnectionBase[R]):
             wire.pause_requests(False)
 
     def close(self) -> None:
-        """Closes the connection; an open transaction is rolled back by the server."""
+        """Closes the connection. The server rolls an open transaction back. Does nothing on a closed connection.
+
+        Raises:
+            ConnectionClosed: it is closed already, and was opened with ``strict_close=True``.
+        """
         if self._strict_close and self.closed:
             raise ConnectionClosed("the connection is closed already")
         if self._core.timing:
@@ -498,13 +623,31 @@ class Pipeline:
         self._pipelined = pipelined
 
     def flush(self, *, timeout: float | None = None) -> None:
-        """Sends what is queued, and waits for nothing but room in the socket: the server works on it from now on, while
-        the caller does something else."""
+        """Sends queued statements, and waits only for room in the socket: the server executes them while the program
+        continues.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the server did not read within ``timeout`` seconds.
+        """
         self._connection._core.ask_for_answers(self._pipelined)
         self._connection._push(0, timeout)
 
     def sync(self, *, timeout: float | None = None) -> None:
-        """Waits for all results so far; raises the first error."""
+        """Waits for all results so far.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            PipelineAborted: an earlier statement failed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         pipelined = self._pipelined
         cursors, pipelined.cursors = pipelined.cursors, deque()
         self._connection._drain(pipelined, cursors, False, timeout)

@@ -40,44 +40,54 @@ class ConnectionBase(Generic[R]):
 
     @property
     def autocommit(self) -> bool:
-        """Whether every statement is a transaction of its own. Changed only between transactions."""
+        """True if every statement is a transaction of its own. It can be changed between transactions only."""
         return self._core.autocommits()
 
     @property
     def closed(self) -> bool:
-        """True when the connection is closed, by whomever."""
+        """True if the connection is closed, by either side."""
         return self._core.wire.closed
 
     @property
     def broken(self) -> bool:
-        """True when the connection was lost."""
+        """True if the connection is closed or was lost."""
         return self._core.wire.closed
 
     @property
     def needs_reset(self) -> bool:
-        """True while a cursor is open, outside of any transaction, that ``reset()`` closes. A pool asks it."""
+        """True while a cursor is open outside of any transaction that ``reset()`` would close. Used by pools."""
         return self._core.needs_reset()
 
     @property
     def transaction_status(self) -> TransactionStatus:
-        """Where the connection stands."""
+        """The state of the transaction, without a round trip."""
         return self._core.status()
 
     @property
     def wire(self) -> Wire:
-        """The engine's connection."""
+        """The connection of the engine, for the modules of this package."""
         return self._core.wire
 
     def timings(self) -> dict[str, dict[str, int]]:
-        """Counts and nanoseconds of connect, execute, fetch and close, where ``enable_timing`` is on."""
+        """Returns the counters of calls and time, which ``enable_timing`` turns on.
+
+        May be called by any thread.
+
+        Returns:
+            For ``connect``, ``execute``, ``fetch`` and ``close``, a dict with ``count`` and ``ns`` (nanoseconds).
+        """
         return timings(self._core.wire)
 
     def reset_timings(self) -> None:
-        """Sets the counters to zero."""
+        """Sets the counters of :meth:`timings` to zero. May be called by any thread."""
         self._core.wire.reset_counters()
 
     def check_alive(self) -> bool:
-        """Whether an idle connection is still there, without a round trip."""
+        """Checks an idle connection, without a round trip.
+
+        Returns:
+            False if the socket has ended or failed, or has unexpected data.
+        """
         return self._core.wire.is_alive()
 
     def _ends_itself(self) -> bool:

@@ -28,9 +28,27 @@ class BlockingCursor(CursorBase[R]):
         self._connection = connection
 
     def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
-        """Executes one statement, with parameters in the style of the module.
+        """Executes one statement. In a pipeline, sends it without waiting.
 
-        After ``timeout`` seconds the statement is cancelled on the server and TimeoutError is raised.
+        Opens a transaction if none is open, unless the connection is in autocommit. A call that is interrupted, or a
+        task that is cancelled, cancels the statement on the server, too.
+
+        Args:
+            sql: the statement.
+            params: a sequence of values, or a mapping for ``%(name)s``, in a style of the database; None for a
+                statement without parameters.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor itself.
+
+        Raises:
+            InterfaceError: the cursor is closed, or the connection is occupied by a stream or COPY of the same thread
+                or task.
+            ProgrammingError: the parameters do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         if self._closed:
             raise InterfaceError("the cursor is closed")
@@ -63,10 +81,27 @@ class BlockingCursor(CursorBase[R]):
     def executemany(
         self: Self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
     ) -> Self:
-        """Executes one statement for every row of parameters: pipelined, and all or none.
+        """Executes one statement for every row of parameters: all rows are applied, or none.
 
-        In autocommit the batch is one transaction. An error names its row (``error.row``). With ``returning``
-        there is one result per row, to be walked with :meth:`nextset`; without it ``rowcount`` is their sum.
+        In autocommit the batch is one transaction. The error of a row has its number, from 0, as ``error.row``. On
+        tables without transactions, rows before the error stay.
+
+        Args:
+            sql: the statement.
+            rows: the rows of parameters, any iterable.
+            returning: keep what the statement returns: one result for each row, in turn by :meth:`nextset`. Otherwise
+                ``rowcount`` is the sum.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor itself.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: the parameters of a row do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         self._check()
         core = self._core
@@ -97,9 +132,21 @@ class BlockingCursor(CursorBase[R]):
                 raise
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Waits for the result of a pipelined statement, for at most ``timeout`` seconds, and says whether it is there;
-        with 0 it only looks. What is not there yet is still in flight, and can be waited for again. Raises the
-        statement's error."""
+        """Waits for the result of a pipelined statement.
+
+        If it was not received in time, it is still in flight, and can be waited for again.
+
+        Args:
+            timeout: seconds to wait at most; 0 to check only, None for ``command_timeout``.
+
+        Returns:
+            True if the result was received.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: without ``timeout``, the ``command_timeout`` is over, and the statement was cancelled.
+        """
         ticket = self._pending
         if ticket is None:
             return True
@@ -120,13 +167,40 @@ class BlockingCursor(CursorBase[R]):
         return True
 
     def fetchone(self, *, timeout: float | None = None) -> R | None:
-        """The next row, or ``None`` after the last."""
+        """Returns the next row.
+
+        Args:
+            timeout: seconds to wait for the result of a pipelined statement; None for ``command_timeout``.
+
+        Returns:
+            The row, or None after the last.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: nothing was executed, or the statement returned no rows.
+            DatabaseError: a pipelined statement failed.
+            TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
+        """
         if self._pending is not None:
             self._resolve(timeout)
         return self._timed(self._one) if self._core.timing else self._one()  # type: ignore[no-any-return]
 
     def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
-        """The next ``size`` rows (``arraysize`` by default), fewer at the end."""
+        """Returns the next rows.
+
+        Args:
+            size: number of rows, None for ``arraysize``; at the end there may be fewer.
+            timeout: seconds to wait for the result of a pipelined statement; None for ``command_timeout``.
+
+        Returns:
+            A list of rows, empty after the last.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: nothing was executed, or the statement returned no rows.
+            DatabaseError: a pipelined statement failed.
+            TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
+        """
         if self._pending is not None:
             self._resolve(timeout)
         if self._core.timing:
@@ -134,7 +208,20 @@ class BlockingCursor(CursorBase[R]):
         return self._many(size)
 
     def fetchall(self, *, timeout: float | None = None) -> list[R]:
-        """All rows that are left."""
+        """Returns all remaining rows.
+
+        Args:
+            timeout: seconds to wait for the result of a pipelined statement; None for ``command_timeout``.
+
+        Returns:
+            A list of rows, empty after the last.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: nothing was executed, or the statement returned no rows.
+            DatabaseError: a pipelined statement failed.
+            TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
+        """
         if self._pending is not None:
             self._resolve(timeout)
         return self._timed(self._all) if self._core.timing else self._all()
@@ -155,20 +242,51 @@ class BlockingCursor(CursorBase[R]):
         return row  # type: ignore[return-value]
 
     def nextset(self, *, timeout: float | None = None) -> bool | None:
-        """To the next result; ``None`` when there is none."""
+        """Moves to the next result, of several statements in one text or of a batch with ``returning``.
+
+        Args:
+            timeout: seconds to wait for the result of a pipelined statement; None for ``command_timeout``.
+
+        Returns:
+            True, or None if there is no other result.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            DatabaseError: a pipelined statement failed.
+            TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
+        """
         if self._pending is not None:
             self._resolve(timeout)
         return self._next_set()
 
     def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
-        """Moves within the result. Raises IndexError beyond its ends."""
+        """Moves within the result.
+
+        Args:
+            value: number of rows, from the current position or from the beginning.
+            mode: ``relative`` or ``absolute``.
+            timeout: seconds to wait for the result of a pipelined statement; None for ``command_timeout``.
+
+        Raises:
+            IndexError: the position is outside of the result; the cursor is not moved.
+            ProgrammingError: the mode is not one of these, or there is no result with rows.
+            InterfaceError: the cursor is closed.
+            DatabaseError: a pipelined statement failed.
+            TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
+        """
         if self._pending is not None:
             self._resolve(timeout)
         self._scroll(value, mode)
 
     def close(self, *, timeout: float | None = None) -> None:
-        """Frees the result. A closed cursor cannot be used any more. Only one that is open on the
-        server has to wait."""
+        """Closes the cursor and frees its result.
+
+        Args:
+            timeout: seconds to wait for the server, for a cursor that is open there; None for ``command_timeout``.
+
+        Raises:
+            TimeoutError: the server did not answer within ``timeout`` seconds.
+        """
         self._closed = True
         self._rows = None
         self._result = None

@@ -189,7 +189,7 @@ class CursorBase(Generic[R]):
 
     @property
     def description(self) -> list[Column] | None:
-        """One :class:`Column` per column, or ``None`` when the last statement returned no rows. Its ``type_code`` is a
+        """The columns of the result, or None if the last statement returned no rows. A ``type_code`` is a
         :class:`headrace.types.TypeCode`."""
         if self._result is None or self._result.columns is None:
             return None
@@ -197,23 +197,23 @@ class CursorBase(Generic[R]):
 
     @property
     def rowcount(self) -> int:
-        """Rows affected or returned by the last statement, -1 where the server does not say."""
+        """The number of rows that the last statement affected or returned; -1 if the server does not report it."""
         return -1 if self._result is None else self._result.rowcount
 
     @property
     def lastrowid(self) -> int | None:
-        """The serial value that the last INSERT made, where the protocol says (Informix). ``None`` otherwise:
-        PostgreSQL has RETURNING instead."""
+        """The value that the server generated for the last INSERT (Informix: SERIAL; MySQL and MariaDB:
+        AUTO_INCREMENT); None otherwise."""
         return None if self._result is None else self._result.generated
 
     @property
     def rownumber(self) -> int | None:
-        """The 0-based index of the next row."""
+        """The index of the next row, from 0; None without a result."""
         return None if self._rows is None else self._position
 
     @property
     def statusmessage(self) -> str | None:
-        """The server's word for the last statement, such as ``INSERT 0 5``."""
+        """The server's message about the last statement, such as ``INSERT 0 5``; None if there is none."""
         return None if self._result is None else self._result.tag
 
     @property
@@ -223,7 +223,7 @@ class CursorBase(Generic[R]):
 
     @property
     def row_factory(self) -> RowFactory[Any]:
-        """What rows become; takes effect with the next statement."""
+        """Converts rows, see :mod:`headrace.rows`. A new one applies from the next statement on."""
         return self._row_factory
 
     @row_factory.setter
@@ -231,9 +231,24 @@ class CursorBase(Generic[R]):
         self._row_factory = factory
 
     def setinputsizes(self, sizes: Sequence[Any], /) -> None:
-        """Does nothing (PEP 249 allows that)."""
+        """Does nothing, as PEP 249 allows.
+
+        Args:
+            sizes: ignored.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+        """
         self._check()
 
     def setoutputsize(self, size: int, column: int | None = None, /) -> None:
-        """Does nothing (PEP 249 allows that)."""
+        """Does nothing, as PEP 249 allows.
+
+        Args:
+            size: ignored.
+            column: ignored.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+        """
         self._check()

@@ -13,21 +13,25 @@ class Pooled(Protocol):
 
     @property
     def closed(self) -> bool:
-        """True when it is closed, by whomever."""
+        """True if the connection is closed, by either side."""
         ...
 
     @property
     def broken(self) -> bool:
-        """True when it was lost, or must not be used any more."""
+        """True if the connection was lost, or must not be used any more."""
         ...
 
     @property
     def needs_reset(self) -> bool:
-        """True while something is open that only a reset ends, though no transaction is."""
+        """True while something is open outside of a transaction that only a reset closes."""
         ...
 
     def check_alive(self) -> bool:
-        """Whether an idle connection is still there: a look at its socket, no round trip."""
+        """Checks an idle connection, without a round trip.
+
+        Returns:
+            False if its socket has ended or failed.
+        """
         ...
 
 

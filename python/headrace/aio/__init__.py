@@ -26,10 +26,24 @@ async def connect(
     conninfo: str = "", /, *, row_factory: None = None, autocommit: bool = False, **keywords: Any
 ) -> AsyncConnection[Row]: ...
 async def connect(conninfo: str = "", /, **keywords: Any) -> AsyncConnection[Any]:
-    """Connects on the running loop to the database that the URL names: see :func:`headrace.connect`. A password
-    callable may be asynchronous.
+    """Connects on the running event loop to the database of the URL: ``postgresql://`` (or ``postgres://``),
+    ``mysql://``, ``mariadb://``, ``informix://``.
 
-    Raises ProgrammingError for a URL of another kind.
+    Without a URL the database is PostgreSQL. A type checker assumes PostgreSQL; for other databases use
+    :func:`headrace.aio.mysql.connect` or :func:`headrace.aio.informix.connect`.
+
+    Args:
+        conninfo: a URL, or a connection string of PostgreSQL.
+        keywords: settings, and ``autocommit`` and ``row_factory``: see ``connect`` of the database. A password function
+            may be asynchronous.
+
+    Returns:
+        An open connection.
+
+    Raises:
+        ProgrammingError: the URL is of another kind, or a setting is wrong or unknown.
+        OperationalError: no connection could be opened; ``error.code`` is the reason.
+        ConnectionTimeout: not within ``connect_timeout`` seconds.
     """
     return await module_for(conninfo, __name__).connect(conninfo, **keywords)  # type: ignore[no-any-return]
 

@@ -17,15 +17,15 @@ class InformixBase(ConnectionBase[R]):
 
     @property
     def server_version(self) -> str:
-        """The server's banner. What a server can do is negotiated; nothing depends on this text."""
+        """The name and version that the server reports."""
         return self._core.wire.session()[0]
 
     @property
     def encoding(self) -> str:
-        """The code set of the database, in which text travels."""
+        """The code set of the database, in which text is exchanged."""
         return self._core.wire.session()[2]
 
     @property
     def logging(self) -> str:
-        """How the database treats transactions: ``none``, ``logged`` or ``ansi``."""
+        """The transactions of the database: ``none``, ``logged`` or ``ansi``."""
         return self._core.wire.session()[3]

@@ -18,7 +18,7 @@ _FOR_UPDATE = re.compile(r"\bfor\s+update\b", re.IGNORECASE)
 class Declared(CursorBase[Any]):
     """What blocking and asyncio cursors with a name share."""
 
-    def declare(self, name: str, scrollable: bool, withhold: bool) -> None:
+    def _declare(self, name: str, scrollable: bool, withhold: bool) -> None:
         """Sets what it will be."""
         if not re.fullmatch(r"[A-Za-z_]\w{0,127}", name):
             raise ProgrammingError(f"{name!r} is no name of a cursor")
@@ -39,10 +39,10 @@ class Declared(CursorBase[Any]):
 
     # opening and closing
 
-    def opening(self, sql: str, params: Params) -> Flow[None]:
+    def _opening(self, sql: str, params: Params) -> Flow[None]:
         """Opens it for a query."""
         self._check()
-        yield from self.closing()
+        yield from self._closing()
         core = self._core
         self._number = next(core.numbers)
         # WHERE CURRENT OF means the row that was fetched last, so nothing may be fetched ahead.
@@ -67,7 +67,7 @@ class Declared(CursorBase[Any]):
         if self._row_factory is not tuple_row:
             self._make = self._row_factory(columns_of(result).names)
 
-    def closing(self) -> Flow[None]:
+    def _closing(self) -> Flow[None]:
         """Closes it on the server."""
         if self._open:
             self._open = False
@@ -86,7 +86,7 @@ class Declared(CursorBase[Any]):
 
     # reading on
 
-    def taking(self, size: int | None) -> Flow[list[Any]]:
+    def _taking(self, size: int | None) -> Flow[list[Any]]:
         """The next ``size`` rows, all that are left for None."""
         self._must_be_open()
         if self.scrollable:
@@ -118,7 +118,7 @@ class Declared(CursorBase[Any]):
 
     # moving
 
-    def landing(self, row: int | None) -> Flow[Any]:
+    def _landing(self, row: int | None) -> Flow[Any]:
         """The row with this number, counted from 1, or the last one; the next fetch goes on behind it. None beyond the
         ends."""
         self._must_be_open()
@@ -138,7 +138,7 @@ class Declared(CursorBase[Any]):
         self._past = False
         return self._made(result.rows)[0]
 
-    def moving(self, value: int, mode: str) -> Flow[None]:
+    def _moving(self, value: int, mode: str) -> Flow[None]:
         """PEP 249's scroll, within the result."""
         self._must_be_open()
         if mode not in ("relative", "absolute"):
@@ -150,13 +150,13 @@ class Declared(CursorBase[Any]):
             raise IndexError("scroll leaves the result")
         if target > 0:
             here = self._next, self._past
-            if (yield from self.landing(target)) is None:
+            if (yield from self._landing(target)) is None:
                 self._next, self._past = here
                 raise IndexError("scroll leaves the result")
         self._next, self._past = target + 1, False
 
     @property
     def current(self) -> int:
-        """The number of the row that a scroll cursor stands on, counted from 1: 0 before the first, and one more than
-        there are behind the last."""
+        """The number of the current row of a scroll cursor, from 1: 0 before the first row, and the number of rows plus
+        1 after the last."""
         return self._next if self._past else self._next - 1

@@ -26,64 +26,181 @@ class LargeObject(io.RawIOBase):
 
     @property
     def locator(self) -> Locator:
-        """Where the object is kept: the parameter for a BLOB or CLOB column."""
+        """The parameter for a BLOB or CLOB column that stores the object in a row."""
         return self._state.locator
 
     @property
     def mode(self) -> str:
-        """How it was opened."""
+        """The mode in which it was opened."""
         return self._state.mode
 
     def readable(self) -> bool:
-        """True."""
+        """Returns True.
+
+        Returns:
+            True.
+        """
         return True
 
     def writable(self) -> bool:
-        """Whether it was opened for writing."""
+        """Returns true if it was opened for writing.
+
+        Returns:
+            True for the modes ``r+b`` and ``wb``.
+        """
         return self._state.writable
 
     def seekable(self) -> bool:
-        """True."""
+        """Returns True.
+
+        Returns:
+            True.
+        """
         return True
 
     def read(self, size: int | None = -1, /, *, timeout: float | None = None) -> bytes:
-        """The next ``size`` bytes, fewer at the end; all that are left where ``size`` is negative."""
+        """Reads the next bytes.
+
+        Args:
+            size: number of bytes, fewer at the end; None or a negative number for all that are left.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The bytes; empty at the end.
+
+        Raises:
+            ValueError: the object is closed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         return self._connection._run(self._state.reading(-1 if size is None else size), timeout)
 
     def readall(self) -> bytes:
-        """All bytes that are left."""
+        """Reads all remaining bytes.
+
+        Returns:
+            The bytes.
+
+        Raises:
+            ValueError: the object is closed.
+        """
         return self.read()
 
     def readinto(self, buffer: Any, /) -> int:
-        """Reads into ``buffer``; gives the number of bytes."""
+        """Reads into a buffer.
+
+        Args:
+            buffer: a writable buffer.
+
+        Returns:
+            The number of bytes; 0 at the end.
+
+        Raises:
+            ValueError: the object is closed.
+        """
         view = memoryview(buffer).cast("B")
         data = self.read(len(view))
         view[: len(data)] = data
         return len(data)
 
     def write(self, data: Any, /, *, timeout: float | None = None) -> int:
-        """Writes all of ``data``; gives the number of bytes."""
+        """Writes all of the data at the current position.
+
+        Args:
+            data: bytes, or any buffer.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The number of bytes.
+
+        Raises:
+            ProgrammingError: it was opened for reading.
+            ValueError: the object is closed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         return self._connection._run(self._state.writing(data), timeout)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /, *, timeout: float | None = None) -> int:
-        """Sets where the next read or write takes place; gives it."""
+        """Moves to a position in the object.
+
+        Args:
+            offset: in bytes.
+            whence: ``os.SEEK_SET``, ``os.SEEK_CUR`` or ``os.SEEK_END``.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The new position, from 0.
+
+        Raises:
+            ValueError: the position is negative, ``whence`` is not one of these, or the object is closed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         return self._connection._run(self._state.seeking(offset, whence), timeout)
 
     def tell(self) -> int:
-        """Where the next read or write takes place."""
+        """Returns the current position.
+
+        Returns:
+            The position in bytes, from 0.
+
+        Raises:
+            ValueError: the object is closed.
+        """
         self._state.check()
         return self._state.at
 
     def truncate(self, size: int | None = None, /, *, timeout: float | None = None) -> int:
-        """Cuts it to ``size`` bytes, by default to where it stands."""
+        """Changes the size of the object.
+
+        Args:
+            size: in bytes; None for the current position.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The new size.
+
+        Raises:
+            ProgrammingError: it was opened for reading.
+            ValueError: the object is closed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         return self._connection._run(self._state.truncating(size), timeout)
 
     def size(self, *, timeout: float | None = None) -> int:
-        """How many bytes it has."""
+        """Returns the size of the object.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The size in bytes.
+
+        Raises:
+            ValueError: the object is closed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         return self._connection._run(self._state.sizing(), timeout)
 
     def close(self, *, timeout: float | None = None) -> None:
-        """Closes it on the server; what it is kept in stays."""
+        """Closes the object on the server. Its content stays.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         if not self.closed:
             try:
                 self._connection._run(self._state.closing(), timeout)

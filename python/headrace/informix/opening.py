@@ -29,17 +29,28 @@ def connect(
 ) -> Connection[Any]:
     """Connects to Informix.
 
-    ``conninfo`` is a URL (``informix://user@host:9088/db?server=name``), an ODBC string (``SERVER=...;DATABASE=...``)
-    or a JDBC URL (``jdbc:informix-sqli://...``); keywords can also be given one by one: ``host``, ``port``, ``server``,
-    ``database``, ``user``, ``password``, ``pam`` (a function that answers what the server asks at login: it is given
-    the question, and whether the answer may be shown), ``sslmode``, ``sslrootcert``, ``connect_timeout`` (seconds, 0
-    waits for ever), ``isolation_level``, ``lock_wait`` (seconds), and names in capitals (or ``env``) for variables of
-    the session such as ``DB_LOCALE``. Without a host the server is looked up in the sqlhosts file.
+    Keywords: ``host``, ``port``, ``server``, ``database``, ``user``, ``password``, ``pam`` (a function that answers the
+    server's questions at login, called with the question and whether the answer may be shown), ``sslmode``,
+    ``sslrootcert``, ``connect_timeout`` (seconds, 0 for no limit), ``isolation_level``, ``lock_wait`` (seconds), and
+    names in capitals (or ``env``) for variables of the session such as ``DB_LOCALE``. Without a host the server is
+    looked up in the sqlhosts file.
 
-    With ``strict_close`` closing a closed connection raises InterfaceError, as PEP 249's compliance suite asks;
-    by default it does nothing.
+    Args:
+        conninfo: a URL (``informix://user@host:9088/db?server=name``), an ODBC string (``SERVER=...;DATABASE=...``) or
+            a JDBC URL (``jdbc:informix-sqli://...``).
+        autocommit: true if every statement is to be a transaction of its own.
+        row_factory: converts rows, see :mod:`headrace.rows`; None for tuples.
+        strict_close: closing a closed connection raises ConnectionClosed, as PEP 249's compliance suite requires; by
+            default it does nothing.
+        keywords: settings, listed in the documentation of the database.
 
-    Raises ProgrammingError for wrong settings, OperationalError when no connection can be made.
+    Returns:
+        An open connection.
+
+    Raises:
+        ProgrammingError: a setting is wrong or unknown.
+        OperationalError: no connection could be opened; ``error.code`` is the reason.
+        ConnectionTimeout: not within ``connect_timeout`` seconds.
     """
     started = time.perf_counter_ns()
     options = connect_options(conninfo, keywords)

@@ -32,30 +32,101 @@ class Connection(Streaming[R], Loading[R], Cancelling[R]):
         return Cursor(self, factory)
 
     def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> Cursor[Any]:
-        """A new cursor."""
+        """Opens a cursor. It is for one thread or task at a time.
+
+        Args:
+            row_factory: converts rows, see :mod:`headrace.rows`; None for the connection's.
+
+        Returns:
+            A cursor.
+
+        Raises:
+            ConnectionClosed: the connection is closed.
+        """
         if self._core.wire.closed:
             raise ConnectionClosed("the connection is closed")
         return Cursor(self, row_factory or self.row_factory)
 
     def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Cursor[R]:
-        """Executes one statement on a new cursor, and gives the cursor."""
+        """Executes one statement on a new cursor. In a pipeline, sends it without waiting.
+
+        Args:
+            sql: the statement.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor, with the result.
+
+        Raises:
+            ProgrammingError: the parameters do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         return Cursor(self, self.row_factory).execute(sql, params, timeout=timeout)
 
     def executemany(
         self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
     ) -> Cursor[R]:
-        """Executes a batch on a new cursor, all rows or none, and gives the cursor."""
+        """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
+
+        The error of a row has its number, from 0, as ``error.row``.
+
+        Args:
+            sql: the statement.
+            rows: the rows of parameters, any iterable.
+            returning: keep what the statement returns, one result for each row.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor, with the results.
+
+        Raises:
+            ProgrammingError: the parameters of a row do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         return Cursor(self, self.row_factory).executemany(sql, rows, returning=returning, timeout=timeout)
 
     def executescript(self, sql: str, *, timeout: float | None = None) -> Cursor[R]:
-        """Executes text as it is, without parameters: one statement, or several separated by semicolons where
-        ``multi_statements`` was set. Each result is a set of the cursor that this gives."""
+        """Executes text without parameters: one statement, or several with ``multi_statements=True``.
+
+        Args:
+            sql: the statements, separated by semicolons.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            A cursor with one result for each statement, in turn by ``nextset()``. After an error, ``error.cursor`` has
+            the results before it.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         cursor = Cursor(self, self.row_factory)
         self._script(cursor, sql, timeout)
         return cursor
 
     def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
-        """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
+        """Executes a query for every row of parameters, pipelined.
+
+        Args:
+            sql: the query.
+            rows: the rows of parameters, any iterable.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            All rows of all results, in one list.
+
+        Raises:
+            ProgrammingError: the parameters of a row do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         cursor = Cursor(self, self.row_factory)
         cursor._take(self._wait(self._core.submit_flat(sql, rows), timeout))
         return cursor._all()
@@ -64,8 +135,8 @@ class Connection(Streaming[R], Loading[R], Cancelling[R]):
 
     @property
     def isolation_level(self) -> str | None:
-        """Isolation level of transactions to come (``read committed`` ...); ``None`` is the server's default. Changed
-        only between transactions."""
+        """The isolation level of later transactions, such as ``read committed``; None for the server's default. It can
+        be changed between transactions only."""
         return self._core.isolation_level
 
     @isolation_level.setter
@@ -74,8 +145,8 @@ class Connection(Streaming[R], Loading[R], Cancelling[R]):
 
     @property
     def read_only(self) -> bool | None:
-        """Whether transactions to come are read-only; ``None`` is the server's default. Changed only between
-        transactions."""
+        """True if later transactions are read-only; None for the server's default. It can be changed between
+        transactions only."""
         return self._core.read_only
 
     @read_only.setter
@@ -83,14 +154,44 @@ class Connection(Streaming[R], Loading[R], Cancelling[R]):
         self._run(self._core.set_read_only(value))
 
     def show_warnings(self, *, timeout: float | None = None) -> list[ServerWarning]:
-        """The warnings of the last statement: their level, the server's code and its words."""
+        """Returns the warnings of the last statement.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The warnings, each with its level, the server's code and the message.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         results = self._wait(self._core.wire.query("SHOW WARNINGS"), timeout)
         return [ServerWarning(*row) for row in results[0].rows]
 
     def select_db(self, database: str, *, timeout: float | None = None) -> None:
-        """Changes the current database (COM_INIT_DB)."""
+        """Changes the current schema (COM_INIT_DB).
+
+        Args:
+            database: name of the schema.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         self._wait(self._core.wire.select_db(database), timeout)
 
     def ping(self, *, timeout: float | None = None) -> None:
-        """A round trip that does nothing else (COM_PING). Raises OperationalError when the server is gone."""
+        """Makes a round trip without any other effect (COM_PING).
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds.
+        """
         self._wait(self._core.round_trip(), timeout)

@@ -23,15 +23,15 @@ class MySqlBase(ConnectionBase[R]):
 
     @property
     def session_state(self) -> SessionState:
-        """What the server has reported of the session: its ``session_track_...`` variables say what it reports."""
+        """The state of the session that the server has reported, depending on its ``session_track_...`` variables."""
         return self._core.session_state()
 
     @property
     def server_version(self) -> str:
-        """The server's version, as it words it."""
+        """The version of the server, as it reports it."""
         return str(self._core.wire.session()["server_version"])
 
     @property
     def thread_id(self) -> int:
-        """The connection's number, which KILL takes."""
+        """The number of the connection, which KILL takes."""
         return self._core.thread_id

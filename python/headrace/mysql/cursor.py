@@ -25,17 +25,30 @@ class Cursor(BlockingCursor[R]):
 
     @property
     def connection(self) -> Connection[Any]:
-        """The connection it belongs to."""
+        """The connection to which the cursor belongs."""
         return self._connection  # type: ignore[no-any-return]
 
     @property
     def warning_count(self) -> int:
-        """How many warnings :meth:`Connection.show_warnings` would list of the last statement."""
+        """The number of warnings of the last statement, which ``show_warnings()`` of the connection returns."""
         return 0 if self._result is None else self._result.warnings
 
     def callproc(self, name: str, args: Sequence[Any] = (), *, timeout: float | None = None) -> list[Any]:
-        """Calls a procedure (``name`` or ``schema.name``), and gives the arguments with what its OUT and INOUT
-        parameters have become. Its results are the cursor's, the next one after :meth:`nextset`."""
+        """Calls a procedure. Its results are fetched from the cursor, the next one after :meth:`nextset`.
+
+        Args:
+            name: of the procedure, with or without a schema.
+            args: the arguments; the values for OUT parameters are ignored.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The arguments, with the values of OUT and INOUT parameters.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         self._check()
         self._clear()
         try:

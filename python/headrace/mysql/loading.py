@@ -32,12 +32,28 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
         duplicates: str = "error",
         timeout: float | None = None,
     ) -> int:
-        """Loads rows into a table by LOAD DATA LOCAL, all or none, and gives their number. The connection must have
-        been made with ``local_infile=True``.
+        """Loads rows into a table by LOAD DATA LOCAL: all rows, or none. Needs a connection with ``local_infile=True``.
 
-        The server only warns of what it would refuse in an INSERT; here the first warning undoes the load and is
-        raised, with its row (``error.row``) where the server names it. A row with a key that is there already is an
-        error, skipped (``duplicates="ignore"``) or put in the other's place (``"replace"``)."""
+        The server only warns of values that it would refuse in an INSERT. Here the first warning rolls the load back
+        and is raised, with the number of its row (``error.row``) if the server reports it.
+
+        Args:
+            table: its name as written in SQL, or a tuple of schema and name.
+            rows: any iterable of rows (on asyncio also an asynchronous one).
+            columns: names of the columns; None for all.
+            duplicates: for rows whose key exists: ``error``, ``ignore`` (skips the row) or ``replace`` (replaces the
+                existing one).
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The number of rows.
+
+        Raises:
+            ProgrammingError: the connection was opened without ``local_infile``, or ``duplicates`` is not one of these.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         core, wire = self._core, self._core.wire
         limit = until(timeout)
         load.check_allowed(core)
@@ -56,8 +72,26 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
     def load_data(
         self, sql: str, source: bytes | IO[bytes] | IO[str] | Iterable[bytes], *, timeout: float | None = None
     ) -> int:
-        """Executes a LOAD DATA LOCAL INFILE of your own with ``source`` in place of the file, whatever its name, and
-        gives the number of rows. Nothing else is ever read. An error or warning undoes it: see :meth:`load_rows`."""
+        """Executes a LOAD DATA LOCAL INFILE statement with data of the program in place of the file. Needs a connection
+        with ``local_infile=True``.
+
+        An error or warning rolls the load back, as with :meth:`load_rows`. No file is opened by its name, whichever the
+        server requests.
+
+        Args:
+            sql: the statement; the name of the file is ignored.
+            source: bytes, an open file, or an iterable of bytes.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The number of rows.
+
+        Raises:
+            ProgrammingError: the connection was opened without ``local_infile``.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         limit = until(timeout)
         load.check_allowed(self._core)
         wire = self._core.wire

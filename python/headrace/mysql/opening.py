@@ -26,10 +26,21 @@ def connect(
 ) -> Connection[Any]:
     """Connects to MySQL or MariaDB.
 
-    ``conninfo`` is a URL (``mysql://user@host/db`` or ``mariadb://...``); keywords can also be given one by one. With
-    ``strict_close`` closing a closed connection raises InterfaceError, as PEP 249's compliance suite asks.
+    Args:
+        conninfo: a URL (``mysql://user@host/db`` or ``mariadb://...``).
+        autocommit: true if every statement is to be a transaction of its own.
+        row_factory: converts rows, see :mod:`headrace.rows`; None for tuples.
+        strict_close: closing a closed connection raises ConnectionClosed, as PEP 249's compliance suite requires; by
+            default it does nothing.
+        keywords: settings, listed in the documentation of the database.
 
-    Raises ProgrammingError for wrong settings, OperationalError when no connection can be made.
+    Returns:
+        An open connection.
+
+    Raises:
+        ProgrammingError: a setting is wrong or unknown.
+        OperationalError: no connection could be opened; ``error.code`` is the reason.
+        ConnectionTimeout: not within ``connect_timeout`` seconds.
     """
     started = time.perf_counter_ns()
     core = _connect(known_options(conninfo, keywords))

@@ -34,12 +34,27 @@ class Streaming(MySqlBase[R], BlockingConnection[R]):
         on_server: bool = False,
         timeout: float | None = None,
     ) -> Iterator[R]:
-        """The rows of a query one by one, in bounded memory, while they come.
+        """Executes a query and returns its rows one by one, in bounded memory, while they are received.
 
-        The connection is occupied until the stream was read to its end or closed: anything else that its thread
-        executes on it raises InterfaceError, and what other threads execute waits. With ``on_server`` the server keeps
-        the result, and gives ``fetch_size`` rows at a time: other statements can then run in between, at the price of
-        the server's work.
+        The stream occupies the connection until it is read to its end or closed: other statements of the thread or task
+        that reads raise InterfaceError, and those of others wait. With ``on_server`` they can be executed in between.
+
+        Args:
+            sql: the query.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            fetch_size: rows for each block, at least 1.
+            on_server: keep the result in a cursor on the server, which is more work for the server.
+            timeout: seconds until each wait is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Yields:
+            Rows, as the row factory makes them.
+
+        Raises:
+            ProgrammingError: the statement returns no rows, or ``fetch_size`` is less than 1.
+            InterfaceError: the connection is occupied by another stream or COPY of the same thread or task.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: a wait was cancelled after ``timeout`` seconds.
         """
         gate = Gate(self._core, STREAMING)
         with contextlib.closing(self._read(sql, params, fetch_size, on_server, timeout, gate)) as blocks:
@@ -59,8 +74,29 @@ class Streaming(MySqlBase[R], BlockingConnection[R]):
         on_server: bool = False,
         timeout: float | None = None,
     ) -> Generator[list[R]]:
-        """The rows of a query in lists of ``fetch_size`` (the last one may be shorter): :meth:`stream` without the cost
-        of a step per row."""
+        """Executes a query and returns its rows in lists, in bounded memory: :meth:`stream` without the cost of a step
+        for each row.
+
+        The stream occupies the connection until it is read to its end or closed: other statements of the thread or task
+        that reads raise InterfaceError, and those of others wait. With ``on_server`` they can be executed in between.
+
+        Args:
+            sql: the query.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            fetch_size: rows for each block, at least 1.
+            on_server: keep the result in a cursor on the server, which is more work for the server.
+            timeout: seconds until each wait is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Yields:
+            Lists of ``fetch_size`` rows; the last may be shorter.
+
+        Raises:
+            ProgrammingError: the statement returns no rows, or ``fetch_size`` is less than 1.
+            InterfaceError: the connection is occupied by another stream or COPY of the same thread or task.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: a wait was cancelled after ``timeout`` seconds.
+        """
         return self._read(sql, params, fetch_size, on_server, timeout)
 
     def _read(

@@ -56,7 +56,20 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
         scrollable: bool | None = None,
         withhold: bool = False,
     ) -> Cursor[Any]:
-        """A new cursor; with a ``name`` one that lives on the server and is fetched in blocks."""
+        """Opens a cursor. It is for one thread or task at a time.
+
+        Args:
+            name: declares a cursor on the server with this name, which is fetched in blocks.
+            row_factory: converts rows, see :mod:`headrace.rows`; None for the connection's.
+            scrollable: for a cursor with a name, ``SCROLL`` or ``NO SCROLL``; None for the server's default.
+            withhold: for a cursor with a name, keep it open after its transaction (``WITH HOLD``).
+
+        Returns:
+            A cursor; with a name, a server cursor.
+
+        Raises:
+            ConnectionClosed: the connection is closed.
+        """
         if self._core.wire.closed:
             raise ConnectionClosed("the connection is closed")
         factory = row_factory or self.row_factory
@@ -65,24 +78,84 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
         return Cursor(self, factory)
 
     def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Cursor[R]:
-        """Executes one statement on a new cursor, and gives the cursor."""
+        """Executes one statement on a new cursor. In a pipeline, sends it without waiting.
+
+        Args:
+            sql: the statement.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor, with the result.
+
+        Raises:
+            ProgrammingError: the parameters do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         return Cursor(self, self.row_factory).execute(sql, params, timeout=timeout)
 
     def executemany(
         self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
     ) -> Cursor[R]:
-        """Executes a batch on a new cursor, and gives the cursor: see :meth:`Cursor.executemany`."""
+        """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
+
+        The error of a row has its number, from 0, as ``error.row``.
+
+        Args:
+            sql: the statement.
+            rows: the rows of parameters, any iterable.
+            returning: keep what the statement returns, one result for each row.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor, with the results.
+
+        Raises:
+            ProgrammingError: the parameters of a row do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         return Cursor(self, self.row_factory).executemany(sql, rows, returning=returning, timeout=timeout)
 
     def executescript(self, sql: str, *, timeout: float | None = None) -> Cursor[R]:
-        """Executes statements separated by semicolons, without parameters, by the simple protocol. Each result
-        is a set of the cursor that this gives."""
+        """Executes statements separated by semicolons, without parameters, by the simple query protocol.
+
+        Args:
+            sql: the statements.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            A cursor with one result for each statement, in turn by ``nextset()``.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         cursor = Cursor(self, self.row_factory)
         self._script(cursor, sql, timeout)
         return cursor
 
     def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
-        """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
+        """Executes a query for every row of parameters, pipelined.
+
+        Args:
+            sql: the query.
+            rows: the rows of parameters, any iterable.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            All rows of all results, in one list.
+
+        Raises:
+            ProgrammingError: the parameters of a row do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         cursor = Cursor(self, self.row_factory)
         cursor._set(self._wait(self._core.submit_flat(sql, rows), timeout))
         return cursor._all()
@@ -91,7 +164,7 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
 
     @property
     def isolation_level(self) -> str | None:
-        """Isolation level of transactions to come; ``None`` is the server's default."""
+        """The isolation level of later transactions; None for the server's default."""
         return self._core.isolation_level
 
     @isolation_level.setter
@@ -100,7 +173,7 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
 
     @property
     def read_only(self) -> bool | None:
-        """Whether transactions to come are read-only; ``None`` is the server's default."""
+        """True if later transactions are read-only; None for the server's default."""
         return self._core.read_only
 
     @read_only.setter
@@ -109,7 +182,7 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
 
     @property
     def deferrable(self) -> bool | None:
-        """Whether transactions to come are deferrable; ``None`` is the server's default."""
+        """True if later transactions are deferrable; None for the server's default."""
         return self._core.deferrable
 
     @deferrable.setter
@@ -117,37 +190,126 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
         self._core.set_mode("deferrable", value)
 
     def tpc_begin(self, xid: Xid | str, *, timeout: float | None = None) -> None:
-        """Begins a two-phase transaction."""
+        """Begins a two-phase transaction. Nothing is sent before its first statement.
+
+        Args:
+            xid: the transaction, of :meth:`xid`, or its text.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ProgrammingError: a transaction is open, or the connection is in autocommit.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         self._run(self._core.tpc_begin(xid), timeout)
 
     def tpc_prepare(self, *, timeout: float | None = None) -> None:
-        """First phase."""
+        """Ends the first phase: prepares the two-phase transaction.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ProgrammingError: no two-phase transaction was begun, or it is prepared already.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         self._run(self._core.tpc_prepare(), timeout)
 
     def tpc_commit(self, xid: Xid | str | None = None, *, timeout: float | None = None) -> None:
-        """Second phase: commits."""
+        """Commits a two-phase transaction.
+
+        Args:
+            xid: a prepared transaction, also of another session; None for that of this connection, which is committed
+                in one phase if it was not prepared.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ProgrammingError: no two-phase transaction was begun, or with ``xid``, one is open.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         self._run(self._core.tpc_finish("COMMIT", xid), timeout)
 
     def tpc_rollback(self, xid: Xid | str | None = None, *, timeout: float | None = None) -> None:
-        """Second phase: rolls back."""
+        """Rolls a two-phase transaction back.
+
+        Args:
+            xid: a prepared transaction, also of another session; None for that of this connection.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ProgrammingError: no two-phase transaction was begun, or with ``xid``, one is open.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         self._run(self._core.tpc_finish("ROLLBACK", xid), timeout)
 
     def tpc_recover(self, *, timeout: float | None = None) -> list[Xid]:
-        """The prepared transactions of this database."""
+        """Returns the prepared transactions of the database, to be finished by ``tpc_commit(xid)`` or
+        ``tpc_rollback(xid)``.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            Their ids.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         return self._run(self._core.tpc_recover(), timeout)
 
     # what comes unasked
 
     def listen(self, channel: str, *, timeout: float | None = None) -> None:
-        """Subscribes to a channel."""
+        """Subscribes to a channel. It takes effect when the transaction is committed.
+
+        Args:
+            channel: its name, as it is; it is quoted.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         self.execute(f"LISTEN {quote_identifier(channel)}", timeout=timeout)
 
     def unlisten(self, channel: str | None = None, *, timeout: float | None = None) -> None:
-        """Ends a subscription, or all."""
+        """Ends the subscription to a channel.
+
+        Args:
+            channel: its name; None for all channels.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         self.execute(f"UNLISTEN {'*' if channel is None else quote_identifier(channel)}", timeout=timeout)
 
     def notifies(self, timeout: float | None = None, stop_after: int | None = None) -> Iterator[Notify]:
-        """Notifications as they come. Ends after ``timeout`` seconds without one, or after ``stop_after``."""
+        """Returns notifications while they are received. Several threads or tasks may wait; each notification is passed
+        to one of them.
+
+        Args:
+            timeout: seconds without a notification after which the iteration ends; None for no limit.
+            stop_after: number of notifications after which it ends; None for no limit.
+
+        Yields:
+            Notifications, with ``channel``, ``payload`` and ``pid``.
+
+        Raises:
+            ConnectionClosed: the connection is closed or was lost.
+        """
         count = 0
         while stop_after is None or count < stop_after:
             notify = self._core.notification()
@@ -167,19 +329,36 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
     # types of the database
 
     def register_composite(self, name: str, factory: Callable[..., Any], *, timeout: float | None = None) -> None:
-        """Values of the composite type ``name``, which is written as in SQL, become ``factory(*attributes)``: a named
-        tuple, a dataclass. Without this they are tuples.
+        """Registers a class for the values of a composite type. Without it they are tuples.
 
-        Raises UndefinedObject for an unknown type and ProgrammingError for one that is no composite.
+        Args:
+            name: of the type, as written in SQL.
+            factory: called with the values of the attributes, such as a named tuple or a dataclass.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            UndefinedObject: there is no such type.
+            ProgrammingError: it is not a composite type.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         self._run(self._adapters.composite(name, factory), timeout)
 
     def register_enum(self, name: str, kind: type[enum.Enum], *, timeout: float | None = None) -> None:
-        """Values of the enumeration ``name``, which is written as in SQL, become members of ``kind``, and members are
-        sent as labels. A label belongs to the member with that value or, where not all labels are values, to the one
-        with that name. Without this they are text.
+        """Registers an enumeration of Python for the values of an enumeration type. Without it they are text.
 
-        Raises UndefinedObject for an unknown type and ProgrammingError for one that is no enumeration, or where a label
-        has no member.
+        A label belongs to the member with that value or, if not all labels are values, to the member with that name.
+        Members are sent as labels.
+
+        Args:
+            name: of the type, as written in SQL.
+            kind: the class.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            UndefinedObject: there is no such type.
+            ProgrammingError: it is not an enumeration, or a label has no member.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         self._run(self._adapters.enumeration(name, kind), timeout)

@@ -34,30 +34,54 @@ class PostgresBase(ConnectionBase[R]):
         core.abandon = abandon
 
     def xid(self, format_id: int, global_transaction_id: str, branch_qualifier: str) -> Xid:
-        """A transaction id for two-phase commit."""
+        """Creates the id of a two-phase transaction (PEP 249).
+
+        Args:
+            format_id: a number from 0 to 2147483647.
+            global_transaction_id: at most 64 bytes.
+            branch_qualifier: at most 64 bytes.
+
+        Returns:
+            The id.
+
+        Raises:
+            ProgrammingError: a part is too large.
+        """
         return Xid(format_id, global_transaction_id, branch_qualifier)
 
     def add_notice_handler(self, handler: Callable[[Notice], None]) -> None:
-        """Calls ``handler`` with every notice and warning of the server."""
+        """Adds a function that is called with each notice and warning of the server, in the thread or task that
+        receives it.
+
+        Args:
+            handler: called with a :class:`headrace.types.Notice`.
+        """
         self._core.notice_handlers.append(handler)
 
     def remove_notice_handler(self, handler: Callable[[Notice], None]) -> None:
-        """The inverse of :meth:`add_notice_handler`."""
+        """Removes a function that :meth:`add_notice_handler` added.
+
+        Args:
+            handler: the function.
+
+        Raises:
+            ValueError: it was not added.
+        """
         self._core.notice_handlers.remove(handler)
 
     @property
     def parameters(self) -> Mapping[str, str]:
-        """The server's parameters as last reported (``server_version``, ``TimeZone``, ...)."""
+        """The parameters of the server as last reported, such as ``server_version`` and ``TimeZone``."""
         return self._core.wire.parameters()
 
     @property
     def server_version(self) -> int:
-        """The server's version as a number: 180004 for 18.4."""
+        """The version of the server as a number: 180004 for 18.4."""
         return server_version(self.parameters.get("server_version", ""))
 
     @property
     def backend_pid(self) -> int:
-        """The process id of the server's end."""
+        """The process id of the server process."""
         return self._core.wire.process_id
 
     def register_adapters(
@@ -67,8 +91,14 @@ class PostgresBase(ConnectionBase[R]):
         *,
         binary: Iterable[int] = (),
     ) -> None:
-        """Registers loaders by type oid, which get the value's bytes (text format, or binary for the oids in
-        ``binary``), and dumpers by class, which give str (text format) or bytes (binary format)."""
+        """Registers conversions of single types, for this connection.
+
+        Args:
+            loaders: by type oid, functions that convert the bytes of a value (text form, or binary form for the oids in
+                ``binary``).
+            dumpers: by class, functions that convert a value to str (text form) or bytes (binary form).
+            binary: oids whose loaders take the binary form.
+        """
         self._adapters.add(loaders, dumpers, binary)
 
     def _ends_itself(self) -> bool:

@@ -143,7 +143,16 @@ class Copy:
         self._connection._push(most, self._limit)
 
     def write(self, data: bytes | bytearray | memoryview | str) -> None:
-        """Sends a block, of any size, as it stands."""
+        """Sends a block of data of any size, unchanged.
+
+        Args:
+            data: bytes, or text, which is sent as UTF-8.
+
+        Raises:
+            ProgrammingError: the COPY has ended.
+            DatabaseError: the server refused the data.
+            TimeoutError: the server did not read in time.
+        """
         self._passed_on()
         block = data.encode() if isinstance(data, str) else bytes(data)
         taken = self._wire.copy_write(self._ticket, block)
@@ -151,17 +160,45 @@ class Copy:
             self._sent(taken)
 
     def write_row(self, row: Sequence[Any]) -> None:
-        """Sends a row. In a COPY of your own SQL it goes as text, by the classes of its values as for ``%s``."""
+        """Sends a row. The class of each value decides its text form, as for ``%s``.
+
+        Args:
+            row: the values.
+
+        Raises:
+            ProgrammingError: the COPY has ended, or a value cannot be sent.
+            DatabaseError: the server refused the data.
+            TimeoutError: the server did not read in time.
+        """
         self.write_rows([row])
 
     def set_types(self, types: Sequence[str]) -> None:
-        """Names the SQL types of the columns: needed to send or read rows in the binary format."""
+        """Raises ProgrammingError: the types are known from ``copy_in(..., columns=...)``; psycopg needs this method.
+
+        Args:
+            types: ignored.
+
+        Raises:
+            ProgrammingError: always.
+        """
         raise ProgrammingError(
             "set_types() has to be called on the connection's copy_in() or copy_out(): give columns="
         )
 
     def write_rows(self, rows: Iterable[Sequence[Any]]) -> int:
-        """Sends rows as :meth:`write_row` does, and gives how many there were."""
+        """Sends rows, as :meth:`write_row` does.
+
+        Args:
+            rows: any iterable of rows.
+
+        Returns:
+            The number of rows.
+
+        Raises:
+            ProgrammingError: the COPY has ended, or a value cannot be sent.
+            DatabaseError: the server refused the data.
+            TimeoutError: the server did not read in time.
+        """
         self._passed_on()
         iterator = iter(rows)
         total = 0
@@ -181,7 +218,15 @@ class Copy:
     # out of the server
 
     def read(self) -> bytes:
-        """The next block, empty at the end."""
+        """Reads the next block of data.
+
+        Returns:
+            The bytes; empty at the end.
+
+        Raises:
+            DatabaseError: the server ended the COPY with an error.
+            TimeoutError: the server sent nothing in time.
+        """
         return self._wire.copy_take(self._ticket, self._buffer) if self._has_more() else b""
 
     def _has_more(self) -> bool:
@@ -201,7 +246,15 @@ class Copy:
             yield block
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The rows of a COPY that :meth:`Connection.copy_out` began."""
+        """Returns the rows of a COPY that ``copy_out`` began.
+
+        Yields:
+            Rows as tuples.
+
+        Raises:
+            DatabaseError: the server ended the COPY with an error.
+            TimeoutError: the server sent nothing in time.
+        """
         while self._has_more():
             yield from self._wire.copy_take_rows(self._ticket, self._buffer)
 

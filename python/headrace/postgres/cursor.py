@@ -34,19 +34,46 @@ class Cursor(BlockingCursor[R]):
 
     @property
     def connection(self) -> Connection[Any]:
-        """The connection it belongs to."""
+        """The connection to which the cursor belongs."""
         return self._connection  # type: ignore[no-any-return]
 
     def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
-        """Calls a function; its result is then fetched as from ``SELECT * FROM name(...)``. Returns ``params``."""
+        """Calls a function. Its result is fetched as that of ``SELECT * FROM name(...)``.
+
+        Args:
+            name: of the function, with or without a schema; it is quoted.
+            params: the arguments.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            ``params``, unchanged.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         places = ", ".join(f"${i + 1}" for i in range(len(params)))
         function = ".".join(quote_identifier(part) for part in name.split("."))
         self.execute(f"SELECT * FROM {function}({places})", tuple(params) if params else None, timeout=timeout)
         return params
 
     def copy(self, sql: str, *, timeout: float | None = None) -> Copy:
-        """``COPY ... FROM STDIN`` or ``COPY ... TO STDOUT``, as a context manager. Each wait in it may
-        take ``timeout`` seconds."""
+        """Opens a block for a COPY statement, ``COPY ... FROM STDIN`` or ``COPY ... TO STDOUT``.
+
+        If the block raises an exception, the COPY fails.
+
+        Args:
+            sql: the statement.
+            timeout: seconds until each wait is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            A context manager; its value reads or writes the data.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: when the block is entered, if it is not such a statement.
+        """
         from .copy import Copy
 
         self._check()
@@ -77,11 +104,26 @@ class ServerCursor(Cursor[R]):
 
     @property
     def rowcount(self) -> int:
-        """Rows of the last block that was fetched, -1 before the first."""
+        """The number of rows of the last block that was fetched; -1 before the first."""
         return super().rowcount if self._result is not None and self._result.tag else -1
 
     def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Any:
-        """Declares the cursor for a query."""
+        """Declares the cursor for a query.
+
+        Args:
+            sql: the query.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor itself.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         self._check()
         scroll = {None: "", True: "SCROLL ", False: "NO SCROLL "}[self.scrollable]
         declared = Declared(self._core, self.name, self.withhold)
@@ -108,7 +150,20 @@ class ServerCursor(Cursor[R]):
     def executemany(
         self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
     ) -> Any:
-        """Not possible on the server's side."""
+        """Raises NotSupportedError: a cursor with a name cannot execute batches.
+
+        Args:
+            sql: the statement.
+            rows: ignored.
+            returning: ignored.
+            timeout: ignored.
+
+        Returns:
+            Nothing.
+
+        Raises:
+            NotSupportedError: always.
+        """
         raise NotSupportedError("a server-side cursor cannot execute batches")
 
     def _use(self, verb: str, what: str, limit: Limit) -> Any:
@@ -122,7 +177,21 @@ class ServerCursor(Cursor[R]):
         self._set(self._use("FETCH", what, limit))
 
     def fetchone(self, *, timeout: float | None = None) -> R | None:
-        """The next row, or ``None`` after the last."""
+        """Returns the next row; fetches a block of ``itersize`` rows if necessary.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The row, or None after the last.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: the cursor was not executed.
+            InvalidCursorName: the cursor has ended with its transaction.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         self._check()
         if self._position >= len(self._rows or ()) and not self._exhausted:
             self._fetch_block(f"FORWARD {self.itersize}", timeout)
@@ -130,7 +199,22 @@ class ServerCursor(Cursor[R]):
         return super().fetchone()
 
     def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
-        """The next ``size`` rows."""
+        """Returns the next rows.
+
+        Args:
+            size: number of rows, None for ``arraysize``; at the end there may be fewer.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            A list of rows, empty after the last.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: the cursor was not executed.
+            InvalidCursorName: the cursor has ended with its transaction.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         self._check()
         wanted = self.arraysize if size is None else size
         out = self._many(wanted)
@@ -142,7 +226,21 @@ class ServerCursor(Cursor[R]):
         return out
 
     def fetchall(self, *, timeout: float | None = None) -> list[R]:
-        """All rows that are left."""
+        """Returns all remaining rows.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            A list of rows, empty after the last.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: the cursor was not executed.
+            InvalidCursorName: the cursor has ended with its transaction.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         self._check()
         out = self._all()
         if not self._exhausted:
@@ -152,7 +250,20 @@ class ServerCursor(Cursor[R]):
         return out
 
     def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
-        """Moves the server's cursor. What was fetched ahead is dropped."""
+        """Moves the cursor on the server. Rows that were fetched ahead are dropped.
+
+        Args:
+            value: number of rows, from the current position or from the beginning.
+            mode: ``relative`` or ``absolute``.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ProgrammingError: the mode is not one of these, or the cursor was not executed.
+            InvalidCursorName: the cursor has ended with its transaction.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         self._check()
         if mode == "relative":
             value -= len(self._rows or ()) - self._position
@@ -170,7 +281,14 @@ class ServerCursor(Cursor[R]):
             self._connection._wait(ended, limit)
 
     def close(self, *, timeout: float | None = None) -> None:
-        """Closes the server's cursor."""
+        """Closes the cursor on the server, and frees its result.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            TimeoutError: the server did not answer within ``timeout`` seconds.
+        """
         if not self._closed:
             self._forget(timeout)
         super().close()

@@ -48,13 +48,22 @@ def connect(
 ) -> Connection[Any]:
     """Connects to PostgreSQL.
 
-    ``conninfo`` is a URL (``postgresql://user@host/db``) or libpq's keywords (``host=... dbname=...``); keywords can
-    also be given one by one. What neither says comes from the service file, the PG* environment and defaults.
+    Args:
+        conninfo: a URL (``postgresql://user@host/db``) or keywords of libpq (``host=... dbname=...``). Settings that
+            are not given are taken from the service file, the ``PG*`` environment variables and defaults.
+        autocommit: true if every statement is to be a transaction of its own.
+        row_factory: converts rows, see :mod:`headrace.rows`; None for tuples.
+        strict_close: closing a closed connection raises ConnectionClosed, as PEP 249's compliance suite requires; by
+            default it does nothing.
+        keywords: settings, listed in the documentation of the database.
 
-    With ``strict_close`` closing a closed connection raises InterfaceError, as PEP 249's compliance suite asks;
-    by default it does nothing.
+    Returns:
+        An open connection.
 
-    Raises ProgrammingError for a wrong conninfo, OperationalError when no connection can be made.
+    Raises:
+        ProgrammingError: a setting is wrong or unknown.
+        OperationalError: no connection could be opened; ``error.code`` is the reason.
+        ConnectionTimeout: not within ``connect_timeout`` seconds.
     """
     started = time.perf_counter_ns()
     options = connect_options(conninfo, keywords)

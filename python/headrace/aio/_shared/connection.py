@@ -184,20 +184,65 @@ class LoopConnection(ConnectionBase[R]):
         return cursor._all()
 
     async def fetch(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
-        """All rows of a query, its parameters given one by one."""
+        """Executes a query and returns all of its rows.
+
+        Args:
+            sql: the query.
+            args: the parameters, one by one, or one mapping for ``%(name)s``.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The rows, as the row factory makes them.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+            ProgrammingError: the statement returned no rows.
+        """
         if named:
             raise no_keywords("fetch", named)
         return await self._rows(self.row_factory, sql, args, timeout)
 
     async def fetchrow(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
-        """The first row of a query, or ``None``."""
+        """Executes a query and returns its first row.
+
+        Args:
+            sql: the query.
+            args: the parameters, one by one, or one mapping for ``%(name)s``.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The row, or None if there is none.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+            ProgrammingError: the statement returned no rows.
+        """
         if named:
             raise no_keywords("fetchrow", named)
         rows = await self._rows(self.row_factory, sql, args, timeout)
         return rows[0] if rows else None
 
     async def fetchval(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
-        """The first value of the first row of a query, or ``None``."""
+        """Executes a query and returns the first value of its first row.
+
+        Args:
+            sql: the query.
+            args: the parameters, one by one, or one mapping for ``%(name)s``.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The value, or None if there is no row.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+            ProgrammingError: the statement returned no rows.
+        """
         if named:
             raise no_keywords("fetchval", named)
         rows = await self._rows(tuple_row, sql, args, timeout)
@@ -206,19 +251,58 @@ class LoopConnection(ConnectionBase[R]):
     # transactions
 
     async def commit(self, *, timeout: float | None = None) -> None:
-        """Commits the open transaction; nothing happens where none is open."""
+        """Commits the open transaction. Does nothing if there is none.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ProgrammingError: it was called inside a ``transaction()`` block.
+            InFailedSqlTransaction: the transaction had failed, and was rolled back (PostgreSQL).
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         await self._run(self._core.end(False), timeout)
 
     async def rollback(self, *, timeout: float | None = None) -> None:
-        """Rolls the open transaction back; nothing happens where none is open."""
+        """Rolls the open transaction back. Does nothing if there is none.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ProgrammingError: it was called inside a ``transaction()`` block.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         await self._run(self._core.end(True), timeout)
 
     @contextlib.asynccontextmanager
     async def transaction(
         self: Self, savepoint_name: str | None = None, *, force_rollback: bool = False, timeout: float | None = None
     ) -> AsyncGenerator[Self]:
-        """A block that is committed at its end and rolled back when it raises: see
-        :meth:`headrace.Connection.transaction`."""
+        """Opens a block that is committed at its end, and rolled back when it raises an exception.
+
+        Inside another transaction the block is a savepoint. Raising :class:`headrace.Rollback` in it rolls it back
+        without an error outside. All threads and tasks of a connection share its transaction.
+
+        Args:
+            savepoint_name: the name of the savepoint; None for a generated one.
+            force_rollback: roll back in any case, also at a normal end.
+            timeout: seconds for the beginning and for the end, each; None for ``command_timeout``.
+
+        Returns:
+            A context manager; its value is the connection.
+
+        Raises:
+            InterfaceError: at its end, if the transaction around the block had ended before.
+            InFailedSqlTransaction: at its end, if the transaction had failed (PostgreSQL).
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         core = self._core
         block = Block()
         await self._run(core.enter(block, savepoint_name), timeout)
@@ -237,9 +321,27 @@ class LoopConnection(ConnectionBase[R]):
 
     @contextlib.asynccontextmanager
     async def pipeline(self, *, timeout: float | None = None) -> AsyncGenerator[AsyncPipeline]:
-        """A block in which statements are sent at once and their results read later: see
-        :meth:`headrace.Connection.pipeline`. The block is its task's: what other tasks execute on the connection
-        meanwhile, also those that were made inside of it, is no part of it."""
+        """Opens a block in which statements are sent without waiting, and their results are read later.
+
+        Each cursor has its own result and error. The error is raised when the cursor is fetched from, or at the end of
+        the block. In autocommit each statement is a transaction of its own; inside a transaction the first error ends
+        all of them on PostgreSQL.
+
+        The block belongs to the thread or task that entered it: statements of others on the same connection are not
+        part of it.
+
+        Args:
+            timeout: seconds for the end of the block; None for ``command_timeout``.
+
+        Returns:
+            A context manager; its value is the pipeline.
+
+        Raises:
+            PipelineAborted: at the end, for a statement that was not executed because an earlier one failed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         core = self._core
         mine = core.pipeline()
         if mine is not None:
@@ -308,17 +410,50 @@ class LoopConnection(ConnectionBase[R]):
             self._start_cancel()
 
     async def set_autocommit(self, value: bool, *, timeout: float | None = None) -> None:
-        """Changes autocommit; only between transactions."""
+        """Sets autocommit. It can be changed between transactions only.
+
+        Args:
+            value: true if every statement is to be a transaction of its own.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ProgrammingError: a transaction is open.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         await self._run(self._core.set_autocommit(bool(value)), timeout)
 
     # ending
 
     async def reset(self, mode: str = "rollback", *, timeout: float | None = None) -> None:
-        """Back to a fresh state: ``none``, ``rollback`` or ``discard``: see :meth:`headrace.Connection.reset`."""
+        """Resets the session, as a pool does when a connection is returned.
+
+        Args:
+            mode: ``none``, ``rollback`` (rolls an open transaction back) or ``discard`` (also resets settings,
+                temporary tables and other state of the session; not on Informix).
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ProgrammingError: the mode is not one of these.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         await self._run(self._core.renew(mode), timeout)
 
     async def cancel(self, *, timeout: float | None = None) -> None:
-        """Asks the server to cancel what this connection runs: see :meth:`headrace.Connection.cancel`."""
+        """Requests the server to cancel the statement that this connection executes. Does nothing if there is none.
+
+        May be called by any thread, or by another task. The cancelled call raises QueryCanceled.
+
+        Args:
+            timeout: seconds for the cancel request; None for :data:`headrace.defaults.CANCEL_TIMEOUT`.
+
+        Raises:
+            OperationalError: the server did not accept the request in time, or could not be reached.
+            NotSupportedError: the connection is to Informix and uses TLS.
+        """
         wire = self._core.wire
         if wire.closed:
             return
@@ -338,7 +473,7 @@ class LoopConnection(ConnectionBase[R]):
             wire.pause_requests(False)
 
     async def close(self) -> None:
-        """Closes the connection; an open transaction is rolled back by the server."""
+        """Closes the connection. The server rolls an open transaction back. Does nothing on a closed connection."""
         started = time.perf_counter_ns()
         for task in list(self._cancelling):
             task.cancel()
@@ -398,7 +533,17 @@ class AsyncPipeline:
         self._pipelined = pipelined
 
     async def sync(self, *, timeout: float | None = None) -> None:
-        """Waits for all results so far; raises the first error."""
+        """Waits for all results so far.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            PipelineAborted: an earlier statement failed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         pipelined = self._pipelined
         cursors, pipelined.cursors = pipelined.cursors, deque()
         await self._connection._drain(pipelined, cursors, False, timeout)

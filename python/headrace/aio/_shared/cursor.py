@@ -26,9 +26,27 @@ class LoopCursor(CursorBase[R]):
         self._connection = connection
 
     async def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
-        """Executes one statement: see :meth:`headrace.Cursor.execute`.
+        """Executes one statement. In a pipeline, sends it without waiting.
 
-        A cancelled await is cancelled on the server too, and the connection stays usable.
+        Opens a transaction if none is open, unless the connection is in autocommit. A call that is interrupted, or a
+        task that is cancelled, cancels the statement on the server, too.
+
+        Args:
+            sql: the statement.
+            params: a sequence of values, or a mapping for ``%(name)s``, in a style of the database; None for a
+                statement without parameters.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor itself.
+
+        Raises:
+            InterfaceError: the cursor is closed, or the connection is occupied by a stream or COPY of the same thread
+                or task.
+            ProgrammingError: the parameters do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         if self._closed:
             raise InterfaceError("the cursor is closed")
@@ -53,7 +71,28 @@ class LoopCursor(CursorBase[R]):
     async def executemany(
         self: Self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
     ) -> Self:
-        """Executes a batch: see :meth:`headrace.Cursor.executemany`."""
+        """Executes one statement for every row of parameters: all rows are applied, or none.
+
+        In autocommit the batch is one transaction. The error of a row has its number, from 0, as ``error.row``. On
+        tables without transactions, rows before the error stay.
+
+        Args:
+            sql: the statement.
+            rows: the rows of parameters, any iterable.
+            returning: keep what the statement returns: one result for each row, in turn by :meth:`nextset`. Otherwise
+                ``rowcount`` is the sum.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor itself.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: the parameters of a row do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         self._check()
         core = self._core
         started = time.perf_counter_ns() if core.timing else 0
@@ -89,7 +128,21 @@ class LoopCursor(CursorBase[R]):
             sync.add_done_callback(_heard)
 
     async def wait(self, timeout: float | None = None) -> bool:
-        """Waits for the result of a pipelined statement: see :meth:`headrace.Cursor.wait`."""
+        """Waits for the result of a pipelined statement.
+
+        If it was not received in time, it is still in flight, and can be waited for again.
+
+        Args:
+            timeout: seconds to wait at most; 0 to check only, None for ``command_timeout``.
+
+        Returns:
+            True if the result was received.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: without ``timeout``, the ``command_timeout`` is over, and the statement was cancelled.
+        """
         if self._pending is not None:
             self._ask_for_answers()
             if timeout is not None and not (await asyncio.wait([self._pending], timeout=timeout))[0]:
@@ -98,19 +151,59 @@ class LoopCursor(CursorBase[R]):
         return True
 
     async def fetchone(self, *, timeout: float | None = None) -> R | None:
-        """The next row, or ``None`` after the last."""
+        """Returns the next row.
+
+        Args:
+            timeout: seconds to wait for the result of a pipelined statement; None for ``command_timeout``.
+
+        Returns:
+            The row, or None after the last.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: nothing was executed, or the statement returned no rows.
+            DatabaseError: a pipelined statement failed.
+            TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
+        """
         if self._pending is not None:
             await self._resolve(timeout)
         return self._one()  # type: ignore[no-any-return]
 
     async def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
-        """The next ``size`` rows (``arraysize`` by default), fewer at the end."""
+        """Returns the next rows.
+
+        Args:
+            size: number of rows, None for ``arraysize``; at the end there may be fewer.
+            timeout: seconds to wait for the result of a pipelined statement; None for ``command_timeout``.
+
+        Returns:
+            A list of rows, empty after the last.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: nothing was executed, or the statement returned no rows.
+            DatabaseError: a pipelined statement failed.
+            TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
+        """
         if self._pending is not None:
             await self._resolve(timeout)
         return self._many(size)
 
     async def fetchall(self, *, timeout: float | None = None) -> list[R]:
-        """All rows that are left."""
+        """Returns all remaining rows.
+
+        Args:
+            timeout: seconds to wait for the result of a pipelined statement; None for ``command_timeout``.
+
+        Returns:
+            A list of rows, empty after the last.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: nothing was executed, or the statement returned no rows.
+            DatabaseError: a pipelined statement failed.
+            TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
+        """
         if self._pending is not None:
             await self._resolve(timeout)
         if self._core.timing:
@@ -130,20 +223,51 @@ class LoopCursor(CursorBase[R]):
         return row  # type: ignore[return-value]
 
     async def nextset(self, *, timeout: float | None = None) -> bool | None:
-        """To the next result; ``None`` when there is none."""
+        """Moves to the next result, of several statements in one text or of a batch with ``returning``.
+
+        Args:
+            timeout: seconds to wait for the result of a pipelined statement; None for ``command_timeout``.
+
+        Returns:
+            True, or None if there is no other result.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            DatabaseError: a pipelined statement failed.
+            TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
+        """
         if self._pending is not None:
             await self._resolve(timeout)
         return self._next_set()
 
     async def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
-        """Moves within the result. Raises IndexError beyond its ends."""
+        """Moves within the result.
+
+        Args:
+            value: number of rows, from the current position or from the beginning.
+            mode: ``relative`` or ``absolute``.
+            timeout: seconds to wait for the result of a pipelined statement; None for ``command_timeout``.
+
+        Raises:
+            IndexError: the position is outside of the result; the cursor is not moved.
+            ProgrammingError: the mode is not one of these, or there is no result with rows.
+            InterfaceError: the cursor is closed.
+            DatabaseError: a pipelined statement failed.
+            TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
+        """
         if self._pending is not None:
             await self._resolve(timeout)
         self._scroll(value, mode)
 
     async def close(self, *, timeout: float | None = None) -> None:
-        """Frees the result. A closed cursor cannot be used any more. Only one that is open on the
-        server has to wait."""
+        """Closes the cursor and frees its result.
+
+        Args:
+            timeout: seconds to wait for the server, for a cursor that is open there; None for ``command_timeout``.
+
+        Raises:
+            TimeoutError: the server did not answer within ``timeout`` seconds.
+        """
         self._closed = True
         self._rows = None
         self._result = None

@@ -54,8 +54,21 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
         scrollable: bool = False,
         withhold: bool = False,
     ) -> AsyncCursor[Any] | AsyncServerCursor[Any]:
-        """A new cursor; with a ``name`` one that stays open on the server, and whose rows are fetched as they are asked
-        for."""
+        """Opens a cursor. It is for one thread or task at a time.
+
+        Args:
+            name: opens a cursor on the server with this name, whose rows are fetched on demand.
+            row_factory: converts rows, see :mod:`headrace.rows`; None for the connection's.
+            scrollable: for a cursor with a name, fetch rows by number, in any order.
+            withhold: for a cursor with a name, keep it open after its transaction (``WITH HOLD``).
+
+        Returns:
+            A cursor; with a name, a server cursor.
+
+        Raises:
+            ConnectionClosed: the connection is closed.
+            ProgrammingError: the name is not a valid identifier.
+        """
         if self._core.wire.closed:
             raise ConnectionClosed("the connection is closed")
         factory = row_factory or self.row_factory
@@ -64,15 +77,62 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
         return AsyncCursor(self, factory)
 
     async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> AsyncCursor[R]:
-        """Executes one statement on a new cursor, and gives the cursor."""
+        """Executes one statement on a new cursor. In a pipeline, sends it without waiting.
+
+        Args:
+            sql: the statement.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor, with the result.
+
+        Raises:
+            ProgrammingError: the parameters do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         return await AsyncCursor(self, self.row_factory).execute(sql, params, timeout=timeout)
 
     async def executemany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> AsyncCursor[R]:
-        """Executes a batch on a new cursor, all rows or none, and gives the cursor."""
+        """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
+
+        The error of a row has its number, from 0, as ``error.row``.
+
+        Args:
+            sql: the statement.
+            rows: the rows of parameters, any iterable.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor, with the results.
+
+        Raises:
+            ProgrammingError: the parameters of a row do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         return await AsyncCursor(self, self.row_factory).executemany(sql, rows, timeout=timeout)
 
     async def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
-        """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
+        """Executes a query for every row of parameters, pipelined.
+
+        Args:
+            sql: the query.
+            rows: the rows of parameters, any iterable.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            All rows of all results, in one list.
+
+        Raises:
+            ProgrammingError: the parameters of a row do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         cursor, out = AsyncCursor(self, self.row_factory), list[R]()
         limit = until(timeout)
         asked = deque[Any]()
@@ -102,8 +162,29 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
         fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES,
         timeout: float | None = None,
     ) -> AsyncIterator[R]:
-        """The rows of a query one by one, in bounded memory: up to ``fetch_bytes`` of them at a time (and one where
-        that is larger), the next block on its way while this one is used."""
+        """Executes a query and returns its rows one by one, in bounded memory.
+
+        The stream ends with its transaction; in autocommit it stays open when other statements commit, and ends with a
+        rollback.
+
+        Args:
+            sql: the query.
+            params: a sequence of values; None for a statement without parameters.
+            fetch_bytes: bytes of rows for each block, at least 1; one row may be larger. The next block is requested
+                while one is used.
+            timeout: seconds until each wait is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Yields:
+            Rows, as the row factory makes them.
+
+        Raises:
+            ProgrammingError: the statement returns no rows, or ``fetch_bytes`` is less than 1.
+            InterfaceError: the connection is occupied by another stream or COPY of the same thread or task.
+            InvalidCursorName: the transaction in which it reads has ended.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: a wait was cancelled after ``timeout`` seconds.
+        """
         async with contextlib.aclosing(
             self.stream_blocks(sql, params, fetch_bytes=fetch_bytes, timeout=timeout)
         ) as blocks:
@@ -120,9 +201,30 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
         fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES,
         timeout: float | None = None,
     ) -> AsyncGenerator[list[R]]:
-        """The rows of a query in lists, as many in each as the server sends in ``fetch_bytes``: :meth:`stream` without
-        the cost of a step per row. The end of its transaction ends it; in autocommit it stays when other statements
-        commit, and ends with a rollback."""
+        """Executes a query and returns its rows in lists, in bounded memory: :meth:`stream` without the cost of a step
+        for each row.
+
+        The stream ends with its transaction; in autocommit it stays open when other statements commit, and ends with a
+        rollback.
+
+        Args:
+            sql: the query.
+            params: a sequence of values; None for a statement without parameters.
+            fetch_bytes: bytes of rows for each block, at least 1; one row may be larger. The next block is requested
+                while one is used.
+            timeout: seconds until each wait is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Yields:
+            Lists of rows, of about ``fetch_bytes`` each.
+
+        Raises:
+            ProgrammingError: the statement returns no rows, or ``fetch_bytes`` is less than 1.
+            InterfaceError: the connection is occupied by another stream or COPY of the same thread or task.
+            InvalidCursorName: the transaction in which it reads has ended.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: a wait was cancelled after ``timeout`` seconds.
+        """
         core = self._core
         stream = Stream(core, fetch_bytes)
         result = await self._run(stream.open(sql, params), timeout)
@@ -147,41 +249,63 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
     # routines and large objects
 
     async def fastpath(self, routine: str, *arguments: Any, timeout: float | None = None) -> tuple[Any, ...]:
-        """Calls a routine over the fast path: no statement is prepared, and its handle is asked for only once.
+        """Calls a routine over the fast path: no statement is prepared, and its handle is requested only once.
 
         Args:
-            routine: its signature, ``f(integer, lvarchar)``; the types decide how the arguments are sent.
-            arguments: as many as it names.
+            routine: its signature, such as ``f(integer, lvarchar)``; the types decide how the arguments are sent.
+            arguments: one for each type of the signature.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
-            What it returns, as one row.
+            What the routine returns, as one row.
 
         Raises:
-            ProgrammingError: for what is no signature, or another number of arguments, or no such routine.
+            ProgrammingError: it is not a signature, the number of arguments differs, or there is no such routine.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         return await self._run(self._core.fastpath(routine, arguments), timeout)
 
     async def open_lob(self, locator: Locator, mode: str = "rb", *, timeout: float | None = None) -> AsyncLargeObject:
-        """Opens the BLOB or CLOB that a column's value names, as a binary file.
+        """Opens a BLOB or CLOB as a binary file. It has to be used in the transaction in which it was opened.
 
         Args:
-            locator: what the column gave.
-            mode: ``rb`` to read, ``r+b`` to read and write, ``wb`` to write it anew.
+            locator: the value of a BLOB or CLOB column.
+            mode: ``rb`` to read, ``r+b`` to read and write, ``wb`` to truncate and write.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The open large object.
 
         Raises:
-            ProgrammingError: for what is no locator, or another mode.
+            ProgrammingError: it is not a locator, or there is no such mode.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         return AsyncLargeObject(self, await self._run(opening(self._core, locator, mode), timeout))
 
     async def create_lob(
         self, kind: str = "blob", *, column: str | None = None, timeout: float | None = None
     ) -> AsyncLargeObject:
-        """Makes a large object, open for reading and writing. Its ``locator`` is the parameter that stores it in a row;
-        the server removes one that no row has.
+        """Creates a large object, open for reading and writing.
+
+        Its ``locator`` is the parameter that stores it in a row. The server removes an object that no row refers to.
 
         Args:
             kind: ``blob`` or ``clob``.
-            column: ``table.column`` whose storage settings it is to have; without it those of the server.
+            column: ``table.column`` whose storage settings it gets; None for those of the server.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The open large object.
+
+        Raises:
+            ProgrammingError: there is no such kind.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         return AsyncLargeObject(self, await self._run(creating(self._core, kind, column), timeout))
 
@@ -189,11 +313,23 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
 
     @property
     def isolation_level(self) -> str | None:
-        """The isolation level of the session as it was set here; None is the server's own."""
+        """The isolation level that was set for the session; None for the server's default."""
         return self._core.isolation_level
 
     async def set_isolation_level(self, value: str, *, timeout: float | None = None) -> None:  # asyncio only
-        """Sets the isolation level of the session."""
+        """Sets the isolation level of the session.
+
+        Args:
+            value: a level of Informix (``dirty read``, ``committed read``, ``last committed``, ``cursor stability``,
+                ``repeatable read``) or of the SQL standard.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ProgrammingError: there is no such level.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         await self._run(self._core.set_isolation(value), timeout)
 
     # blocking: @isolation_level.setter
@@ -202,11 +338,22 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
 
     @property
     def lock_wait(self) -> int | None:
-        """Seconds that the session waits for a lock as they were set here: 0 not at all, -1 for ever."""
+        """Seconds that the session waits for a lock, as set here: 0 not to wait, -1 for no limit; None for the server's
+        default."""
         return self._core.lock_wait
 
     async def set_lock_wait(self, value: int, *, timeout: float | None = None) -> None:  # asyncio only
-        """Sets how long the session waits for a lock."""
+        """Sets how long the session waits for a lock.
+
+        Args:
+            value: seconds; 0 not to wait, -1 for no limit.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         await self._run(self._core.set_lock_wait(value), timeout)
 
     # blocking: @lock_wait.setter
@@ -214,7 +361,15 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
     # blocking:     self._run(self._core.set_lock_wait(value))
 
     async def ping(self, *, timeout: float | None = None) -> None:
-        """A round trip that does nothing else (SQ_VERSION). Raises OperationalError when the server is gone."""
+        """Makes a round trip without any other effect (SQ_VERSION).
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds.
+        """
         await self._wait(self._core.round_trip(), timeout)
 
     async def _send_cancel(self) -> float | None:  # asyncio only

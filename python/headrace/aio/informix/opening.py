@@ -29,7 +29,29 @@ async def connect(
     row_factory: RowFactory[Any] | None = None,
     **keywords: Any,
 ) -> AsyncConnection[Any]:
-    """Connects to Informix on the running loop: see :func:`headrace.informix.connect`."""
+    """Connects to Informix on the running event loop. The function ``pam`` may be asynchronous.
+
+    Keywords: ``host``, ``port``, ``server``, ``database``, ``user``, ``password``, ``pam`` (a function that answers the
+    server's questions at login, called with the question and whether the answer may be shown), ``sslmode``,
+    ``sslrootcert``, ``connect_timeout`` (seconds, 0 for no limit), ``isolation_level``, ``lock_wait`` (seconds), and
+    names in capitals (or ``env``) for variables of the session such as ``DB_LOCALE``. Without a host the server is
+    looked up in the sqlhosts file.
+
+    Args:
+        conninfo: a URL (``informix://user@host:9088/db?server=name``), an ODBC string (``SERVER=...;DATABASE=...``) or
+            a JDBC URL (``jdbc:informix-sqli://...``).
+        autocommit: true if every statement is to be a transaction of its own.
+        row_factory: converts rows, see :mod:`headrace.rows`; None for tuples.
+        keywords: settings, listed in the documentation of the database.
+
+    Returns:
+        An open connection.
+
+    Raises:
+        ProgrammingError: a setting is wrong or unknown.
+        OperationalError: no connection could be opened; ``error.code`` is the reason.
+        ConnectionTimeout: not within ``connect_timeout`` seconds.
+    """
     started = time.perf_counter_ns()
     options = connect_options(conninfo, keywords)
     core = await _connect(options)

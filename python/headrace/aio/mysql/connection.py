@@ -30,30 +30,101 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
         return AsyncCursor(self, factory)
 
     def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> AsyncCursor[Any]:
-        """A new cursor."""
+        """Opens a cursor. It is for one thread or task at a time.
+
+        Args:
+            row_factory: converts rows, see :mod:`headrace.rows`; None for the connection's.
+
+        Returns:
+            A cursor.
+
+        Raises:
+            ConnectionClosed: the connection is closed.
+        """
         if self._core.wire.closed:
             raise ConnectionClosed("the connection is closed")
         return AsyncCursor(self, row_factory or self.row_factory)
 
     async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> AsyncCursor[R]:
-        """Executes one statement on a new cursor, and gives the cursor."""
+        """Executes one statement on a new cursor. In a pipeline, sends it without waiting.
+
+        Args:
+            sql: the statement.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor, with the result.
+
+        Raises:
+            ProgrammingError: the parameters do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         return await AsyncCursor(self, self.row_factory).execute(sql, params, timeout=timeout)
 
     async def executemany(
         self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
     ) -> AsyncCursor[R]:
-        """Executes a batch on a new cursor, all rows or none, and gives the cursor."""
+        """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
+
+        The error of a row has its number, from 0, as ``error.row``.
+
+        Args:
+            sql: the statement.
+            rows: the rows of parameters, any iterable.
+            returning: keep what the statement returns, one result for each row.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor, with the results.
+
+        Raises:
+            ProgrammingError: the parameters of a row do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         return await AsyncCursor(self, self.row_factory).executemany(sql, rows, returning=returning, timeout=timeout)
 
     async def executescript(self, sql: str, *, timeout: float | None = None) -> AsyncCursor[R]:
-        """Executes text as it is, without parameters: one statement, or several separated by semicolons where
-        ``multi_statements`` was set. Each result is a set of the cursor that this gives."""
+        """Executes text without parameters: one statement, or several with ``multi_statements=True``.
+
+        Args:
+            sql: the statements, separated by semicolons.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            A cursor with one result for each statement, in turn by ``nextset()``. After an error, ``error.cursor`` has
+            the results before it.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         cursor = AsyncCursor(self, self.row_factory)
         await self._script(cursor, sql, timeout)
         return cursor
 
     async def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
-        """The rows of a query for every row of parameters, one after the other in one list; pipelined."""
+        """Executes a query for every row of parameters, pipelined.
+
+        Args:
+            sql: the query.
+            rows: the rows of parameters, any iterable.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            All rows of all results, in one list.
+
+        Raises:
+            ProgrammingError: the parameters of a row do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         cursor = AsyncCursor(self, self.row_factory)
         cursor._take(await self._wait(self._core.submit_flat(sql, rows), timeout))
         return cursor._all()
@@ -62,12 +133,24 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
 
     @property
     def isolation_level(self) -> str | None:
-        """Isolation level of transactions to come (``read committed`` ...); ``None`` is the server's default. Changed
-        only between transactions."""
+        """The isolation level of later transactions, such as ``read committed``; None for the server's default. It can
+        be changed between transactions only."""
         return self._core.isolation_level
 
     async def set_isolation_level(self, value: str | None, *, timeout: float | None = None) -> None:  # asyncio only
-        """Changes it; only between transactions."""
+        """Sets the isolation level of later transactions.
+
+        Args:
+            value: ``read uncommitted``, ``read committed``, ``repeatable read`` or ``serializable``; None for the
+                server's default.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ProgrammingError: a transaction is open, or there is no such level.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         await self._run(self._core.set_isolation_level(value), timeout)
 
     # blocking: @isolation_level.setter
@@ -76,12 +159,23 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
 
     @property
     def read_only(self) -> bool | None:
-        """Whether transactions to come are read-only; ``None`` is the server's default. Changed only between
-        transactions."""
+        """True if later transactions are read-only; None for the server's default. It can be changed between
+        transactions only."""
         return self._core.read_only
 
     async def set_read_only(self, value: bool | None, *, timeout: float | None = None) -> None:  # asyncio only
-        """Changes it; only between transactions."""
+        """Makes later transactions read-only, or not.
+
+        Args:
+            value: True or False; None for the server's default.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ProgrammingError: a transaction is open.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         await self._run(self._core.set_read_only(value), timeout)
 
     # blocking: @read_only.setter
@@ -89,14 +183,44 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
     # blocking:     self._run(self._core.set_read_only(value))
 
     async def show_warnings(self, *, timeout: float | None = None) -> list[ServerWarning]:
-        """The warnings of the last statement: their level, the server's code and its words."""
+        """Returns the warnings of the last statement.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The warnings, each with its level, the server's code and the message.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         results = await self._wait(self._core.wire.query("SHOW WARNINGS"), timeout)
         return [ServerWarning(*row) for row in results[0].rows]
 
     async def select_db(self, database: str, *, timeout: float | None = None) -> None:
-        """Changes the current database (COM_INIT_DB)."""
+        """Changes the current schema (COM_INIT_DB).
+
+        Args:
+            database: name of the schema.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         await self._wait(self._core.wire.select_db(database), timeout)
 
     async def ping(self, *, timeout: float | None = None) -> None:
-        """A round trip that does nothing else (COM_PING). Raises OperationalError when the server is gone."""
+        """Makes a round trip without any other effect (COM_PING).
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds.
+        """
         await self._wait(self._core.round_trip(), timeout)

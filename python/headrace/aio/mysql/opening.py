@@ -27,8 +27,22 @@ async def connect(
     row_factory: RowFactory[Any] | None = None,
     **keywords: Any,
 ) -> AsyncConnection[Any]:
-    """Connects to MySQL or MariaDB on the running loop: see :func:`headrace.mysql.connect`. A password callable may be
-    asynchronous."""
+    """Connects to MySQL or MariaDB on the running event loop. A password function may be asynchronous.
+
+    Args:
+        conninfo: a URL (``mysql://user@host/db`` or ``mariadb://...``).
+        autocommit: true if every statement is to be a transaction of its own.
+        row_factory: converts rows, see :mod:`headrace.rows`; None for tuples.
+        keywords: settings, listed in the documentation of the database.
+
+    Returns:
+        An open connection.
+
+    Raises:
+        ProgrammingError: a setting is wrong or unknown.
+        OperationalError: no connection could be opened; ``error.code`` is the reason.
+        ConnectionTimeout: not within ``connect_timeout`` seconds.
+    """
     started = time.perf_counter_ns()
     core, watch = await _connect(known_options(conninfo, keywords))
     connection = AsyncConnection(core, row_factory or tuple_row, watch)

@@ -55,8 +55,28 @@ class AsyncStreaming(Watched[R]):
         on_server: bool = False,
         timeout: float | None = None,
     ) -> AsyncIterator[R]:
-        """The rows of a query one by one, in bounded memory: see :meth:`headrace.mysql.Connection.stream`. Other tasks'
-        requests wait for its end; the task that reads it, and those that it makes meanwhile, get InterfaceError."""
+        """Executes a query and returns its rows one by one, in bounded memory, while they are received.
+
+        The stream occupies the connection until it is read to its end or closed: other statements of the thread or task
+        that reads raise InterfaceError, and those of others wait. With ``on_server`` they can be executed in between.
+
+        Args:
+            sql: the query.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            fetch_size: rows for each block, at least 1.
+            on_server: keep the result in a cursor on the server, which is more work for the server.
+            timeout: seconds until each wait is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Yields:
+            Rows, as the row factory makes them.
+
+        Raises:
+            ProgrammingError: the statement returns no rows, or ``fetch_size`` is less than 1.
+            InterfaceError: the connection is occupied by another stream or COPY of the same thread or task.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: a wait was cancelled after ``timeout`` seconds.
+        """
         reading = _Reading()
         blocks = self._read(sql, params, fetch_size, on_server, reading, timeout)
         return self._watched(reading, _rows_of(reading, blocks))
@@ -70,7 +90,29 @@ class AsyncStreaming(Watched[R]):
         on_server: bool = False,
         timeout: float | None = None,
     ) -> AsyncGenerator[list[R]]:
-        """The rows of a query in lists of ``fetch_size``: see :meth:`headrace.mysql.Connection.stream_blocks`."""
+        """Executes a query and returns its rows in lists, in bounded memory: :meth:`stream` without the cost of a step
+        for each row.
+
+        The stream occupies the connection until it is read to its end or closed: other statements of the thread or task
+        that reads raise InterfaceError, and those of others wait. With ``on_server`` they can be executed in between.
+
+        Args:
+            sql: the query.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            fetch_size: rows for each block, at least 1.
+            on_server: keep the result in a cursor on the server, which is more work for the server.
+            timeout: seconds until each wait is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Yields:
+            Lists of ``fetch_size`` rows; the last may be shorter.
+
+        Raises:
+            ProgrammingError: the statement returns no rows, or ``fetch_size`` is less than 1.
+            InterfaceError: the connection is occupied by another stream or COPY of the same thread or task.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: a wait was cancelled after ``timeout`` seconds.
+        """
         reading = _Reading()
         return self._watched(reading, self._read(sql, params, fetch_size, on_server, reading, timeout))
 

@@ -89,16 +89,46 @@ class AsyncCopy:
             self._gate.pass_on()
 
     async def write(self, data: bytes | bytearray | memoryview | str) -> None:
-        """Sends a block, of any size, as it stands."""
+        """Sends a block of data of any size, unchanged.
+
+        Args:
+            data: bytes, or text, which is sent as UTF-8.
+
+        Raises:
+            ProgrammingError: the COPY has ended.
+            DatabaseError: the server refused the data.
+            TimeoutError: the server did not read in time.
+        """
         self._passed_on()
         await self._sent(self._wire.copy_write(self._ticket, data.encode() if isinstance(data, str) else bytes(data)))
 
     async def write_row(self, row: Sequence[Any]) -> None:
-        """Sends a row. In a COPY of your own SQL it goes as text, by the classes of its values as for ``%s``."""
+        """Sends a row. The class of each value decides its text form, as for ``%s``.
+
+        Args:
+            row: the values.
+
+        Raises:
+            ProgrammingError: the COPY has ended, or a value cannot be sent.
+            DatabaseError: the server refused the data.
+            TimeoutError: the server did not read in time.
+        """
         await self.write_rows([row])
 
     async def write_rows(self, rows: Iterable[Sequence[Any]]) -> int:
-        """Sends rows as :meth:`write_row` does, and gives how many there were."""
+        """Sends rows, as :meth:`write_row` does.
+
+        Args:
+            rows: any iterable of rows.
+
+        Returns:
+            The number of rows.
+
+        Raises:
+            ProgrammingError: the COPY has ended, or a value cannot be sent.
+            DatabaseError: the server refused the data.
+            TimeoutError: the server did not read in time.
+        """
         self._passed_on()
         iterator = iter(rows)
         total = 0
@@ -114,7 +144,15 @@ class AsyncCopy:
                 return total
 
     async def read(self) -> bytes:
-        """The next block, empty at the end."""
+        """Reads the next block of data.
+
+        Returns:
+            The bytes; empty at the end.
+
+        Raises:
+            DatabaseError: the server ended the COPY with an error.
+            TimeoutError: the server sent nothing in time.
+        """
         self._passed_on()
         while not len(self._buffer):
             if self._wire.copy_state(self._ticket) == Transfer.ENDED:
@@ -129,12 +167,28 @@ class AsyncCopy:
         return self.blocks()
 
     async def blocks(self) -> AsyncIterator[bytes]:
-        """The blocks as they come."""
+        """Returns the blocks of data as they are received.
+
+        Yields:
+            Blocks of bytes.
+
+        Raises:
+            DatabaseError: the server ended the COPY with an error.
+            TimeoutError: the server sent nothing in time.
+        """
         while block := await self.read():
             yield block
 
     async def rows(self) -> AsyncIterator[tuple[Any, ...]]:
-        """The rows of a COPY that :meth:`AsyncConnection.copy_out` began."""
+        """Returns the rows of a COPY that ``copy_out`` began.
+
+        Yields:
+            Rows as tuples.
+
+        Raises:
+            DatabaseError: the server ended the COPY with an error.
+            TimeoutError: the server sent nothing in time.
+        """
         async for block in self.row_blocks():
             rows = iter(block)
             for row in islice(rows, 1):
@@ -144,7 +198,15 @@ class AsyncCopy:
                 yield row
 
     async def row_blocks(self) -> AsyncIterator[list[tuple[Any, ...]]]:
-        """The same rows in lists, as they come: without the cost of an asynchronous step per row."""
+        """Returns the rows of a COPY that ``copy_out`` began in lists, as they are received.
+
+        Yields:
+            Lists of tuples.
+
+        Raises:
+            DatabaseError: the server ended the COPY with an error.
+            TimeoutError: the server sent nothing in time.
+        """
         while True:
             self._passed_on()
             if not len(self._buffer):

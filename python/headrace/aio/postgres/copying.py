@@ -33,8 +33,26 @@ class AsyncCopying(PostgresBase[R], LoopConnection[R]):
         format: str = "binary",
         timeout: float | None = None,
     ) -> int:
-        """Copies rows (also of an asynchronous iterable), bytes or a file into a table: see
-        :meth:`headrace.Connection.copy_in`."""
+        """Copies rows, bytes or a file into a table by COPY.
+
+        A value must fit its column: COPY converts nothing. If the source raises an exception, no row is kept.
+
+        Args:
+            table: its name as written in SQL, or a tuple of schema and name.
+            source: an iterable of rows (on asyncio also an asynchronous one), bytes, or an open file.
+            columns: names of the columns; None for all that are not generated.
+            format: of bytes and files: ``binary``, ``text`` or ``csv``. Rows are sent in binary form where possible.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The number of rows.
+
+        Raises:
+            ProgrammingError: a value does not fit its column.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         from .copy import copy_in
 
         return await copy_in(self, table, source, columns, format, timeout)
@@ -48,8 +66,26 @@ class AsyncCopying(PostgresBase[R], LoopConnection[R]):
         to: IO[bytes] | None = None,
         timeout: float | None = None,
     ) -> Any:
-        """Copies a table or a query out: an asynchronous iterator of rows or blocks, or the number of rows written
-        to ``to``."""
+        """Copies the rows of a table or a query out by COPY.
+
+        Rows are received while they are read. Until the end, other statements of the same thread or task raise
+        InterfaceError, and those of others wait.
+
+        Args:
+            source: a query, the name of a table, or a tuple of schema and name.
+            columns: names of the columns; None for all that are not generated.
+            format: ``binary`` for rows; ``text`` or ``csv`` for blocks of bytes.
+            to: a binary file, to which the bytes are written.
+            timeout: seconds until each wait is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            An iterator of rows or blocks; with ``to`` the number of rows.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
         from ...postgres.copy import copy_statement
         from .copy import AsyncCopy, copy_out
 

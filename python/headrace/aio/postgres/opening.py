@@ -38,8 +38,23 @@ async def connect(
     row_factory: RowFactory[Any] | None = None,
     **keywords: Any,
 ) -> AsyncConnection[Any]:
-    """Connects to PostgreSQL on the running loop: see :func:`headrace.postgres.connect`. A password callable may
-    be asynchronous."""
+    """Connects to PostgreSQL on the running event loop. A password function may be asynchronous.
+
+    Args:
+        conninfo: a URL (``postgresql://user@host/db``) or keywords of libpq (``host=... dbname=...``). Settings that
+            are not given are taken from the service file, the ``PG*`` environment variables and defaults.
+        autocommit: true if every statement is to be a transaction of its own.
+        row_factory: converts rows, see :mod:`headrace.rows`; None for tuples.
+        keywords: settings, listed in the documentation of the database.
+
+    Returns:
+        An open connection.
+
+    Raises:
+        ProgrammingError: a setting is wrong or unknown.
+        OperationalError: no connection could be opened; ``error.code`` is the reason.
+        ConnectionTimeout: not within ``connect_timeout`` seconds.
+    """
     started = time.perf_counter_ns()
     options = connect_options(conninfo, keywords)
     core = await _connect(options)

@@ -37,16 +37,63 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
     def stream(
         self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
     ) -> AsyncIterator[R]:
-        """The rows of a query one by one, in bounded memory: see :meth:`headrace.Connection.stream`. With autocommit
-        on, statements of the task that reads, and of tasks that it made meanwhile, are refused until the stream has
-        ended; those of other tasks wait."""
+        """Executes a query and returns its rows one by one, in bounded memory.
+
+        The stream reads in the open transaction. With autocommit off it begins one, which :meth:`commit` or
+        :meth:`rollback` has to end. With autocommit on it has a transaction of its own, which ends with it; until then
+        other statements of the thread or task that reads raise InterfaceError, and those of others wait.
+
+        Close the stream if it is not read to its end. It may be continued by another thread or task.
+
+        Args:
+            sql: the query.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            fetch_size: rows for each block, at least 1; the next block is requested while one is used.
+            timeout: seconds until each wait is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Yields:
+            Rows, as the row factory makes them.
+
+        Raises:
+            ProgrammingError: the statement returns no rows, or ``fetch_size`` is less than 1.
+            InterfaceError: the connection is occupied by another stream or COPY of the same thread or task.
+            InvalidCursorName: the transaction in which it reads has ended.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: a wait was cancelled after ``timeout`` seconds.
+        """
         reading = Reading(self._core, sql, params, fetch_size)
         return self._watched(reading, self._stream_rows(reading, timeout))
 
     def stream_blocks(
         self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
     ) -> AsyncGenerator[list[R]]:
-        """The rows of a query in lists of ``fetch_size``: see :meth:`headrace.Connection.stream_blocks`."""
+        """Executes a query and returns its rows in lists, in bounded memory: :meth:`stream` without the cost of a step
+        for each row.
+
+        The stream reads in the open transaction. With autocommit off it begins one, which :meth:`commit` or
+        :meth:`rollback` has to end. With autocommit on it has a transaction of its own, which ends with it; until then
+        other statements of the thread or task that reads raise InterfaceError, and those of others wait.
+
+        Close the stream if it is not read to its end. It may be continued by another thread or task.
+
+        Args:
+            sql: the query.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            fetch_size: rows for each block, at least 1; the next block is requested while one is used.
+            timeout: seconds until each wait is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Yields:
+            Lists of ``fetch_size`` rows; the last may be shorter.
+
+        Raises:
+            ProgrammingError: the statement returns no rows, or ``fetch_size`` is less than 1.
+            InterfaceError: the connection is occupied by another stream or COPY of the same thread or task.
+            InvalidCursorName: the transaction in which it reads has ended.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: a wait was cancelled after ``timeout`` seconds.
+        """
         reading = Reading(self._core, sql, params, fetch_size)
         return self._watched(reading, self._stream(reading, timeout))
 

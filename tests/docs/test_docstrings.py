@@ -1,0 +1,131 @@
+"""Every function and method that users can reach has a docstring with what help() and the reference need."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+MODULES = ("headrace", "headrace.postgres", "headrace.mysql", "headrace.informix", "headrace.pool", "headrace.rows",
+           "headrace.types", "headrace.aio", "headrace.aio.postgres", "headrace.aio.mysql", "headrace.aio.informix",
+           "headrace.aio.pool")  # fmt: skip
+NOT_VERBS = {"Always", "Previous", "This", "Various"}
+
+
+def members(name: str) -> Iterator[tuple[str, Any]]:
+    """The public classes and functions of a module."""
+    module = importlib.import_module(name)
+    names = getattr(module, "__all__", None)
+    if names is None:
+        names = [each for each, item in vars(module).items() if getattr(item, "__module__", "") == name]
+    for each in names:
+        item = getattr(module, each)
+        if not each.startswith("_") and getattr(item, "__module__", "").startswith("headrace"):
+            yield each, item
+
+
+def reachable() -> dict[str, tuple[Callable[..., Any], bool]]:
+    """Functions and methods by the place of their definition, and whether each is a property."""
+    found: dict[str, tuple[Callable[..., Any], bool]] = {}
+    classes: list[type] = []
+    for module in MODULES:
+        for _, item in members(module):
+            if inspect.isclass(item):
+                classes.append(item)
+            elif inspect.isfunction(item):
+                found[f"{item.__module__}.{item.__qualname__}"] = inspect.unwrap(item), False
+    for owner in classes:
+        for name in dir(owner):
+            raw = inspect.getattr_static(owner, name)
+            if isinstance(raw, (classmethod, staticmethod)):
+                raw = raw.__func__
+            method = raw.fget if isinstance(raw, property) else raw
+            if not name.startswith("_") and inspect.isfunction(method) and method.__module__.startswith("headrace"):
+                method = inspect.unwrap(method)
+                found[f"{method.__module__}.{method.__qualname__}"] = method, isinstance(raw, property)
+    return found
+
+
+REACHABLE = reachable()
+METHODS = sorted(name for name, (_, is_property) in REACHABLE.items() if not is_property)
+
+
+def sections(doc: str) -> dict[str, str]:
+    """The text of each section of a docstring, with its indentation; what is before the first is under the name ""."""
+    parts = re.split(r"^(Args|Returns|Yields|Raises):\n", doc, flags=re.MULTILINE)
+    return {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+
+
+def entries(section: str) -> set[str]:
+    """The names that a section explains."""
+    return set(re.findall(r"^    (\w+): \S", section, re.MULTILINE))
+
+
+def test_there_is_something_to_check() -> None:
+    assert len(METHODS) > 150
+    assert {"headrace.connect", "headrace.postgres.opening.connect", "headrace.pool.ConnectionPool.getconn"} <= set(
+        METHODS
+    )
+
+
+@pytest.mark.parametrize("name", sorted(REACHABLE))
+def test_has_a_docstring(name: str) -> None:
+    function, is_property = REACHABLE[name]
+    doc = inspect.getdoc(function) or ""
+    assert doc, "no docstring"
+    assert doc.split("\n")[0].rstrip()[-1] in ".:," or "\n" in doc, "the first sentence has no end"
+    if not is_property:
+        first = doc.split()[0]
+        assert re.fullmatch(r"[A-Z][a-z]+s", first), f"{first!r} is not a verb"
+        assert first not in NOT_VERBS
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_parameter_is_explained(name: str) -> None:
+    function, _ = REACHABLE[name]
+    parameters = {
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        # **named: NoReturn refuses keywords, so that there is nothing to say of them.
+        if parameter.name != "self" and "NoReturn" not in str(parameter.annotation)
+    }
+    if "." in function.__qualname__:
+        parameters.discard("cls")
+    assert entries(sections(inspect.getdoc(function) or "").get("Args", "")) == parameters
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_is_returned_is_explained(name: str) -> None:
+    function, _ = REACHABLE[name]
+    found = sections(inspect.getdoc(function) or "")
+    returned = str(inspect.signature(function).return_annotation)
+    if returned not in ("None", "object"):
+        assert "Returns" in found or "Yields" in found
+
+
+def raised(function: Callable[..., Any]) -> set[str]:
+    """The names of the exceptions that the function itself raises, without those of functions inside of it."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    return {
+        node.exc.func.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name)
+        if node.exc.func.id[0].isupper()
+    }
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_it_raises_is_explained(name: str) -> None:
+    function, _ = REACHABLE[name]
+    doc = inspect.getdoc(function) or ""
+    found = entries(sections(doc).get("Raises", ""))
+    assert raised(function) <= found
+    # A call that waits for the server can reach its timeout, fail, or find the connection closed.
+    if "timeout" in inspect.signature(function).parameters:
+        assert found or "raises no error" in doc, "it waits, but has no section Raises"
