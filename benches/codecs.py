@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 
 import headrace
-from headrace.lab.servers import start_postgresql
+from headrace_lab.servers import start_postgresql
 
 ROWS = 20_000
 ROUNDS = 9

@@ -38,10 +38,10 @@ from headrace._native import InformixWire
 from headrace.aio._shared.transport import LoopProtocol
 from headrace.informix.attempts import attempts
 from headrace.informix.settings import connect_options
-from headrace.lab import data
-from headrace.lab.databases import informix
-from headrace.lab.link_informix import DESCRIBE, TUPLE, Link, message_end, open_fetch
 from headrace.types import Interval
+from headrace_lab import data
+from headrace_lab.databases import informix
+from headrace_lab.link_informix import DESCRIBE, TUPLE, Link, message_end, open_fetch
 
 ROWS = 10_000
 ROUNDS = 15

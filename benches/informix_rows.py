@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 
 import headrace
-from headrace.lab import databases
+from headrace_lab import databases
 
 ROWS = 100_000
 FETCHES = 60

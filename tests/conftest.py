@@ -13,10 +13,10 @@ import pytest
 
 import headrace
 import headrace.mysql
-from headrace.lab.mariadb import start_mariadb
-from headrace.lab.mysql import start_mysql
-from headrace.lab.mysqld import Mysqld
-from headrace.lab.servers import Server, start_postgresql
+from headrace_lab.mariadb import start_mariadb
+from headrace_lab.mysql import start_mysql
+from headrace_lab.mysqld import Mysqld
+from headrace_lab.servers import Server, start_postgresql
 from served import SETTINGS, Served, served
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import headrace.mysql
-from headrace.lab.mysqld import Mysqld
+from headrace_lab.mysqld import Mysqld
 
 NUMBERS = 1000
 """Rows of the table ``test.numbers``, from 0."""

@@ -11,7 +11,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULTS = ROOT / "python" / "headrace" / "defaults.py"
 LIMITS = ROOT / "crates" / "core" / "src" / "limits.rs"
-IIBENCH = ROOT / "python" / "headrace" / "lab" / "iibench" / "options.py"
+IIBENCH = ROOT / "lab" / "python" / "headrace_lab" / "iibench" / "options.py"
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

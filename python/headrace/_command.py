@@ -1,4 +1,5 @@
-"""The command ``headrace``: its first word decides what is imported, so that a test server needs nothing of the lab."""
+"""The command ``headrace``: its first word decides what is imported. The lab is a distribution of its own,
+which only the commands that need it import."""
 
 from __future__ import annotations
 
@@ -32,20 +33,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments[:1] == ["simulate"]:
         return simulate(arguments[1:])
     try:
-        from .lab.cli import main as lab
-
-        return lab(arguments)
+        from headrace_lab.cli import main as lab
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "headrace":
+        missing = (error.name or "").partition(".")[0]
+        if missing == "headrace":
             raise
         if not arguments or {"-h", "--help"} & {*arguments}:
             print("usage: headrace simulate {informix} [options of the server]")
         print(
-            f"headrace: race, iibench, report and profile need the lab's packages, of which {error.name} is missing: "
-            "pip install 'headrace[lab]'",
+            f"headrace: race, iibench, report and profile need the lab, of which {missing} is missing: "
+            "pip install headrace-lab",
             file=sys.stderr,
         )
         return 0 if {"-h", "--help"} & {*arguments} else 2
+    return lab(arguments)
 
 
 if __name__ == "__main__":

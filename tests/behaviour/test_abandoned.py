@@ -16,8 +16,8 @@ import pytest
 
 import headrace
 from headrace import defaults, errors
-from headrace.lab.servers import Server
 from headrace.pool import ConnectionPool
+from headrace_lab.servers import Server
 
 STOPPED = 1.0 + defaults.CANCEL_TIMEOUT
 

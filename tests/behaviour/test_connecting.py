@@ -11,7 +11,7 @@ import pytest
 
 import headrace
 from headrace import errors
-from headrace.lab.servers import Server
+from headrace_lab.servers import Server
 
 
 def base(server: Server) -> str:

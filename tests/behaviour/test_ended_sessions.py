@@ -10,7 +10,7 @@ import pytest
 import headrace
 import headrace.aio
 from headrace import errors
-from headrace.lab.servers import Server
+from headrace_lab.servers import Server
 
 END = "select pg_terminate_backend(%s, 10000)"
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from headrace.lab.servers import Server
+from headrace_lab.servers import Server
 
 # In a process of its own, which may crash. The allocator fills what is freed, where it is the one of glibc.
 PROGRAM = """

@@ -13,7 +13,7 @@ import pytest
 
 import headrace
 from headrace import errors
-from headrace.lab.servers import Server
+from headrace_lab.servers import Server
 
 WAIT = 30.0
 

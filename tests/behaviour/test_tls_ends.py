@@ -18,8 +18,8 @@ import headrace
 import headrace.aio
 from accepting import Accepting
 from headrace import errors
-from headrace.lab.certificates import Certificates, make_certificates
-from headrace.lab.servers import Server
+from headrace_lab.certificates import Certificates, make_certificates
+from headrace_lab.servers import Server
 
 
 class Goodbye(Accepting):

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from headrace.lab.differences import DIFFERENCES
 from headrace.testing import InformixServer, informix
+from headrace_lab.differences import DIFFERENCES
 
 from . import informix as ifx
 from . import mysql, postgresql

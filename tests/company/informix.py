@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from headrace import errors
-from headrace.lab.differences import DIFFERENCES
 from headrace.testing import InformixServer
+from headrace_lab.differences import DIFFERENCES
 
 from .places import Place
 from .worker import BLOCKS, READS, WRITES, Chosen, Worker, operation, same

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.lab.differences import DIFFERENCES
+from headrace_lab.differences import DIFFERENCES
 from served import Served
 
 from .places import Place

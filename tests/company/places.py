@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace import errors
-from headrace.lab.differences import Differences
+from headrace_lab.differences import Differences
 
 from .shells import Shell
 from .worker import Chosen

@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from headrace.lab.debian import debian_package
-from headrace.lab.servers import Server
+from headrace_lab.debian import debian_package
+from headrace_lab.servers import Server
 
 CONFIG = """
 [databases]

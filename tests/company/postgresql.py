@@ -6,7 +6,7 @@ import io
 from typing import Any
 
 from headrace import errors
-from headrace.lab.differences import DIFFERENCES
+from headrace_lab.differences import DIFFERENCES
 
 from .places import Place
 from .worker import ALONE, READS, WRITES, Chosen, Worker, operation, same

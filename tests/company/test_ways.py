@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from headrace.lab.servers import Server
+from headrace_lab.servers import Server
 from served import Served
 
 from .meeting import on_a_pool, on_one_connection

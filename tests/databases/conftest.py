@@ -13,7 +13,7 @@ import headrace
 import headrace.informix
 import headrace.mysql
 import headrace.testing
-from headrace.lab.differences import DIFFERENCES, Differences
+from headrace_lab.differences import DIFFERENCES, Differences
 from live import URL, cleaned, live_server
 from served import Served
 

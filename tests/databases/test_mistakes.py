@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace.lab.differences import DIFFERENCES
+from headrace_lab.differences import DIFFERENCES
 
 from .conftest import database
 

@@ -12,7 +12,7 @@ import pytest
 from tests.judges.sdist import source_of
 
 import headrace.mysql
-from headrace.lab.mysqld import Mysqld
+from headrace_lab.mysqld import Mysqld
 
 MYSQLCLIENT = "2.3.1"
 DJANGO = "5.2.19"

@@ -8,8 +8,8 @@ from urllib.parse import quote
 import pytest
 
 import headrace.testing
-from headrace.lab import race, report, workloads
-from headrace.lab.mysqld import Mysqld
+from headrace_lab import race, report, workloads
+from headrace_lab.mysqld import Mysqld
 
 # Six contestants run in processes of their own on one core each: beside other builds that takes long.
 pytestmark = pytest.mark.timeout(900)

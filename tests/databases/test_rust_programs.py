@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from headrace.lab.mariadb import start_mariadb
-from headrace.lab.servers import Server, start_postgresql
 from headrace.testing import InformixServer, informix
+from headrace_lab.mariadb import start_mariadb
+from headrace_lab.servers import Server, start_postgresql
 from served import Served, served
 
 ROOT = Path(__file__).parents[2]

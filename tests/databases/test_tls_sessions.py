@@ -7,8 +7,8 @@ from typing import Any
 import headrace
 import headrace.aio
 import headrace.informix
-from headrace.lab.servers import Server
 from headrace.testing import informix
+from headrace_lab.servers import Server
 from served import Served
 
 

@@ -15,8 +15,8 @@ from tests.judges.sdist import source_of
 
 import headrace
 import headrace.mysql
-from headrace.lab.mysqld import Mysqld
-from headrace.lab.servers import Server
+from headrace_lab.mysqld import Mysqld
+from headrace_lab.servers import Server
 
 NEW, OLD = "2.1.9", "2.0.58"
 """The releases whose tests run; each brings its own SQLAlchemy."""

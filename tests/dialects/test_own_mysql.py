@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.lab.mysqld import Mysqld
+from headrace_lab.mysqld import Mysqld
 
 from .own import NEW, OLD, Counts, on_mysqld, run
 

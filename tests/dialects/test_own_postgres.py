@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from headrace.lab.servers import Server, start_postgresql
+from headrace_lab.servers import Server, start_postgresql
 
 from .own import NEW, OLD, Counts, on_postgres, run
 

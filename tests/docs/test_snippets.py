@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import headrace.mysql
-from headrace.lab.mysqld import Mysqld
-from headrace.lab.servers import Server
+from headrace_lab.mysqld import Mysqld
+from headrace_lab.servers import Server
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(

@@ -16,9 +16,9 @@ import headrace.aio
 import headrace.informix
 from headrace import errors
 from headrace.informix.settings import connect_options
-from headrace.lab.certificates import Certificates, make_certificates
 from headrace.pool import ConnectionPool
 from headrace.testing import InformixServer, informix
+from headrace_lab.certificates import Certificates, make_certificates
 
 from .relay import Relay
 

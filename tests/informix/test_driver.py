@@ -11,10 +11,10 @@ import pytest
 
 import headrace.informix
 from headrace import errors, testing
-from headrace.lab.roundtrips import CountingRelay, through
 from headrace.rows import dict_row, namedtuple_row
 from headrace.testing import InformixServer
 from headrace.types import TransactionStatus
+from headrace_lab.roundtrips import CountingRelay, through
 
 Connection = headrace.informix.Connection[Any]
 

@@ -18,8 +18,8 @@ import headrace.aio.informix
 import headrace.informix
 from accepting import Accepting
 from headrace import errors
-from headrace.lab.certificates import Certificates, make_certificates
 from headrace.testing import InformixServer, informix
+from headrace_lab.certificates import Certificates, make_certificates
 
 from .relay import Relay
 

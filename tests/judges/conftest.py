@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace.lab.differences import DIFFERENCES, Differences
-from headrace.lab.servers import Server
 from headrace.testing import InformixServer, informix
+from headrace_lab.differences import DIFFERENCES, Differences
+from headrace_lab.servers import Server
 from served import Served
 
 

@@ -13,10 +13,10 @@ import pytest
 from headrace import errors
 from headrace._shared.cursor_base import CursorBase
 from headrace.informix import lobs
-from headrace.lab.servers import Server
 from headrace.rows import dict_row
 from headrace.testing import InformixServer
 from headrace.types import Opaque
+from headrace_lab.servers import Server
 
 from .conftest import Judged, judged_informix, judged_postgresql
 from .hostile import HostileProxy, description, peak_kib, u16, u32

@@ -17,7 +17,7 @@ import pytest
 import headrace
 from company.gate import Gate
 from headrace import defaults, errors
-from headrace.lab.servers import Server
+from headrace_lab.servers import Server
 
 from .conftest import Judged
 

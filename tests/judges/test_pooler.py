@@ -14,7 +14,7 @@ from tests.company.pooler import pgbouncer
 
 import headrace
 from headrace import errors
-from headrace.lab.servers import Server
+from headrace_lab.servers import Server
 
 
 @pytest.fixture(scope="module")

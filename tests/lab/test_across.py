@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace.lab import across
-from headrace.lab.across import databases, report, workloads
-from headrace.lab.cli import UsageError, across_plan, main, parser
-from headrace.lab.servers import Server
+from headrace_lab import across
+from headrace_lab.across import databases, report, workloads
+from headrace_lab.cli import UsageError, across_plan, main, parser
+from headrace_lab.servers import Server
 
 ROWS = 40
 
@@ -108,7 +108,7 @@ class Careless:
     ],
 )
 def test_what_is_expected_tells_right_from_wrong(server: Server, workload: str, change: tuple[str, str]) -> None:
-    from headrace.lab.across.worker import one_round
+    from headrace_lab.across.worker import one_round
 
     right = workloads.expected(workload, ROWS)
     with headrace.connect(server.url) as conn:
@@ -120,7 +120,7 @@ def test_what_is_expected_tells_right_from_wrong(server: Server, workload: str, 
 
 
 def test_rows_in_another_order_are_the_same_rows(server: Server) -> None:
-    from headrace.lab.across.worker import one_round
+    from headrace_lab.across.worker import one_round
 
     with headrace.connect(server.url) as conn:
         conn.execute("CREATE TEMPORARY TABLE careless (id int PRIMARY KEY, name varchar(100), amount int)")

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from headrace.lab.cores import Halves, children, halves, pin
+from headrace_lab.cores import Halves, children, halves, pin
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from headrace.lab.binaries import ServerUnavailable
-from headrace.lab.debian import debian_package, mirrors
+from headrace_lab.binaries import ServerUnavailable
+from headrace_lab.debian import debian_package, mirrors
 
 SCRIPT = """#!/bin/sh
 case "$*" in

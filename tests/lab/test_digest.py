@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from headrace.lab import data
-from headrace.lab.digest import RowSet, digest_rows
+from headrace_lab import data
+from headrace_lab.digest import RowSet, digest_rows
 
 ZONE = dt.timezone(dt.timedelta(hours=2))
 

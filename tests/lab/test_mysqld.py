@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from headrace.lab.binaries import ServerUnavailable
-from headrace.lab.mariadb import start_mariadb
-from headrace.lab.mysql import start_mysql
+from headrace_lab.binaries import ServerUnavailable
+from headrace_lab.mariadb import start_mariadb
+from headrace_lab.mysql import start_mysql
 
 
 @pytest.mark.parametrize("start", [start_mariadb, start_mysql])

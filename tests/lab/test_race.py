@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace.lab import contestants, processes, race, workloads
-from headrace.lab.cli import UsageError, main, parser, plan_of
-from headrace.lab.iibench import options as iibench_options
-from headrace.lab.link import Link
-from headrace.lab.servers import Server
+from headrace_lab import contestants, processes, race, workloads
+from headrace_lab.cli import UsageError, main, parser, plan_of
+from headrace_lab.iibench import options as iibench_options
+from headrace_lab.link import Link
+from headrace_lab.servers import Server
 
 
 def run(server: Server, names: list[str], chosen: list[tuple[str, int]], rounds: int = 1) -> list[dict[str, Any]]:
@@ -55,7 +55,7 @@ def test_every_contestant_gives_right_results_in_every_workload(server: Server) 
 
 
 LIAR = """
-from headrace.lab.contestants.headrace_sync import Contestant as Honest
+from headrace_lab.contestants.headrace_sync import Contestant as Honest
 
 
 class Contestant(Honest):
@@ -135,7 +135,7 @@ def test_a_contestant_that_hangs_is_ended(server: Server, monkeypatch: pytest.Mo
 
 def test_spinners_end_with_the_racer() -> None:
     code = (
-        "import os, subprocess, sys; from headrace.lab.processes import SPIN;"
+        "import os, subprocess, sys; from headrace_lab.processes import SPIN;"
         "p = subprocess.Popen([sys.executable, '-c', SPIN, str(os.getpid())]); print(p.pid)"
     )
     out = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True, timeout=120)
@@ -187,7 +187,7 @@ def test_the_command_writes_what_it_was_asked_for(
 def test_what_was_raced_until_ctrl_c_is_kept(server: Server, tmp_path: Path) -> None:
     file = tmp_path / "out.json"
     workloads = "select_one,fetch,fetch_types,executemany,pipeline,stream"
-    race = [sys.executable, "-m", "headrace.lab.cli", "race", "--url", server.url, "--contestant", "headrace,floor"]
+    race = [sys.executable, "-m", "headrace_lab.cli", "race", "--url", server.url, "--contestant", "headrace,floor"]
     command = [*race, "--workload", workloads, "--rounds", "3", "--json", str(file)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and not file.exists():

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headrace.lab import page, readme, report
+from headrace_lab import page, readme, report
 
 
 def row(contestant: str, median: float | None, **more: Any) -> dict[str, Any]:

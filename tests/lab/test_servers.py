@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from headrace.lab import binaries, servers
-from headrace.lab.servers import Server, ServerUnavailable, start_postgresql
+from headrace_lab import binaries, servers
+from headrace_lab.servers import Server, ServerUnavailable, start_postgresql
 
 SSL_REQUEST = struct.pack("!ii", 8, 80877103)
 
@@ -97,7 +97,7 @@ def test_missing_programs_say_how_to_install_them(monkeypatch: pytest.MonkeyPatc
 
 CHILD = """
 import sys
-from headrace.lab.servers import start_postgresql
+from headrace_lab.servers import start_postgresql
 with start_postgresql(settings={"fsync": False}) as server:
     print(server.pid, server.data_dir.parent, flush=True)
     sys.stdin.read()

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from headrace.lab.stats import iqr, median, percentile, ratio_interval, verdict
+from headrace_lab.stats import iqr, median, percentile, ratio_interval, verdict
 
 
 def test_medians_and_quartiles() -> None:

@@ -14,8 +14,8 @@ import pytest
 
 import headrace.aio.mysql
 import headrace.mysql
-from headrace.lab.mariadb import start_mariadb
-from headrace.lab.mysql import start_mysql
+from headrace_lab.mariadb import start_mariadb
+from headrace_lab.mysql import start_mysql
 from served import SETTINGS, Served, served
 
 from .maven import mysql80

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from archives import alone
-from headrace.lab.mysql import Installation
+from headrace_lab.mysql import Installation
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
 """Where they are kept from run to run."""

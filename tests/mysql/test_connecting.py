@@ -21,8 +21,8 @@ import headrace.aio.mysql
 import headrace.mysql
 from accepting import Accepting
 from headrace import errors
-from headrace.lab.certificates import Certificates, make_certificates
-from headrace.lab.mariadb import MariaDB, start_mariadb
+from headrace_lab.certificates import Certificates, make_certificates
+from headrace_lab.mariadb import MariaDB, start_mariadb
 from served import Served, fresh
 
 from .between import SomeoneBetween

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from archives import alone, unpack
-from headrace.lab.debian import debian_package
-from headrace.lab.mysql import Installation
+from headrace_lab.debian import debian_package
+from headrace_lab.mysql import Installation
 
 CACHE = Path(__file__).resolve().parents[2] / "build" / "mysql"
 """Where what npm fetches is kept from run to run."""

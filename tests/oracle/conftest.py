@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from headrace.lab.servers import Server
 from headrace.testing import informix as start_informix
+from headrace_lab.servers import Server
 from served import Served
 
 from . import informix, mysql, postgres

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace.lab.servers import Server
+from headrace_lab.servers import Server
 
 _numbers = itertools.count(1)
 

@@ -10,7 +10,7 @@ import pytest
 from tests.company.pooler import newest_pgbouncer, pgbouncer, system_pgbouncer
 
 import headrace
-from headrace.lab.servers import Server
+from headrace_lab.servers import Server
 
 Pooled = tuple[str, dict[str, Any]]
 LIMIT = 20.0

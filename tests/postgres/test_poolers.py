@@ -11,7 +11,7 @@ import pytest
 from tests.company.pooler import newest_pgbouncer, pgbouncer
 
 import headrace
-from headrace.lab.servers import Server
+from headrace_lab.servers import Server
 
 from .conftest import Connect
 

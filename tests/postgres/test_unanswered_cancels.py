@@ -12,8 +12,8 @@ import headrace
 import headrace.aio
 from headrace import defaults, errors
 from headrace.aio.pool import AsyncConnectionPool
-from headrace.lab.servers import Server
 from headrace.pool import ConnectionPool
+from headrace_lab.servers import Server
 from holding import HoldsCancels, release
 
 LATE = 0.4

@@ -12,9 +12,8 @@ from headrace._command import main
 
 
 def test_a_test_server_needs_nothing_of_the_lab(tmp_path: Path) -> None:
-    script = (
-        "import sys; sys.modules['numpy'] = None; from headrace._command import main; main(['simulate', 'informix'])"
-    )
+    blocked = "import sys; sys.modules['headrace_lab'] = None"
+    script = f"{blocked}; from headrace._command import main; main(['simulate', 'informix'])"
     program = tmp_path / "server"
     program.write_text("#!/bin/sh\necho started\n")
     program.chmod(0o755)
@@ -28,12 +27,14 @@ def test_a_test_server_needs_nothing_of_the_lab(tmp_path: Path) -> None:
     assert done.stdout == "started\n"
 
 
+@pytest.mark.parametrize("missing", ["headrace_lab", "numpy"])
 @pytest.mark.parametrize("words", ["--help", "race", "race --quick", "profile fetch --url x", "iibench", ""])
-def test_without_the_labs_packages_it_says_what_to_install(words: str) -> None:
-    blocked = "import sys; sys.modules['numpy'] = None; from headrace._command import main"
+def test_without_the_lab_it_says_what_to_install(words: str, missing: str) -> None:
+    blocked = f"import sys; sys.modules[{missing!r}] = None; from headrace._command import main"
     script = f"{blocked}; sys.exit(main({words.split()}))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert "pip install 'headrace[lab]'" in done.stderr
+    assert f"{missing} is missing: pip install headrace-lab" in done.stderr
+    assert done.stderr.count("\n") == 1
     assert "Traceback" not in done.stderr
     assert done.returncode == (0 if words == "--help" else 2)
 

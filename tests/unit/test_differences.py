@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace._shared.dispatch import module_for
-from headrace.lab.differences import DIFFERENCES, DRIVERS
+from headrace_lab.differences import DIFFERENCES, DRIVERS
 
 MODULES = {"postgresql": "headrace.postgres", "mysql": "headrace.mysql", "informix": "headrace.informix"}
 SCHEMES = [(scheme, row.driver) for row in DIFFERENCES.values() for scheme in row.schemes]

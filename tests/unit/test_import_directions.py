@@ -1,4 +1,4 @@
-"""Which module of the package may import which: one database's folder is nobody else's."""
+"""Which module of the packages may import which: one database's folder is nobody else's, and the lab is a user."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import headrace
+import headrace_lab
 
 ROOT = Path(headrace.__file__).parent
+LAB = Path(headrace_lab.__file__).parent
 DATABASES = ("postgres", "mysql", "informix")
 FOR_ALL = ("_shared", "_native", "errors", "types", "rows", "defaults", "sqlstates")
 """What no database owns, and what therefore imports no database."""
@@ -69,3 +71,33 @@ def test_every_database_has_the_same_file_names(folder: str, database: str) -> N
     common = {"__init__.py", "connection.py", "cursor.py", "opening.py"}
     common |= set() if folder else {"core.py", "settings.py"}
     assert common <= {path.name for path in (ROOT / folder / database).iterdir()}
+
+
+def imported_names(path: Path) -> set[str]:
+    """What a file imports by absolute names, wherever in the file: each name with the module that it is taken from."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def test_only_the_command_imports_the_lab() -> None:
+    importing = {
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.rglob("*.py")
+        if any(within(name, "headrace_lab") for name in imported_names(path))
+    }
+    assert importing == {"_command.py"}
+
+
+@pytest.mark.parametrize("path", sorted(path.relative_to(LAB).as_posix() for path in LAB.rglob("*.py")))
+def test_the_lab_imports_only_public_modules_of_headrace(path: str) -> None:
+    private = {
+        name
+        for name in imported_names(LAB / path)
+        if within(name, "headrace") and any(part.startswith("_") and part != "__version__" for part in name.split("."))
+    }
+    assert not private

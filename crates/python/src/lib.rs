@@ -9,8 +9,7 @@
 //! * [`result`]: the result of a request;
 //! * [`query`]: a statement in the server's style, and Python's parameters to its own;
 //! * [`wire`]: one physical connection, blocking or on an asyncio loop;
-//! * [`errors`]: outcomes to Python exceptions;
-//! * [`iibench`], [`histogram`]: the lab's own, the rows of the insert benchmark and histograms of times.
+//! * [`errors`]: outcomes to Python exceptions.
 
 mod args;
 mod call;
@@ -20,8 +19,6 @@ mod engine;
 mod errors;
 mod ffi;
 mod globals;
-mod histogram;
-mod iibench;
 mod informix;
 mod mysql;
 mod params;
@@ -43,10 +40,6 @@ mod _native {
     use crate::errors::{conditions, error_class};
     #[pymodule_export]
     use crate::globals::makes_decimals;
-    #[pymodule_export]
-    use crate::histogram::Histogram;
-    #[pymodule_export]
-    use crate::iibench::IibenchRows;
     #[pymodule_export]
     use crate::informix::InformixWire;
     #[pymodule_export]

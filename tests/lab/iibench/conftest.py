@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from headrace.lab.databases import informix
-from headrace.lab.iibench.bench import Bench
-from headrace.lab.iibench.options import Options
-from headrace.lab.mariadb import MariaDB, start_mariadb
-from headrace.lab.mysqld import Mysqld
-from headrace.lab.servers import Server
+from headrace_lab.databases import informix
+from headrace_lab.iibench.bench import Bench
+from headrace_lab.iibench.options import Options
+from headrace_lab.mariadb import MariaDB, start_mariadb
+from headrace_lab.mysqld import Mysqld
+from headrace_lab.servers import Server
 
 _numbers = itertools.count(1)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from headrace.lab.cli import main
-from headrace.lab.iibench import cells, runs
-from headrace.lab.iibench.bench import combinations
-from headrace.lab.iibench.options import CELLS, OptionError, Options
-from headrace.lab.mariadb import MariaDB
+from headrace_lab.cli import main
+from headrace_lab.iibench import cells, runs
+from headrace_lab.iibench.bench import combinations
+from headrace_lab.iibench.options import CELLS, OptionError, Options
+from headrace_lab.mariadb import MariaDB
 
 
 def step(cell: str, rate: float, waits: float, unfed: float) -> dict[str, Any]:

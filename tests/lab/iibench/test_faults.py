@@ -19,12 +19,12 @@ import pytest
 
 import headrace
 import headrace.mysql
-from headrace.lab.cli import main
-from headrace.lab.iibench import crew, page, runs, sessions
-from headrace.lab.iibench.databases import load
-from headrace.lab.iibench.options import Options
-from headrace.lab.mariadb import MariaDB
-from headrace.lab.servers import Server
+from headrace_lab.cli import main
+from headrace_lab.iibench import crew, page, runs, sessions
+from headrace_lab.iibench.databases import load
+from headrace_lab.iibench.options import Options
+from headrace_lab.mariadb import MariaDB
+from headrace_lab.servers import Server
 
 from .conftest import Ran, bench
 
@@ -160,7 +160,7 @@ def writers() -> list[int]:
         with contextlib.suppress(OSError):
             fields = stat.read_text().rpartition(")")[2].split()
             command = (stat.parent / "cmdline").read_bytes()
-            if fields[1] == str(os.getpid()) and b"headrace.lab.iibench.worker" in command:
+            if fields[1] == str(os.getpid()) and b"headrace_lab.iibench.worker" in command:
                 found.append(int(stat.parent.name))
     return found
 
@@ -169,7 +169,7 @@ def writers() -> list[int]:
 def test_nobody_works_on_when_the_run_is_killed(server: Server, folder: Path, client: str) -> None:
     with headrace.connect(server.url, autocommit=True) as conn:
         alive = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'INSERT INTO orphan%'"
-        command = [sys.executable, "-m", "headrace.lab.cli", "iibench", "--url", server.socket_url, "--setup"]
+        command = [sys.executable, "-m", "headrace_lab.cli", "iibench", "--url", server.socket_url, "--setup"]
         command += ["--table-name", "orphan", "--max-rows", "0", "--max-seconds", "100", "--out", str(folder)]
         with subprocess.Popen([*command, "--client", client], start_new_session=True) as run:
             wait_for(lambda: conn.fetchval(alive) > 0)
@@ -521,7 +521,7 @@ def test_half_a_batch_is_not_there_twice_when_it_is_tried_again(mariadb: MariaDB
 
 def test_ctrl_c_ends_a_run_in_order_and_leaves_what_there_is(server: Server, folder: Path) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "headrace.lab.cli", "iibench", "--url", server.socket_url, "--setup", "--max-rows", "0",
+        [sys.executable, "-m", "headrace_lab.cli", "iibench", "--url", server.socket_url, "--setup", "--max-rows", "0",
          "--max-seconds", "60", "--label", "cut", "--out", str(folder)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
@@ -615,7 +615,7 @@ def test_the_command_writes_lines_a_table_and_a_page(
 
 def test_a_failed_run_ends_with_an_exit_code_and_leaves_its_results(server: Server, folder: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "headrace.lab.cli", "iibench", "--url", server.socket_url, "--table-name", "nowhere"]  # noqa: RUF005
+        [sys.executable, "-m", "headrace_lab.cli", "iibench", "--url", server.socket_url, "--table-name", "nowhere"]  # noqa: RUF005
         + ["--out", str(folder), "--label", "failed"],
         capture_output=True,
         text=True,

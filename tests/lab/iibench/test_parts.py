@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace._native import Histogram
-from headrace.lab.iibench import measure
-from headrace.lab.iibench.counters import Counters
-from headrace.lab.iibench.measure import Recorder
-from headrace.lab.iibench.options import LEAST, LEFT_OUT, OptionError, Options, parse
-from headrace.lab.iibench.schedule import Schedule
-from headrace.lab.iibench.steps import plan
-from headrace.lab.iibench.verdict import Verdict
-from headrace.lab.iibench.verify import Share, verify
+from headrace_lab._native import Histogram
+from headrace_lab.iibench import measure
+from headrace_lab.iibench.counters import Counters
+from headrace_lab.iibench.measure import Recorder
+from headrace_lab.iibench.options import LEAST, LEFT_OUT, OptionError, Options, parse
+from headrace_lab.iibench.schedule import Schedule
+from headrace_lab.iibench.steps import plan
+from headrace_lab.iibench.verdict import Verdict
+from headrace_lab.iibench.verify import Share, verify
 
 THEIRS = """
 max_rows rows_per_commit max_seconds inserts_per_second initial_size warmup max_table_rows delete_per_insert

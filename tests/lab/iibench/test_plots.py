@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from headrace.lab.iibench import plots
-from headrace.lab.iibench.plots import Curve, chart
+from headrace_lab.iibench import plots
+from headrace_lab.iibench.plots import Curve, chart
 
 finite = st.floats(0, 1e9, allow_nan=False)
 

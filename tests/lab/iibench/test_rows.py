@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace._native import IibenchRows
-from headrace.lab.iibench.options import Options
-from headrace.lab.iibench.producer import firsts, made_here, maker
-from headrace.lab.iibench.reference import PythonRows, output
+from headrace_lab._native import IibenchRows
+from headrace_lab.iibench.options import Options
+from headrace_lab.iibench.producer import firsts, made_here, maker
+from headrace_lab.iibench.reference import PythonRows, output
 
 
 def test_the_first_rows_of_a_seed_are_what_they_were() -> None:

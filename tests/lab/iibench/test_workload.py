@@ -9,11 +9,11 @@ import pytest
 
 import headrace
 import headrace.mysql
-from headrace.lab.iibench.bench import Bench
-from headrace.lab.iibench.databases import load
-from headrace.lab.iibench.options import Options
-from headrace.lab.mariadb import MariaDB
-from headrace.lab.servers import Server
+from headrace_lab.iibench.bench import Bench
+from headrace_lab.iibench.databases import load
+from headrace_lab.iibench.options import Options
+from headrace_lab.mariadb import MariaDB
+from headrace_lab.servers import Server
 
 from .conftest import Ran, bench
 
@@ -239,7 +239,7 @@ def test_one_time_changed_among_many_is_found(
     request: pytest.FixtureRequest, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither the earliest nor the latest: that of a row in the middle."""
-    from headrace.lab.iibench import bench as module
+    from headrace_lab.iibench import bench as module
 
     settled = module.Run.count
 

@@ -1,0 +1,15 @@
+"""The databases: what the benchmark says to each, and what it reads of its processes. One file each: a
+module with a class ``Database``, by the names of :mod:`headrace_lab.differences`."""
+
+from __future__ import annotations
+
+import importlib
+
+from ...differences import DIFFERENCES
+from .base import Database
+
+
+def load(name: str) -> Database:
+    """The database of this name."""
+    made: Database = importlib.import_module(f"{__name__}.{DIFFERENCES[name].name}").Database()
+    return made

@@ -1,0 +1,177 @@
+"""The processes of a race: the contestants' own, and those that keep the cores awake; and what the server uses."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Final
+
+import headrace
+
+from .cores import Halves, pin
+
+ROUND_TIMEOUT_S: Final = 120.0
+"""Seconds that a contestant may take for its start or one round before it counts as hung."""
+STOP_TIMEOUT_S: Final = 10.0
+"""Seconds that a contestant's process may take to end before it is killed."""
+SPIN: Final = """
+import os, sys
+parent = int(sys.argv[1])
+os.nice(19)
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+while os.getppid() == parent:
+    for _ in range(1_000_000):
+        pass
+"""
+
+
+def interpreter(name: str) -> str:
+    """The Python that a contestant runs in: another one where the environment names it, as HEADRACE_IFXPY_PYTHON."""
+    return os.environ.get(f"HEADRACE_{name.upper().replace('-', '_')}_PYTHON", sys.executable)
+
+
+class Worker:
+    """A contestant's process."""
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        schema: str,
+        cores: Halves | None = None,
+        database: str = "postgresql",
+        module: str = "headrace_lab.worker",
+    ) -> None:
+        self.name = name
+        self._log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115, closed in stop()
+        self.process = subprocess.Popen(
+            [interpreter(name), "-m", module, name, url, schema, database],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            env={**os.environ, "PYTHONWARNINGS": "ignore"},
+        )
+        if cores is not None:
+            # Before it has threads: those that it makes inherit this.
+            pin(self.process.pid, cores.clients)
+        self._info: dict[str, Any] | None = None
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """Its version, options and what it skips; or ``error``, why it could not start."""
+        if self._info is None:
+            self._info = self._answer()
+        return self._info
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        readable, _, _ = select.select([self.process.stdout], [], [], ROUND_TIMEOUT_S)
+        if not readable:
+            self.process.kill()
+            return {"error": f"it hung: no answer within {ROUND_TIMEOUT_S:.0f} s"}
+        line = self.process.stdout.readline()
+        if line:
+            return json.loads(line)  # type: ignore[no-any-return]
+        code = self.process.wait()
+        self._log.seek(0)
+        last = self._log.read().strip().splitlines()[-1:]
+        return {"error": f"the process ended with code {code}: {''.join(last) or 'it said nothing'}"}
+
+    def run(self, workload: str, size: int, inner: int, digest: bool) -> dict[str, Any]:
+        """One round. An answer with ``error`` has no times."""
+        assert self.process.stdin is not None
+        request = {"workload": workload, "size": size, "inner": inner, "digest": digest}
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
+        return self._answer()
+
+    def stop(self) -> None:
+        """Ends the process."""
+        with contextlib.suppress(OSError):
+            if self.process.stdin:
+                self.process.stdin.close()
+        try:
+            self.process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        if self.process.stdout:
+            self.process.stdout.close()
+        self._log.close()
+
+
+@contextlib.contextmanager
+def workers(
+    names: list[str], url: str, schema: str, cores: Halves | None = None, database: str = "postgresql"
+) -> Iterator[list[Worker]]:
+    """A fresh process for each contestant, started side by side."""
+    with contextlib.ExitStack() as stack:
+        started: list[Worker] = []
+        for name in names:
+            started.append(Worker(name, url, schema, cores, database))
+            stack.callback(started[-1].stop)
+        for worker in started:
+            _ = worker.info
+        yield started
+
+
+@contextlib.contextmanager
+def awake(cores: int) -> Iterator[None]:
+    """Keeps the cores from going to sleep, by processes that run only where nothing else wants to, and that end when
+    this one does."""
+    spinners = [subprocess.Popen([sys.executable, "-c", SPIN, str(os.getpid())]) for _ in range(cores)]
+    try:
+        time.sleep(0.2)
+        yield
+    finally:
+        for spinner in spinners:
+            spinner.kill()
+            spinner.wait()
+
+
+def server_cpu(pid: int | None) -> float:
+    """CPU seconds of a server's postmaster, its living children and the ended ones. 0 where it is not ours."""
+    if pid is None:
+        return 0.0
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            if stat.parent.name == str(pid):
+                ticks += sum(map(int, fields[11:15]))
+            elif fields[1] == str(pid):
+                ticks += sum(map(int, fields[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def machine() -> dict[str, Any]:
+    """What figures depend on beside the server."""
+    cpu = ""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        cpu = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return {
+        "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "headrace": headrace.__version__,
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+    }
+
+
+def environment(server: dict[str, Any]) -> dict[str, Any]:
+    """What the figures depend on; ``server`` has the version and settings of the server."""
+    return {**machine(), "server": server}

@@ -1,0 +1,184 @@
+"""Writes the figures of races into the documentation.
+
+    python -m headrace_lab.readme [results.json ...] [PAGE README]
+
+The table of each database goes into the page on the race (``docs/race/index.md`` unless named), between marks of its
+own, ``<!-- race:postgresql:begin -->`` and the like. The overview in the README (``README.md`` unless named) is made of
+the tables of that page: without results, only the overview is written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from .report import duration, where
+
+ROWS = (
+    ("select_one", 1, "one-row select, one core for both", "shared"),
+    ("select_one", 1, "one-row select, a core each", "awake"),
+    ("fetch", 10_000, "fetch 10,000 rows × 5", "idle"),
+    ("fetch", 100_000, "fetch 100,000 rows × 5", "idle"),
+    ("fetch_types", 100_000, "fetch 100,000, decimals, timestamps, NULL", "idle"),
+    ("fetch_wide", 10_000, "fetch 10,000 rows × 50", "idle"),
+    ("pipeline", 10_000, "10,000 pipelined selects", "idle"),
+    ("pipeline_execute", 10_000, "10,000 pipelined executes of one row", "idle"),
+    ("executemany", 10_000, "executemany 10,000", "idle"),
+    ("executemany", 100_000, "executemany 100,000", "idle"),
+    ("bulk_in", 100_000, "COPY or LOAD DATA, 100,000 rows", "idle"),
+    ("connect", 1, "connect and close", "idle"),
+)
+MYSQL_COLUMNS = (
+    "floor",
+    "headrace",
+    "headrace-async",
+    "mysqlclient",
+    "mariadb",
+    "pymysql",
+    "mysql-connector",
+    "asyncmy",
+)
+COLUMNS = {
+    "postgresql": ("floor", "headrace", "headrace-uvloop", "psycopg", "asyncpg-uvloop", "psqlpy", "pg8000"),
+    "mariadb": MYSQL_COLUMNS,
+    "mysql": MYSQL_COLUMNS,
+    "informix": ("floor", "headrace", "headrace-async", "informix-driver", "informix-driver-async"),
+}
+OVERVIEW: Final = "overview"
+"""The name of the README's table between its marks."""
+OVERVIEW_DATABASES: Final = {
+    "postgresql": "PostgreSQL",
+    "mariadb": "MariaDB",
+    "mysql": "MySQL",
+    "informix": "Informix test server",
+}
+OVERVIEW_ROWS: Final = (
+    "one-row select, one core for both",
+    "fetch 100,000 rows × 5",
+    "10,000 pipelined selects",
+    "executemany 100,000",
+    "COPY or LOAD DATA, 100,000 rows",
+    "connect and close",
+)
+"""Labels of the rows that the README shows."""
+
+
+def marks(name: str) -> tuple[str, str]:
+    """Returns the lines before and after the table of a database, or the overview."""
+    return f"<!-- race:{name}:begin -->", f"<!-- race:{name}:end -->"
+
+
+def _database(report: dict[str, Any]) -> str:
+    return str(report["results"][0]["database"])
+
+
+def _cell(report: dict[str, Any], workload: str, size: int, contestant: str, cores: str) -> str:
+    for r in report["results"]:
+        if (r["workload"], r["size"], r["contestant"], r["cores"]) != (workload, size, contestant, cores):
+            continue
+        if r["median_s"] is None or r.get("disqualified"):
+            break
+        ratio = r["ratio_to_floor"]
+        return duration(r["median_s"]) + (f" ({ratio:.2f})" if contestant != "floor" and ratio else "")
+    return "-"
+
+
+def table(report: dict[str, Any]) -> str:
+    """Returns the table of one race: medians, each followed by its ratio to the floor."""
+    rounds = max(r["rounds"] for r in report["results"])
+    columns = COLUMNS[_database(report)]
+    lines = [
+        f"{where(report)}; median of {rounds} rounds, ratio to the floor in brackets.",
+        "",
+        "| | " + " | ".join(columns) + " |",
+        "|---|" + "---:|" * len(columns),
+    ]
+    for workload, size, label, cores in ROWS:
+        cells = [_cell(report, workload, size, contestant, cores) for contestant in columns]
+        if any(cell != "-" for cell in cells):
+            lines.append(f"| {label} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def ratios(page: str, database: str) -> dict[str, dict[str, float]]:
+    """Returns the ratios to the floor in the table of a database: by the row's label, then by contestant.
+
+    Raises:
+        LookupError: the page has no such table.
+    """
+    _, rows, _ = _split(page, database)
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in rows.splitlines() if line[:1] == "|"]
+    if not cells:
+        raise LookupError(f"the table of {database} is empty")
+    found = {
+        row[0]: {
+            contestant: float(ratio[1])
+            for contestant, cell in zip(cells[0][1:], row[1:], strict=True)
+            if (ratio := re.search(r"\((\d+\.\d+)\)$", cell))
+        }
+        for row in cells[2:]
+    }
+    return {label: row for label, row in found.items() if row}
+
+
+def overview(page: str) -> str:
+    """Returns the README's table: headrace's ratio to the floor and that of the fastest other driver, by database."""
+    of = {database: ratios(page, database) for database in OVERVIEW_DATABASES}
+    lines = ["| | " + " | ".join(OVERVIEW_DATABASES.values()) + " |", "|---|" + "---|" * len(OVERVIEW_DATABASES)]
+    for label in OVERVIEW_ROWS:
+        cells = [_pair(of[database].get(label, {})) for database in OVERVIEW_DATABASES]
+        lines.append(f"| {label} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _pair(row: dict[str, float]) -> str:
+    others = {name: ratio for name, ratio in row.items() if not name.startswith("headrace")}
+    if "headrace" not in row or not others:
+        return "-"
+    best = min(others, key=others.__getitem__)
+    return f"**{row['headrace']:.2f}**, {best} {others[best]:.2f}"
+
+
+def _split(text: str, name: str) -> tuple[str, str, str]:
+    begin, end = marks(name)
+    before, found, rest = text.partition(begin)
+    inside, ended, after = rest.partition(end)
+    if not found or not ended:
+        raise LookupError(f"no line {begin} with {end} after it")
+    return before + begin, inside, end + after
+
+
+def _put(text: str, name: str, inside: str) -> str:
+    before, _, after = _split(text, name)
+    return f"{before}\n{inside}\n{after}"
+
+
+def main(argv: list[str]) -> int:
+    """Writes the tables between the marks. Returns 2, and writes nothing, where marks are missing."""
+    documents = [Path(name) for name in argv if not name.endswith(".json")] or [
+        Path("docs/race/index.md"),
+        Path("README.md"),
+    ]
+    if len(documents) != 2:
+        print("usage: python -m headrace_lab.readme [results.json ...] [PAGE README]", file=sys.stderr)
+        return 2
+    page, readme = (document.read_text(encoding="utf-8") for document in documents)
+    try:
+        for name in argv:
+            if name.endswith(".json"):
+                report = json.loads(Path(name).read_text(encoding="utf-8"))
+                page = _put(page, _database(report), table(report))
+        readme = _put(readme, OVERVIEW, overview(page))
+    except LookupError as error:
+        print(f"{' or '.join(map(str, documents))}: {error}", file=sys.stderr)
+        return 2
+    for document, text in zip(documents, (page, readme), strict=True):
+        document.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
