@@ -1,6 +1,6 @@
 //! Connecting a socket, in steps that no interrupt has to wait for.
 
-use crate::{Address, Link, TcpOptions};
+use crate::{Address, Link, TcpOptions, sys};
 use headrace_core::limits::TICK;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -56,13 +56,13 @@ impl Connecting {
         let socket = match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Asking(socket) => match socket.connect(&self.address) {
                 Ok(()) => return self.finish(socket).map(Some),
+                Err(error) if sys::is_in_progress(&error) => socket,
                 // A Unix socket whose listener's queue is full; TCP never reports this.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     thread::sleep(remaining(deadline)?.min(QUEUE_PAUSE));
                     self.stage = Stage::Asking(socket);
                     return Ok(None);
                 }
-                Err(error) if Errno::from_io_error(&error) == Some(Errno::INPROGRESS) => socket,
                 Err(error) => return Err(error),
             },
             Stage::Waiting(socket) => socket,

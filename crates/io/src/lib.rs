@@ -10,6 +10,7 @@
 
 pub mod blocking;
 mod connect;
+mod sys;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 mod transfer;
@@ -23,7 +24,7 @@ use headrace_core::limits::{TICK, WRITE_BUFFER_HIGH_BYTES};
 use headrace_core::{Fatal, FatalKind};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{RecvFlags, recv, send};
 use socket2::Socket;
 use std::fmt;
 use std::io;
@@ -155,16 +156,7 @@ impl Link {
     /// # Errors
     /// The error of the operating system.
     pub fn from_socket(socket: Socket) -> io::Result<Self> {
-        socket.set_nonblocking(false)?;
-        #[cfg(target_vendor = "apple")]
-        socket.set_nosigpipe(true)?;
-        // The socket blocks, and recv returns after a tick: one system call to wait for an answer. Sends and
-        // non-blocking reads use MSG_DONTWAIT. Measured with `examples/waiting.rs`: a question and its answer take,
-        // over loopback TCP (and a Unix socket), 13.4 us (8.9) in this way, 14.2 us (9.4) with poll before recv, and
-        // 14.5 us (9.6) if a recv that finds nothing precedes both. Linux 6, 2 cores, medians of 31 rounds, quartiles
-        // within 0.1 us, both threads on one core; if they wake each other across cores (53 us, 40 us) the ways cannot
-        // be distinguished over TCP.
-        socket.set_read_timeout(Some(TICK))?;
+        sys::prepare(&socket)?;
         Ok(Self { socket: Arc::new(socket), waker: None })
     }
 
@@ -189,7 +181,7 @@ impl Link {
         if unsent || had < WRITE_BUFFER_HIGH_BYTES {
             return self.await_event(buffers, deadline, had, unsent);
         }
-        match self.pull(buffers, RecvFlags::DONTWAIT)? {
+        match self.pull(buffers, sys::RECV_NOW)? {
             Progress::Tick if deadline.is_some_and(|at| at <= Instant::now()) => Ok(Progress::Timeout),
             Progress::Tick => Ok(Progress::Sent),
             progress => Ok(progress),
@@ -218,8 +210,12 @@ impl Link {
         unsent: bool,
     ) -> Result<Progress, Fatal> {
         let remaining = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-        if !unsent && self.waker.is_none() && remaining.is_none_or(|left| left >= TICK) {
-            return self.pull(buffers, RecvFlags::empty());
+        if let Some(waiting) = sys::RECV_WITHIN_A_TICK
+            && !unsent
+            && self.waker.is_none()
+            && remaining.is_none_or(|left| left >= TICK)
+        {
+            return self.pull(buffers, waiting);
         }
         let wait = remaining.map_or(TICK, |left| left.min(TICK));
         let mut events = PollFlags::IN;
@@ -227,13 +223,11 @@ impl Link {
             events |= PollFlags::OUT;
         }
         let waker = self.waker.as_deref();
-        // Without a waker the socket takes its place, with an empty set of events.
-        let other = match waker {
-            Some(waker) => PollFd::new(waker.reader(), PollFlags::IN),
-            None => PollFd::new(&*self.socket, PollFlags::empty()),
-        };
-        let mut fds = [PollFd::new(&*self.socket, events), other];
-        match poll(&mut fds, Some(&timespec(wait))) {
+        let socket = PollFd::new(&*self.socket, events);
+        // Without a waker only the first of the two is waited for.
+        let other = waker.map_or_else(|| socket.clone(), |waker| PollFd::new(waker.reader(), PollFlags::IN));
+        let mut fds = [socket, other];
+        match poll(&mut fds[..1 + usize::from(waker.is_some())], Some(&timespec(wait))) {
             Ok(0) if remaining.is_some_and(|left| left <= wait) => return Ok(Progress::Timeout),
             Ok(0) | Err(Errno::INTR) => return Ok(Progress::Tick),
             Ok(_) => {}
@@ -247,7 +241,7 @@ impl Link {
             }
         }
         if ready.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
-            return self.pull(buffers, RecvFlags::DONTWAIT);
+            return self.pull(buffers, sys::RECV_NOW);
         }
         self.socket.push_or_listen(buffers)?;
         Ok(if buffers.write_buffer.len() < had { Progress::Sent } else { Progress::Tick })
@@ -265,7 +259,7 @@ impl Link {
             return Liveness::Closed;
         }
         let mut byte = [0u8];
-        match recv(&self.socket, &mut byte[..], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+        match recv(&self.socket, &mut byte[..], RecvFlags::PEEK | sys::RECV_NOW) {
             Ok((0, _)) => Liveness::Closed,
             Ok(_) => Liveness::Data,
             Err(Errno::AGAIN | Errno::INTR) => Liveness::Quiet,
@@ -286,17 +280,10 @@ impl Link {
     }
 
     /// The socket's number.
-    pub fn fd(&self) -> i32 {
-        use std::os::fd::AsRawFd;
-        self.socket.as_raw_fd()
+    pub fn fd(&self) -> i64 {
+        sys::number(&self.socket)
     }
 }
-
-/// A broken pipe is an error, not a signal; on macOS that is an option of each socket.
-#[cfg(not(target_vendor = "apple"))]
-const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
-#[cfg(target_vendor = "apple")]
-const SEND: SendFlags = SendFlags::DONTWAIT;
 
 #[cfg(unix)]
 impl std::os::fd::AsFd for Link {
@@ -305,10 +292,17 @@ impl std::os::fd::AsFd for Link {
     }
 }
 
+#[cfg(windows)]
+impl std::os::windows::io::AsSocket for Link {
+    fn as_socket(&self) -> std::os::windows::io::BorrowedSocket<'_> {
+        self.socket.as_socket()
+    }
+}
+
 impl Transfer for Socket {
     fn write(&self, bytes: &[u8]) -> Result<usize, Fatal> {
         loop {
-            match send(self, bytes, SEND) {
+            match send(self, bytes, sys::SEND) {
                 Ok(n) => return Ok(n),
                 Err(Errno::AGAIN) => return Ok(0),
                 Err(Errno::INTR) => {}
@@ -318,7 +312,7 @@ impl Transfer for Socket {
     }
 
     fn read(&self, into: &mut [u8]) -> Result<Option<usize>, Fatal> {
-        read(self, into, RecvFlags::DONTWAIT)
+        read(self, into, sys::RECV_NOW)
     }
 }
 

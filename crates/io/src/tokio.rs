@@ -13,7 +13,9 @@ use headrace_core::{Fatal, FatalKind, NextStep};
 use socket2::SockRef;
 use std::io;
 use tokio::io::{Interest, Ready};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::TcpStream;
+#[cfg(unix)]
+use tokio::net::UnixStream;
 
 /// A connection on which tasks wait.
 #[derive(Debug)]
@@ -109,6 +111,7 @@ pub async fn cancel(address: &Address, options: &TcpOptions, message: Vec<u8>) -
 #[derive(Debug)]
 enum Stream {
     Tcp(TcpStream),
+    #[cfg(unix)]
     Unix(UnixStream),
 }
 
@@ -116,7 +119,10 @@ impl Stream {
     async fn connect(address: &Address, options: &TcpOptions) -> io::Result<Self> {
         match address {
             Address::Tcp(address) => Self::tuned(TcpStream::connect(address).await?, options),
+            #[cfg(unix)]
             Address::Unix(path) => UnixStream::connect(path).await.map(Self::Unix),
+            #[cfg(not(unix))]
+            Address::Unix(_) => Err(io::Error::new(io::ErrorKind::Unsupported, "tokio has Unix sockets on Unix only")),
         }
     }
 
@@ -132,6 +138,7 @@ impl Stream {
     fn socket(&self) -> SockRef<'_> {
         match self {
             Self::Tcp(stream) => SockRef::from(stream),
+            #[cfg(unix)]
             Self::Unix(stream) => SockRef::from(stream),
         }
     }
@@ -139,6 +146,7 @@ impl Stream {
     async fn ready(&self, interest: Interest) -> io::Result<Ready> {
         match self {
             Self::Tcp(stream) => stream.ready(interest).await,
+            #[cfg(unix)]
             Self::Unix(stream) => stream.ready(interest).await,
         }
     }
@@ -146,6 +154,7 @@ impl Stream {
     fn try_read(&self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.try_read(into),
+            #[cfg(unix)]
             Self::Unix(stream) => stream.try_read(into),
         }
     }
@@ -153,6 +162,7 @@ impl Stream {
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.try_write(bytes),
+            #[cfg(unix)]
             Self::Unix(stream) => stream.try_write(bytes),
         }
     }

@@ -1,13 +1,14 @@
 //! Ending a wait from another thread.
 
+use crate::sys;
+use socket2::Socket;
 use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
 
 /// Ends the wait of a [`crate::Link`] that listens to it.
 #[derive(Debug)]
 pub struct Waker {
-    reader: UnixStream,
-    writer: UnixStream,
+    reader: Socket,
+    writer: Socket,
 }
 
 impl Waker {
@@ -16,7 +17,7 @@ impl Waker {
     /// # Errors
     /// The error of the operating system: no more file descriptors.
     pub fn new() -> io::Result<Self> {
-        let (reader, writer) = UnixStream::pair()?;
+        let (reader, writer) = sys::pair()?;
         reader.set_nonblocking(true)?;
         writer.set_nonblocking(true)?;
         Ok(Self { reader, writer })
@@ -28,7 +29,7 @@ impl Waker {
         let _ = (&self.writer).write(&[0]);
     }
 
-    pub(crate) fn reader(&self) -> &UnixStream {
+    pub(crate) fn reader(&self) -> &Socket {
         &self.reader
     }
 

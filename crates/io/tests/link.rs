@@ -8,15 +8,34 @@ use headrace_io::{Address, Connecting, Link, Liveness, Progress, TcpOptions};
 use socket2::{SockRef, Socket};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
+#[cfg(unix)]
 use std::os::unix::net::{UnixListener, UnixStream};
+#[cfg(unix)]
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-fn unix_pair() -> (Link, UnixStream) {
-    let (local, remote) = UnixStream::pair().unwrap();
-    (Link::from_socket(Socket::from(OwnedFd::from(local))).unwrap(), remote)
+/// One end of a connection within the process: a Unix socket where the system has pairs of them, or TCP.
+#[cfg(unix)]
+type Local = UnixStream;
+#[cfg(windows)]
+type Local = TcpStream;
+
+#[cfg(unix)]
+fn both_ends() -> (Local, Local) {
+    UnixStream::pair().unwrap()
+}
+
+#[cfg(windows)]
+fn both_ends() -> (Local, Local) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let local = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (local, listener.accept().unwrap().0)
+}
+
+fn local_pair() -> (Link, Local) {
+    let (local, remote) = both_ends();
+    (Link::from_socket(Socket::from(local)).unwrap(), remote)
 }
 
 fn tcp_pair() -> (Link, TcpStream) {
@@ -27,14 +46,17 @@ fn tcp_pair() -> (Link, TcpStream) {
 }
 
 /// A path for a Unix socket that is removed after the test.
+#[cfg(unix)]
 struct SocketPath(PathBuf);
 
+#[cfg(unix)]
 impl SocketPath {
     fn new(name: &str) -> Self {
         Self(std::env::temp_dir().join(format!("headrace-io-{}-{name}", std::process::id())))
     }
 }
 
+#[cfg(unix)]
 impl Drop for SocketPath {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
@@ -77,10 +99,11 @@ fn an_echo_larger_than_every_buffer_does_not_deadlock() {
             }
         })
     }
-    let (unix, unix_peer) = unix_pair();
+    let (unix, unix_peer) = local_pair();
     let (tcp, tcp_peer) = tcp_pair();
     // TCP over loopback crawls by probe timers when its buffers are smaller than its segments.
-    for (end, size) in [(SockRef::from(&unix_peer), 4096), (SockRef::from(&tcp_peer), 128 * 1024)] {
+    let small = if cfg!(unix) { 4096 } else { 128 * 1024 };
+    for (end, size) in [(SockRef::from(&unix_peer), small), (SockRef::from(&tcp_peer), 128 * 1024)] {
         end.set_send_buffer_size(size).unwrap();
         end.set_recv_buffer_size(size).unwrap();
     }
@@ -97,13 +120,13 @@ fn an_echo_larger_than_every_buffer_does_not_deadlock() {
 #[test]
 fn both_ends_may_talk_at_once() {
     const LEN: usize = 16 * 1024 * 1024;
-    let (local, remote) = UnixStream::pair().unwrap();
+    let (local, remote) = both_ends();
     for end in [SockRef::from(&local), SockRef::from(&remote)] {
         end.set_send_buffer_size(4096).unwrap();
     }
-    let talk = |stream: UnixStream| {
+    let talk = |stream: Local| {
         thread::spawn(move || {
-            let mut link = Link::from_socket(Socket::from(OwnedFd::from(stream))).unwrap();
+            let mut link = Link::from_socket(Socket::from(stream)).unwrap();
             let mut buffers = Buffers::new();
             buffers.write_buffer.tail().extend_from_slice(&pattern(LEN));
             let received = gather(&mut link, &mut buffers, LEN, Duration::from_secs(60));
@@ -147,7 +170,7 @@ fn a_sender_with_more_to_send_does_not_wait_for_a_reply() {
 
 #[test]
 fn an_answer_that_is_there_is_received_with_the_next_part_of_a_batch() {
-    let (mut link, mut peer) = unix_pair();
+    let (mut link, mut peer) = local_pair();
     let mut buffers = Buffers::new();
     peer.write_all(b"early").unwrap();
     let drain = thread::spawn(move || {
@@ -165,7 +188,7 @@ fn an_answer_that_is_there_is_received_with_the_next_part_of_a_batch() {
 
 #[test]
 fn deadlines_and_ticks_come_in_time() {
-    let (mut link, _peer) = unix_pair();
+    let (mut link, _peer) = local_pair();
     let mut buffers = Buffers::new();
     for wait in [0, 5, 50, 250] {
         let start = Instant::now();
@@ -180,9 +203,11 @@ fn deadlines_and_ticks_come_in_time() {
     assert!(start.elapsed() >= TICK / 2 && start.elapsed() < TICK * 2);
 }
 
+// Windows' TCP takes whatever one call sends.
+#[cfg(unix)]
 #[test]
 fn a_peer_that_reads_nothing_does_not_delay_the_deadline() {
-    let (mut link, _peer) = unix_pair();
+    let (mut link, _peer) = local_pair();
     let mut buffers = Buffers::new();
     buffers.write_buffer.tail().resize(16 * 1024 * 1024, 7);
     let start = Instant::now();
@@ -198,7 +223,7 @@ fn a_peer_that_reads_nothing_does_not_delay_the_deadline() {
 
 #[test]
 fn liveness_is_checked_without_a_round_trip() {
-    let (mut link, mut peer) = unix_pair();
+    let (mut link, mut peer) = local_pair();
     let mut buffers = Buffers::new();
     assert_eq!(link.peek(&buffers), Liveness::Quiet);
     peer.write_all(b"x").unwrap();
@@ -221,9 +246,11 @@ fn a_reset_is_an_error() {
     assert_eq!(link.peek(&Buffers::new()), Liveness::Closed);
 }
 
+// A reset of TCP takes with it what was not received yet.
+#[cfg(unix)]
 #[test]
 fn what_the_peer_sent_last_is_received_although_sending_fails() {
-    let (mut link, mut peer) = unix_pair();
+    let (mut link, mut peer) = local_pair();
     peer.write_all(b"last words").unwrap();
     drop(peer);
     let mut buffers = Buffers::new();
@@ -235,14 +262,14 @@ fn what_the_peer_sent_last_is_received_although_sending_fails() {
 
 #[test]
 fn a_farewell_is_sent_and_does_not_wait() {
-    let (link, mut peer) = unix_pair();
+    let (link, mut peer) = local_pair();
     let mut buffers = Buffers::new();
     buffers.write_buffer.tail().extend_from_slice(b"bye");
     link.farewell(buffers.write_buffer.pending());
     let mut received = Vec::new();
     peer.read_to_end(&mut received).unwrap();
     assert_eq!(received, b"bye");
-    let (link, peer) = unix_pair();
+    let (link, peer) = local_pair();
     buffers.write_buffer.tail().resize(16 * 1024 * 1024, 7);
     let start = Instant::now();
     link.farewell(buffers.write_buffer.pending());
@@ -263,7 +290,10 @@ fn options_are_set_on_the_socket() {
     let link = Link::connect(&Address::Tcp(listener.local_addr().unwrap()), None, &options).unwrap();
     let socket = SockRef::from(&link);
     assert!(socket.tcp_nodelay().unwrap() && socket.keepalive().unwrap());
+    // Windows takes them, and has no call that returns them.
+    #[cfg(unix)]
     assert_eq!(socket.tcp_keepalive_time().unwrap(), Duration::from_secs(77));
+    #[cfg(unix)]
     assert_eq!(socket.tcp_keepalive_interval().unwrap(), Duration::from_secs(7));
     assert_eq!(socket.tcp_keepalive_retries().unwrap(), 5);
     #[cfg(target_os = "linux")]
@@ -279,6 +309,11 @@ fn a_closed_port_refuses() {
         let error = Link::connect(&address, timeout, &TcpOptions::default()).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_path_without_a_socket_and_one_that_is_too_long_are_errors() {
     let absent = Address::Unix("/nonexistent/socket".into());
     let error = Link::connect(&absent, None, &TcpOptions::default()).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::NotFound);
@@ -326,6 +361,7 @@ fn a_connect_comes_back_for_interrupts_and_ends_at_its_deadline() {
     assert!(start.elapsed() < Duration::from_millis(200));
 }
 
+#[cfg(unix)]
 #[test]
 fn a_unix_socket_whose_queue_is_full_is_waited_for() {
     let path = SocketPath::new("queue");
@@ -336,7 +372,7 @@ fn a_unix_socket_whose_queue_is_full_is_waited_for() {
     let _first = Link::connect(&address, None, &TcpOptions::default()).unwrap();
     let error = Link::connect(&address, Some(Duration::from_millis(50)), &TcpOptions::default()).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
-    let listener = UnixListener::from(OwnedFd::from(listener));
+    let listener = UnixListener::from(std::os::fd::OwnedFd::from(listener));
     let accepting = thread::spawn(move || {
         thread::sleep(Duration::from_millis(50));
         [listener.accept().unwrap().0, listener.accept().unwrap().0]

@@ -394,7 +394,7 @@ impl Wire {
     }
 
     /// The socket's number, or -1.
-    fn fileno(&self, py: Python<'_>) -> PyResult<i32> {
+    fn fileno(&self, py: Python<'_>) -> PyResult<i64> {
         let state = self.lock(py)?;
         let transport = match &state.io {
             Io::Blocking(link) => return Ok(link.fd()),
