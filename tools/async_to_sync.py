@@ -48,7 +48,7 @@ PROSE = (
     (r"\bawait ", ""),
     (r"\basyncio\b", "blocking"),
     (r"\ban asynchronous (?=[a-z])", "a "),
-    (r"\bTasks may share it: their awaits\b", "Threads may share it: their calls"),
+    (r"\bTasks may share it: their requests\b", "Threads may share it: their calls"),
     (r"\banother task\b", "another thread"),
 )
 """Words of docstrings and comments."""

@@ -1,7 +1,7 @@
-"""headrace: the fastest and most trusted way from Python to your database.
+"""headrace: drivers for PostgreSQL, MySQL, MariaDB and Informix.
 
-``headrace.connect("postgresql://...")`` gives a blocking connection, ``await headrace.aio.connect(...)`` its
-asyncio twin.
+``headrace.connect("postgresql://...")`` opens a blocking connection, ``await headrace.aio.connect(...)`` an asyncio
+connection.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ``except headrace.errors.UniqueViolation`` is an ``IntegrityError``, a ``DatabaseError`` and an ``Error``. The classes
 of common SQLSTATEs are written out here, where type checkers see them; those of all others in PostgreSQL's list are
-attributes of this module too, and :func:`error_for` gives any of them by its code.
+attributes of this module too, and :func:`error_for` returns any of them by its code.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class PipelineAborted(OperationalError):
 
 
 class PoolTimeout(OperationalError):
-    """The pool had no connection to give in time."""
+    """The pool had no free connection in time."""
 
     code = "pool_timeout"
 
@@ -553,7 +553,7 @@ def error_from_fields(fields: dict[str, str], statement: str | None = None, row:
     ``fields`` are by their one-letter codes ("Error and Notice Message Fields" in the manual), ``statement`` is the
     text that was sent, ``row`` the 0-based row of a batch. Fields that are missing or malformed stay ``None``.
     """
-    message = fields.get("M") or "the server gave no reason"
+    message = fields.get("M") or "the server sent no message"
     error = error_for(fields.get("C", ""))(message)
     for code, name in _FIELDS.items():
         if code in fields:
@@ -575,7 +575,7 @@ def _hint(sqlstate: str | None, message: str) -> str | None:
     """What to do about an error that only a driver can know the reason of; the server's messages may be translated, and
     are looked at for names alone."""
     if sqlstate in ("42P05", "26000") and '"headrace_' in message:
-        return "behind a pooler that hands out server connections by transaction, connect with prepared=False"
+        return "with a pooler that assigns server connections by transaction, connect with prepared=False"
     if sqlstate == "42601" and "prepared statement" in message:
-        return "several statements go to executescript(), or one by one to execute()"
+        return "execute several statements with executescript(), or one by one with execute()"
     return None

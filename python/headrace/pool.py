@@ -83,31 +83,33 @@ _Work = list["Connect | Discard[C] | Sever[C]"]
 class ConnectionPool(Generic[C]):
     """Lends connections to threads, the longest waiting first.
 
-    ``with pool.connection() as conn:`` commits at the end of the block and rolls back when it raises. A connection is
-    checked before it is lent (its age, and a look at its socket: no round trip), and reset when it comes back, in the
-    thread that brings it: with ``reset="rollback"`` an open transaction is rolled back, with ``"discard"`` all state of
-    the session is discarded, with ``"none"`` nothing is done. One that is in doubt is closed, never lent again.
+    ``with pool.connection() as conn:`` commits at the end of the block and rolls back when it raises an exception. A
+    connection is checked before it is lent (its age and its socket, without a round trip), and reset when it is
+    returned, in the thread that returns it: with ``reset="rollback"`` an open transaction is rolled back, with
+    ``"discard"`` all state of the session is discarded, with ``"none"`` nothing is done. One in an unknown state is
+    closed, and never lent again.
 
     Parameters:
 
-    - ``conninfo``, ``kwargs``: passed to ``connect``, by default :func:`headrace.connect`. Any callable that gives a
-      :class:`PoolConnection` will do. It is called for every physical connection, so that a password callable is too.
+    - ``conninfo``, ``kwargs``: passed to ``connect``, by default :func:`headrace.connect`. Any callable that returns a
+      :class:`PoolConnection` can be used. It is called for every connection to the server, and so is a password
+      function.
     - ``min_size``, ``max_size``: connections kept open, and opened at most.
     - ``timeout``: seconds that a request waits.
     - ``max_lifetime``, ``max_idle``: seconds after which a connection is replaced, or closed where it is not needed for
-      ``min_size``; looked at when it is lent and every few seconds. ``None`` is no limit.
+      ``min_size``; checked when it is lent and every few seconds. ``None`` is no limit.
     - ``max_waiting``: requests that may wait; 0 is any number.
-    - ``reconnect_timeout``: seconds of nothing but failures after which the pool stops connecting until the next
-      request, and who waits gets PoolTimeout; ``None`` is never. ``backoff``, ``backoff_max``: the first and the
-      longest pause between attempts.
+    - ``reconnect_timeout``: seconds of failed attempts after which the pool stops connecting until the next request,
+      and waiting requests raise PoolTimeout; ``None`` is never. ``backoff``, ``backoff_max``: the first and the longest
+      pause between attempts.
     - ``configure``: called with each new connection. ``check``: called with each one before it is lent; when it raises,
-      another connection is tried. ``on_checkout``: the same, but what it raises goes to the caller. What the three
-      leave uncommitted is committed.
+      another connection is tried. ``on_checkout``: the same, but its exception is raised by :meth:`connection`. Changes
+      that the three leave uncommitted are committed.
     - ``open``: whether to open now, or in :meth:`open` or ``with``.
 
     Defaults are in :mod:`headrace.defaults`. A pool that was opened before a fork raises PoolClosed in the child.
 
-    Raises ProgrammingError for settings that make no sense.
+    Raises ProgrammingError for settings that are not valid.
     """
 
     def __init__(
@@ -198,7 +200,7 @@ class ConnectionPool(Generic[C]):
     # doing what the core decided
 
     def _settle(self) -> _Work[C] | None:
-        """Hands connections over, with the lock held; gives what is to be done without it."""
+        """Passes connections to waiters, with the lock held; returns the actions that are done without it."""
         core = self._core
         if not core.actions:
             return None
@@ -274,7 +276,7 @@ class ConnectionPool(Generic[C]):
         self._wake.set()
 
     def _tick(self) -> float | None:
-        """Looks after the pool; gives the seconds until the next look, None when it is closed."""
+        """Does the periodic work of the pool; returns the seconds until the next time, None when it is closed."""
         with self._lock:
             if self._core.closed:
                 return None
@@ -570,7 +572,7 @@ class ConnectionPool(Generic[C]):
 
 
 class _Lease(AbstractContextManager[C]):
-    """What ``connection()`` gives. A class, not a generator: it costs a third."""
+    """The context manager of ``connection()``. A class, not a generator: it costs a third."""
 
     __slots__ = ("_connection", "_pool", "_timeout")
 
@@ -615,7 +617,7 @@ def _close(connection: PoolConnection) -> None:
 
 
 def _end_dropped(idle: list[Any], pid: int, name: str) -> None:
-    """Closes what nobody uses of a pool that was collected. What is lent ends with whoever has it."""
+    """Closes the idle connections of a pool that was collected. Lent ones are closed by their users."""
     if pid != os.getpid():
         return
     for entry in idle:

@@ -1,6 +1,6 @@
 """Row factories: what a row becomes.
 
-A row factory is called once per result with the names of its columns, and gives the function that makes a row
+A row factory is called once per result with the names of its columns, and returns the function that makes a row
 of each tuple of values.
 """
 
@@ -59,7 +59,7 @@ def dict_row(names: Sequence[str], /) -> Callable[[Row], dict[str, Any]]:
 
 @functools.lru_cache(512)
 def _named(names: tuple[str, ...]) -> Callable[[Row], Any]:
-    # The names that psycopg gives, so that code can move; namedtuple renames what is left.
+    # The same names as psycopg's, so that programs can be moved; namedtuple renames what is left.
     clean = [re.sub(r"\W", "_", name) for name in names]
     clean = [f"f{name}" if name.startswith(tuple("_0123456789")) else name for name in clean]
     make_type: Any = namedtuple
@@ -152,7 +152,7 @@ def _parameters(cls: type[Any]) -> tuple[set[str] | None, set[str]]:
 
 
 def _pydantic_names(cls: Any) -> set[str] | None:
-    """The names that a pydantic model takes; None where its configuration allows others, or only it can tell."""
+    """The names that a pydantic model takes; None where its configuration allows others, or only the model knows."""
     config = cast("Mapping[str, Any]", cls.model_config)
     if config.get("extra") in ("ignore", "allow"):
         return None

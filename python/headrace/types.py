@@ -161,7 +161,8 @@ def TimestampFromTicks(ticks: float) -> datetime.datetime:
 @dataclass(frozen=True, slots=True)
 class Interval:
     """A span of calendar months, days and microseconds: what ``interval`` is. One without months comes as
-    :class:`datetime.timedelta`; a calendar month is no fixed span of time, so one with months comes as this."""
+    :class:`datetime.timedelta`; a calendar month is not a fixed span of time, so a value with months is an
+    ``Interval``."""
 
     months: int = 0
     days: int = 0
@@ -309,7 +310,7 @@ class Range(Generic[T]):
         return hash(self._key())
 
     def _order(self) -> tuple[Any, ...]:
-        # Infinite bounds are told apart by numbers, so that None is compared with nothing.
+        # Infinite bounds are distinguished by numbers, so that None is compared with nothing.
         if self._empty:
             return (0,)
         lower = (0,) if self._lower is None else (1, self._lower, not self.lower_inc)
@@ -418,11 +419,11 @@ class Jsonb(Json):
 
 
 class Opaque:
-    """A value of an extended type in its own binary form, which only its name tells (Informix).
+    """A value of an extended type in its own binary form, which is identified by its name (Informix).
 
     Args:
         type_name: the type's name, such as ``bson``.
-        data: the bytes, as the type's send function gives them and its receive function takes them.
+        data: the bytes, as the type's send function returns them and its receive function takes them.
     """
 
     __slots__ = ("data", "type_name")
@@ -442,8 +443,8 @@ class Opaque:
 
 
 class BlobLocator(Opaque):
-    """Where a BLOB is kept: what a column of that type gives, and a parameter for one. Its content is read and written
-    by ``Connection.open_lob``."""
+    """The reference to a BLOB: the value of a column of that type, and a parameter for one. Its content is read and
+    written by ``Connection.open_lob``."""
 
     __slots__ = ()
 
@@ -452,7 +453,7 @@ class BlobLocator(Opaque):
 
 
 class ClobLocator(Opaque):
-    """Where a CLOB is kept: see :class:`BlobLocator`."""
+    """The reference to a CLOB, like :class:`BlobLocator`."""
 
     __slots__ = ()
 

@@ -284,9 +284,9 @@ def test_composites_and_enumerations_as_classes(conn: Conn) -> None:
 
 def test_registrations_that_make_no_sense(conn: Conn) -> None:
     conn.execute("create type size as enum ('s', 'm')")
-    with pytest.raises(errors.ProgrammingError, match="int4 is no composite type"):
+    with pytest.raises(errors.ProgrammingError, match="int4 is not a composite type"):
         conn.register_composite("int4", tuple)
-    with pytest.raises(errors.ProgrammingError, match="int4 is no enumeration"):
+    with pytest.raises(errors.ProgrammingError, match="int4 is not an enumeration"):
         conn.register_enum("int4", Colour)
     with pytest.raises(errors.ProgrammingError, match="Colour has no member for the label 's' of size"):
         conn.register_enum("size", Colour)

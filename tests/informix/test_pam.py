@@ -60,7 +60,7 @@ def test_questions_that_nobody_can_answer_are_told() -> None:
         given: dict[str, Any] = {**server.parameters(), "password": "blue"}
         with pytest.raises(errors.OperationalError, match=r"'number\? '"):
             headrace.informix.connect(**given)
-        with pytest.raises(errors.ProgrammingError, match="must give a str"):
+        with pytest.raises(errors.ProgrammingError, match="must return a str"):
             headrace.informix.connect(**given, pam=lambda *_: 42)
         with pytest.raises(errors.ProgrammingError, match="NUL"):
             headrace.informix.connect(**given, pam=lambda *_: "a\0b")

@@ -151,9 +151,9 @@ def test_every_field_is_an_attribute() -> None:
 @pytest.mark.parametrize("fields", [{}, {"M": ""}, {"C": "", "P": ""}, {"P": "x", "p": "-1"}, {"P": "²"}])
 def test_missing_and_malformed_fields_are_none(fields: dict[str, str]) -> None:
     error = error_from_fields(fields)
-    assert error.message == "the server gave no reason"
+    assert error.message == "the server sent no message"
     assert (error.position, error.internal_position, error.row, error.statement) == (None, None, None, None)
-    assert str(error) == "the server gave no reason"
+    assert str(error) == "the server sent no message"
 
 
 def test_severity_of_servers_before_9_6() -> None:

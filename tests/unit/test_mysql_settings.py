@@ -285,7 +285,7 @@ def test_option_files_include_others_and_have_groups_with_suffixes(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("port=1\n", "line 1: an option stands in front of the first group"),
+        ("port=1\n", "line 1: an option is before the first group"),
         ("[client\n", "line 1: a group is written"),
         ("[client]\n!exclude x\n", "line 2: !exclude"),
         ("[headrace]\nhots = x\n", "line 2); did you mean 'host'"),

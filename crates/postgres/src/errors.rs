@@ -12,7 +12,7 @@ impl Diagnostics for ServerError {
 
     fn message(&self) -> Cow<'_, str> {
         Cow::Borrowed(match self.field(field::MESSAGE) {
-            "" => "the server gave no reason",
+            "" => "the server sent no message",
             message => message,
         })
     }

@@ -31,9 +31,9 @@ Self = TypeVar("Self", bound="BlockingConnection[Any]")
 
 
 class BlockingConnection(ConnectionBase[R]):
-    """A connection that threads may share: their calls queue up.
+    """A connection that threads may share: their calls are queued.
 
-    As a context manager it commits at the end of the block, rolls back when the block raises, and closes.
+    As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.
     """
 
     def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
@@ -51,14 +51,14 @@ class BlockingConnection(ConnectionBase[R]):
 
     @abstractmethod
     def _send_cancel(self, timeout: float) -> float | None:
-        """Asks the server to end what this connection runs, within ``timeout`` seconds. Gives the seconds after
-        which to try again, where it cannot be asked yet."""
+        """Requests the server to end what this connection runs, within ``timeout`` seconds. Returns the seconds after
+        which to try again, if it cannot be sent yet."""
 
     # waiting
 
     def _wait(self, ticket: Any, limit: Limit) -> Any:
-        """The result of a ticket, within a limit. An interrupted or overdue request is cancelled before the error goes
-        on."""
+        """Waits for the result of a ticket, within a limit. An interrupted or overdue request is cancelled before the
+        error is raised."""
         core = self._core
         # Fetched as attributes: as methods they would be looked for in the class first, at each statement.
         wait, has_notices = core.wait, core.has_notices
@@ -142,10 +142,10 @@ class BlockingConnection(ConnectionBase[R]):
             raise overdue(core.command_timeout if limit is None else limit) from None
 
     def _abandon(self, ticket: Any) -> None:
-        """Gets the connection back in step after a request that nobody waits for any more, or closes it.
+        """Gets the connection back in step after a request whose result is not needed any more, or closes it.
 
-        Where the server has nothing but this request, it is cancelled. Where others' requests are behind it a cancel
-        request could hit one of those: then it runs to its end, and its reply is dropped when it comes.
+        If the server has only this request, it is cancelled. If requests of others were sent after it, a cancel request
+        could end one of those: then it is executed to its end, and its reply is dropped.
         """
         wire = self._core.wire
         if wire.closed:
@@ -157,7 +157,7 @@ class BlockingConnection(ConnectionBase[R]):
                 self._cancel_abandoned(number, patience)
             elif discarded == Discarded.GONE and number:
                 with contextlib.suppress(TimeoutError):
-                    # The end of a block is sent in any case: by this, or by whoever waits next.
+                    # The end of a block is sent in any case: by this, or by the next request that waits.
                     wire.outlast(number, min(patience, defaults.CANCEL_AGAIN))
         except BaseException:
             # Out of step, or a second interrupt: only a closed connection is safe now.
@@ -165,8 +165,8 @@ class BlockingConnection(ConnectionBase[R]):
 
     def _cancel_abandoned(self, number: int | None, patience: float) -> None:
         """Cancels what the server works on, and waits for the end of request ``number``. A cancel request that came too
-        early is said again. Raises TimeoutError when the server does not react in CANCEL_TIMEOUT seconds; where
-        ``patience`` is less, whoever waits next sees to what is left."""
+        early is repeated. Raises TimeoutError if the server does not react in CANCEL_TIMEOUT seconds; if ``patience``
+        is less, the next request waits for the rest."""
         wire = self._core.wire
         now = time.monotonic()
         deadline, patient = now + defaults.CANCEL_TIMEOUT, now + patience
@@ -179,7 +179,7 @@ class BlockingConnection(ConnectionBase[R]):
                 pause: float | None = None
                 delivered = False
                 with contextlib.suppress(OSError, errors.Error):
-                    # Who cannot be told may be done by the deadline all the same.
+                    # A server that cannot be reached may end the statement before the deadline nevertheless.
                     pause = self._send_cancel(max(0.1, patient - time.monotonic()))
                     delivered = True
                 pause = pause or again
@@ -191,7 +191,7 @@ class BlockingConnection(ConnectionBase[R]):
                     if left > pause:
                         continue
                     if patient >= deadline or not delivered:
-                        # One that comes late could hit what comes next.
+                        # A late one could end the next statement.
                         raise
                     wire.leave_to_others(number, deadline - time.monotonic())
                     self._left = (number, deadline)
@@ -207,8 +207,8 @@ class BlockingConnection(ConnectionBase[R]):
                 raise
 
     def _see_to_left(self, number: int | None, deadline: float) -> None:
-        """Waits for what an interrupt has left. The server may not have begun with it when it was cancelled, so that is
-        said again."""
+        """Waits for the end of a request that was interrupted. The server may not have begun with it when it was
+        cancelled, so the cancel request is repeated."""
         wire = self._core.wire
         while not wire.closed and wire.has_left() and (left := deadline - time.monotonic()) > 0:
             with contextlib.suppress(OSError, errors.Error):
@@ -220,7 +220,7 @@ class BlockingConnection(ConnectionBase[R]):
     # queries
 
     def _script(self, cursor: BlockingCursor[Any], sql: str, timeout: float | None) -> None:
-        """Executes text as it is; the results are the cursor's."""
+        """Executes text without parameters; the results are those of the cursor."""
         core = self._core
         pipeline = core.pipeline() if core.pipelines else None
         ticket = core.submit_script(sql)
@@ -238,7 +238,7 @@ class BlockingConnection(ConnectionBase[R]):
         core = self._core
         if core.timing or (core.pipelines and core.pipeline() is not None):
             return self._cursor(factory).execute(sql, args or None, timeout=timeout).fetchall()
-        # What a cursor would give, without one.
+        # The same result as with a cursor, without one.
         result = self._wait(core.submit(sql, args or None), timeout)
         if factory is tuple_row and isinstance(result, Result) and result.rows is not None:
             return result.rows  # type: ignore[return-value]
@@ -387,11 +387,11 @@ class BlockingConnection(ConnectionBase[R]):
                 self._run(core.leave(block, force_rollback), timeout)
         finally:
             if block in core.blocks:
-                # An interrupt came before it was left: what is executed next would be in it.
+                # An interrupt came before it was left: the next statement would be in it.
                 self._run(core.leave(block, True), timeout)
 
     def _leave_later(self, flow: Flow[Any], interrupt: BaseException) -> None:
-        """Queues the end of what a flow ends, for whoever waits next to send: each of its waits is interrupted."""
+        """Queues the requests of a flow, which are sent with the next one: each of its waits is interrupted."""
         try:
             next(flow)
             while True:
@@ -447,11 +447,11 @@ class BlockingConnection(ConnectionBase[R]):
                 self._drain(mine, cursors, False, timeout)
         finally:
             if cursors is None:
-                # An interrupt came before the pipeline was left: what is executed next would be part of it.
+                # An interrupt came before the pipeline was left: the next statement would be part of it.
                 self._give_up(mine, core.leave_pipeline(mine))
 
     def _give_up(self, pipeline: Pipelined, cursors: deque[BlockingCursor[Any]]) -> None:
-        """Ends a pipeline that nobody waits for."""
+        """Ends a pipeline whose results are not needed."""
         if not self._core.wire.closed:
             self._core.ask_for_answers(pipeline)
             self._forsake(cursors)
@@ -487,8 +487,8 @@ class BlockingConnection(ConnectionBase[R]):
             raise first
 
     def _forsake(self, cursors: Iterable[BlockingCursor[Any]]) -> None:
-        """Discards what a pipeline has asked for and not read, and cancels what the server works on: nobody waits for
-        it after an interrupt or a timeout. One by one they would not be cancelled, as each has others behind it."""
+        """Discards the unread results of a pipeline, and cancels the statement that the server executes: they are not
+        needed after an interrupt or a timeout. One by one they would not be cancelled, as each has others after it."""
         wire = self._core.wire
         try:
             for cursor in cursors:
@@ -548,14 +548,14 @@ class BlockingConnection(ConnectionBase[R]):
         if wire.closed:
             return
         limit = defaults.CANCEL_TIMEOUT if timeout is None else timeout
-        # Nothing is started meanwhile that it could hit instead of what runs now.
+        # No request is started in the meantime: the cancel request could end it instead of the current one.
         wire.pause_requests(True)
         deadline = time.monotonic() + limit
         try:
             while (pause := self._send_cancel(limit)) is not None and not wire.closed:
                 if time.monotonic() >= deadline:
                     raise OperationalError(f"the server did not read a cancel request in {limit} s")
-                # What is to come first is read by whoever waits for it, or here.
+                # Earlier replies are read by the requests that wait for them, or here.
                 wire.nudge()
                 time.sleep(pause)
         finally:
@@ -596,27 +596,28 @@ class BlockingConnection(ConnectionBase[R]):
 
 
 def warn_dropped(ref: weakref.ref[Wire], where: str) -> None:
-    """Warns of a connection that was collected before it was closed. The socket goes with the last reference to the
-    engine; where that was collected too, it has gone."""
+    """Warns of a connection that was collected before it was closed. The socket is closed with the last reference to
+    the engine, which may have been collected before."""
     wire = ref()
     if wire is not None and not wire.closed:
         warnings.warn(f"a connection ({where}) was dropped without close()", ResourceWarning, stacklevel=2)
 
 
 def _patience() -> float:
-    """Seconds to wait for the server to end what was abandoned. An interrupt goes on soon; a timeout is told when the
+    """Seconds to wait for the server to end what was abandoned. An interrupt is raised soon; a timeout when the
     connection is in step."""
     return min(defaults.INTERRUPT_PATIENCE, defaults.CANCEL_TIMEOUT) if _is_interrupted() else defaults.CANCEL_TIMEOUT
 
 
 def _is_interrupted() -> bool:
-    """Whether an interrupt is being handled, and no error: KeyboardInterrupt, or what a signal's handler raised."""
+    """Returns true if an interrupt is handled, and not an error: KeyboardInterrupt, or an exception of a signal
+    handler."""
     error = sys.exc_info()[1]
     return error is not None and not isinstance(error, (Exception, GeneratorExit))
 
 
 class Pipeline:
-    """What ``Connection.pipeline()`` gives."""
+    """A pipeline, of ``Connection.pipeline()``. It belongs to one thread."""
 
     def __init__(self, connection: BlockingConnection[Any], pipelined: Pipelined) -> None:
         self._connection = connection

@@ -36,7 +36,7 @@ class ConnectionBase(Generic[R]):
 
     @abstractmethod
     def _abandon(self, ticket: Any, /) -> None:
-        """Gets the connection back in step after a request that nobody waits for any more."""
+        """Gets the connection back in step after a request whose result is not needed any more."""
 
     @property
     def autocommit(self) -> bool:
@@ -91,7 +91,7 @@ class ConnectionBase(Generic[R]):
         return self._core.wire.is_alive()
 
     def _ends_itself(self) -> bool:
-        """Whether leaving the block neither commits nor rolls back."""
+        """Returns true if leaving the block neither commits nor rolls back."""
         return False
 
     def __repr__(self) -> str:

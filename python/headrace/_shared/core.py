@@ -1,5 +1,5 @@
-"""What connections of every database share, blocking or asyncio: their state, and the requests that all of them have.
-What waits is a flow (:mod:`.flows`)."""
+"""The state and the requests that connections of every database share, blocking or asyncio. Requests that wait are
+flows (:mod:`.flows`)."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class Pipelined:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        """Tells it from other pipelines of the connection."""
+        """Its number among the pipelines of the connection."""
         self.cursors: deque[Any] = deque()
-        """Those whose results were not read."""
+        """Cursors whose results were not read."""
         self.sync = True
-        """Each statement stands for itself."""
+        """True if each statement is a transaction of its own."""
         self.unanswered = False
-        """It has statements that no Sync is behind: their answers may stay in the server's buffer."""
+        """True if it has statements without a Sync after them: their replies may stay in the server's buffer."""
         self.submitted = 0
-        """How many statements it has had."""
+        """Number of statements so far."""
 
     def is_due(self, every: int) -> bool:
         """Counts a statement; returns true for each one in ``every``."""
@@ -61,7 +61,7 @@ class Opened:
 
     ended = False
     watch: Any = None
-    """What tells that the generator that it belongs to is gone."""
+    """A weak reference to the generator to which it belongs."""
 
 
 class Gate:
@@ -92,7 +92,7 @@ class Core(Transactions):
         self.has_notices = wire.has_notices
         self.timing = timing
         self.command_timeout = command_timeout
-        """Seconds that a call may wait for the server unless it is told otherwise; None is no limit."""
+        """Seconds that a call without a timeout may wait for the server; None is no limit."""
         self.pipelines: dict[Any, Pipelined] = {}
         """The pipelines that are open, by the task or thread that entered them."""
         self.me: Callable[[], Any] = threading.get_ident
@@ -116,14 +116,14 @@ class Core(Transactions):
 
     @abstractmethod
     def submit_script(self, sql: str) -> Any:
-        """Queues text as it is: one statement without parameters, or several."""
+        """Queues text without parameters: one statement, or several."""
 
     def round_trip(self) -> Any:
         """Queues a round trip that changes nothing."""
         return self.wire.verb("ping")[0]
 
     def settle(self) -> Any:
-        """Queues a round trip that is over when all that was asked for before is answered."""
+        """Queues a round trip that ends after all earlier requests."""
         return self.round_trip()
 
     @abstractmethod
@@ -131,7 +131,7 @@ class Core(Transactions):
         """PEP 249's description of a result."""
 
     def notices(self) -> None:
-        """Hands the notices that have come to whoever wants them; a database without notices has none."""
+        """Passes received notices to the handlers; does nothing for a database without notices."""
         return
 
     # pipelines
@@ -141,12 +141,12 @@ class Core(Transactions):
         return self.pipelines.get(self.me())
 
     def begin_pipeline(self) -> Pipelined:
-        """What this task or thread submits from now on is one pipeline; what others do is none of it."""
+        """Begins a pipeline of this task or thread; statements of others are not part of it."""
         pipeline = self.pipelines[self.me()] = Pipelined(next(self.numbers))
         return pipeline
 
     def leave_pipeline(self, pipeline: Pipelined) -> deque[Any]:
-        """The pipeline is over; gives the cursors whose results it has not read, none after a reset."""
+        """Ends the pipeline; returns the cursors whose results were not read, none after a reset."""
         for owner, open_pipeline in list(self.pipelines.items()):
             if open_pipeline is pipeline:
                 del self.pipelines[owner]
@@ -169,7 +169,7 @@ class Core(Transactions):
 
     @abstractmethod
     def where(self) -> str:
-        """User, server and database, for people."""
+        """User, server and database, for messages."""
 
 
 def timings(wire: Wire) -> dict[str, dict[str, int]]:

@@ -18,7 +18,7 @@ Self = TypeVar("Self", bound="BlockingCursor[Any]")
 
 
 class BlockingCursor(CursorBase[R]):
-    """Executes statements and holds their results (PEP 249).
+    """Executes statements and holds their results (PEP 249). It is for one thread at a time.
 
     A result is received whole.
     """
@@ -120,7 +120,7 @@ class BlockingCursor(CursorBase[R]):
         return self
 
     def _resolve(self, limit: Limit) -> None:
-        """Waits for what a pipeline has not brought yet."""
+        """Waits for the result of a pipelined statement."""
         ticket, self._pending = self._pending, None
         if ticket is not None and self._pipeline is not None:
             self._core.ask_for_answers(self._pipeline)

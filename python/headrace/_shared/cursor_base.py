@@ -46,7 +46,7 @@ class CursorBase(Generic[R]):
     """The results of what a cursor executed last."""
 
     arraysize: int = defaults.ARRAY_SIZE
-    """Rows that ``fetchmany`` gives when it is not told."""
+    """The number of rows that ``fetchmany`` returns by default."""
 
     def __init__(self, core: Any, row_factory: RowFactory[R]) -> None:
         # What a connection of any database shares with its cursors: requests, columns, timing.
@@ -62,7 +62,7 @@ class CursorBase(Generic[R]):
         self._pending: Any = None
         self._pipeline: Pipelined | None = None
         self._keeps_rows = True
-        """False for a batch whose rows were not asked for."""
+        """False for a batch without ``returning``."""
 
     # results
 
@@ -162,7 +162,7 @@ class CursorBase(Generic[R]):
         if at:
             rows = rows[at:]
         elif self._make is None:
-            # The list is handed over; the cursor keeps no second one.
+            # The list is returned itself; the cursor keeps no second one.
             self._rows = []
             self._position = 0
             return rows

@@ -21,7 +21,7 @@ another thread is still importing."""
 
 
 def module_for(conninfo: str, package: str) -> Any:
-    """The module that connects to what ``conninfo`` names; PostgreSQL's where it is no URL.
+    """Returns the module for the database of ``conninfo``; that of PostgreSQL if it is not a URL.
 
     >>> module_for("mariadb://localhost/shop", "headrace").__name__
     'headrace.mysql'

@@ -1,7 +1,7 @@
 """Flows of requests, written once for blocking and asyncio connections.
 
-A flow is a generator. It yields tickets (blocking) or futures (asyncio) that :class:`headrace._native.Wire` gave, and
-is sent their results; the two shells differ only in how they wait. No flow does I/O by itself.
+A flow is a generator. It yields tickets (blocking) or futures (asyncio) of :class:`headrace._native.Wire`, and is sent
+their results; the two shells differ only in how they wait. No flow does I/O by itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Flow = Generator[Any, Any, T]
 
 
 def each(tickets: Iterable[Any]) -> Flow[list[Any]]:
-    """Waits for what was queued at once, and gives the results."""
+    """Waits for what was queued at once, and returns the results."""
     answers: list[Any] = []
     for ticket in tickets:
         answers.append((yield ticket))

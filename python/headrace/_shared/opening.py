@@ -15,7 +15,7 @@ W = TypeVar("W", bound=Wire)
 
 
 def open_wire(wire: W, timeout: float | None) -> W:
-    """Connects ``wire`` and waits for its session, within ``timeout`` seconds (None: however long it takes). Gives it
+    """Connects ``wire`` and waits for its session, within ``timeout`` seconds (None: however long it takes). Returns it
     back; it is closed when this fails.
 
     Raises ConnectionTimeout, and OperationalError with the server's refusal.
@@ -81,7 +81,7 @@ def overdue(timeout: float | None) -> ConnectionTimeout:
 def lookup(host: str, port: int, timeout: float | None) -> list[tuple[str, int]]:
     """What ``getaddrinfo`` says of a host, within ``timeout`` seconds (None: however long it takes).
 
-    Neither a signal nor a limit ends that call, so a thread makes it, which is left behind where it is not awaited.
+    Neither a signal nor a limit ends that call, so a thread makes it, which is not waited for after that.
 
     Raises OSError, and ConnectionTimeout.
     """
@@ -114,7 +114,7 @@ def resolve(host: str, port: int, timeout: float | None) -> list[tuple[str, int]
 
 
 def is_ipv4(host: str) -> bool:
-    """Whether it is an address already, with nothing left to ask."""
+    """Returns true if it is an address already, with nothing left to ask."""
     try:
         socket.inet_pton(socket.AF_INET, host)
     except (OSError, ValueError):
@@ -133,7 +133,7 @@ def unknown_host(host: str, error: OSError) -> OperationalError:
 
 
 def plain_password(password: Any) -> Any:
-    """A password, or what a callable gives. Raises ProgrammingError for an asynchronous one."""
+    """Returns a password, or the result of a password function. Raises ProgrammingError for an asynchronous one."""
     if callable(password):
         password = password()
         if inspect.isawaitable(password):

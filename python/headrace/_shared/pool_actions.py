@@ -1,4 +1,4 @@
-"""What a pool's core tells its shell to do."""
+"""Actions: what the core of a pool requests from its shell."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Fail(Generic[W]):
 
 @dataclass(frozen=True, slots=True)
 class Discard(Generic[C]):
-    """Close the connection; nobody uses it."""
+    """Close the connection, which is not in use."""
 
     connection: C
     reason: ClosedReason | LostReason

@@ -1,6 +1,6 @@
 """The decisions of a connection pool, for threads and for asyncio alike: no clock, no lock, no thread, no socket.
 
-A shell tells the core what happened, one event at a time (under its lock, or on its loop) and with the time in
+A shell passes events to the core, one at a time (under its lock, or on its loop) and with the time in
 seconds; the core puts what is to be done about it into :attr:`PoolCore.actions`. The shell takes these and does them:
 
 ======================  ================================================================================
@@ -10,7 +10,7 @@ event                   what may follow
 ``checkout``            the connection itself, or None; ``Discard`` of those found unfit on the way
 ``enqueue``             ``Connect`` for the waiter; ``Fail`` where the queue is full
 ``connected``           ``Hand`` to the longest waiter, or it becomes idle
-``connect_failed``      a pause that grows; ``Fail`` of all waiters when the pool gives up, or can never have connected
+``connect_failed``      a pause that grows; ``Fail`` of all waiters when the pool stops, or can never connect
 ``checkin``             the mode of a reset to run, or None; ``Hand``, or ``Discard`` when in doubt
 ``reset_done``          the same, after the reset
 ``cancel``, ``refuse``  a waiter went away, before or after it was handed a connection
@@ -60,7 +60,7 @@ _MISTAKES = (
 
 
 def is_mistake(error: BaseException) -> bool:
-    """Whether a connection cannot be made as it was asked for: a wrong keyword or password, no such host."""
+    """Returns true if a connection cannot be made as it was asked for: a wrong keyword or password, no such host."""
     if isinstance(error, _MISTAKES):
         return True
     found: BaseException | None = error
@@ -95,7 +95,7 @@ class _Attempt:
 
 
 def told_again(error: Exception) -> Exception:
-    """The same error for somebody else: a traceback belongs to one of them."""
+    """Returns a copy of an error for another waiter: a traceback belongs to one of them."""
     try:
         again = copy.copy(error)
     except Exception:
@@ -117,7 +117,7 @@ class PoolCore(Generic[C, W]):
         self._rng = rng
         # The most recently used last, and used first: the others can age and go.
         self.idle = self._idle = list[_Entry[C]]()
-        """The connections that nobody uses: what is left to close of a pool that was dropped."""
+        """The idle connections: those that are left to close if a pool was dropped."""
         self._lent: dict[int, _Entry[C]] = {}
         self._severed: dict[int, C] = {}  # still with their borrowers, who may yet bring them back
         self._waiters: OrderedDict[W, float] = OrderedDict()  # since when they wait
@@ -159,7 +159,7 @@ class PoolCore(Generic[C, W]):
 
     @property
     def full(self) -> bool:
-        """Whether the minimum is there."""
+        """True if the minimum is there."""
         return self.size >= self.settings.min_size
 
     # opening and closing
@@ -201,7 +201,7 @@ class PoolCore(Generic[C, W]):
     # lending
 
     def checkout(self, now: float) -> C | None:
-        """Lends an idle connection that is fit to be used. None: the caller has to ``enqueue``, in the same step.
+        """Lends an idle connection that is fit to be used. None: the shell has to ``enqueue``, in the same step.
 
         Raises PoolClosed.
         """
@@ -222,7 +222,7 @@ class PoolCore(Generic[C, W]):
         return None
 
     def enqueue(self, waiter: W, now: float) -> None:
-        """A request waits, behind all others. It fails with TooManyRequests where the queue is full."""
+        """Adds a request to the end of the queue. It fails with TooManyRequests if the queue is full."""
         limit = self.settings.max_waiting
         if limit and len(self._waiters) >= limit:
             self._rejected += 1
@@ -239,7 +239,8 @@ class PoolCore(Generic[C, W]):
         self._grow(now)
 
     def encourage(self, now: float) -> None:
-        """Somebody needs a connection: a pool that had given up tries again, at once but with a single attempt."""
+        """Notes that a connection is needed: a pool that had stopped connecting tries again, at once but with a single
+        attempt."""
         if self._gave_up:
             self._gave_up = False
             self._failures = 1
@@ -261,7 +262,7 @@ class PoolCore(Generic[C, W]):
         return self.timed_out(timeout)
 
     def timed_out(self, timeout: float, cause: BaseException | None = None) -> PoolTimeout:
-        """The error of a request that got nothing: it says how the pool stands, and what went wrong last."""
+        """The error of a request that timed out: it has the state of the pool, and the last error of connecting."""
         self._timeouts += 1
         return self._timeout_error(f"no connection within {timeout:g} s", cause)
 

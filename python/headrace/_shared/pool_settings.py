@@ -1,4 +1,4 @@
-"""What a pool is asked for, and what it counts."""
+"""The settings of a pool, and its statistics."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ or could not be reset in time; a ``check`` or ``on_checkout`` callback raised.""
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user asked for. Times are seconds; ``None`` is no limit.
+    """The settings of a pool. Times are seconds; ``None`` is no limit.
 
-    Raises ProgrammingError for what makes no sense.
+    Raises ProgrammingError for values that are not valid.
     """
 
     min_size: int = defaults.POOL_MIN_SIZE
@@ -60,16 +60,16 @@ class Settings:
 
 @dataclass(frozen=True)
 class PoolStats:
-    """A snapshot of a pool. Counts of connections are of this moment, all others since the pool was made."""
+    """A snapshot of a pool. Counts of connections are current, all others since the pool was created."""
 
     size: int
-    """Connections that are there: ``idle + in_use``."""
+    """Open connections: ``idle + in_use``."""
     idle: int
-    """Connections nobody uses."""
+    """Connections that are not in use."""
     in_use: int
     """Connections that are lent, or being reset."""
     connecting: int
-    """Connections that are being made."""
+    """Connections that are being opened."""
     waiting: int
     """Requests that wait for a connection."""
     min_size: int
@@ -87,13 +87,13 @@ class PoolStats:
     connect_ms: float
     """Milliseconds that successful attempts to connect took, all together."""
     timeouts: int
-    """Requests that waited in vain."""
+    """Requests that waited without success."""
     rejected: int
-    """Requests that found the queue full."""
+    """Requests that were refused because the queue was full."""
     errors: int
     """Attempts to connect that failed."""
     opened: int
-    """Connections made."""
+    """Connections that were opened."""
     closed: dict[ClosedReason, int]
     """Connections that the pool closed, by reason."""
     lost: dict[LostReason, int]

@@ -27,17 +27,17 @@ class Settings:
         self._origins: dict[str, str] = {}
 
     def add(self, name: str, value: Any) -> None:
-        """Sets a value that the caller gave."""
+        """Sets a value of a keyword argument or connection string."""
         self.values[name] = value
 
     def add_default(self, name: str, value: str, origin: str) -> None:
-        """Sets a value of another source, unless there is one; ``origin`` is what errors say of it."""
+        """Sets a value of another source, unless there is one; ``origin`` is its source in errors."""
         if name not in self.values:
             self.values[name] = value
             self._origins[name] = origin
 
     def origin(self, name: str) -> str:
-        """Where the value comes from, for an error: ``" (from PGSSLMODE)"``; nothing for what the caller gave."""
+        """Where the value comes from, for an error: ``" (from PGSSLMODE)"``; nothing for an argument."""
         return self._origins.get(name, "")
 
     def culprit(self, name: str) -> str:
@@ -93,7 +93,7 @@ class Settings:
         except (TypeError, ValueError):
             number = math.nan
         if isinstance(value, bool) or not math.isfinite(number):
-            raise ProgrammingError(f"{self.culprit(name)} is no number")
+            raise ProgrammingError(f"{self.culprit(name)} is not a number")
         return max(0.0, number)
 
     def integer(self, name: str, default: int) -> int:
@@ -103,7 +103,7 @@ class Settings:
             return default
         number = self.number(name, default)
         if number != int(number) or float(value) < 0:
-            raise ProgrammingError(f"{self.culprit(name)} is no whole number from 0")
+            raise ProgrammingError(f"{self.culprit(name)} is not a whole number of at least 0")
         return int(number)
 
     def items(self, name: str) -> list[str]:

@@ -19,22 +19,22 @@ LOST = (
     "the transaction() block of another task or thread that this one was in has ended before it: what was done in this"
     " block until then ended with that one, and what was done later stands for itself. Use a connection for each."
 )
-"""What is said at the end of such a block."""
+"""The error at the end of such a block."""
 
 Modes = tuple[str | None, bool | None, bool | None]
 """The modes of a transaction: its isolation level, whether it only reads, whether it is deferrable."""
 
 
 class Ahead(NamedTuple):
-    """The transaction behind all that was asked for."""
+    """The transaction after all requests so far."""
 
     open: bool
     settled: bool
-    """It is no guess."""
+    """True if it is certain."""
 
     @property
     def may_be_open(self) -> bool:
-        """Whether what comes next may be in it."""
+        """True if what comes next may be in it."""
         return self.open or not self.settled
 
 
@@ -47,9 +47,9 @@ class Block:
     state: Any = None
     """What :meth:`Transactions.leave_transaction` needs."""
     begins: bool = False
-    """It has a transaction of its own, from the moment in which that is about to be queued."""
+    """True if it has a transaction of its own, from the time when that is about to be queued."""
     counted: bool = False
-    """It is open: from the moment in which its beginning is about to be queued."""
+    """True if it is open, from the time when its beginning is about to be queued."""
     lost: bool = False
     """A block that it was in has ended before it."""
 
@@ -71,8 +71,9 @@ class Transactions(ABC):
         """One of them has ended before one inside of it, or was ending when another was entered."""
         self.within = False
         """A transaction that no block began was open when the first of them was entered."""
-        # The engine's lock is never taken under it: whoever holds that may run an iterator that begins a block. Within
-        # it the collector may end a generator that was abandoned in a block: the same thread then comes here again.
+        # The engine's lock is never taken under it: the thread that holds that may run an iterator that begins a block.
+        # Within it the collector may end a generator that was abandoned in a block: the same thread then comes here
+        # again.
         self._nesting = threading.RLock()
         # Taken by :meth:`ordered` only, and before the two.
         self._order = threading.RLock()
@@ -95,12 +96,12 @@ class Transactions(ABC):
         return TransactionStatus.INTRANS if self.depth and status is TransactionStatus.IDLE else status
 
     def in_transaction(self) -> bool:
-        """Whether a transaction block is open, be it that nothing was sent in it yet."""
+        """Returns true if a transaction block is open, be it that nothing was sent in it yet."""
         return not self.wire.closed and (self.depth > 0 or self.wire.in_transaction())
 
     def foresee(self) -> Ahead:
-        """Whether a transaction is open once all that was asked for is done, and whether that is settled: it is a guess
-        where only an answer tells."""
+        """Returns true if a transaction is open once all that was asked for is done, and whether that is settled: it is
+        a guess where only an answer tells."""
         if self.wire.closed:
             return Ahead(open=False, settled=True)
         ahead = self.wire.transaction_ahead()
@@ -116,7 +117,7 @@ class Transactions(ABC):
         self.refresh_begin()
 
     def autocommits(self) -> bool:
-        """Whether every statement is a transaction of its own."""
+        """Returns true if every statement is a transaction of its own."""
         return self.autocommit
 
     def set_autocommit(self, value: bool) -> Flow[None]:
@@ -125,7 +126,7 @@ class Transactions(ABC):
         yield from ()
 
     def check_end(self, rollback: bool) -> None:
-        """Whether commit() or rollback() can be called now."""
+        """Returns true if commit() or rollback() can be called now."""
         if self.depth:
             word = "rollback" if rollback else "commit"
             raise ProgrammingError(f"{word}() cannot be called inside a transaction() block")
@@ -133,7 +134,7 @@ class Transactions(ABC):
             raise ConnectionClosed("the connection is closed")
 
     def is_begun(self) -> bool:
-        """Whether a transaction is open, or may be by what has been asked for."""
+        """Returns true if a transaction is open, or may be by what has been asked for."""
         return self.wire.queued() > 0 or self.wire.in_transaction()
 
     def end(self, rollback: bool) -> Flow[None]:
@@ -154,10 +155,11 @@ class Transactions(ABC):
         return
 
     begin_travels = True
-    """BEGIN travels with the first statement of a transaction."""
+    """BEGIN is sent with the first statement of a transaction."""
 
     def savepoint_begins(self, outer: bool, open: bool) -> bool:
-        """Whether a block's savepoint begins a transaction first: of the ``outer`` block; a transaction is ``open``."""
+        """Returns true if a block's savepoint begins a transaction first: of the ``outer`` block; a transaction is
+        ``open``."""
         return outer
 
     def modes(self) -> Modes:
@@ -165,8 +167,8 @@ class Transactions(ABC):
         return None, None, None
 
     def enter_transaction(self, block: Block, savepoint: str | None, open: bool) -> Flow[tuple[str | None, bool]]:
-        """Begins a block where a transaction is ``open`` or none is; gives its savepoint, None for none, and whether it
-        has a transaction of its own."""
+        """Begins a block where a transaction is ``open`` or none is; returns its savepoint, None for none, and whether
+        it has a transaction of its own."""
         self.check_enter()
         # Counted before anything is waited for: a block that another task begins meanwhile is inside of this one, and
         # its own transaction would end this one's.
@@ -181,8 +183,8 @@ class Transactions(ABC):
         return name, outer
 
     def has_savepoint(self, rollback: bool) -> bool:
-        """Whether the savepoint of an inner block can still be there: a deadlock, or a statement that commits by
-        itself, may have ended the transaction."""
+        """Returns true if the savepoint of an inner block can still be there: a deadlock, or a statement that commits
+        by itself, may have ended the transaction."""
         return True
 
     def leave_transaction(self, state: tuple[str | None, bool], rollback: bool) -> Flow[None]:
@@ -196,19 +198,19 @@ class Transactions(ABC):
             yield from each(self.wire.verb("rollback_to" if rollback else "release", savepoint))
 
     def end_block(self, rollback: bool) -> Flow[None]:
-        """Ends the transaction of a block, whoever is cancelled meanwhile: one that stayed open would swallow what
-        comes behind it."""
+        """Ends the transaction of a block, also if the task is cancelled: later statements would become part of one
+        that stayed open."""
         if not self.wire.closed and self.has_block():
             answers = yield from each(self.wire.verb("rollback" if rollback else "commit", owed=True))
             self.check_ended(rollback, answers)
 
     def has_block(self) -> bool:
-        """Whether the end of a block has anything to end."""
+        """Returns true if the end of a block has anything to end."""
         return True
 
     @property
     def begins(self) -> bool:
-        """Whether a statement begins a transaction, unless one is open."""
+        """True if a statement begins a transaction, unless one is open."""
         return not self.autocommit or self.depth > 0
 
     def refresh_begin(self) -> None:
@@ -241,7 +243,7 @@ class Transactions(ABC):
             )
 
     def count(self, block: Block, idle: bool) -> bool:
-        """A block is open from now on; says whether it is the first, where the connection is ``idle``."""
+        """Notes that a block is open from now on, and whether it is the first: if the connection is ``idle``."""
         with self._nesting:
             first = idle and not self.depth
             block.counted = True
@@ -250,7 +252,7 @@ class Transactions(ABC):
 
     def uncount(self, block: Block, *, with_inner: bool) -> None:
         """A block is open no more; ``with_inner`` those of other tasks or threads that are inside of it are lost with
-        it: what they write would be in a transaction that nobody ends."""
+        it: their changes would be in a transaction that is never ended."""
         with self._nesting:
             # A reset may have ended it already.
             if block in self.blocks:
@@ -272,7 +274,7 @@ class Transactions(ABC):
                         self.register(block, open)
                         flow = Begun(self.enter_transaction(block, savepoint, open))
                         break
-                # A statement is under way that may begin or end a transaction, whoever executed it: a savepoint behind
+                # A statement of any task or thread is in flight that may begin or end a transaction: a savepoint after
                 # its COMMIT would be in none, and a transaction of the block's own would end another's.
                 yield self.settle()
             block.state = yield from flow.rest()
@@ -298,7 +300,8 @@ class Transactions(ABC):
             if not self.unfinished:
                 self.crossed, self.within = False, open
             elif not self.blocks:
-                # The one around it is ending: what is sent from now on is behind its COMMIT, though none is answered.
+                # The one around it is ending: requests that are sent from now on are after its COMMIT, though it is not
+                # answered.
                 self.crossed = True
             block.resets = self.resets
             self.unfinished.add(block)
@@ -308,10 +311,10 @@ class Transactions(ABC):
         """Notes that a task or thread is done with its block. Ends the transaction where all blocks in it have ended,
         and none of them was there to do it.
 
-        A block that is entered while the one around it ends may be a savepoint in a transaction that nobody ends: in
-        autocommit all that comes behind it would be lost with the connection. It is committed: what was to be undone in
-        it was, by its savepoint, and what was done in a lost block stands for itself. Where its task is
-        cancelled before that was sent, it is rolled back: left open, it would take all that comes later with it.
+        A block that is entered while the one around it ends may be a savepoint in a transaction that is never ended: in
+        autocommit all later changes would be lost with the connection. It is committed: its savepoint has rolled back
+        what had to be, and changes in a lost block are not part of a block. Where its task is cancelled before that was
+        sent, it is rolled back: left open, it would take all that comes later with it.
         """
         try:
             if not (ends and self.crossed and self.autocommit):
@@ -331,13 +334,13 @@ class Transactions(ABC):
             self.unfinished.discard(block)
 
     def leave(self, block: Block, rollback: bool) -> Flow[None]:
-        """Ends a block, unless a reset has: the session may be somebody else's by now."""
+        """Ends a block, unless a reset has ended it: the session may have another user then."""
         if block.resets != self.resets:
             return
         try:
             with self.ordered():
                 self.uncount(block, with_inner=True)
-                # Looked at behind that: no other thread can end it any more.
+                # Checked after that: no other thread can end it any more.
                 # An interrupted beginning may have no state.
                 state = block.state or (None, block.begins)
                 flow = None if block.lost else Begun(self.leave_transaction(state, rollback))
@@ -375,7 +378,7 @@ class Transactions(ABC):
             self._recount()
 
     def needs_reset(self) -> bool:
-        """Whether something is open, outside of any transaction, that would see what the next user does."""
+        """Returns true if something is open, outside of any transaction, that would see what the next user does."""
         return False
 
     def renew(self, mode: str) -> Flow[None]:

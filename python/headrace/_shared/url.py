@@ -1,7 +1,7 @@
 """URLs that name a database: ``scheme://user:password@host:port,host:port/database?name=value``.
 
-What is wrong is told by keyword or part, never by text that could be a piece of a password: a password that was not
-percent-encoded is the commonest mistake of all.
+Errors name a keyword or part, and never show text that could be a piece of a password: a password that was not
+percent-encoded is the most frequent mistake.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ Pairs = list[tuple[str, str]]
 
 
 def shown(name: str, before: str | None) -> str | None:
-    """A keyword that is wrong, if it can be shown: None for what may be part of the secret that stands before it, or
-    is no word at all."""
+    """A keyword that is wrong, if it can be shown: None for what may be part of the secret that stands before it, or is
+    not a word."""
     return name if _NAME.fullmatch(name) and before not in SECRETS else None
 
 
 def parse_url(rest: str) -> Pairs:
     """The keywords of a URL whose scheme was cut off, in order: ``user``, ``password``, ``host`` and ``port`` (lists
-    with commas), ``dbname``, and whatever stands behind the question mark. Whether there are such keywords is not known
+    with commas), ``dbname``, and the parameters after the question mark. Whether there are such keywords is not known
     here.
 
     >>> parse_url("jo@a,b:3307/shop?x=1")
@@ -66,7 +66,7 @@ def _hosts(text: str, astray: bool) -> Pairs:
                 raise _malformed(f"malformed host in the URL: {one!r}; an IPv6 address stands in brackets", astray)
         port = _decode(port, "port")
         if port and not (port.isascii() and port.isdigit()):
-            raise _malformed(f"port {port!r} in the URL is no number from 1 to 65535", astray)
+            raise _malformed(f"port {port!r} in the URL is not a number from 1 to 65535", astray)
         names.append(_decode(name, "host"))
         ports.append(port)
     found: Pairs = []
@@ -110,7 +110,7 @@ def _decode(text: str, what: str) -> str:
     try:
         decoded = unquote(text, errors="strict")
     except UnicodeDecodeError:
-        raise ProgrammingError(f"the percent-encoding in the {what} of the URL is no UTF-8") from None
+        raise ProgrammingError(f"the percent-encoding in the {what} of the URL is not UTF-8") from None
     if "\0" in decoded:
         raise ProgrammingError(f"the {what} of the URL holds a NUL character")
     return decoded

@@ -1,4 +1,4 @@
-"""The asyncio twins: same names as the blocking API, awaited.
+"""The asyncio forms: same names as the blocking API, awaited.
 
 A connection belongs to the loop it was made on. Concurrent awaits on one connection queue up and are pipelined.
 """

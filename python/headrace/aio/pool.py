@@ -69,11 +69,12 @@ _FOREVER = 1e9
 
 
 class AsyncConnectionPool(Generic[C]):
-    """The twin of :class:`headrace.pool.ConnectionPool`: same parameters, methods awaited, callbacks asynchronous.
+    """The asyncio form of :class:`headrace.pool.ConnectionPool`: same parameters, methods awaited, callbacks
+    asynchronous.
 
     It belongs to the loop that it is opened on: with ``open=True`` when it is made inside one, else at its first use.
 
-    A task may be cancelled anywhere. While it waits, or in the moment that it is handed a connection, none is lost; the
+    A task may be cancelled anywhere. While it waits, or just as it gets a connection, none is lost; the
     reset of a connection that it brings back runs on in the background.
     """
 
@@ -300,7 +301,7 @@ class AsyncConnectionPool(Generic[C]):
         except BaseException:
             now = loop.time()
             if not core.cancel(waiter, now) and waiter.done() and not waiter.cancelled() and not waiter.exception():
-                # Handed over in the moment of the cancellation.
+                # It was lent just as the task was cancelled.
                 core.refuse(waiter.result(), now)
             self._settle()
             raise
@@ -365,7 +366,7 @@ class AsyncConnectionPool(Generic[C]):
             await asyncio.wait((reset,))
 
     def _give_back(self, connection: C, at_least: ResetMode) -> asyncio.Task[bool] | None:
-        """Takes a connection back without waiting for anything; gives the task that resets it, if it needs that."""
+        """Takes a connection back without waiting for anything; returns the task that resets it, if it needs that."""
         core, loop = self._core, self._loop
         assert loop is not None
         mode = core.checkin(connection, connection.transaction_status, loop.time(), at_least)
@@ -517,7 +518,7 @@ class AsyncConnectionPool(Generic[C]):
 
 
 class _Lease(AbstractAsyncContextManager[C]):
-    """What ``connection()`` gives."""
+    """The context manager of ``connection()``."""
 
     __slots__ = ("_connection", "_pool", "_timeout")
 
@@ -553,8 +554,8 @@ def _tick_of(ref: weakref.ref[Any]) -> None:
 
 
 def _end_dropped(idle: list[Any], loop: asyncio.AbstractEventLoop, pid: int, name: str) -> None:
-    """Closes what nobody uses of a pool that was collected, in whichever thread that was. What is lent ends with
-    whoever has it, and on a loop that is closed each connection ends by itself."""
+    """Closes the idle connections of a pool that was collected, in any thread. Lent ones are closed by their users, and
+    on a closed loop each connection ends by itself."""
     if pid != os.getpid():
         return
 

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Connection(InformixBase[R], BlockingConnection[R]):
-    """A connection to Informix. Threads may share it: their calls queue up."""
+    """A connection to Informix. Threads may share it: their calls are queued."""
 
     _core: InformixCore  # pyright: ignore[reportIncompatibleVariableOverride]
 

@@ -30,10 +30,10 @@ def call_statement(name: str, count: int) -> str:
     >>> call_statement("audit.log", 2)
     'EXECUTE PROCEDURE audit.log(?, ?)'
 
-    Raises ProgrammingError for what is no name.
+    Raises ProgrammingError if it is not a name.
     """
     if not re.fullmatch(r"[A-Za-z_][\w.:@]*", name):
-        raise ProgrammingError(f"{name!r} is no name of a routine")
+        raise ProgrammingError(f"{name!r} is not the name of a routine")
     return f"EXECUTE PROCEDURE {name}({', '.join('?' * count)})"
 
 
@@ -48,7 +48,7 @@ def signature(routine: str) -> str:
     text = routine.strip()
     if not re.fullmatch(r"(?:(?:function|procedure)\s+)?[A-Za-z_][\w.:@]*\s*\(.*\)", text, re.IGNORECASE | re.DOTALL):
         raise ProgrammingError(
-            f"{routine!r} is no signature: write the routine and the types of its arguments, f(integer)"
+            f"{routine!r} is not a signature: write the routine and the types of its arguments, f(integer)"
         )
     return text if re.match(r"(?:function|procedure)\s", text, re.IGNORECASE) else f"function {text}"
 
@@ -68,7 +68,7 @@ class InformixCore(Core):
         """The numbers of the cursors that streams and named cursors have open on the server."""
 
     def start(self) -> Flow[None]:
-        """Gives a new session the settings that were asked for."""
+        """Sets up a new session with the settings of ``connect``."""
         if self.options.isolation_level is not None:
             yield from self.set_isolation(self.options.isolation_level)
         if self.options.lock_wait is not None:
@@ -93,7 +93,7 @@ class InformixCore(Core):
     def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
         """Queues a batch."""
         if returning:
-            raise NotSupportedError("Informix has no RETURNING, so a batch gives no rows")
+            raise NotSupportedError("Informix has no RETURNING, so a batch returns no rows")
         return self.wire.execute_batch(sql, rows, begin=self.begins)
 
     def submit_script(self, sql: str) -> Any:
@@ -106,7 +106,7 @@ class InformixCore(Core):
         return result.rows[0] if result.rows else ()
 
     def drop(self, asked: Iterable[Any]) -> None:
-        """Forgets requests whose results nobody wants any more."""
+        """Discards requests whose results are not needed any more."""
         for ticket in asked:
             if not ticket.done():
                 self.wire.discard(ticket)
@@ -152,15 +152,15 @@ class InformixCore(Core):
             yield from each(self.wire.verb("rollback", owed=True))
 
     def where(self) -> str:
-        """User, server and database, for people."""
+        """User, server and database, for messages."""
         options = self.options
         return f"{options.user}@{options.host or ''}:{options.port or ''}/{options.database or ''} on {options.server}"
 
     # cancelling
 
     def send_urgent(self) -> float | None:
-        """Sends the urgent byte that interrupts the running statement; gives the seconds after which to ask again where
-        the server may not have read the one before: of two TCP makes the first one a part of the stream.
+        """Sends the urgent byte that interrupts the running statement; returns the seconds after which to ask again
+        where the server may not have read the one before: of two TCP makes the first one a part of the stream.
 
         Raises NotSupportedError under TLS, which cannot carry one.
         """
@@ -170,7 +170,7 @@ class InformixCore(Core):
             return None
         said = self.wire.interrupt()
         # Of a connection on a loop the loop's own thread asks here, so that the number of its socket cannot become
-        # somebody else's meanwhile.
+        # another user's meanwhile.
         if said == "send" and (number := self.wire.fileno()) >= 0:
             with contextlib.closing(socket.socket(fileno=os.dup(number))) as urgent:
                 urgent.send(b"B", socket.MSG_OOB)

@@ -21,7 +21,7 @@ class Declared(CursorBase[Any]):
     def _declare(self, name: str, scrollable: bool, withhold: bool) -> None:
         """Sets what it will be."""
         if not re.fullmatch(r"[A-Za-z_]\w{0,127}", name):
-            raise ProgrammingError(f"{name!r} is no name of a cursor")
+            raise ProgrammingError(f"{name!r} is not the name of a cursor")
         self.name = name
         self.scrollable = scrollable
         self.withhold = withhold
@@ -30,7 +30,7 @@ class Declared(CursorBase[Any]):
         self._resets = 0
         self._open = False
         self._suspended = False
-        # Of a scroll cursor: the number of the row that the next fetch gives, counted from 1.
+        # Of a scroll cursor: the number of the row that the next fetch returns, from 1.
         self._next = 1
         self._past = False
 
@@ -119,8 +119,8 @@ class Declared(CursorBase[Any]):
     # moving
 
     def _landing(self, row: int | None) -> Flow[Any]:
-        """The row with this number, counted from 1, or the last one; the next fetch goes on behind it. None beyond the
-        ends."""
+        """The row with this number, counted from 1, or the last one; the next fetch continues after it. None outside of
+        the result."""
         self._must_be_open()
         if not self.scrollable:
             raise NotSupportedError("the cursor is not scrollable: open it with cursor(name, scrollable=True)")
@@ -130,7 +130,7 @@ class Declared(CursorBase[Any]):
         result: Result = yield self._core.wire.scroll(self._number, row)
         if not result.rows:
             if row is not None:
-                # Behind the end: where that is, the last row says.
+                # After the end: the number of the last row is the number of rows.
                 result = yield self._core.wire.scroll(self._number, None)
             self._next, self._past = (max(0, result.rowcount) if result.rows else 0) + 1, True
             return None

@@ -59,7 +59,7 @@ class LobState:
 
     @property
     def writable(self) -> bool:
-        """Whether it was opened for writing."""
+        """True if it was opened for writing."""
         return self.mode != "rb"
 
     def check(self, write: bool = False) -> None:
@@ -113,7 +113,7 @@ class LobState:
         return found
 
     def writing(self, data: Any) -> Flow[int]:
-        """Writes all of ``data``; gives the number of bytes."""
+        """Writes all of ``data``; returns the number of bytes."""
         self.check(write=True)
         view = memoryview(data).cast("B")
         seek, self.mark = self._to_mark(), None
@@ -181,11 +181,11 @@ class LobState:
 def opening(core: InformixCore, locator: Any, mode: str) -> Flow[LobState]:
     """Opens the object that a locator names.
 
-    Raises ProgrammingError for what is no locator, and for a mode that is none of ``rb``, ``r+b``, ``wb``.
+    Raises ProgrammingError if it is not a locator, or if the mode is not one of ``rb``, ``r+b``, ``wb``.
     """
     if not isinstance(locator, BlobLocator | ClobLocator):
         raise ProgrammingError(
-            "a large object is opened by its locator, which a BLOB or CLOB column gives, not by "
+            "a large object is opened by its locator, the value of a BLOB or CLOB column, not by "
             + type(locator).__name__
         )
     if mode not in _MODES:
@@ -220,7 +220,7 @@ def creating(core: InformixCore, kind: str, column: str | None) -> Flow[LobState
 
 
 def _one(result: Any, values: int = 1) -> tuple[Any, ...]:
-    """The first values of a routine's answer; behind them some routines say how it went."""
+    """The first values of a routine's answer; some routines return a status after them."""
     rows = result.rows
     if not rows or len(rows[0]) < values:
         raise OperationalError(

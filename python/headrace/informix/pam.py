@@ -20,7 +20,7 @@ class Dialogue:
     def question(self) -> Any:
         """The answer to the question that waits, or what has to be awaited for it; None where there is no question.
 
-        Raises OperationalError for a question that nobody can answer.
+        Raises OperationalError for a question without an answer.
         """
         asked = self._wire.challenge()
         if asked is None:
@@ -36,7 +36,7 @@ class Dialogue:
     def answer(self, text: Any) -> None:
         """Sends an answer."""
         if not isinstance(text, str):
-            raise ProgrammingError(f"the function pam must give a str, not {type(text).__name__}")
+            raise ProgrammingError(f"the function pam must return a str, not {type(text).__name__}")
         if "\0" in text or len(text.encode()) > 65_535:
             raise ProgrammingError("an answer to PAM has a NUL character, or is longer than 65535 bytes")
         self._wire.respond(text)

@@ -45,7 +45,7 @@ class Stream:
         return result
 
     def ask(self, result: Result) -> None:
-        """Asks for the block behind ``result``."""
+        """Requests the block after ``result``."""
         self._check()
         self.ahead = self.core.wire.fetch(self.number, self.fetch_bytes) if result.suspended else None
 

@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 
 class Connection(Streaming[R], Loading[R], Cancelling[R]):
-    """A connection to MySQL or MariaDB. Threads may share it: their calls queue up.
+    """A connection to MySQL or MariaDB. Threads may share it: their calls are queued.
 
-    As a context manager it commits at the end of the block, rolls back when the block raises, and closes.
+    As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.
     """
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -85,7 +85,7 @@ class MySqlCore(Core):
         return self.wire.process_id & 0xFFFF_FFFF
 
     def start(self, autocommit: bool) -> Flow[None]:
-        """Makes the session what was asked for; that autocommit is off is told with the first request."""
+        """Sets the session up; autocommit is turned off with the first request."""
         self.autocommit = autocommit
         if not autocommit:
             self.wire.commit_manually()
@@ -108,8 +108,8 @@ class MySqlCore(Core):
         return self.wire.execute(sql, params, text=self.text)
 
     def open_cursor(self, sql: str, params: Params, size: int) -> tuple[Any, int]:
-        """Queues a query whose rows stay on the server; gives its number too, which fetches are asked by. Where nothing
-        is prepared the result comes whole."""
+        """Queues a query whose rows stay on the server; returns its number too, which fetches are asked by. Where
+        nothing is prepared the result comes whole."""
         if self.text:
             return self.submit(sql, params), 0
         return self.wire.open_cursor(sql, params, size)
@@ -149,7 +149,7 @@ class MySqlCore(Core):
     # procedures
 
     def call(self, name: str, args: Sequence[Any]) -> Flow[tuple[list[Result], list[Any]]]:
-        """CALL; gives its results, and the arguments with what OUT and INOUT parameters have become."""
+        """CALL; returns its results, and the arguments with the values of OUT and INOUT parameters."""
         target = ".".join(map(quote_identifier, name.split(".")))
         out = list(args)
         if self.text and args:
@@ -162,7 +162,7 @@ class MySqlCore(Core):
         except DatabaseError as error:
             if error.sqlcode not in _UNPREPARED or not args:
                 raise
-            # A literal is no OUT parameter.
+            # A literal is not an OUT parameter.
             return (yield from self._call_by_variables(target, out))
         results = cast("list[Result]", outcome if isinstance(outcome, list) else [outcome])
         for result in results:
@@ -244,7 +244,7 @@ class MySqlCore(Core):
     # transactions
 
     def autocommits(self) -> bool:
-        """Whether every statement is a transaction of its own: SET of the user's may have changed it."""
+        """Returns true if every statement is a transaction of its own: SET of the user's may have changed it."""
         reported = None if self.wire.closed else self.wire.autocommits()
         return self.autocommit if reported is None else reported
 
@@ -300,7 +300,7 @@ class MySqlCore(Core):
             yield from self.start(self.autocommit)
 
     def where(self) -> str:
-        """User, server and database, for people."""
+        """User, server and database, for messages."""
         options = self.options
         place = options.socket or ",".join(f"[{h}]:{p}" if ":" in h else f"{h}:{p}" for h, p in options.hosts)
         return f"{options.user}@{place}/{options.database or ''}"

@@ -1,4 +1,4 @@
-"""Settings that were checked before: to check them anew would cost a quarter of a connection's time."""
+"""Settings that were checked before: to check them again would cost a quarter of a connection's time."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Guard:
         core = self._core
         reserved, self.reservation = core.wire.reserve()
         yield reserved
-        # Everything in front of it is answered, so this is how things stand.
+        # Everything before it is answered, so this is the current state.
         begin = "START TRANSACTION"
         if not core.wire.session()["autocommit"] or core.wire.in_transaction():
             self._savepoint = f"headrace_{next(core.numbers)}"
@@ -123,7 +123,7 @@ def check(guard: Guard, result: Result, duplicates: str) -> Flow[None]:
             text = f"{number} of the rows have a key that is there already, in the table or among themselves"
             raise MySqlWire.error_of_warning(_DUPLICATE_ENTRY, text)
         return
-    # Their number alone does not tell: MySQL before 5.7 counts skipped rows, and has no warnings of them.
+    # Their number alone is not sufficient: MySQL before 5.7 counts skipped rows, and has no warnings of them.
     listed = yield guard.query("SHOW WARNINGS")
     found = [(code, text) for _, code, text in listed[0].rows]
     for code, text in found:

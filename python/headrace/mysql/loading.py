@@ -129,7 +129,7 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
             self._run(guard.leave(True), afresh(limit))
             raise
         except BaseException as interrupt:
-            # It goes on: whoever waits next sends the end.
+            # It goes on: the next request that waits sends the end.
             self._leave_later(guard.leave(True), interrupt)
             raise
         self._run(guard.leave(False), limit)

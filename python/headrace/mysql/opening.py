@@ -57,8 +57,8 @@ def connect(
 
 
 def is_refusal(error: errors.Error) -> bool:
-    """Whether the server has refused who asks, or what for. Another address would refuse it too, and count one more
-    attempt with a wrong password."""
+    """Returns true if the server has refused who asks, or what for. Another address would refuse it too, and count one
+    more attempt with a wrong password."""
     return isinstance(error, (errors.InvalidPassword, errors.InvalidCatalogName, errors.InsufficientPrivilege))
 
 

@@ -53,7 +53,7 @@ def read_options(
 
 
 def read_login_path(name: str, environ: Mapping[str, str], home: Path | None) -> list[Option]:
-    """The options of a login path, behind those of the path ``client``.
+    """The options of a login path, after those of the path ``client``.
 
     Raises ProgrammingError where there is none of this name.
     """
@@ -103,7 +103,7 @@ def _parse(text: str, path: Path, home: Path | None, depth: int) -> Iterator[Opt
             if not bracket:
                 raise ProgrammingError(f"{where}: a group is written [name]")
         elif not group:
-            raise ProgrammingError(f"{where}: an option stands in front of the first group")
+            raise ProgrammingError(f"{where}: an option is before the first group")
         else:
             yield _option(line, group, where)
 

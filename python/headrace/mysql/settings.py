@@ -89,7 +89,7 @@ _REFUSED: Final = {
     "ssl_key_password": "headrace reads keys that are not encrypted",
     "local_infile_dir": "the data of LOAD DATA LOCAL are handed over: load_rows() and load_data()",
 }
-# Options of libmysqlclient that ask for protection that headrace has not.
+# Options of libmysqlclient for protection that headrace does not have.
 _REFUSED_OPTIONS: Final = {
     "ssl_crl": "headrace does not read revocation lists",
     "ssl_crlpath": "headrace does not read revocation lists",
@@ -237,7 +237,7 @@ def connect_options(
     >>> connect_options("mysql://jo:secret@db/shop", {"port": 3307}).hosts
     (('db', 3307),)
 
-    Raises ProgrammingError, and NotSupportedError for protection that headrace cannot give.
+    Raises ProgrammingError, and NotSupportedError for protection that headrace does not have.
     """
     environ = os.environ if environ is None else environ
     settings = Settings()
@@ -280,7 +280,7 @@ def url_settings(conninfo: str) -> list[tuple[str, str]]:
         return []
     scheme, colon, rest = conninfo.strip().partition("://")
     if not colon or scheme not in SCHEMES:
-        raise ProgrammingError("the connection string is no URL that begins with mysql:// or mariadb://")
+        raise ProgrammingError("the connection string is not a URL that begins with mysql:// or mariadb://")
     return [(ALIASES.get(name, name), value) for name, value in parse_url(rest)]
 
 
@@ -355,9 +355,9 @@ def _checked(settings: Settings) -> ConnectOptions:
         compression=_compression(settings, bool(flags & _COMPRESS)),
         zstd_level=settings.integer("zstd_level", 0),
         init_command=settings.text("init_command"),
-        sql_mode=_matching(settings, "sql_mode", _SQL_MODE, "is no list of words", empty=True),
+        sql_mode=_matching(settings, "sql_mode", _SQL_MODE, "is not a list of words", empty=True),
         time_zone=_matching(settings, "time_zone", _TIME_ZONE, "is neither an offset such as +00:00 nor a name"),
-        collation=_matching(settings, "collation", _WORD, "is no name of a collation"),
+        collation=_matching(settings, "collation", _WORD, "is not the name of a collation"),
         program_name=settings.text("program_name"),
         prepared=settings.boolean("prepared", True),
         statement_cache_size=settings.integer("statement_cache_size", defaults.STATEMENT_CACHE_SIZE),
@@ -393,7 +393,7 @@ def _places(settings: Settings) -> tuple[tuple[tuple[str, int], ...], str | None
         text = (ports[i] if len(ports) > 1 else ports[0]) if ports else ""
         port = int(text) if text.isascii() and text.isdigit() else (-1 if text else defaults.MYSQL_PORT)
         if not 0 <= port < 65536:
-            raise ProgrammingError(f"port {text!r}{settings.origin('port')} is no number from 1 to 65535")
+            raise ProgrammingError(f"port {text!r}{settings.origin('port')} is not a number from 1 to 65535")
         # MySQLdb and PyMySQL take 0 for "not said".
         hosts.append((name or "localhost", port or defaults.MYSQL_PORT))
     return tuple(hosts), None
@@ -406,7 +406,7 @@ def _password(settings: Settings) -> str | Callable[[], Any] | None:
     if isinstance(given, bytes):
         given = given.decode()
     if not isinstance(given, str):
-        raise ProgrammingError(f"password must be text or a function that gives it, not {type(given).__name__}")
+        raise ProgrammingError(f"password must be text or a function that returns it, not {type(given).__name__}")
     if "\0" in given:
         raise ProgrammingError("password holds a NUL character")
     return given

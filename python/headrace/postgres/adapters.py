@@ -42,7 +42,7 @@ class Adapters:
         """Values of the composite type ``name`` become ``factory(*attributes)``."""
         oid, kind, _ = yield from self._look_up(name)
         if kind != "c":
-            raise ProgrammingError(f"{name} is no composite type")
+            raise ProgrammingError(f"{name} is not a composite type")
         self._records[oid] = factory
         self._apply()
 
@@ -50,7 +50,7 @@ class Adapters:
         """Labels of the enumeration ``name`` become members of ``kind`` and back."""
         oid, sort, labels = yield from self._look_up(name)
         if sort != "e":
-            raise ProgrammingError(f"{name} is no enumeration")
+            raise ProgrammingError(f"{name} is not an enumeration")
         by_value = {member.value: member for member in kind}
         members = by_value if set(labels) <= by_value.keys() else dict(kind.__members__)
         missing = [label for label in labels if label not in members]
@@ -63,14 +63,14 @@ class Adapters:
             member = by_label.get(data)
             if member is None:
                 raise DataError(
-                    f"{data.decode()!r} is no label that {name} had when {kind.__name__} was registered for it;"
+                    f"{data.decode()!r} is not a label that {name} had when {kind.__name__} was registered for it;"
                     " call register_enum() again"
                 )
             return member
 
         def dump(member: enum.Enum) -> bytes:
             if member not in label_of:
-                raise ProgrammingError(f"{member} is no label of {name}")
+                raise ProgrammingError(f"{member} is not a label of {name}")
             return label_of[member]
 
         # The binary form of a label is its text, and only what has a binary form can stand inside a composite.

@@ -1,4 +1,4 @@
-"""Whom to try in which order: one generator, without I/O, for blocking and asyncio callers.
+"""Which hosts to try in which order: one generator, without I/O, for blocking and asyncio connections.
 
 It yields a :data:`Step` and is sent its result, or thrown its error:
 
@@ -10,7 +10,7 @@ Whether a failure ends the search follows libpq ("Specifying Multiple Hosts" in 
 is starting up, or one that is not what target_session_attrs asks for leads to the next address or host; any other
 answer of a server, above all a wrong password, ends it. Two differences: a server without a free connection is passed
 over too, and with sslmode=prefer only a server whose pg_hba.conf refuses TLS is tried again without, so that a password
-that was wrong is not sent once more in the clear.
+that was wrong is not sent again as plaintext.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def tls_plan(options: ConnectOptions, host: Host) -> list[str]:
 def root_certificate(options: ConnectOptions) -> str | None:
     """The file of trusted certificates: as given, or libpq's default when it is there. None is the system's.
 
-    Raises OperationalError for verify-ca without one: the system's authorities give anyone a certificate, so that to
-    trust them without a look at the name would be no check at all.
+    Raises OperationalError for verify-ca without one: the system's authorities issue a certificate to anyone, so that
+    to trust them without a look at the name would be no check at all.
     """
     if options.sslrootcert:
         return None if options.sslrootcert == "system" else options.sslrootcert
@@ -256,14 +256,14 @@ def _try_address(
 
 
 def _final(error: DatabaseError) -> bool:
-    """Whether another host would only hide the error: the server has spoken, or the caller is wrong."""
+    """Returns true if another host would only hide the error: the server has answered, or the settings are wrong."""
     if isinstance(error, (CannotConnectNow, TooManyConnections)):
         return False
     return error.sqlstate is not None or not isinstance(error, OperationalError)
 
 
 def _tls_may_help(error: DatabaseError, tls: str) -> bool:
-    """Whether the other half of allow or prefer is worth a try: not when nobody answered at all."""
+    """Returns true if the other half of allow or prefer is worth a try: not if there was no answer."""
     if isinstance(error, ConnectionTimeout):
         return False
     if error.sqlstate is not None:

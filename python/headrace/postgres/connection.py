@@ -23,9 +23,9 @@ T = TypeVar("T")
 
 
 class Connection(Streaming[R], Copying[R], Cancelling[R]):
-    """A connection to PostgreSQL. Threads may share it: their calls queue up.
+    """A connection to PostgreSQL. Threads may share it: their calls are queued.
 
-    As a context manager it commits at the end of the block, rolls back when the block raises, and closes.
+    As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.
     """
 
     _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _QUERY = re.compile(
     r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(?:select|values|with|table|insert|update|delete|merge)\b\s*\S", re.I | re.S
 )
-"""How a text begins that is a query, and no table's name: a word of SQL, and something behind it."""
+"""How a text begins that is a query, and not a table's name: a word of SQL, followed by something."""
 
 
 def copy_statement(table: str | Sequence[str], columns: Sequence[str] | None, format: str, *, out: bool) -> str:
@@ -60,7 +60,7 @@ def _listed(columns: Sequence[str]) -> str:
 
 
 def is_bytes(value: Any) -> bool:
-    """Whether a value is bytes or a buffer of them."""
+    """Returns true if a value is bytes or a buffer of them."""
     return isinstance(value, (bytes, bytearray, memoryview))
 
 
@@ -91,7 +91,7 @@ class Copy:
     def __enter__(self) -> Copy:
         core = self._connection._core
         self._ticket, self._buffer = self._connection._run(core.copy_begin(self._statement), self._limit)
-        # Also of a COPY out: what a statement of its reader waits for is behind data that only the reader takes.
+        # Also of a COPY out: what a statement of its reader waits for is after data that only the reader takes.
         self._gate = Gate(core, COPYING)
         self._wire.occupy(self._gate)
         return self
@@ -116,7 +116,7 @@ class Copy:
             self._cursor._set_all(results)
 
     def __del__(self) -> None:
-        # An interrupt may come before the first step of the block, or of its end. Nobody reads or feeds it then, and
+        # An interrupt may come before the first step of the block, or of its end. Nothing reads or feeds it then, and
         # the connection would be kept for it.
         if self._ended or self._ticket is None or self._wire.closed:
             return

@@ -55,7 +55,7 @@ class CopyOfRows:
     """The statement for the binary format, ``None`` where only text will do."""
     text: str
     into: bool
-    """Whether rows go to the server."""
+    """True if rows go to the server."""
 
 
 class ConnectionCore(Core):
@@ -78,7 +78,7 @@ class ConnectionCore(Core):
         self.tpc: Xid | None = None
         self.tpc_prepared = False
         self.abandon: Callable[[Any], None] = lambda ticket: None
-        """The shell's way to get back in step after a request that nobody waits for any more."""
+        """The shell's way to get back in step after a request whose result is not needed any more."""
 
     # transactions
 
@@ -104,13 +104,14 @@ class ConnectionCore(Core):
         super().set_mode(name, value)
 
     def check_end(self, rollback: bool) -> None:
-        """Whether commit() or rollback() can be called now."""
+        """Returns true if commit() or rollback() can be called now."""
         if self.tpc is not None:
             raise ProgrammingError("inside a two-phase transaction use tpc_commit() or tpc_rollback()")
         super().check_end(rollback)
 
     def is_begun(self) -> bool:
-        """Whether a transaction is open, or may be by what has been asked for. That of a stream is the stream's."""
+        """Returns true if a transaction is open, or may be by what has been asked for. That of a stream is the
+        stream's."""
         return not self.wire.is_reserved() and super().is_begun()
 
     has_block = is_begun
@@ -179,7 +180,7 @@ class ConnectionCore(Core):
         self.tpc_prepared = False
 
     def _check_two_phase(self, results: Sequence[Result]) -> None:
-        """Whether a failed transaction was not rolled back instead: nothing of it is left then."""
+        """Returns true if a failed transaction was not rolled back instead: nothing of it is left then."""
         try:
             check_committed(results)
         except InFailedSqlTransaction:
@@ -242,14 +243,14 @@ class ConnectionCore(Core):
 
     def begin_pipeline(self) -> Pipelined:
         """Outside of a transaction each statement stands for itself."""
-        # First: an interrupt meanwhile must not leave a pipeline that nobody ends.
+        # First: an interrupt must not leave a pipeline that is never ended.
         alone = self.begin is None and not self.in_transaction()
         pipeline = super().begin_pipeline()
         pipeline.sync = alone
         return pipeline
 
     def ask_for_answers(self, pipeline: Pipelined | None) -> Any:
-        """Puts a Sync behind the statements of a pipeline where there is none; gives its ticket, or None."""
+        """Queues a Sync after the statements of a pipeline if there is none; returns its ticket, or None."""
         if pipeline is None or not pipeline.unanswered:
             return None
         pipeline.unanswered = False
@@ -262,7 +263,7 @@ class ConnectionCore(Core):
     # what comes unasked
 
     def notices(self) -> None:
-        """Hands the notices that have come to whoever wants them."""
+        """Passes received notices to the handlers."""
         for fields in self.wire.take_notices():
             notice = Notice(fields.get("V") or fields.get("S", ""), fields.get("M", ""), fields)
             for handler in self.notice_handlers:
@@ -276,7 +277,7 @@ class ConnectionCore(Core):
     # COPY
 
     def copy_begin(self, statement: str | CopyOfRows) -> Flow[tuple[Any, CopyBuffer]]:
-        """Starts a COPY; gives its ticket and where its data arrives."""
+        """Starts a COPY; returns its ticket and where its data arrives."""
         buffer = CopyBuffer()
         if isinstance(statement, str):
             ticket = self.wire.script(statement, prelude=self.begin, copy=buffer)
@@ -298,16 +299,16 @@ class ConnectionCore(Core):
             raise
         if buffer.shape is None and self.wire.copy_state(ticket) == Transfer.ENDED:
             yield ticket
-            raise ProgrammingError("the statement is no COPY ... FROM STDIN or COPY ... TO STDOUT")
+            raise ProgrammingError("the statement is not COPY ... FROM STDIN or COPY ... TO STDOUT")
         return ticket, buffer
 
     def has_generated_columns(self) -> bool:
-        """Whether the server is one whose tables can have generated columns, which COPY leaves out."""
+        """Returns true if the server is one whose tables can have generated columns, which COPY leaves out."""
         major = self.wire.parameters().get("server_version", "").split(".")[0].split(" ")[0]
         return not major.isdigit() or int(major) >= 12
 
     def where(self) -> str:
-        """User, server and database, for people."""
+        """User, server and database, for messages."""
         return f"{self.options.user}@{self.options.hosts[0]}/{self.options.dbname}"
 
     # closing down
@@ -330,7 +331,7 @@ class ConnectionCore(Core):
 
 
 def check_committed(results: Sequence[Result]) -> None:
-    """Whether a COMMIT was one: of a failed transaction the server makes a ROLLBACK, without an error."""
+    """Returns true if a COMMIT was one: of a failed transaction the server makes a ROLLBACK, without an error."""
     if results and results[-1].tag == "ROLLBACK":
         raise InFailedSqlTransaction(
             "the transaction was rolled back, not committed: one of its statements had failed. Call rollback() after "
@@ -349,7 +350,7 @@ def description(core: ConnectionCore, columns: Columns) -> list[Column]:
 
 
 class Session(ConnectionCore):
-    """What an attempt to connect opened; nobody's yet."""
+    """A session that an attempt to connect has opened."""
 
     def close(self) -> None:
         """Closes it: it does not suit."""

@@ -141,7 +141,8 @@ class ServerCursor(Cursor[R]):
         return self
 
     def _take_back(self, declared: Declared, error: BaseException, limit: Limit) -> None:
-        """Closes what nobody has: the server may have declared it all the same, and would keep one WITH HOLD."""
+        """Closes a cursor whose declaration failed: the server may have declared it nevertheless, and would keep one
+        WITH HOLD."""
         with contextlib.suppress(Error, TimeoutError):
             ended = declared.close()
             if ended is not None and isinstance(error, Exception):

@@ -11,7 +11,7 @@ from .core import ConnectionCore, quote_identifier
 
 
 class Declared:
-    """A cursor, which its number tells from earlier and later ones of the same name.
+    """A cursor, with a number that distinguishes it from others of the same name.
 
     What uses it is sent only while it is open as of everything in front: an error of the server's would end the
     transaction that is open by then, which may be another thread's.
@@ -32,7 +32,7 @@ class Declared:
         self._portal = name.encode()[:63].decode(errors="ignore"), next(core.numbers)
 
     def declare(self, words: str, sql: str, params: Params) -> Any:
-        """Queues the declaration; ``words`` stand between the name and CURSOR. Gives its ticket."""
+        """Queues the declaration; ``words`` stand between the name and CURSOR. Returns its ticket."""
         core = self._core
         hold = "WITH HOLD " if self._hold else ""
         text = f"DECLARE {quote_identifier(self._name)} {words}CURSOR {hold}FOR {sql}"
@@ -40,7 +40,7 @@ class Declared:
         return core.wire.execute(text, params, prelude=core.begin, named=core.named, declares=declares)
 
     def describe(self) -> Any:
-        """Queues a description: what the cursor gives is its own matter, not that of the text that fetches from it."""
+        """Queues a description: its columns depend on the cursor, not on the text of the FETCH."""
         return self._core.wire.describe_portal(self._portal)
 
     def described(self, result: Result) -> Result:
@@ -51,7 +51,7 @@ class Declared:
         return result
 
     def use(self, verb: str, what: str) -> Any:
-        """Queues FETCH or MOVE; gives its ticket."""
+        """Queues FETCH or MOVE; returns its ticket."""
         core = self._core
         text = f"{verb} {what} FROM {quote_identifier(self._name)}"
         return core.wire.execute(
@@ -64,13 +64,13 @@ class Declared:
         )
 
     def used(self, result: Result) -> Result:
-        """What it gave, unless the cursor was gone before."""
+        """The result, unless the cursor had ended before."""
         if not result.tag:
             raise InvalidCursorName(self._gone())
         return result
 
     def close(self) -> Any:
-        """Queues its end, not by CLOSE, which fails where the cursor is gone; gives its ticket, None where it is."""
+        """Queues its end, not by CLOSE, which fails where the cursor is gone; returns its ticket, None where it is."""
         wire = self._core.wire
         if wire.closed or not wire.has_portal(self._portal[1]):
             return None

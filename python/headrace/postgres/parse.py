@@ -1,6 +1,6 @@
 """The text of a conninfo, as keywords and values: URLs and libpq's ``keyword=value`` strings.
 
-See "Connection Strings" in the PostgreSQL manual. What is wrong is told by keyword or part, never by text that could
+See "Connection Strings" in the PostgreSQL manual. Errors name a keyword or part, and never show text that could
 be a piece of a password: a password that was not quoted or percent-encoded is the commonest mistake of all.
 """
 
@@ -87,7 +87,7 @@ def _value(text: str, name: str, i: int) -> tuple[str, int]:
 def _no_equals(name: str, before: str | None) -> ProgrammingError:
     if before in SECRETS:
         return ProgrammingError(
-            f"missing '=' in the connection string, behind the value of {before}; a value with spaces stands in "
+            f"missing '=' in the connection string, after the value of {before}; write a value with spaces in "
             f"quotes: {before}='...'"
         )
     if shown(name, before) is None:

@@ -13,8 +13,8 @@ from .. import defaults
 def find_password(path: str | None, host: str, hostaddr: str | None, port: int, dbname: str, user: str) -> str | None:
     """The password of the first line that fits, or ``None``; ``path`` is the file, ``None`` is none.
 
-    A file that others can read, or that is no plain file, is ignored with a warning. As in libpq a Unix socket in the
-    standard directory is looked up as ``localhost``, in another one by the directory's path.
+    A file that others can read, or that is not a regular file, is ignored with a warning. As in libpq a Unix socket in
+    the standard directory is looked up as ``localhost``, in another one by the directory's path.
     """
     if not path:
         return None
@@ -40,7 +40,7 @@ def _read(file: Path) -> str | None:
         if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
             _ignored(file, "others can read it; set its permissions to 0600")
             return None
-        # Lines are for any number of servers: one that is no UTF-8 must not hide the others.
+        # Lines are for any number of servers: one that is not UTF-8 must not hide the others.
         return file.read_bytes().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
         return None
@@ -56,7 +56,7 @@ def _ignored(file: Path, reason: str) -> None:
 def split_line(line: str) -> list[str | None] | None:
     """The five fields of a line, ``None`` for a wildcard (``*``); ``None`` for a line that has fewer.
 
-    A backslash takes the next character as it is; what stands behind the password's colon is no part of it.
+    A backslash takes the next character as it is; text after the password's colon is not part of it.
     """
     fields: list[str | None] = []
     value, raw = "", ""

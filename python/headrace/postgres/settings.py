@@ -213,13 +213,14 @@ _OTHER_NAMES = {"database": "dbname", "db": "dbname", "username": "user", "passw
 def check_keyword(name: str, origin: str = "", before: str | None = None) -> None:
     """Raises ProgrammingError for an unknown keyword, with the nearest known one.
 
-    ``before`` is the keyword before it in a text: behind a password, what looks like a keyword may be a piece of it.
+    ``before`` is the keyword before it in a text: after a password, text that looks like a keyword may be a piece of
+    it.
     """
     if name in KEYWORDS:
         return
     if shown(name, before) is None:
         raise ProgrammingError(
-            f"malformed connection string behind the value of {before}; a value with spaces stands in quotes"
+            f"malformed connection string after the value of {before}; write a value with spaces in quotes"
             if before
             else "malformed connection string; it is a URL (postgresql://user@host/dbname) or keywords (host=...)"
         )
@@ -234,7 +235,8 @@ def connect_options(
 ) -> ConnectOptions:
     """Reads every source and checks what they say. A keyword argument of ``None`` says nothing.
 
-    Raises ProgrammingError naming the keyword that is wrong, NotSupportedError for what headrace has not.
+    Raises ProgrammingError naming the keyword that is wrong, NotSupportedError for features that headrace does not
+    have.
     """
     environ = os.environ if environ is None else environ
     home = home_directory(environ)
@@ -314,7 +316,7 @@ def _build(settings: Settings, session: tuple[tuple[str, str], ...], home: Path 
         keepalives_idle=settings.number("keepalives_idle", 0),
         keepalives_interval=settings.number("keepalives_interval", 0),
         keepalives_count=settings.integer("keepalives_count", 0),
-        tcp_user_timeout=settings.number("tcp_user_timeout", 0) / 1000,  # libpq gives it in milliseconds
+        tcp_user_timeout=settings.number("tcp_user_timeout", 0) / 1000,  # libpq has it in milliseconds
         unrepresentable=cast(Any, settings.choice("unrepresentable", CHOICES, "raise")),
         prepared=settings.boolean("prepared", True),
         statement_cache_size=settings.integer("statement_cache_size", defaults.STATEMENT_CACHE_SIZE),
@@ -352,7 +354,7 @@ def _sslmode(settings: Settings) -> str:
         if given and mode != "verify-full":
             raise ProgrammingError(
                 f"sslrootcert=system needs sslmode=verify-full, not {mode}{settings.origin('sslmode')}: anyone can "
-                "have a certificate of a public authority, only the name tells them apart"
+                "have a certificate of a public authority, only the name distinguishes them"
             )
         mode = "verify-full"
     if settings.text("sslnegotiation") == "direct" and mode not in ("require", "verify-ca", "verify-full"):
@@ -367,7 +369,7 @@ def _password(settings: Settings) -> Password | None:
     if given is None or callable(given):
         return cast("Password | None", given)
     if not isinstance(given, str):
-        raise ProgrammingError(f"password must be text or a function that gives it, not {type(given).__name__}")
+        raise ProgrammingError(f"password must be text or a function that returns it, not {type(given).__name__}")
     if "\0" in given:
         raise ProgrammingError("password holds a NUL character")
     return given
@@ -416,7 +418,7 @@ def _hosts(settings: Settings) -> tuple[Host, ...]:
 def _port(text: str, origin: str) -> int:
     port = int(text) if text.isascii() and text.isdigit() else (0 if text else defaults.PORT)
     if not 0 < port < 65536:
-        raise ProgrammingError(f"port {text!r}{origin} is no number from 1 to 65535")
+        raise ProgrammingError(f"port {text!r}{origin} is not a number from 1 to 65535")
     return port
 
 
@@ -424,7 +426,7 @@ def _check_address(address: str, origin: str) -> None:
     try:
         ipaddress.ip_address(address)
     except ValueError:
-        raise ProgrammingError(f"hostaddr {address!r}{origin} is no IP address; a name is given as host") from None
+        raise ProgrammingError(f"hostaddr {address!r}{origin} is not an IP address; give a name as host") from None
 
 
 def _check_host(name: str, origin: str) -> None:
@@ -434,7 +436,7 @@ def _check_host(name: str, origin: str) -> None:
         try:
             name.encode("idna")
         except UnicodeError:
-            raise ProgrammingError(f"host {name!r}{origin} is no name that could be looked up") from None
+            raise ProgrammingError(f"host {name!r}{origin} is not a name that can be looked up") from None
 
 
 def _default_host(port: int) -> str:
@@ -451,4 +453,6 @@ def _system_user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):
-        raise ProgrammingError("no user was given, and the system does not know who runs this; give user=") from None
+        raise ProgrammingError(
+            "no user was given, and the system has no name for the user of this process; give user="
+        ) from None

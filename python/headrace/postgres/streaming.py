@@ -92,7 +92,7 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
         return self._watched(reading, self._stream(reading, timeout))
 
     def _watched(self, reading: Reading, rows: Generator[T]) -> Generator[T]:
-        """Notes when the generator is collected: nobody is there then to be told an error."""
+        """Notes when the generator is collected: an error cannot be raised then."""
 
         def gone(_: Any) -> None:
             reading.abandoned = True
@@ -143,6 +143,6 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
             if not (reading.ended or self.closed):
                 # Collected in the middle of this thread's own request: it would keep the connection for ever.
                 threading.Thread(target=self._end_reading, args=(reading, timeout), daemon=True).start()
-            # What is left of a portal in somebody else's transaction is lost with the connection.
+            # The rest of a portal in another transaction is lost with the connection.
             if reading.own and not reading.abandoned:
                 raise

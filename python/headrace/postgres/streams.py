@@ -54,11 +54,11 @@ class Reading(Opened):
         self.own = False
         """It has a transaction of its own."""
         self.abandoned = False
-        """Nobody can read it any more, and nobody can be told an error."""
+        """True if it cannot be read any more, and errors cannot be raised."""
         self.loop: asyncio.AbstractEventLoop | None = None
 
     def begin(self) -> Any:
-        """Queues the query; gives its ticket."""
+        """Queues the query; returns its ticket."""
         core = self._core
         if self._fetch_size < 1:
             raise ProgrammingError("fetch_size must be at least 1")
@@ -85,7 +85,7 @@ class Reading(Opened):
             self._core.wire.occupy(gate)
 
     def ahead(self, result: Result) -> Any:
-        """Queues the fetch of the block behind ``result``; gives its ticket, or None at the end."""
+        """Queues the fetch of the block after ``result``; returns its ticket, or None at the end."""
         self._asked = None
         if result.suspended:
             assert self._columns is not None, "rows have columns"
@@ -99,12 +99,12 @@ class Reading(Opened):
         return result
 
     def check_open(self) -> None:
-        """Whether there is anything left to wait for."""
+        """Returns true if there is anything left to wait for."""
         if self.ended:
             raise InterfaceError(_RESET)
 
     def end(self, discard: bool = True) -> Any:
-        """Queues the end of the portal and of a transaction of its own; gives its ticket, or None where there is
+        """Queues the end of the portal and of a transaction of its own; returns its ticket, or None where there is
         nothing to end. Whatever was asked ahead is dropped."""
         core = self._core
         if self.ended or not self.began:

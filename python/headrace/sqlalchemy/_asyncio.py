@@ -218,12 +218,12 @@ class Connection(AdaptedConnection):
 
     @property
     def closed(self) -> bool:
-        """Whether the connection is closed, or was lost."""
+        """True if the connection is closed, or was lost."""
         return self._connection.closed  # type: ignore[no-any-return]
 
     @property
     def autocommit(self) -> bool:
-        """Whether every statement is a transaction of its own."""
+        """True if every statement is a transaction of its own."""
         return self._connection.autocommit  # type: ignore[no-any-return]
 
     @autocommit.setter
@@ -236,7 +236,7 @@ class Connection(AdaptedConnection):
         return self._connection.transaction_status
 
     def check_alive(self) -> bool:
-        """Whether the connection is still there, without a round trip."""
+        """Returns true if the connection is still there, without a round trip."""
         return self._connection.check_alive()  # type: ignore[no-any-return]
 
     @property
@@ -250,7 +250,7 @@ class Connection(AdaptedConnection):
 
     @property
     def read_only(self) -> bool | None:
-        """Whether transactions to come are read-only."""
+        """True if transactions to come are read-only."""
         return self._connection.read_only  # type: ignore[no-any-return]
 
     @read_only.setter

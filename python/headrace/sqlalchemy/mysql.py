@@ -1,4 +1,4 @@
-"""``mysql+headrace`` and ``mariadb+headrace``: SQLAlchemy's dialects on :mod:`headrace.mysql` and its asyncio twin.
+"""``mysql+headrace`` and ``mariadb+headrace``: SQLAlchemy's dialects on :mod:`headrace.mysql` and its asyncio form.
 
 Statements go with the server's own parameters (``?``), so that a percent sign is only that, and are prepared.
 """
@@ -117,7 +117,7 @@ class MySQLDialect_headrace(MySQLDialect):
     def _set_mariadb(self, is_mariadb: bool | None, server_version_info: tuple[int, ...]) -> None:
         super()._set_mariadb(is_mariadb, server_version_info)
         if is_mariadb:
-            # SQLAlchemy 2.1 puts in its own, for drivers that give text.
+            # SQLAlchemy 2.1 puts in its own, for drivers that return text.
             self.colspecs = util.update_copy(self.colspecs, {sqltypes.Uuid: _Uuid})
 
     @classmethod

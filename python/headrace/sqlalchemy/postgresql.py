@@ -1,4 +1,4 @@
-"""``postgresql+headrace``: SQLAlchemy's dialect of PostgreSQL on :mod:`headrace.postgres` and its asyncio twin.
+"""``postgresql+headrace``: SQLAlchemy's dialect of PostgreSQL on :mod:`headrace.postgres` and its asyncio form.
 
 Statements go with the server's own parameters (``$1``), whose types are casts in the text: the server decides them, so
 that a statement is prepared once, whatever values come.
@@ -301,7 +301,7 @@ class PGDialect_headrace(PGDialect):
     )
 
     def __init__(self, paramstyle: Any = None, **keywords: Any) -> None:
-        # The module's own is %s, whose types are told from the values.
+        # The module's own is %s, whose types depend on the values.
         super().__init__(  # type: ignore[no-untyped-call]
             paramstyle=paramstyle or self.default_paramstyle, **keywords
         )
@@ -446,7 +446,7 @@ class _AsyncConnection(_asyncio.Connection):
 
     @property
     def deferrable(self) -> bool | None:
-        """Whether transactions to come are deferrable."""
+        """True if transactions to come are deferrable."""
         return self._connection.deferrable  # type: ignore[no-any-return]
 
     @deferrable.setter

@@ -32,13 +32,13 @@ Self = TypeVar("Self", bound="LoopConnection[Any]")
 
 
 class LoopConnection(ConnectionBase[R]):
-    """The twin of :class:`headrace._shared.connection.BlockingConnection`. Tasks may share it: their awaits queue up
-    and are pipelined."""
+    """The asyncio form of :class:`headrace._shared.connection.BlockingConnection`. Tasks may share it: their requests
+    are queued and are pipelined."""
 
     def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
         super().__init__(core, row_factory)
         core.me = asyncio.current_task
-        # The loop holds the transport, and the transport the engine: nobody else would end the session. Not __del__:
+        # The loop holds the transport, and the transport the engine: nothing else would end the session. Not __del__:
         # a closed connection leaves nothing to run, in which an interrupt would be lost.
         self._dropped = weakref.finalize(
             self, close_dropped, weakref.ref(core.wire), asyncio.get_running_loop(), core.where()
@@ -54,8 +54,8 @@ class LoopConnection(ConnectionBase[R]):
 
     @abstractmethod
     async def _send_cancel(self) -> float | None:
-        """Asks the server to end what this connection runs. Gives the seconds after which to try again, where it cannot
-        be asked yet."""
+        """Requests the server to end what this connection runs. Returns the seconds after which to try again, if it
+        cannot be sent yet."""
 
     # waiting
 
@@ -67,7 +67,7 @@ class LoopConnection(ConnectionBase[R]):
             if seconds is None or seconds == math.inf:
                 result = await future
             else:
-                # Not asyncio.timeout(), which Python 3.10 has not.
+                # Not asyncio.timeout(), which Python 3.10 does not have.
                 done, _ = await asyncio.wait([future], timeout=seconds)
                 if not done:
                     self._abandon(future)
@@ -81,7 +81,7 @@ class LoopConnection(ConnectionBase[R]):
         return result
 
     async def _see_out(self, future: Any, limit: Limit) -> Any:
-        """Waits for a request that is sent whoever is cancelled meanwhile: the end of something."""
+        """Waits for a request that is sent even if the task is cancelled: the end of a block."""
         future.add_done_callback(_look_at)
         try:
             return await self._wait(asyncio.shield(future), limit)
@@ -105,11 +105,11 @@ class LoopConnection(ConnectionBase[R]):
             return stop.value  # type: ignore[no-any-return]
 
     def _abandon(self, future: Any) -> None:
-        """Forgets a request. If the server works on it and has nothing else, a cancel request is sent, and nothing new
-        is started before that has done its work: it must not hit another statement."""
+        """Abandons a request. If the server executes it and has no other, a cancel request is sent, and no request is
+        started before that was processed: it must not end another statement."""
         wire = self._core.wire
         if future.done() and not future.cancelled():
-            # Answered in the turn of the loop in which its wait ended.
+            # Answered in the iteration of the loop in which its wait ended.
             _look_at(future)
         elif not wire.closed and wire.abandon(future)[0] == Discarded.ALONE:
             self._start_cancel()
@@ -120,7 +120,7 @@ class LoopConnection(ConnectionBase[R]):
         task.add_done_callback(self._cancelling.discard)
 
     async def _cancel_current(self) -> None:
-        """Cancels what the server works on; closes the connection where it does not react."""
+        """Cancels the statement that the server executes; closes the connection if it does not react."""
         wire = self._core.wire
         loop = asyncio.get_running_loop()
         deadline = loop.time() + defaults.CANCEL_TIMEOUT
@@ -128,7 +128,7 @@ class LoopConnection(ConnectionBase[R]):
             while not wire.closed:
                 pause: float | None = None
                 with contextlib.suppress(OSError, errors.Error, TimeoutError):
-                    # Who cannot be told may be done by the deadline all the same.
+                    # A server that cannot be reached may end the statement before the deadline nevertheless.
                     pause = await within(max(0.0, deadline - loop.time()), self._send_cancel())
                 if await self._left_discarded(min(deadline, loop.time() + (pause or defaults.CANCEL_AGAIN))):
                     return
@@ -141,8 +141,8 @@ class LoopConnection(ConnectionBase[R]):
             wire.pause_requests(False)
 
     async def _left_discarded(self, deadline: float) -> bool:
-        """Whether the server is done with what was cancelled before the deadline. If it is not, the cancel request may
-        have come too early, and is said again."""
+        """Returns true if the cancelled request has ended before the deadline. Otherwise the cancel request may have
+        come too early, and is repeated."""
         loop = asyncio.get_running_loop()
         pause = defaults.CANCEL_CHECK / 64
         while not self._core.wire.closed and self._core.wire.at_discarded():
@@ -155,7 +155,7 @@ class LoopConnection(ConnectionBase[R]):
     # queries
 
     async def _script(self, cursor: LoopCursor[Any], sql: str, timeout: float | None) -> None:
-        """Executes text as it is; the results are the cursor's."""
+        """Executes text without parameters; the results are those of the cursor."""
         core = self._core
         pipeline = core.pipeline() if core.pipelines else None
         ticket = core.submit_script(sql)
@@ -175,7 +175,7 @@ class LoopConnection(ConnectionBase[R]):
         if core.timing or (core.pipelines and core.pipeline() is not None):
             cursor = await self._cursor(factory).execute(sql, args or None, timeout=timeout)
             return await cursor.fetchall()
-        # What a cursor would give, without one.
+        # The same result as with a cursor, without one.
         result = await self._wait(core.submit(sql, args or None), timeout)
         if factory is tuple_row and isinstance(result, Result) and result.rows is not None:
             return result.rows  # type: ignore[return-value]
@@ -392,9 +392,9 @@ class LoopConnection(ConnectionBase[R]):
             raise first
 
     def _forsake(self, cursors: Iterable[LoopCursor[Any]], end: Any) -> None:
-        """Discards what a pipeline has asked for and not read, and cancels what the server works on: nobody waits for
-        it after a cancellation or a timeout. One by one they would not be cancelled, as each has others behind it.
-        ``end`` is the Sync behind them, or None."""
+        """Discards the unread results of a pipeline, and cancels the statement that the server executes: they are not
+        needed after a cancellation or a timeout. One by one they would not be cancelled, as each has others after it.
+        ``end`` is the Sync after them, or None."""
         wire = self._core.wire
         if end is not None:
             end.add_done_callback(_look_at)
@@ -458,7 +458,7 @@ class LoopConnection(ConnectionBase[R]):
         if wire.closed:
             return
         limit = defaults.CANCEL_TIMEOUT if timeout is None else timeout
-        # Nothing is started meanwhile that it could hit instead of what runs now.
+        # No request is started in the meantime: the cancel request could end it instead of the current one.
         wire.pause_requests(True)
 
         async def send() -> None:
@@ -520,13 +520,13 @@ def _result_of(future: asyncio.Future[Any]) -> Any | None:
 
 
 def _look_at(future: asyncio.Future[Any]) -> None:
-    """Nobody else will: asyncio would report an error in it."""
+    """Retrieves the error of a future: asyncio would report it otherwise."""
     if not future.cancelled():
         future.exception()
 
 
 class AsyncPipeline:
-    """What ``AsyncConnection.pipeline()`` gives."""
+    """A pipeline, of ``AsyncConnection.pipeline()``. It belongs to one task."""
 
     def __init__(self, connection: LoopConnection[Any], pipelined: Pipelined) -> None:
         self._connection = connection

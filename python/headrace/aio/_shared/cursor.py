@@ -19,7 +19,7 @@ Self = TypeVar("Self", bound="LoopCursor[Any]")
 
 
 class LoopCursor(CursorBase[R]):
-    """The twin of :class:`headrace._shared.cursor.BlockingCursor`."""
+    """The asyncio form of :class:`headrace._shared.cursor.BlockingCursor`."""
 
     def __init__(self, connection: Any, row_factory: RowFactory[R]) -> None:
         super().__init__(connection._core, row_factory)
@@ -124,7 +124,7 @@ class LoopCursor(CursorBase[R]):
     def _ask_for_answers(self) -> None:
         sync = self._core.ask_for_answers(self._pipeline)
         if sync is not None:
-            # Whatever ends it ends the statement before it too, which is what somebody waits for.
+            # Its error is also that of the statement before it, whose result is waited for.
             sync.add_done_callback(_heard)
 
     async def wait(self, timeout: float | None = None) -> bool:

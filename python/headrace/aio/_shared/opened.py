@@ -13,8 +13,8 @@ _OPENED: Final[ContextVar[tuple[Opened, ...]]] = ContextVar("headrace_opened", d
 
 class TaskGate:
     """Refuses statements of the task that made it until ``opened`` has ended, and of those that have gone on with that
-    since: they would wait for themselves. Tasks that these make from then on inherit it: whoever waited for one of them
-    would wait for itself. For :meth:`Wire.occupy`."""
+    since: they would wait for themselves. Tasks that these make from then on inherit it: a task that waits for one of
+    them would wait for itself. For :meth:`Wire.occupy`."""
 
     def __init__(self, opened: Opened, message: str) -> None:
         self._opened = opened

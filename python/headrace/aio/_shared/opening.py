@@ -18,8 +18,8 @@ from .within import within
 
 
 async def open_wire(wire: Wire, options: dict[str, Any], timeout: float | None) -> asyncio.BaseTransport:
-    """The twin of :func:`headrace._shared.opening.open_wire`; ``options`` are those that ``wire`` was made with. Gives
-    the transport."""
+    """The asyncio form of :func:`headrace._shared.opening.open_wire`; ``options`` are those that ``wire`` was made
+    with. Gives the transport."""
 
     async def session() -> asyncio.BaseTransport:
         transport = await open_transport(asyncio.get_running_loop(), wire, options)
@@ -36,7 +36,8 @@ async def open_wire(wire: Wire, options: dict[str, Any], timeout: float | None) 
 
 
 async def await_session(wire: Wire) -> asyncio.BaseTransport | None:
-    """The twin of :func:`headrace._shared.opening.await_session`. Gives the transport, where that is a new one."""
+    """The asyncio form of :func:`headrace._shared.opening.await_session`. Returns the transport, where that is a new
+    one."""
     transport: asyncio.BaseTransport | None = None
     while (place := await wire.ready()) is not None:
         host, port = place
@@ -85,7 +86,7 @@ async def lookup(host: str, port: int) -> list[Any]:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except Exception as error:
             failure = error
-        # The loop may be closed: nobody waits any more.
+        # The loop may be closed: the result is not needed any more.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(tell, found, failure)
 
@@ -94,7 +95,7 @@ async def lookup(host: str, port: int) -> list[Any]:
 
 
 async def any_password(password: Any) -> Any:
-    """A password, or what a callable gives, awaited where it is asynchronous."""
+    """Returns a password, or the result of a password function, awaited if it is asynchronous."""
     if callable(password):
         password = password()
         if inspect.isawaitable(password):

@@ -20,7 +20,7 @@ _TRANSPORT_CALLS = (
 
 
 class LoopProtocol(asyncio.BufferedProtocol):
-    """Hands the transport's calls to the engine. The loop calls the engine's own methods: there is no Python
+    """Passes the transport's calls to the engine. The loop calls the engine's own methods: there is no Python
     between the socket and the decoder."""
 
     def __init__(self, wire: Wire) -> None:
@@ -31,7 +31,7 @@ class LoopProtocol(asyncio.BufferedProtocol):
             "flush": wire.flush,
             **{name: getattr(wire, name) for name in _TRANSPORT_CALLS},
         }
-        # On the instance, in front of the class's own: the loop then calls the engine and nothing else.
+        # On the instance, instead of the class's own: the loop then calls the engine directly.
         self.__dict__.update(mine)
 
     def leave(self, transport: asyncio.Transport) -> None:

@@ -1,4 +1,4 @@
-"""Read and write timeouts on a loop: a connection that waits and hears nothing is given up."""
+"""Read and write timeouts on a loop: a connection that receives nothing for too long is closed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Watch:
             return
         now, unsent = time.monotonic(), self._transport.get_write_buffer_size()
         state = (wire.arrivals(), unsent)
-        # While nobody reads, nothing can come.
+        # While the transport does not read, nothing can be received.
         if state != self._seen or not self._transport.is_reading():
             self._seen, self._since = state, now
         silence = wire.silence(bool(unsent))

@@ -10,11 +10,11 @@ T = TypeVar("T")
 
 
 async def within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
-    """What ``work`` gives, within ``seconds`` (None: however long it takes).
+    """Returns the result of ``work``, within ``seconds`` (None: however long it takes).
 
-    When the time is up, or the caller is cancelled, the work is cancelled and has ended before this does. Not
+    When the time is up, or the task is cancelled, the work is cancelled and has ended before this does. Not
     :func:`asyncio.wait_for`, which before Python 3.12 swallows a cancellation that comes as the work ends, and not
-    :func:`asyncio.timeout`, which Python 3.10 has not.
+    :func:`asyncio.timeout`, which Python 3.10 does not have.
 
     Raises TimeoutError.
     """
@@ -22,7 +22,7 @@ async def within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
     try:
         await asyncio.wait({task}, timeout=seconds)
     except GeneratorExit:
-        # The loop is over, and nothing can be waited for any more. What closes a socket stands in callers' ends.
+        # The loop is over, and nothing can be waited for any more. Sockets are closed by the callers.
         raise
     except BaseException:
         await _end(task)
@@ -37,5 +37,5 @@ async def _end(task: asyncio.Task[Any]) -> None:
     task.cancel()
     await asyncio.wait({task})
     if not task.cancelled():
-        # Whatever it ended with, nobody wants it any more.
+        # Its result is not needed any more.
         task.exception()

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class AsyncConnection(InformixBase[R], LoopConnection[R]):
-    """A connection to Informix. Tasks may share it: their awaits queue up."""
+    """A connection to Informix. Tasks may share it: their requests are queued."""
 
     _core: InformixCore  # pyright: ignore[reportIncompatibleVariableOverride]
 

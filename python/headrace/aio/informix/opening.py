@@ -68,7 +68,7 @@ async def connect(
 
 
 async def _converse(wire: InformixWire, options: ConnectOptions, deadline: float | None) -> None:
-    """The twin of the blocking one: the function ``pam`` may be asynchronous here."""
+    """The asyncio form of the blocking one: the function ``pam`` may be asynchronous here."""
     dialogue = Dialogue(wire, options)
 
     async def talk() -> None:

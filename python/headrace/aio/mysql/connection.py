@@ -19,9 +19,9 @@ T = TypeVar("T")
 
 
 class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
-    """A connection to MySQL or MariaDB. Tasks may share it: their awaits queue up.
+    """A connection to MySQL or MariaDB. Tasks may share it: their requests are queued.
 
-    As a context manager it commits at the end of the block, rolls back when the block raises, and closes.
+    As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.
     """
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -122,7 +122,7 @@ class AsyncLoading(Watched[R]):
         return (await self._load(sql, send, "error", limit)).rowcount
 
     async def _undo(self, guard: load.Guard) -> None:
-        """Undoes a load that nobody waits for."""
+        """Undoes a load whose result is not needed."""
         with contextlib.suppress(errors.Error, TimeoutError):
             await self._run(guard.leave(True), afresh(None))
 
@@ -134,7 +134,7 @@ class AsyncLoading(Watched[R]):
         try:
             await self._run(guard.enter(), limit)
             future = guard.query(sql, infile=True)
-            # Whoever is cancelled meanwhile has nobody left to hear of its error.
+            # If the task is cancelled in the meantime, its error cannot be raised.
             future.add_done_callback(_look_at)
             try:
                 while wire.infile_state(future) == Transfer.WAITING:

@@ -22,9 +22,9 @@ T = TypeVar("T")
 
 
 class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
-    """A connection to PostgreSQL. Tasks may share it: their awaits queue up.
+    """A connection to PostgreSQL. Tasks may share it: their requests are queued.
 
-    As a context manager it commits at the end of the block, rolls back when the block raises, and closes.
+    As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.
     """
 
     _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]

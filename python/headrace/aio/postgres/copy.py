@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class AsyncCopy:
-    """The twin of :class:`headrace.postgres.copy.Copy`."""
+    """The asyncio form of :class:`headrace.postgres.copy.Copy`."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class AsyncCopy:
         self._ticket, self._buffer = await self._connection._run(
             self._connection._core.copy_begin(self._statement), self._limit
         )
-        # Also of a COPY out: what a statement of its reader waits for is behind data that only the reader takes.
+        # Also of a COPY out: what a statement of its reader waits for is after data that only the reader takes.
         self._gate = TaskGate(self._opened, COPYING)
         self._wire.occupy(self._gate)
         return self

@@ -109,7 +109,7 @@ class AsyncCopying(PostgresBase[R], LoopConnection[R]):
             return
         try:
             if wire.copy_state(ticket) == Transfer.STREAMING:
-                # The server's complaint about it is what was wanted, and nobody's to hear.
+                # The server's error about it is expected, and not raised.
                 ticket.add_done_callback(_look_at)
                 wire.copy_end(ticket, reason)
             else:

@@ -88,7 +88,7 @@ class BaseConnection:
         except errors.Error as error:
             raise exceptions.translated(error, exceptions.CONNECTION_FAILED) from error
         self._open = True
-        # What setting up the session left behind is not the user's.
+        # Results of the set-up of the session are not the user's.
         self._results, self._current, self._failure = [], None, None
 
     # who may use it, and how
@@ -172,7 +172,7 @@ class BaseConnection:
             return 0
 
     def more_results(self) -> bool:
-        """Whether there is another one."""
+        """Returns true if there is another one."""
         return bool(self._results) or self._failure is not None
 
     def discard_result(self) -> None:
@@ -226,7 +226,7 @@ class BaseConnection:
         self._simple(f"SET autocommit={int(bool(on))}")
 
     def get_autocommit(self) -> bool:
-        """Whether it is on."""
+        """Returns true if it is on."""
         return bool(self._session()["autocommit"])
 
     def _simple(self, statement: str) -> None:
@@ -250,7 +250,7 @@ class BaseConnection:
         self._simple(f"KILL {int(thread)}")
 
     def stat(self) -> str:
-        """The server's uptime and counters, in its own words for people."""
+        """The server's uptime and counters, as text."""
         with self._busy() as connection:
             rows = connection.executescript("SHOW GLOBAL STATUS WHERE Variable_name IN ('Uptime', 'Threads_connected')")
             return "  ".join(f"{name}: {value}" for name, value in rows.fetchall())

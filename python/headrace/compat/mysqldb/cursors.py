@@ -17,13 +17,14 @@ from .rows import RE_INSERT_VALUES
 _EXECUTEMANY_MULTI_SEPARATOR: Final = b"\n;\n"
 _DML: Final = ("insert", "replace", "update", "delete")
 NO_CURSOR_INTO: Final = 1323
-"""ER_SP_BAD_CURSOR_SELECT: SELECT ... INTO gives no rows, so it has no cursor."""
+"""ER_SP_BAD_CURSOR_SELECT: SELECT ... INTO returns no rows, so it has no cursor."""
 SS_ROWS: Final = 1_000
 """Rows that an SSCursor fetches at a time."""
 
 
 def _is_executemany_dml(query: str | bytes | bytearray) -> bool:
-    """Whether several of these can travel in one text: a single INSERT, REPLACE, UPDATE or DELETE without RETURNING."""
+    """Returns true if several of these can travel in one text: a single INSERT, REPLACE, UPDATE or DELETE without
+    RETURNING."""
     text = (query if isinstance(query, str) else bytes(query).decode(errors="replace")).strip().lower()
     first = re.match(r"[a-z]*", text)
     return first is not None and first[0] in _DML and ";" not in text and re.search(r"\breturning\b", text) is None
@@ -126,7 +127,7 @@ class BaseCursor:
         return self._mogrify(query, args).decode()
 
     def execute(self, query: str | bytes | bytearray, args: Any = None) -> Any:
-        """Executes a statement, and gives the number of rows."""
+        """Executes a statement, and returns the number of rows."""
         self._get_db()
         self._discard()
         return self._query(self._mogrify(query, args))
@@ -216,7 +217,7 @@ class BaseCursor:
         return total
 
     def _execute_multi_statement_batch(self, query: bytes, statement_count: int) -> int:
-        """Executes a text of so many statements, each with one result without rows; gives the sum of their rows."""
+        """Executes a text of several statements, each with one result without rows; returns the sum of their rows."""
         if statement_count == 1:
             return self.execute(query) or 0
         db = self._get_db()
@@ -230,13 +231,13 @@ class BaseCursor:
             db.close()
             raise
         count = 1
-        # A statement that failed is the last of its text: where next_result() raises, nothing is left behind it.
+        # A statement that failed is the last of its text: where next_result() raises, nothing is left after it.
         while db.next_result() == 0:
             count += 1
             try:
                 self._do_get_result(db)
             except BaseException:
-                # Results that nobody has seen would be taken for those of the next statement.
+                # Unread results would be taken for those of the next statement.
                 db.close()
                 raise
             total += self.rowcount or 0

@@ -17,7 +17,7 @@ _TOKEN: Final = re.compile(
 
 
 class Parts:
-    """An INSERT in three: up to the row, the row in its parentheses, and what is behind it."""
+    """An INSERT in three: up to the row, the row in its parentheses, and the rest after it."""
 
     def __init__(self, prefix: str, values: str, postfix: str) -> None:
         self._parts = (prefix + values + postfix, prefix, values, postfix)

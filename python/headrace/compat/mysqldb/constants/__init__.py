@@ -1,4 +1,4 @@
-"""The protocol's numbers, by the names that MySQLdb gives them."""
+"""The protocol's numbers, by MySQLdb's names."""
 
 from . import CLIENT, CR, ER, FIELD_TYPE, FLAG
 
