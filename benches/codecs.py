@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 
 import headrace
-from headrace_lab.servers import start_postgresql
+from headrace.testing import postgres
 
 ROWS = 20_000
 ROUNDS = 9
@@ -49,7 +49,7 @@ def cpu(work: Callable[[], Any]) -> float:
 
 
 def main() -> None:
-    with start_postgresql() as server:
+    with postgres() as server:
         ours = headrace.connect(server.url, autocommit=True)
         theirs = psycopg.connect(server.url, autocommit=True)
         theirs.prepare_threshold = None  # the table changes under its name

@@ -13,10 +13,8 @@ import pytest
 
 import headrace
 import headrace.mysql
-from headrace_lab.mariadb import start_mariadb
+from headrace.testing import MysqldServer, PostgresServer, mariadb, postgres
 from headrace_lab.mysql import start_mysql
-from headrace_lab.mysqld import Mysqld
-from headrace_lab.servers import Server, start_postgresql
 from served import SETTINGS, Served, served
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -34,14 +32,14 @@ def _no_callbacks_of_the_collector() -> None:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
+def server() -> Iterator[PostgresServer]:
     """The embedded PostgreSQL 18, without TLS."""
-    with start_postgresql() as running:
+    with postgres() as running:
         yield running
 
 
 @pytest.fixture(scope="session")
-def tls_server() -> Iterator[Server]:
+def tls_server() -> Iterator[PostgresServer]:
     """Debian's PostgreSQL with TLS, and users for every authentication method."""
     hba = [
         "host all scram_user 127.0.0.1/32 scram-sha-256",
@@ -53,7 +51,7 @@ def tls_server() -> Iterator[Server]:
         "host all all 127.0.0.1/32 trust",
         "local all all trust",
     ]
-    with start_postgresql(tls=True, hba=hba) as running:
+    with postgres(tls=True, hba=hba) as running:
         with headrace.connect(running.url, autocommit=True) as connection:
             connection.execute("set password_encryption = 'md5'")
             connection.execute("create role md5_user login password 'secret'")
@@ -68,7 +66,7 @@ def tls_server() -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def mariadb_served() -> Iterator[Served]:
     """MariaDB from the system's packages, without TLS."""
-    with start_mariadb() as running:
+    with mariadb() as running:
         yield served("mariadb", running)
 
 
@@ -80,19 +78,19 @@ def mysql_served() -> Iterator[Served]:
 
 
 @pytest.fixture(scope="session")
-def mariadb_server(mariadb_served: Served) -> Mysqld:
+def mariadb_server(mariadb_served: Served) -> MysqldServer:
     """MariaDB, for what has nothing to say to it in its own way."""
     return mariadb_served.server
 
 
 @pytest.fixture(scope="session")
-def mysql_server(mysql_served: Served) -> Mysqld:
+def mysql_server(mysql_served: Served) -> MysqldServer:
     """The same of MySQL."""
     return mysql_served.server
 
 
 @pytest.fixture(scope="module")
-def url(server: Server) -> str:
+def url(server: PostgresServer) -> str:
     """A database of the module's own."""
     name = f"test_{next(_numbers)}"
     with headrace.connect(server.url, autocommit=True) as connection:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import headrace.mysql
-from headrace_lab.mysqld import Mysqld
+from headrace.testing import MysqldServer
 
 NUMBERS = 1000
 """Rows of the table ``test.numbers``, from 0."""
@@ -20,7 +20,7 @@ class Served:
 
     name: str
     """As it stands in the names of tests."""
-    server: Mysqld
+    server: MysqldServer
 
     @property
     def is_mariadb(self) -> bool:
@@ -59,7 +59,7 @@ class Served:
         return f"(select {value} as seq from {tables} where a.n <= {most} and {value} <= {count}) as series"
 
 
-def served(name: str, server: Mysqld) -> Served:
+def served(name: str, server: MysqldServer) -> Served:
     """A server that has just started, made ready."""
     made = Served(name, server)
     with headrace.mysql.connect(server.url, autocommit=True) as admin:

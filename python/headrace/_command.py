@@ -13,7 +13,8 @@ SERVERS = ("informix",)
 
 def simulate(arguments: Sequence[str]) -> int:
     """Becomes a test server: ``headrace simulate informix --port 9088``; further options are the server's own."""
-    from .testing.informix import find_binary
+    from .testing import ServerUnavailable
+    from .testing._informix import find_binary
 
     if not arguments or arguments[0] not in SERVERS:
         print(f"usage: headrace simulate {{{','.join(SERVERS)}}} [options of the server]", file=sys.stderr)
@@ -22,7 +23,7 @@ def simulate(arguments: Sequence[str]) -> int:
     try:
         program = str(find_binary(release=True))
         os.execv(program, [program, *arguments[1:]])
-    except OSError as error:
+    except (OSError, ServerUnavailable) as error:
         print(f"headrace: {program}: {error}", file=sys.stderr)
         return 1
 

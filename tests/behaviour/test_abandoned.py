@@ -17,7 +17,7 @@ import pytest
 import headrace
 from headrace import defaults, errors
 from headrace.pool import ConnectionPool
-from headrace_lab.servers import Server
+from headrace.testing import PostgresServer
 
 STOPPED = 1.0 + defaults.CANCEL_TIMEOUT
 
@@ -97,7 +97,7 @@ def test_an_interrupt_is_seen_while_a_name_is_resolved(monkeypatch: pytest.Monke
     forever.set()
 
 
-async def test_on_a_loop_a_connection_whose_server_does_not_react_is_closed(server: Server) -> None:
+async def test_on_a_loop_a_connection_whose_server_does_not_react_is_closed(server: PostgresServer) -> None:
     conn = await headrace.aio.connect(server.url, autocommit=True)
     with stopped(conn.backend_pid):
         with pytest.raises(TimeoutError):
@@ -112,7 +112,7 @@ async def test_on_a_loop_a_connection_whose_server_does_not_react_is_closed(serv
         await conn.fetchval("select 3")
 
 
-def test_a_connection_whose_server_does_not_react_is_closed(server: Server) -> None:
+def test_a_connection_whose_server_does_not_react_is_closed(server: PostgresServer) -> None:
     conn = headrace.connect(server.url, autocommit=True)
     with stopped(conn.backend_pid):
         started = time.monotonic()
@@ -123,7 +123,7 @@ def test_a_connection_whose_server_does_not_react_is_closed(server: Server) -> N
 
 
 @pytest.mark.parametrize("at", ["inside", "its end"])
-async def test_a_cancelled_pipeline_waits_for_nothing(server: Server, at: str) -> None:
+async def test_a_cancelled_pipeline_waits_for_nothing(server: PostgresServer, at: str) -> None:
     conn = await headrace.aio.connect(server.url, autocommit=True)
 
     async def work() -> None:
@@ -145,7 +145,7 @@ async def test_a_cancelled_pipeline_waits_for_nothing(server: Server, at: str) -
         assert conn.closed
 
 
-async def test_a_connection_is_in_step_after_a_cancelled_pipeline(server: Server) -> None:
+async def test_a_connection_is_in_step_after_a_cancelled_pipeline(server: PostgresServer) -> None:
     async with await headrace.aio.connect(server.url, autocommit=True) as conn:
         for block in (False, True):
 
@@ -161,7 +161,7 @@ async def test_a_connection_is_in_step_after_a_cancelled_pipeline(server: Server
             assert time.monotonic() - started < 15.0
 
 
-async def test_a_cancelled_task_is_not_held_by_its_pool(server: Server) -> None:
+async def test_a_cancelled_task_is_not_held_by_its_pool(server: PostgresServer) -> None:
     async with headrace.aio.AsyncConnectionPool(server.url, min_size=1, max_size=1) as pool:
         async with pool.connection() as conn:
             pid = conn.backend_pid
@@ -209,7 +209,7 @@ def _block(conn: Any) -> None:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_every_call_ends_within_the_connections_timeout(
-    server: Server, call: str, monkeypatch: pytest.MonkeyPatch
+    server: PostgresServer, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(defaults, "CANCEL_TIMEOUT", 0.6)
     conn = headrace.connect(server.url, command_timeout=0.3)
@@ -222,7 +222,7 @@ def test_every_call_ends_within_the_connections_timeout(
         assert conn.closed
 
 
-def test_a_call_may_have_a_timeout_of_its_own(server: Server) -> None:
+def test_a_call_may_have_a_timeout_of_its_own(server: PostgresServer) -> None:
     with headrace.connect(server.url, autocommit=True, command_timeout=0.2) as conn:
         assert conn.fetchval("select 7 from pg_sleep(0.5)", timeout=5) == 7
         for fetch in (conn.fetch, conn.fetchrow, conn.fetchval):
@@ -232,7 +232,7 @@ def test_a_call_may_have_a_timeout_of_its_own(server: Server) -> None:
                 fetch("select pg_sleep($1)", 5.0)
 
 
-def test_notifications_are_waited_for_longer_than_a_command_may_take(server: Server) -> None:
+def test_notifications_are_waited_for_longer_than_a_command_may_take(server: PostgresServer) -> None:
     with headrace.connect(server.url, autocommit=True, command_timeout=0.1) as conn:
         conn.listen("nothing")
         started = time.monotonic()
@@ -240,7 +240,7 @@ def test_notifications_are_waited_for_longer_than_a_command_may_take(server: Ser
         assert time.monotonic() - started >= 0.4
 
 
-def test_a_pool_gets_over_a_server_that_does_not_react(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pool_gets_over_a_server_that_does_not_react(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(defaults, "CANCEL_TIMEOUT", 0.5)
     with ConnectionPool(server.url, max_size=1, kwargs={"command_timeout": 0.2}) as pool:
         with pytest.raises(TimeoutError), pool.connection() as conn, stopped(conn.backend_pid):

@@ -11,14 +11,14 @@ import pytest
 
 import headrace
 from headrace import errors
-from headrace_lab.servers import Server
+from headrace.testing import PostgresServer
 
 
-def base(server: Server) -> str:
+def base(server: PostgresServer) -> str:
     return f"host=127.0.0.1 port={server.port} dbname=postgres"
 
 
-def test_every_way_to_say_where(server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_every_way_to_say_where(server: PostgresServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     port, directory = server.port, str(server.socket_dir)
     for conninfo in (
         f"postgresql://postgres@127.0.0.1:{port}/postgres?application_name=x%20y",
@@ -80,7 +80,7 @@ def test_nobody_there_and_nobody_answering() -> None:
         headrace.connect(host="no-such-host.invalid", user="u")
 
 
-def test_several_hosts_and_session_attributes(server: Server) -> None:
+def test_several_hosts_and_session_attributes(server: PostgresServer) -> None:
     hosts = {
         "host": "127.0.0.1,127.0.0.1",
         "port": f"1,{server.port}",
@@ -96,7 +96,7 @@ def test_several_hosts_and_session_attributes(server: Server) -> None:
     assert "127.0.0.1:1" in str(caught.value)
 
 
-def test_what_the_server_refuses(server: Server) -> None:
+def test_what_the_server_refuses(server: PostgresServer) -> None:
     with pytest.raises(errors.InvalidCatalogName):
         headrace.connect(f"{base(server)} user=postgres", dbname="nowhere")
     with pytest.raises(errors.DatabaseError, match="nobody"):
@@ -104,7 +104,7 @@ def test_what_the_server_refuses(server: Server) -> None:
 
 
 @pytest.mark.parametrize("user", ["scram_user", "md5_user", "password_user"])
-def test_password_methods(tls_server: Server, user: str, tmp_path: Path) -> None:
+def test_password_methods(tls_server: PostgresServer, user: str, tmp_path: Path) -> None:
     where = f"{base(tls_server)} user={user}"
     with headrace.connect(where, password="secret") as conn:
         assert conn.fetchval("select current_user") == user
@@ -125,7 +125,7 @@ def test_password_methods(tls_server: Server, user: str, tmp_path: Path) -> None
         headrace.connect(where, passfile=str(passfile))
 
 
-async def test_async_password_callable(tls_server: Server) -> None:
+async def test_async_password_callable(tls_server: PostgresServer) -> None:
     async def password() -> str:
         return "secret"
 
@@ -134,7 +134,7 @@ async def test_async_password_callable(tls_server: Server) -> None:
     await conn.close()
 
 
-def test_all_sslmodes(tls_server: Server, server: Server) -> None:
+def test_all_sslmodes(tls_server: PostgresServer, server: PostgresServer) -> None:
     ca = str(tls_server.ca_file)
     where = f"{base(tls_server)} user=postgres"
     for mode, encrypted in [("disable", False), ("allow", False), ("prefer", True), ("require", True)]:
@@ -159,14 +159,14 @@ def test_all_sslmodes(tls_server: Server, server: Server) -> None:
         headrace.connect(where, sslmode="verify-ca", sslrootcert="/nothing.pem")
 
 
-def test_the_server_decides_who_may_come_without_tls(tls_server: Server) -> None:
+def test_the_server_decides_who_may_come_without_tls(tls_server: PostgresServer) -> None:
     for user, encrypted in (("tls_only", True), ("plain_only", False)):
         for mode in ("allow", "prefer"):
             with headrace.connect(f"{base(tls_server)} user={user}", sslmode=mode) as conn:
                 assert (conn.wire.tls_info() is not None) == encrypted, (user, mode)
 
 
-def test_client_certificates(tls_server: Server) -> None:
+def test_client_certificates(tls_server: PostgresServer) -> None:
     where = f"{base(tls_server)} user=cert_user"
     cert = {"sslcert": str(tls_server.client_cert), "sslkey": str(tls_server.client_key)}
     with headrace.connect(where, sslmode="require", **cert) as conn:
@@ -177,7 +177,7 @@ def test_client_certificates(tls_server: Server) -> None:
         headrace.connect(where, sslmode="require", sslcert=cert["sslcert"], sslkey=str(tls_server.ca_file))
 
 
-def test_channel_binding_and_required_methods(tls_server: Server) -> None:
+def test_channel_binding_and_required_methods(tls_server: PostgresServer) -> None:
     where = f"{base(tls_server)} user=scram_user password=secret"
     with headrace.connect(where, sslmode="require", channel_binding="require") as conn:
         assert conn.fetchval("select 1") == 1
@@ -191,7 +191,7 @@ def test_channel_binding_and_required_methods(tls_server: Server) -> None:
         headrace.connect(where, require_auth="!scram-sha-256")
 
 
-def test_work_and_cancel_over_tls(tls_server: Server) -> None:
+def test_work_and_cancel_over_tls(tls_server: PostgresServer) -> None:
     with headrace.connect(f"{base(tls_server)} user=postgres", sslmode="require") as conn:
         assert len(conn.fetch("select g, repeat('x', 100) from generate_series(1, 50000) g")) == 50_000
         conn.execute("create temp table big (n int, t text)")
@@ -207,7 +207,7 @@ def test_work_and_cancel_over_tls(tls_server: Server) -> None:
         assert conn.fetchval("select '<a/>'::xml") == "<a/>"
 
 
-async def test_async_over_tls(tls_server: Server) -> None:
+async def test_async_over_tls(tls_server: PostgresServer) -> None:
     import asyncio
 
     conn: Any = await headrace.aio.connect(
@@ -228,7 +228,7 @@ async def test_async_over_tls(tls_server: Server) -> None:
         await headrace.aio.connect(f"{base(tls_server)} user=postgres", sslmode="verify-full")
 
 
-def test_secrets_are_not_shown(tls_server: Server) -> None:
+def test_secrets_are_not_shown(tls_server: PostgresServer) -> None:
     from headrace.postgres.settings import connect_options, redact
 
     options = connect_options("postgresql://u:hunter2@h/d")
@@ -239,7 +239,7 @@ def test_secrets_are_not_shown(tls_server: Server) -> None:
         assert "secret" not in repr(conn)
 
 
-def test_a_closed_connection_says_so(server: Server) -> None:
+def test_a_closed_connection_says_so(server: PostgresServer) -> None:
     conn = headrace.connect(f"{base(server)} user=postgres")
     conn.close()
     conn.close()
@@ -248,7 +248,7 @@ def test_a_closed_connection_says_so(server: Server) -> None:
             use()
 
 
-def test_a_statement_with_a_nul_is_refused(server: Server) -> None:
+def test_a_statement_with_a_nul_is_refused(server: PostgresServer) -> None:
     with headrace.connect(f"{base(server)} user=postgres") as conn:
         for use in (conn.execute, conn.executescript):
             with pytest.raises(errors.ProgrammingError, match="NUL"):
@@ -256,7 +256,7 @@ def test_a_statement_with_a_nul_is_refused(server: Server) -> None:
         assert conn.fetchval("select 1") == 1
 
 
-def test_a_terminated_session_is_told_and_the_connection_closed(server: Server) -> None:
+def test_a_terminated_session_is_told_and_the_connection_closed(server: PostgresServer) -> None:
     victim = headrace.connect(f"{base(server)} user=postgres", autocommit=True)
     with headrace.connect(f"{base(server)} user=postgres", autocommit=True) as killer:
         killer.execute("select pg_terminate_backend(%s)", (victim.backend_pid,))
@@ -266,7 +266,7 @@ def test_a_terminated_session_is_told_and_the_connection_closed(server: Server) 
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_ctrl_c_is_seen_at_once_and_leaves_the_connection_usable(server: Server) -> None:
+def test_ctrl_c_is_seen_at_once_and_leaves_the_connection_usable(server: PostgresServer) -> None:
     import signal
     import threading
     import time

@@ -10,12 +10,12 @@ import pytest
 import headrace
 import headrace.aio
 from headrace import errors
-from headrace_lab.servers import Server
+from headrace.testing import PostgresServer
 
 END = "select pg_terminate_backend(%s, 10000)"
 
 
-def test_who_asks_next_hears_why_an_idle_session_was_ended(server: Server) -> None:
+def test_who_asks_next_hears_why_an_idle_session_was_ended(server: PostgresServer) -> None:
     with headrace.connect(server.url) as conn, headrace.connect(server.url) as admin:
         assert admin.fetchval(END, conn.backend_pid)
         assert not conn.check_alive()
@@ -25,7 +25,7 @@ def test_who_asks_next_hears_why_an_idle_session_was_ended(server: Server) -> No
             conn.execute("select 1")
 
 
-async def test_who_asks_next_hears_why_an_idle_session_was_ended_on_a_loop(server: Server) -> None:
+async def test_who_asks_next_hears_why_an_idle_session_was_ended_on_a_loop(server: PostgresServer) -> None:
     async with await headrace.aio.connect(server.url) as conn, await headrace.aio.connect(server.url) as admin:
         assert await admin.fetchval(END, conn.backend_pid)
         while not conn.closed:
@@ -37,7 +37,7 @@ async def test_who_asks_next_hears_why_an_idle_session_was_ended_on_a_loop(serve
 
 
 @pytest.mark.parametrize("how", ["stream", "copy_out"])
-def test_a_session_that_ended_under_an_unread_result_is_called_closed(server: Server, how: str) -> None:
+def test_a_session_that_ended_under_an_unread_result_is_called_closed(server: PostgresServer, how: str) -> None:
     """And not occupied by what can never be read to its end."""
     with headrace.connect(server.url, autocommit=True) as conn, headrace.connect(server.url, autocommit=True) as other:
         rows = getattr(conn, how)("select n, repeat('y', 1000) from generate_series(1, 100000) n")

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from headrace_lab.servers import Server
+from headrace.testing import PostgresServer
 
 # In a process of its own, which may crash. The allocator fills what is freed, where it is the one of glibc.
 PROGRAM = """
@@ -35,7 +35,9 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 @pytest.mark.parametrize("sslmode", ["disable", "require"])
-def test_a_lent_buffer_outlives_its_connection(server: Server, tls_server: Server, sslmode: str) -> None:
+def test_a_lent_buffer_outlives_its_connection(
+    server: PostgresServer, tls_server: PostgresServer, sslmode: str
+) -> None:
     url = tls_server.url if sslmode == "require" else server.url
     command = [sys.executable, "-c", PROGRAM, url, sslmode]
     done = subprocess.run(

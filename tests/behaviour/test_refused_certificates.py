@@ -13,7 +13,7 @@ import pytest
 import headrace
 import headrace.aio
 from accepting import Accepting
-from headrace_lab.certificates import Certificates, make_certificates
+from headrace.testing._certificates import Certificates, make_certificates
 
 
 class Untrusted(Accepting):

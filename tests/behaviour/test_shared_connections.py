@@ -13,7 +13,7 @@ import pytest
 
 import headrace
 from headrace import errors
-from headrace_lab.servers import Server
+from headrace.testing import PostgresServer
 
 WAIT = 30.0
 
@@ -42,7 +42,7 @@ def together(*work: Callable[[], None]) -> None:
 
 
 @pytest.fixture
-def shared(server: Server) -> Any:
+def shared(server: PostgresServer) -> Any:
     """A connection in autocommit."""
     with headrace.connect(server.url, autocommit=True) as connection:
         yield connection
@@ -99,7 +99,7 @@ def test_a_timeout_in_one_thread_cancels_nothing_of_another(shared: Any) -> None
     assert not shared.closed
 
 
-async def test_a_cancelled_task_cancels_nothing_of_another(server: Server) -> None:
+async def test_a_cancelled_task_cancels_nothing_of_another(server: PostgresServer) -> None:
     async with await headrace.aio.connect(server.url, autocommit=True) as conn:
 
         async def overdue(wait: float) -> None:
@@ -147,7 +147,7 @@ def test_who_waits_for_notifications_keeps_nobody_waiting(shared: Any) -> None:
     assert got == ["first", "second"]
 
 
-async def test_a_task_that_waits_for_notifications_keeps_nobody_waiting(server: Server) -> None:
+async def test_a_task_that_waits_for_notifications_keeps_nobody_waiting(server: PostgresServer) -> None:
     async with await headrace.aio.connect(server.url, autocommit=True) as shared, asyncio.timeout(WAIT):
         await shared.listen("nothing")
 

@@ -13,7 +13,7 @@ import pytest
 
 import headrace
 from headrace import errors, rows
-from headrace_lab.servers import Server
+from headrace.testing import PostgresServer
 
 Conn = headrace.Connection[Any]
 
@@ -241,7 +241,7 @@ def test_a_schema_change_before_a_transactions_first_statement_is_not_seen(url: 
         assert conn.execute("select * from shifting").fetchall() == [(1, 2, None)]
 
 
-def test_closing_from_another_thread_ends_the_running_statement(server: Server) -> None:
+def test_closing_from_another_thread_ends_the_running_statement(server: PostgresServer) -> None:
     conn = headrace.connect(server.url)
     met: list[BaseException] = []
 

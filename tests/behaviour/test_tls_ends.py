@@ -18,8 +18,8 @@ import headrace
 import headrace.aio
 from accepting import Accepting
 from headrace import errors
-from headrace_lab.certificates import Certificates, make_certificates
-from headrace_lab.servers import Server
+from headrace.testing import PostgresServer
+from headrace.testing._certificates import Certificates, make_certificates
 
 
 class Goodbye(Accepting):
@@ -67,14 +67,14 @@ class Goodbye(Accepting):
 
 
 @pytest.fixture
-def relay(server: Server, tmp_path: Path) -> Iterator[tuple[Goodbye, str]]:
+def relay(server: PostgresServer, tmp_path: Path) -> Iterator[tuple[Goodbye, str]]:
     certificates = make_certificates(tmp_path, client_name="postgres")
     with Goodbye(server.port, certificates) as relay:
         login = "user=postgres dbname=postgres sslmode=verify-full"
         yield relay, f"host=127.0.0.1 port={relay.port} {login} sslrootcert={certificates.ca}"
 
 
-def kill(server: Server, relay: Goodbye, pid: int) -> None:
+def kill(server: PostgresServer, relay: Goodbye, pid: int) -> None:
     with headrace.connect(f"host=127.0.0.1 port={server.port} user=postgres dbname=postgres", autocommit=True) as other:
         while not other.fetchval("select wait_event = 'PgSleep' from pg_stat_activity where pid = %s", pid):
             time.sleep(0.01)
@@ -82,7 +82,7 @@ def kill(server: Server, relay: Goodbye, pid: int) -> None:
         other.execute("select pg_terminate_backend(%s)", (pid,))
 
 
-def test_end_of_tls_with_the_last_message_is_seen(server: Server, relay: tuple[Goodbye, str]) -> None:
+def test_end_of_tls_with_the_last_message_is_seen(server: PostgresServer, relay: tuple[Goodbye, str]) -> None:
     conn = headrace.connect(relay[1], autocommit=True)
     killer = threading.Thread(target=kill, args=(server, relay[0], conn.backend_pid))
     killer.start()
@@ -92,7 +92,9 @@ def test_end_of_tls_with_the_last_message_is_seen(server: Server, relay: tuple[G
     assert conn.closed
 
 
-async def test_end_of_tls_with_the_last_message_is_seen_on_a_loop(server: Server, relay: tuple[Goodbye, str]) -> None:
+async def test_end_of_tls_with_the_last_message_is_seen_on_a_loop(
+    server: PostgresServer, relay: tuple[Goodbye, str]
+) -> None:
     conn = await headrace.aio.connect(relay[1], autocommit=True)
     killing = asyncio.create_task(asyncio.to_thread(kill, server, relay[0], conn.backend_pid))
     with pytest.raises(errors.OperationalError, match="terminating connection"):

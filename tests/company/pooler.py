@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from headrace.testing import PostgresServer
 from headrace_lab.debian import debian_package
-from headrace_lab.servers import Server
 
 CONFIG = """
 [databases]
@@ -34,7 +34,7 @@ OWN = 6432
 
 
 @contextlib.contextmanager
-def pgbouncer(program: str | Path, server: Server, more: str = "", size: int = 3) -> Iterator[str]:
+def pgbouncer(program: str | Path, server: PostgresServer, more: str = "", size: int = 3) -> Iterator[str]:
     """Starts one with at most ``size`` server connections; gives its URL. ``more`` is further configuration.
 
     It listens on a Unix socket in a folder of its own: no port that somebody else may take meanwhile.

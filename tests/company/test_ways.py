@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from headrace_lab.servers import Server
+from headrace.testing import PostgresServer
 from served import Served
 
 from .meeting import on_a_pool, on_one_connection
@@ -25,7 +25,7 @@ SESSION = ("held_cursors", "notified")
 def encrypted(request: pytest.FixtureRequest) -> Place:
     """Servers with TLS. (Over TLS Informix has no way to interrupt a statement.)"""
     if request.param == "postgresql":
-        server: Server = request.getfixturevalue("tls_server")
+        server: PostgresServer = request.getfixturevalue("tls_server")
         return postgresql(f"{server.url}?sslmode=verify-ca&sslrootcert={server.ca_file}", "postgresql_tls")
     served: Served = request.getfixturevalue("mysql_served")
     return mysql(served, url=served.url("test") + "?ssl_mode=REQUIRED", name="mysql_tls")
@@ -39,7 +39,7 @@ def behind_a_pooler(place: Place) -> Place:
 
 
 @pytest.fixture(scope="module", params=["system", "newest"])
-def pooled(request: pytest.FixtureRequest, server: Server) -> Iterator[Place]:
+def pooled(request: pytest.FixtureRequest, server: PostgresServer) -> Iterator[Place]:
     """PgBouncer of the system, which knows no prepared statements, and the newest, which does."""
     if request.param == "system":
         with pgbouncer(system_pgbouncer(), server) as url:

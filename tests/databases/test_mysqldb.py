@@ -12,7 +12,7 @@ import pytest
 from tests.judges.sdist import source_of
 
 import headrace.mysql
-from headrace_lab.mysqld import Mysqld
+from headrace.testing import MysqldServer
 
 MYSQLCLIENT = "2.3.1"
 DJANGO = "5.2.19"
@@ -28,12 +28,12 @@ def environment(**more: str) -> dict[str, str]:
 
 
 @pytest.fixture(params=["mariadb", "mysql"])
-def server(request: pytest.FixtureRequest) -> Mysqld:
+def server(request: pytest.FixtureRequest) -> MysqldServer:
     """One after the other."""
     return request.getfixturevalue(f"{request.param}_server")  # type: ignore[no-any-return]
 
 
-def test_mysqlclients_own_tests(server: Mysqld) -> None:
+def test_mysqlclients_own_tests(server: MysqldServer) -> None:
     source = source_of("mysqlclient", MYSQLCLIENT)
     with headrace.mysql.connect(server.url, autocommit=True) as admin:
         admin.execute("create database if not exists mysqlclient_tests")
@@ -56,7 +56,7 @@ def test_mysqlclients_own_tests(server: Mysqld) -> None:
     assert "156 passed" in done.stdout
 
 
-def test_djangos_own_tests(server: Mysqld) -> None:
+def test_djangos_own_tests(server: MysqldServer) -> None:
     # MySQL takes its time for tables.
     apps = APPS if server.scheme == "mariadb" else FEWER_APPS
     source = source_of("django", DJANGO)

@@ -8,8 +8,8 @@ from urllib.parse import quote
 import pytest
 
 import headrace.testing
+from headrace.testing import MysqldServer
 from headrace_lab import race, report, workloads
-from headrace_lab.mysqld import Mysqld
 
 # Six contestants run in processes of their own on one core each: beside other builds that takes long.
 pytestmark = pytest.mark.timeout(900)
@@ -42,7 +42,7 @@ def check(found: dict[str, Any], database: str) -> None:
 
 @pytest.mark.parametrize("database", ["mariadb", "mysql"])
 def test_on_mysql_and_mariadb(request: pytest.FixtureRequest, database: str) -> None:
-    server: Mysqld = request.getfixturevalue(f"{database}_server")
+    server: MysqldServer = request.getfixturevalue(f"{database}_server")
     names = ["headrace", "headrace-async", "floor", "mysqlclient", "pymysql"]
     check(run(server.url, server.pid, database, names, small(database)), database)
 

@@ -12,9 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.testing import InformixServer, informix
-from headrace_lab.mariadb import start_mariadb
-from headrace_lab.servers import Server, start_postgresql
+from headrace.testing import InformixServer, PostgresServer, informix, mariadb, postgres
 from served import Served, served
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +37,7 @@ def run(program: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def to_postgresql(server: Server) -> list[str]:
+def to_postgresql(server: PostgresServer) -> list[str]:
     return ["postgres", f"127.0.0.1:{server.port}", "postgres", "secret", "postgres", ""]
 
 
@@ -63,7 +61,7 @@ def check(printed: str) -> None:
     assert printed.endswith("closed\n")
 
 
-def test_session_on_postgresql(programs: Path, server: Server) -> None:
+def test_session_on_postgresql(programs: Path, server: PostgresServer) -> None:
     check(run(programs / "session", *to_postgresql(server)))
 
 
@@ -102,8 +100,8 @@ def many_files() -> Iterator[None]:
 def crowded(many_files: None) -> Iterator[list[str]]:
     """A server of each kind that takes a third of a thousand connections."""
     most = CONNECTIONS // 3 + 20
-    postgresql = start_postgresql(settings={"max_connections": most, "shared_buffers": "16MB"})
-    with postgresql as one, start_mariadb(settings={"max-connections": str(most)}) as two, informix() as three:
+    postgresql = postgres(settings={"max_connections": most, "shared_buffers": "16MB"})
+    with postgresql as one, mariadb(settings={"max-connections": str(most)}) as two, informix() as three:
         yield [*to_postgresql(one), *to_mysql(served("mariadb", two)), *to_informix(three)]
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import headrace
 import headrace.aio
 import headrace.informix
-from headrace.testing import informix
-from headrace_lab.servers import Server
+from headrace.testing import PostgresServer, informix
 from served import Served
 
 
@@ -48,7 +47,7 @@ def test_the_informix_test_server_resumes_sessions() -> None:
         assert resumed(url, sslmode="verify-full", sslrootcert=str(server.authority)) == [False, True, True]
 
 
-async def test_postgresql_gives_out_no_tickets(tls_server: Server) -> None:
+async def test_postgresql_gives_out_no_tickets(tls_server: PostgresServer) -> None:
     """It turns session tickets off by itself; should it begin to send them, docs/howto/connecting.md is wrong."""
     assert resumed(tls_server.url, sslmode="require") == [False] * 3
     assert await resumed_on_a_loop(tls_server.url, sslmode="require") == [False] * 3

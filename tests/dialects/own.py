@@ -15,8 +15,7 @@ from tests.judges.sdist import source_of
 
 import headrace
 import headrace.mysql
-from headrace_lab.mysqld import Mysqld
-from headrace_lab.servers import Server
+from headrace.testing import MysqldServer, PostgresServer
 
 NEW, OLD = "2.1.9", "2.0.58"
 """The releases whose tests run; each brings its own SQLAlchemy."""
@@ -56,7 +55,7 @@ def run(url: str, version: str, *tests: str, processes: int = 0) -> Counts:
 
 
 @contextlib.contextmanager
-def on_postgres(server: Server, driver: str) -> Iterator[str]:
+def on_postgres(server: PostgresServer, driver: str) -> Iterator[str]:
     """The URL of a database as the tests want it: with two schemas, hstore and citext."""
     with headrace.connect(server.url, autocommit=True) as admin:
         admin.execute("drop database if exists sqlalchemy_tests with (force)")
@@ -74,7 +73,7 @@ def on_postgres(server: Server, driver: str) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def on_mysqld(server: Mysqld, driver: str) -> Iterator[str]:
+def on_mysqld(server: MysqldServer, driver: str) -> Iterator[str]:
     """The URL of a database as the tests want it: with two others beside it."""
     databases = ("sqlalchemy_tests", "test_schema", "test_schema_2")
     with headrace.mysql.connect(server.url, autocommit=True) as admin:

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import headrace.mysql
-from headrace_lab.mysqld import Mysqld
-from headrace_lab.servers import Server
+from headrace.testing import MysqldServer, PostgresServer
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
@@ -23,7 +22,7 @@ MYSQL_PAGES = [page for page in PAGES if "import headrace.mysql" in (ROOT / page
 EXAMPLES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "examples").glob("*.py"))
 
 
-def run(server: Server, *command: str, more: dict[str, str] | None = None) -> None:
+def run(server: PostgresServer, *command: str, more: dict[str, str] | None = None) -> None:
     where = {"PGHOST": server.host, "PGPORT": str(server.port), "PGUSER": server.user, "PGDATABASE": server.database}
     done = subprocess.run(
         [sys.executable, *command],
@@ -42,19 +41,19 @@ def test_there_is_something_to_run() -> None:
 
 
 @pytest.mark.parametrize("page", MYSQL_PAGES)
-def test_page_on_mysql(server: Server, page: str, mysql_server: Mysqld) -> None:
+def test_page_on_mysql(server: PostgresServer, page: str, mysql_server: MysqldServer) -> None:
     run(server, "docs/_tools/snippets.py", page, more=shop(mysql_server))
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_page(server: Server, page: str, request: pytest.FixtureRequest) -> None:
+def test_page(server: PostgresServer, page: str, request: pytest.FixtureRequest) -> None:
     more = None
     if page in MYSQL_PAGES:
         more = shop(request.getfixturevalue("mariadb_server"))
     run(server, "docs/_tools/snippets.py", page, more=more)
 
 
-def shop(mariadb: Mysqld) -> dict[str, str]:
+def shop(mariadb: MysqldServer) -> dict[str, str]:
     """An empty database ``shop`` for the user ``jo``, as the pages on MySQL have it; what leads to it."""
     with headrace.mysql.connect(mariadb.url, autocommit=True) as admin:
         admin.execute("drop database if exists shop")
@@ -65,5 +64,5 @@ def shop(mariadb: Mysqld) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_example(server: Server, example: str) -> None:
+def test_example(server: PostgresServer, example: str) -> None:
     run(server, example)

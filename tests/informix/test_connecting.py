@@ -18,7 +18,7 @@ from headrace import errors
 from headrace.informix.settings import connect_options
 from headrace.pool import ConnectionPool
 from headrace.testing import InformixServer, informix
-from headrace_lab.certificates import Certificates, make_certificates
+from headrace.testing._certificates import Certificates, make_certificates
 
 from .relay import Relay
 

@@ -19,7 +19,7 @@ import headrace.informix
 from accepting import Accepting
 from headrace import errors
 from headrace.testing import InformixServer, informix
-from headrace_lab.certificates import Certificates, make_certificates
+from headrace.testing._certificates import Certificates, make_certificates
 
 from .relay import Relay
 

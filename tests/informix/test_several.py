@@ -15,7 +15,7 @@ import pytest
 import headrace.informix
 from headrace import errors
 from headrace.testing import InformixServer, informix
-from headrace.testing.informix import find_binary
+from headrace.testing._informix import find_binary
 
 from .raw import Client, bind_ints, command, prepare
 

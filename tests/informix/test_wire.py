@@ -15,7 +15,7 @@ from select import select as select_ready
 import pytest
 
 from headrace.testing import InformixServer, informix
-from headrace.testing.informix import find_binary
+from headrace.testing._informix import find_binary
 
 from .raw import Client, Reply, bind_ints, chars, command, prepare
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace.testing import InformixServer, informix
+from headrace.testing import InformixServer, PostgresServer, informix
 from headrace_lab.differences import DIFFERENCES, Differences
-from headrace_lab.servers import Server
 from served import Served
 
 
@@ -60,7 +59,7 @@ class Judged:
         return await headrace.aio.connect(self.where(port or self.port), **keywords)
 
 
-def judged_postgresql(server: Server) -> Judged:
+def judged_postgresql(server: PostgresServer) -> Judged:
     """PostgreSQL, as the harnesses want it."""
 
     def where(port: int) -> str:

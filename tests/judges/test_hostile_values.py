@@ -14,9 +14,8 @@ from headrace import errors
 from headrace._shared.cursor_base import CursorBase
 from headrace.informix import lobs
 from headrace.rows import dict_row
-from headrace.testing import InformixServer
+from headrace.testing import InformixServer, PostgresServer
 from headrace.types import Opaque
-from headrace_lab.servers import Server
 
 from .conftest import Judged, judged_informix, judged_postgresql
 from .hostile import HostileProxy, description, peak_kib, u16, u32
@@ -26,7 +25,7 @@ DIGITS = "('1' || repeat('0', 5000))::jsonb"
 
 
 @pytest.fixture
-def postgres(server: Server) -> Judged:
+def postgres(server: PostgresServer) -> Judged:
     return judged_postgresql(server)
 
 

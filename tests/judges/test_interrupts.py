@@ -17,7 +17,7 @@ import pytest
 import headrace
 from company.gate import Gate
 from headrace import defaults, errors
-from headrace_lab.servers import Server
+from headrace.testing import PostgresServer
 
 from .conftest import Judged
 
@@ -112,7 +112,7 @@ def test_an_interrupt_in_a_row_of_a_batch_leaves_the_connection_in_step(judged: 
 
 
 @pytest.mark.parametrize("block", [False, True], ids=["alone", "in a block"])
-def test_what_a_slow_server_owes_is_waited_for_by_the_next_statement(server: Server, block: bool) -> None:
+def test_what_a_slow_server_owes_is_waited_for_by_the_next_statement(server: PostgresServer, block: bool) -> None:
     conn: Any = headrace.connect(server.url, autocommit=True)
     conn.execute("create temp table t as select 1 as n")
     pid = conn.backend_pid
@@ -131,7 +131,7 @@ def test_what_a_slow_server_owes_is_waited_for_by_the_next_statement(server: Ser
 
 
 def test_a_cancel_request_that_came_too_early_is_said_again_by_the_next_statement(
-    server: Server, monkeypatch: pytest.MonkeyPatch
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conn: Any = headrace.connect(server.url, autocommit=True)
     monkeypatch.setattr(conn, "_send_cancel", lambda _: None)
@@ -144,7 +144,7 @@ def test_a_cancel_request_that_came_too_early_is_said_again_by_the_next_statemen
     conn.close()
 
 
-def test_a_server_that_owes_too_long_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_owes_too_long_is_given_up(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(defaults, "CANCEL_TIMEOUT", 1.0)
     conn: Any = headrace.connect(server.url, autocommit=True)
     pid = conn.backend_pid
@@ -161,7 +161,7 @@ def test_a_server_that_owes_too_long_is_given_up(server: Server, monkeypatch: py
         os.kill(pid, signal.SIGCONT)
 
 
-def test_leaving_a_connection_by_an_interrupt_waits_for_nothing(server: Server) -> None:
+def test_leaving_a_connection_by_an_interrupt_waits_for_nothing(server: PostgresServer) -> None:
     pids: list[int] = []
     try:
         with prompt(), headrace.connect(server.url) as conn:

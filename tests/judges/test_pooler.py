@@ -14,11 +14,11 @@ from tests.company.pooler import pgbouncer
 
 import headrace
 from headrace import errors
-from headrace_lab.servers import Server
+from headrace.testing import PostgresServer
 
 
 @pytest.fixture(scope="module")
-def pooler(server: Server) -> Iterator[str]:
+def pooler(server: PostgresServer) -> Iterator[str]:
     program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
     assert program, "pgbouncer is missing: `make server` installs it"
     with pgbouncer(program, server, size=2) as url:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import headrace
+from headrace.testing import PostgresServer
 from headrace_lab import across
 from headrace_lab.across import databases, report, workloads
 from headrace_lab.cli import UsageError, across_plan, main, parser
-from headrace_lab.servers import Server
 
 ROWS = 40
 
@@ -107,7 +107,9 @@ class Careless:
         ("delete_sequential", ("WHERE id =", "WHERE 1 + id =")),
     ],
 )
-def test_what_is_expected_tells_right_from_wrong(server: Server, workload: str, change: tuple[str, str]) -> None:
+def test_what_is_expected_tells_right_from_wrong(
+    server: PostgresServer, workload: str, change: tuple[str, str]
+) -> None:
     from headrace_lab.across.worker import one_round
 
     right = workloads.expected(workload, ROWS)
@@ -119,7 +121,7 @@ def test_what_is_expected_tells_right_from_wrong(server: Server, workload: str, 
         assert {name: wrong[name] for name in right} != right
 
 
-def test_rows_in_another_order_are_the_same_rows(server: Server) -> None:
+def test_rows_in_another_order_are_the_same_rows(server: PostgresServer) -> None:
     from headrace_lab.across.worker import one_round
 
     with headrace.connect(server.url) as conn:
@@ -129,7 +131,9 @@ def test_rows_in_another_order_are_the_same_rows(server: Server) -> None:
     assert done["digest"] == workloads.expected("select_full_scan", ROWS)["digest"]
 
 
-def test_a_driver_that_fails_says_why_and_the_others_go_on(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_that_fails_says_why_and_the_others_go_on(
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     absent = databases.Driver("absent", "headrace", lambda url: None)
     monkeypatch.setitem(
         databases.DATABASES,  # type: ignore[arg-type]
@@ -145,7 +149,7 @@ def test_a_driver_that_fails_says_why_and_the_others_go_on(server: Server, monke
 
 
 def test_a_database_without_a_server_says_so_and_the_others_are_raced(
-    server: Server, monkeypatch: pytest.MonkeyPatch
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEADRACE_SIMULATE_INFORMIX", "/no/such/program")
     urls = {"postgresql": server.url}

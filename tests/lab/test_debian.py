@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace_lab.binaries import ServerUnavailable
+from headrace.testing import ServerUnavailable
 from headrace_lab.debian import debian_package, mirrors
 
 SCRIPT = """#!/bin/sh

@@ -15,14 +15,16 @@ from typing import Any
 import pytest
 
 import headrace
+from headrace.testing import PostgresServer
 from headrace_lab import contestants, processes, race, workloads
 from headrace_lab.cli import UsageError, main, parser, plan_of
 from headrace_lab.iibench import options as iibench_options
 from headrace_lab.link import Link
-from headrace_lab.servers import Server
 
 
-def run(server: Server, names: list[str], chosen: list[tuple[str, int]], rounds: int = 1) -> list[dict[str, Any]]:
+def run(
+    server: PostgresServer, names: list[str], chosen: list[tuple[str, int]], rounds: int = 1
+) -> list[dict[str, Any]]:
     plan = race.Plan(names, chosen, rounds, True)
     return race.Race(server.url, plan, server.pid, lambda what, share: None).run()["results"]  # type: ignore[no-any-return]
 
@@ -31,7 +33,7 @@ OFFERED = {name: w for name, w in workloads.WORKLOADS.items() if w.offered("post
 EVERY = [(name, w.quick[0]) for name, w in OFFERED.items()]
 
 
-def test_every_contestant_gives_right_results_in_every_workload(server: Server) -> None:
+def test_every_contestant_gives_right_results_in_every_workload(server: PostgresServer) -> None:
     rows = run(server, list(contestants.MODULES["postgresql"]), EVERY)
     kinds = {name: 3 if w.one_query else 1 for name, w in OFFERED.items()}
     assert len(rows) == sum(kinds.values()) * len(contestants.MODULES["postgresql"])
@@ -75,7 +77,7 @@ class Contestant(Honest):
 
 
 def test_who_lies_is_disqualified_and_who_fails_has_an_error(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "zz_liar.py").write_text(LIAR)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
@@ -103,7 +105,7 @@ def test_peer_meets_ours_on_the_same_kind_of_loop(peer: str, ours: str) -> None:
     assert contestants.rival(peer) == ours
 
 
-def test_a_race_touches_nothing_but_a_schema_of_its_own(server: Server) -> None:
+def test_a_race_touches_nothing_but_a_schema_of_its_own(server: PostgresServer) -> None:
     with headrace.connect(server.url, autocommit=True) as conn:
         schemas = "SELECT array_agg(nspname::text ORDER BY 1) FROM pg_namespace WHERE nspname !~ '^pg_(toast_)?temp'"
         conn.execute("CREATE SCHEMA IF NOT EXISTS headrace_race")
@@ -116,7 +118,7 @@ def test_a_race_touches_nothing_but_a_schema_of_its_own(server: Server) -> None:
         conn.execute("DROP SCHEMA headrace_race CASCADE")
 
 
-def test_a_contestant_that_hangs_is_ended(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_contestant_that_hangs_is_ended(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "ROUND_TIMEOUT_S", 0.3)
     worker = processes.Worker("headrace", server.url, "public")
     try:
@@ -150,7 +152,7 @@ def test_spinners_end_with_the_racer() -> None:
 
 
 def test_the_command_writes_what_it_was_asked_for(
-    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    server: PostgresServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = {name: tmp_path / f"out.{name}" for name in ("json", "html", "markdown")}
     command = [
@@ -184,7 +186,7 @@ def test_the_command_writes_what_it_was_asked_for(
     assert main(["report", str(files["json"])]) == 0
 
 
-def test_what_was_raced_until_ctrl_c_is_kept(server: Server, tmp_path: Path) -> None:
+def test_what_was_raced_until_ctrl_c_is_kept(server: PostgresServer, tmp_path: Path) -> None:
     file = tmp_path / "out.json"
     workloads = "select_one,fetch,fetch_types,executemany,pipeline,stream"
     race = [sys.executable, "-m", "headrace_lab.cli", "race", "--url", server.url, "--contestant", "headrace,floor"]
@@ -204,7 +206,9 @@ def test_what_was_raced_until_ctrl_c_is_kept(server: Server, tmp_path: Path) -> 
         assert not conn.fetchval("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'headrace_race_%'")
 
 
-def test_a_full_disk_takes_the_file_and_not_the_figures(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_full_disk_takes_the_file_and_not_the_figures(
+    server: PostgresServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     command = ["race", "--url", server.url, "--workload", "connect", "--contestant", "headrace", "--rounds", "1"]
     assert main([*command, "--json", "/dev/full"]) == 1
     told = capsys.readouterr()
@@ -244,7 +248,7 @@ def test_what_a_command_line_asks_for() -> None:
 @pytest.mark.parametrize(
     ("user", "query"), [("scram_user", ""), ("md5_user", ""), ("password_user", "?sslmode=disable")]
 )
-def test_the_floor_logs_in_like_everybody(tls_server: Server, user: str, query: str) -> None:
+def test_the_floor_logs_in_like_everybody(tls_server: PostgresServer, user: str, query: str) -> None:
     with headrace.connect(tls_server.url, autocommit=True) as admin:
         admin.execute(f"GRANT CREATE ON DATABASE {tls_server.database} TO {user}")
     url = f"postgresql://{user}:secret@{tls_server.host}:{tls_server.port}/{tls_server.database}{query}"

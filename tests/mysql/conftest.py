@@ -14,8 +14,7 @@ import pytest
 
 import headrace.aio.mysql
 import headrace.mysql
-from headrace_lab.mariadb import start_mariadb
-from headrace_lab.mysql import start_mysql
+from headrace.testing import mariadb, mysql
 from served import SETTINGS, Served, served
 
 from .maven import mysql80
@@ -37,21 +36,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def mariadb118_served() -> Iterator[Served]:
     """MariaDB 11.8, with the certificate that it makes for itself."""
     settings = {"plugin_load_add": "auth_parsec", "plugin_maturity": "unknown"}
-    with start_mariadb(home=new_mariadb(), settings=settings) as running:
+    with mariadb(home=new_mariadb(), settings=settings) as running:
         yield served("mariadb118", running)
 
 
 @pytest.fixture(scope="session")
 def mysql56_served() -> Iterator[Served]:
     """MySQL 5.6, without TLS."""
-    with start_mysql(program=old_mysql(), settings=SETTINGS) as running:
+    with mysql(installation=old_mysql(), settings=SETTINGS) as running:
         yield served("mysql56", running)
 
 
 @pytest.fixture(scope="session")
 def mysql80_served() -> Iterator[Served]:
     """MySQL 8.0, with the certificate that it makes for itself."""
-    with start_mysql(program=mysql80(), settings=SETTINGS, tls=True) as running:
+    with mysql(installation=mysql80(), settings=SETTINGS, tls=True) as running:
         yield served("mysql80", running)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from archives import alone
-from headrace_lab.mysql import Installation
+from headrace.testing import MySQLInstallation
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
 """Where they are kept from run to run."""
@@ -34,14 +34,14 @@ def mariadb_home(version: str) -> Path:
     )
 
 
-def mysql80() -> Installation:
+def mysql80() -> MySQLInstallation:
     """MySQL 8.0.33 with the libraries that it brings along."""
 
     def needed(name: str) -> bool:
         return name == "bin/mysqld" or name.startswith(("lib/private/", "share/"))
 
     home = unpacked(MYSQL80, BUILD / "mysql" / "8.0.33", needed, "", ("bin",))
-    return Installation(str(home / "bin" / "mysqld"), home)
+    return MySQLInstallation(str(home / "bin" / "mysqld"), home)
 
 
 def unpacked(artifact: str, home: Path, wanted: Callable[[str], bool], inside: str, programs: tuple[str, ...]) -> Path:

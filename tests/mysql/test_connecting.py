@@ -21,8 +21,8 @@ import headrace.aio.mysql
 import headrace.mysql
 from accepting import Accepting
 from headrace import errors
-from headrace_lab.certificates import Certificates, make_certificates
-from headrace_lab.mariadb import MariaDB, start_mariadb
+from headrace.testing import MariaDBServer, mariadb
+from headrace.testing._certificates import Certificates, make_certificates
 from served import Served, fresh
 
 from .between import SomeoneBetween
@@ -38,7 +38,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 
 @pytest.fixture(scope="module")
-def tls_server(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDB]:
+def tls_server(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDBServer]:
     """The system's MariaDB with a certificate for localhost, and users for each way to authenticate."""
     folder = tmp_path_factory.mktemp("server")
     # The server runs under an account of its own.
@@ -56,7 +56,7 @@ def tls_server(certificates: Certificates, tmp_path_factory: pytest.TempPathFact
         "plugin_load_add": "auth_ed25519",
         "bind_address": "127.0.0.1,127.0.0.2",
     }
-    with start_mariadb(settings=settings) as server:
+    with mariadb(settings=settings) as server:
         with headrace.mysql.connect(server.url, autocommit=True) as admin:
             admin.execute("create user plain@'%' identified by 'tiger'")
             admin.execute("grant all on test.* to plain@'%'")
@@ -67,8 +67,8 @@ def tls_server(certificates: Certificates, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="module")
-def zero_server() -> Iterator[MariaDB]:
-    with start_mariadb(home=mariadb_home(ZERO_CONFIGURATION)) as server:
+def zero_server() -> Iterator[MariaDBServer]:
+    with mariadb(home=mariadb_home(ZERO_CONFIGURATION)) as server:
         with headrace.mysql.connect(server.url, autocommit=True) as admin:
             admin.execute("create user plain@'%' identified by 'tiger'")
             admin.execute("grant all on test.* to plain@'%'")
@@ -84,7 +84,7 @@ def tls_of(**keywords: Any) -> str | None:
         return known
 
 
-def test_tls_modes(tls_server: MariaDB, certificates: Certificates) -> None:
+def test_tls_modes(tls_server: MariaDBServer, certificates: Certificates) -> None:
     plain = {"host": "localhost", "port": tls_server.port, "user": "plain", "password": "tiger"}
     ca, other = str(certificates.ca), str(certificates.other_ca)
     assert tls_of(**plain, ssl_mode="DISABLED") is None
@@ -104,7 +104,7 @@ def test_tls_modes(tls_server: MariaDB, certificates: Certificates) -> None:
 
 
 def test_a_second_connection_resumes_the_tls_session_of_the_first(
-    tls_server: MariaDB, certificates: Certificates
+    tls_server: MariaDBServer, certificates: Certificates
 ) -> None:
     given: dict[str, Any] = {"host": "localhost", "port": tls_server.port, "user": "plain", "password": "tiger"}
     found: list[bool] = []
@@ -116,14 +116,14 @@ def test_a_second_connection_resumes_the_tls_session_of_the_first(
 
 
 @pytest.mark.parametrize("mode", ["REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"])
-def test_no_silent_downgrade(mariadb_server: MariaDB, certificates: Certificates, mode: str) -> None:
+def test_no_silent_downgrade(mariadb_server: MariaDBServer, certificates: Certificates, mode: str) -> None:
     plain = {"host": "127.0.0.1", "port": mariadb_server.port, "user": "tester", "password": "tiger"}
     assert tls_of(**plain) is None
     with pytest.raises(errors.OperationalError, match="does not offer TLS"):
         tls_of(**plain, ssl_mode=mode, ssl_ca=None if mode == "REQUIRED" else str(certificates.ca))
 
 
-def test_authentication(tls_server: MariaDB, certificates: Certificates) -> None:
+def test_authentication(tls_server: MariaDBServer, certificates: Certificates) -> None:
     where: dict[str, Any] = {"host": "127.0.0.1", "port": tls_server.port}
     for user in ("plain", "ed", "encrypted"):
         with headrace.mysql.connect(**where, user=user, password="tiger") as conn:
@@ -141,7 +141,7 @@ def test_authentication(tls_server: MariaDB, certificates: Certificates) -> None
         headrace.mysql.connect(**where, user="plain", password="tiger", auth_plugins="client_ed25519")
 
 
-def test_a_certificate_is_verified_through_the_password(zero_server: MariaDB, certificates: Certificates) -> None:
+def test_a_certificate_is_verified_through_the_password(zero_server: MariaDBServer, certificates: Certificates) -> None:
     where: dict[str, Any] = {"host": "127.0.0.1", "port": zero_server.port, "user": "plain", "password": "tiger"}
     assert tls_of(**where, ssl_verify_server_cert=True)
     assert tls_of(**where)
@@ -155,7 +155,9 @@ def test_a_certificate_is_verified_through_the_password(zero_server: MariaDB, ce
         tls_of(**{**where, "password": "lion"}, ssl_verify_server_cert=True)
 
 
-def test_someone_in_between_is_found_out_by_the_password(zero_server: MariaDB, certificates: Certificates) -> None:
+def test_someone_in_between_is_found_out_by_the_password(
+    zero_server: MariaDBServer, certificates: Certificates
+) -> None:
     with SomeoneBetween(zero_server.port, certificates.server_cert, certificates.server_key) as between:
         where: dict[str, Any] = {"host": "127.0.0.1", "port": between.port, "user": "plain", "password": "tiger"}
         with headrace.mysql.connect(**where, ssl_mode="REQUIRED") as conn:
@@ -170,7 +172,7 @@ def test_someone_in_between_is_found_out_by_the_password(zero_server: MariaDB, c
         assert trusted
 
 
-async def test_tls_on_a_loop(zero_server: MariaDB, tls_server: MariaDB, certificates: Certificates) -> None:
+async def test_tls_on_a_loop(zero_server: MariaDBServer, tls_server: MariaDBServer, certificates: Certificates) -> None:
     where: dict[str, Any] = {"host": "127.0.0.1", "user": "plain", "password": "tiger"}
     for server, keywords in (
         (zero_server, {"ssl_verify_server_cert": True}),
@@ -394,7 +396,7 @@ async def test_a_server_that_says_nothing_is_given_up_on_a_loop(my_server: Serve
 
 
 @pytest.mark.parametrize("prepared", [True, False], ids=["binary", "text"])
-def test_types_that_only_mariadb_has(zero_server: MariaDB, prepared: bool) -> None:
+def test_types_that_only_mariadb_has(zero_server: MariaDBServer, prepared: bool) -> None:
     """Of 11.4, over TLS; those of 10.11 are in test_types."""
     row = (
         1, uuid.UUID("0123456789ab4def8123456789abcdef"), ipaddress.IPv4Address("10.1.2.3"),

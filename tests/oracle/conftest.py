@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
+from headrace.testing import PostgresServer
 from headrace.testing import informix as start_informix
-from headrace_lab.servers import Server
 from served import Served
 
 from . import informix, mysql, postgres
 
 
 @pytest.fixture(scope="session")
-def databases15(tls_server: Server) -> Iterator[postgres.Databases]:
+def databases15(tls_server: PostgresServer) -> Iterator[postgres.Databases]:
     """Debian's PostgreSQL, which has citext, hstore and ltree."""
     made = postgres.Databases(tls_server.url, "oracle")
     yield made
@@ -22,7 +22,7 @@ def databases15(tls_server: Server) -> Iterator[postgres.Databases]:
 
 
 @pytest.fixture(scope="session")
-def databases18(server: Server) -> Iterator[postgres.Databases]:
+def databases18(server: PostgresServer) -> Iterator[postgres.Databases]:
     """The embedded PostgreSQL."""
     made = postgres.Databases(server.url, "oracle")
     yield made

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace_lab.servers import Server
+from headrace.testing import PostgresServer
 
 _numbers = itertools.count(1)
 
@@ -72,7 +72,7 @@ def version(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def url(version: str, request: pytest.FixtureRequest) -> str:
     """A database of the module's own."""
-    server: Server = request.getfixturevalue("server" if version == "18" else "tls_server")
+    server: PostgresServer = request.getfixturevalue("server" if version == "18" else "tls_server")
     name = f"postgres_{next(_numbers)}"
     with headrace.connect(server.url, autocommit=True) as connection:
         connection.execute(f"create database {name}")

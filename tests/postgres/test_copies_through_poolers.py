@@ -10,7 +10,7 @@ import pytest
 from tests.company.pooler import newest_pgbouncer, pgbouncer, system_pgbouncer
 
 import headrace
-from headrace_lab.servers import Server
+from headrace.testing import PostgresServer
 
 Pooled = tuple[str, dict[str, Any]]
 LIMIT = 20.0
@@ -18,7 +18,7 @@ LIMIT = 20.0
 
 
 @pytest.fixture(scope="module", params=["system", "newest"])
-def pooled(request: pytest.FixtureRequest, server: Server) -> Iterator[Pooled]:
+def pooled(request: pytest.FixtureRequest, server: PostgresServer) -> Iterator[Pooled]:
     """What to connect with: one server connection for everybody."""
     if request.param == "system":
         with pgbouncer(system_pgbouncer(), server, size=1) as url:
@@ -29,7 +29,7 @@ def pooled(request: pytest.FixtureRequest, server: Server) -> Iterator[Pooled]:
 
 
 @pytest.fixture(autouse=True)
-def table(server: Server) -> Iterator[None]:
+def table(server: PostgresServer) -> Iterator[None]:
     """Where rows are copied to."""
     with headrace.connect(server.url, autocommit=True) as dba:
         dba.executescript("drop table if exists copied; create table copied (a int, b text)")
@@ -99,7 +99,7 @@ def test_a_large_request_behind_another_keeps_its_server(pooled: Pooled) -> None
     asyncio.run(test())
 
 
-def test_a_failed_copy_keeps_no_server(server: Server) -> None:
+def test_a_failed_copy_keeps_no_server(server: PostgresServer) -> None:
     # PgBouncer from 1.22 on takes a CopyDone that comes too late for a request, and keeps the server in any case.
     with (
         pgbouncer(system_pgbouncer(), server, size=1) as url,

@@ -11,7 +11,7 @@ import pytest
 from tests.company.pooler import newest_pgbouncer, pgbouncer
 
 import headrace
-from headrace_lab.servers import Server
+from headrace.testing import PostgresServer
 
 from .conftest import Connect
 
@@ -20,14 +20,14 @@ _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
-def url(server: Server) -> Iterator[str]:
+def url(server: PostgresServer) -> Iterator[str]:
     """The newest PgBouncer, with two server connections."""
     with pgbouncer(newest_pgbouncer(), server, more="max_prepared_statements = 100", size=2) as address:
         yield address
 
 
 @pytest.fixture
-def dba(server: Server) -> Iterator[Any]:
+def dba(server: PostgresServer) -> Iterator[Any]:
     """A session of the server itself, which changes tables."""
     with headrace.connect(server.url, autocommit=True) as connection:
         yield connection

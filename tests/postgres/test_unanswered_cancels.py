@@ -13,7 +13,7 @@ import headrace.aio
 from headrace import defaults, errors
 from headrace.aio.pool import AsyncConnectionPool
 from headrace.pool import ConnectionPool
-from headrace_lab.servers import Server
+from headrace.testing import PostgresServer
 from holding import HoldsCancels, release
 
 LATE = 0.4
@@ -23,18 +23,18 @@ CANCEL_REQUEST = (80877102).to_bytes(4, "big")
 
 
 @pytest.fixture
-def between(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[HoldsCancels]:
+def between(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[HoldsCancels]:
     monkeypatch.setattr(defaults, "CANCEL_TIMEOUT", LATE)
     with HoldsCancels(server.port, CANCEL_REQUEST) as proxy:
         yield proxy
 
 
-def address(server: Server, proxy: HoldsCancels) -> str:
+def address(server: PostgresServer, proxy: HoldsCancels) -> str:
     """The server, by way of the proxy."""
     return server.url.replace(f":{server.port}", f":{proxy.port}")
 
 
-def test_a_late_cancel_request_meets_no_later_statement(server: Server, between: HoldsCancels) -> None:
+def test_a_late_cancel_request_meets_no_later_statement(server: PostgresServer, between: HoldsCancels) -> None:
     with ConnectionPool(address(server, between), min_size=1, max_size=1, kwargs={"autocommit": True}) as pool:
         with pytest.raises(TimeoutError), pool.connection() as conn:
             first = conn.backend_pid
@@ -45,7 +45,9 @@ def test_a_late_cancel_request_meets_no_later_statement(server: Server, between:
             assert conn.backend_pid != first
 
 
-def test_a_connection_is_closed_whose_cancel_request_was_not_answered(server: Server, between: HoldsCancels) -> None:
+def test_a_connection_is_closed_whose_cancel_request_was_not_answered(
+    server: PostgresServer, between: HoldsCancels
+) -> None:
     with headrace.connect(address(server, between), autocommit=True) as conn:
         with pytest.raises(errors.OperationalError, match="not answered"):
             conn.cancel(timeout=LATE)
@@ -53,7 +55,9 @@ def test_a_connection_is_closed_whose_cancel_request_was_not_answered(server: Se
             conn.execute("select 1")
 
 
-async def test_a_late_cancel_request_meets_no_later_statement_on_a_loop(server: Server, between: HoldsCancels) -> None:
+async def test_a_late_cancel_request_meets_no_later_statement_on_a_loop(
+    server: PostgresServer, between: HoldsCancels
+) -> None:
     options = {"autocommit": True}
     async with AsyncConnectionPool(address(server, between), min_size=1, max_size=1, kwargs=options) as pool:
         with pytest.raises(asyncio.TimeoutError):

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
-from .binaries import ServerUnavailable
+from headrace.testing import ServerUnavailable
 
 CACHE_VARIABLE: Final = "HEADRACE_CACHE"
 """Environment variable that names the folder where downloads are kept."""

@@ -9,27 +9,26 @@ from typing import Any
 
 import pytest
 
+import headrace.testing
+from headrace.testing import MariaDBServer, MysqldServer, PostgresServer
 from headrace_lab.databases import informix
 from headrace_lab.iibench.bench import Bench
 from headrace_lab.iibench.options import Options
-from headrace_lab.mariadb import MariaDB, start_mariadb
-from headrace_lab.mysqld import Mysqld
-from headrace_lab.servers import Server
 
 _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def mariadb() -> Iterator[MariaDB]:
+def mariadb() -> Iterator[MariaDBServer]:
     """MariaDB, without RocksDB."""
-    with start_mariadb() as running:
+    with headrace.testing.mariadb() as running:
         yield running
 
 
 @pytest.fixture(scope="session")
-def rocksdb() -> Iterator[MariaDB]:
+def rocksdb() -> Iterator[MariaDBServer]:
     """MariaDB with RocksDB."""
-    with start_mariadb(rocksdb=True) as running:
+    with headrace.testing.mariadb(plugins=["ha_rocksdb"]) as running:
         yield running
 
 
@@ -74,20 +73,20 @@ def bench(url: str, watch: Callable[[dict[str, Any]], None] = lambda what: None,
 
 
 @pytest.fixture
-def postgres(server: Server) -> Callable[..., Ran]:
+def postgres(server: PostgresServer) -> Callable[..., Ran]:
     """Runs a bench on PostgreSQL."""
     return lambda **options: bench(server.socket_url, **options)
 
 
 @pytest.fixture
-def maria(mariadb: MariaDB) -> Callable[..., Ran]:
+def maria(mariadb: MariaDBServer) -> Callable[..., Ran]:
     """Runs a bench on MariaDB, through mysqlclient."""
     given = {"database": "mariadb", "driver": "mysqlclient"}
     return lambda **options: bench(mariadb.socket_url, **{**given, **options})
 
 
 @pytest.fixture
-def genuine(mysql_server: Mysqld) -> Callable[..., Ran]:
+def genuine(mysql_server: MysqldServer) -> Callable[..., Ran]:
     """Runs a bench on MySQL."""
     return lambda **options: bench(mysql_server.socket_url, **{"database": "mysql", **options})
 

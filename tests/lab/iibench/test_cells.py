@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from headrace.testing import MariaDBServer
 from headrace_lab.cli import main
 from headrace_lab.iibench import cells, runs
 from headrace_lab.iibench.bench import combinations
 from headrace_lab.iibench.options import CELLS, OptionError, Options
-from headrace_lab.mariadb import MariaDB
 
 
 def step(cell: str, rate: float, waits: float, unfed: float) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def test_cells_that_make_no_sense_are_refused(wrong: dict[str, Any], problem: st
 
 
 def test_the_command_prints_the_whole_table(
-    mariadb: MariaDB, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    mariadb: MariaDBServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["iibench", "--database", "mariadb", "--url", mariadb.socket_url, "--setup", "--cleanup"]
     more = ["--cells", "all", "--cell-rows", "1000", "--client", "overlap,pregen", "--label", "all"]

@@ -19,12 +19,11 @@ import pytest
 
 import headrace
 import headrace.mysql
+from headrace.testing import MariaDBServer, PostgresServer
 from headrace_lab.cli import main
 from headrace_lab.iibench import crew, page, runs, sessions
 from headrace_lab.iibench.databases import load
 from headrace_lab.iibench.options import Options
-from headrace_lab.mariadb import MariaDB
-from headrace_lab.servers import Server
 
 from .conftest import Ran, bench
 
@@ -33,7 +32,7 @@ TABLE = "mine"
 
 
 @contextlib.contextmanager
-def table(server: Server, *statements: str) -> Iterator[headrace.Connection[Any]]:
+def table(server: PostgresServer, *statements: str) -> Iterator[headrace.Connection[Any]]:
     """A table made beforehand, to which something was done."""
     with headrace.connect(server.url, autocommit=True) as conn:
         conn.execute(f"DROP TABLE IF EXISTS {TABLE}")
@@ -52,7 +51,7 @@ def given(**more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("client", ["overlap", "inline", "producer", "pregen"])
-def test_an_error_ends_the_run_with_its_sqlstate(server: Server, client: str) -> None:
+def test_an_error_ends_the_run_with_its_sqlstate(server: PostgresServer, client: str) -> None:
     with table(server, f"ALTER TABLE {TABLE} ADD COLUMN more int NOT NULL") as conn:
         ran = bench(server.socket_url, **given(client=client))
         assert not ran.right
@@ -68,12 +67,12 @@ def test_an_error_of_informix_ends_the_run(informix_url: str, driver: str, code:
 
 
 @pytest.mark.parametrize(("driver", "code"), [("headrace", "42S02"), ("mysqlclient", "1146"), ("pymysql", "1146")])
-def test_an_error_of_mariadb_ends_the_run(mariadb: MariaDB, driver: str, code: str) -> None:
+def test_an_error_of_mariadb_ends_the_run(mariadb: MariaDBServer, driver: str, code: str) -> None:
     ran = bench(mariadb.socket_url, **given(database="mariadb", driver=driver, table_name="nowhere"))
     assert ran.one("failure")["code"] == code
 
 
-def test_an_error_in_the_middle_is_not_counted_as_rows(server: Server) -> None:
+def test_an_error_in_the_middle_is_not_counted_as_rows(server: PostgresServer) -> None:
     """The rows before the error are in the table, and no other ones."""
     with table(server, f"ALTER TABLE {TABLE} ADD CHECK (transactionid <> 1050)") as conn:
         ran = bench(server.socket_url, **given(depth=1))
@@ -98,7 +97,7 @@ FAILS_NOW_AND_THEN = fails("random() < 0.3")
 
 
 @pytest.mark.parametrize("driver", ["headrace", "psycopg", "asyncpg"])
-def test_what_may_be_tried_again_is_and_is_counted_by_its_sqlstate(server: Server, driver: str) -> None:
+def test_what_may_be_tried_again_is_and_is_counted_by_its_sqlstate(server: PostgresServer, driver: str) -> None:
     with table(server, *FAILS_EVERY_THIRD):
         ran = bench(server.socket_url, **given(driver=driver))
         assert ran.right
@@ -109,7 +108,7 @@ def test_what_may_be_tried_again_is_and_is_counted_by_its_sqlstate(server: Serve
 
 
 @pytest.mark.parametrize("driver", ["headrace", "mysqlclient", "pymysql"])
-def test_mariadbs_deadlocks_are_tried_again(mariadb: MariaDB, driver: str) -> None:
+def test_mariadbs_deadlocks_are_tried_again(mariadb: MariaDBServer, driver: str) -> None:
     with headrace.mysql.connect(mariadb.socket_url, autocommit=True) as conn:
         for statement in (
             f"DROP TABLE IF EXISTS {TABLE}",
@@ -127,12 +126,12 @@ def test_mariadbs_deadlocks_are_tried_again(mariadb: MariaDB, driver: str) -> No
     assert ran.step["kinds"]["insert"]["rows"] == 2_000
 
 
-def test_what_is_tried_again_too_often_fails(server: Server) -> None:
+def test_what_is_tried_again_too_often_fails(server: PostgresServer) -> None:
     with table(server, *FAILS_EVERY_THIRD):
         assert bench(server.socket_url, **given(retries=0)).one("failure")["code"] == "40001"
 
 
-def test_a_deleters_error_ends_the_run(server: Server) -> None:
+def test_a_deleters_error_ends_the_run(server: PostgresServer) -> None:
     with table(server, *FAILS_NOW_AND_THEN):
         ran = bench(server.socket_url, **given(delete_per_insert=True))
         assert ran.right
@@ -142,7 +141,7 @@ def test_a_deleters_error_ends_the_run(server: Server) -> None:
         assert failed.one("failure")["code"] == "40001"
 
 
-def test_a_dead_worker_ends_the_run(server: Server) -> None:
+def test_a_dead_worker_ends_the_run(server: PostgresServer) -> None:
     def kill(what: dict[str, Any]) -> None:
         if "seconds" in what and what["seconds"] > 0.3:
             for pid in writers():
@@ -166,7 +165,7 @@ def writers() -> list[int]:
 
 
 @pytest.mark.parametrize("client", ["overlap", "producer"])
-def test_nobody_works_on_when_the_run_is_killed(server: Server, folder: Path, client: str) -> None:
+def test_nobody_works_on_when_the_run_is_killed(server: PostgresServer, folder: Path, client: str) -> None:
     with headrace.connect(server.url, autocommit=True) as conn:
         alive = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'INSERT INTO orphan%'"
         command = [sys.executable, "-m", "headrace_lab.cli", "iibench", "--url", server.socket_url, "--setup"]
@@ -197,7 +196,7 @@ def group(pid: int) -> list[int]:
     return found
 
 
-def test_a_session_that_the_server_ends_ends_the_run(server: Server) -> None:
+def test_a_session_that_the_server_ends_ends_the_run(server: PostgresServer) -> None:
     with headrace.connect(server.url, autocommit=True) as admin:
 
         def end(what: dict[str, Any]) -> None:
@@ -213,7 +212,9 @@ def test_a_session_that_the_server_ends_ends_the_run(server: Server) -> None:
     assert writers() == [], "nobody is left behind"
 
 
-def test_a_worker_that_does_not_come_to_its_end_counts_as_hung(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_does_not_come_to_its_end_counts_as_hung(
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(crew, "GRACE_SECONDS", 0.5)
     with table(server) as conn, conn.transaction():
         conn.execute(f"LOCK TABLE {TABLE} IN EXCLUSIVE MODE")
@@ -241,7 +242,7 @@ def test_clients_have_rows_of_their_own(postgres: Bench) -> None:
     assert int(ran.one("proof")["checksum"], 16) != 3 * int(alone, 16) % 2**64
 
 
-def test_a_table_that_holds_something_else_is_found_out(server: Server) -> None:
+def test_a_table_that_holds_something_else_is_found_out(server: PostgresServer) -> None:
     tamper = f"CREATE RULE tamper AS ON INSERT TO {TABLE} DO ALSO UPDATE {TABLE} SET price = 0 WHERE transactionid = 7"
     with table(server, tamper):
         ran = bench(server.socket_url, **given(client="inline", driver="psycopg"))
@@ -253,7 +254,7 @@ def test_a_table_that_holds_something_else_is_found_out(server: Server) -> None:
 # 4: several queriers
 
 
-def test_every_query_of_every_querier_is_in_the_histogram(server: Server, postgres: Bench) -> None:
+def test_every_query_of_every_querier_is_in_the_histogram(server: PostgresServer, postgres: Bench) -> None:
     with headrace.connect(server.url, autocommit=True) as admin:
         before = commits(admin)
         ran = postgres(max_rows=0, max_seconds=1.2, query_threads=3, secondary_at_start=True)
@@ -275,7 +276,7 @@ def commits(admin: headrace.Connection[Any]) -> int:
 # 5: no inserts
 
 
-def test_queries_alone(server: Server) -> None:
+def test_queries_alone(server: PostgresServer) -> None:
     with table(server):
         assert bench(server.socket_url, **given()).right
         for only_keys in (False, True):
@@ -304,7 +305,7 @@ def test_no_second_is_rounded_and_no_interval_lost(postgres: Bench) -> None:
 # 8: numbers beyond 32 bits
 
 
-def test_keys_beyond_32_bits(server: Server) -> None:
+def test_keys_beyond_32_bits(server: PostgresServer) -> None:
     beyond = 2**33
     with table(server, f"ALTER SEQUENCE {TABLE}_transactionid_seq RESTART WITH {beyond}") as conn:
         options = given(
@@ -323,7 +324,7 @@ def test_keys_beyond_32_bits(server: Server) -> None:
 
 
 @pytest.mark.parametrize("driver", ["headrace", "mysqlclient"])
-def test_a_stall_of_two_seconds_shows_in_p99_of_an_open_loop(mariadb: MariaDB, driver: str) -> None:
+def test_a_stall_of_two_seconds_shows_in_p99_of_an_open_loop(mariadb: MariaDBServer, driver: str) -> None:
     stopped = threading.Event()
 
     def stop(what: dict[str, Any]) -> None:
@@ -432,7 +433,7 @@ def test_the_producers_cpu_time_is_in_every_second(maria: Bench) -> None:
     assert sum(second["client_cpu"] for second in ran.seconds) == pytest.approx(whole, rel=0.1)
 
 
-def test_rows_lost_behind_a_deleters_back_end_the_run(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_lost_behind_a_deleters_back_end_the_run(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would look for them for ever."""
 
     def lose() -> None:
@@ -456,7 +457,7 @@ def test_rows_lost_behind_a_deleters_back_end_the_run(server: Server, monkeypatc
 @pytest.mark.parametrize(
     ("driver", "road"), [("headrace", "text"), ("mysqlclient", "text"), ("pymysql", "executemany")]
 )
-def test_lock_timeouts_are_tried_again_whoever_reports_them(mariadb: MariaDB, driver: str, road: str) -> None:
+def test_lock_timeouts_are_tried_again_whoever_reports_them(mariadb: MariaDBServer, driver: str, road: str) -> None:
     with headrace.mysql.connect(mariadb.socket_url, autocommit=True) as conn:
         conn.executescript("DROP TABLE IF EXISTS held")
         (made,) = load("mariadb").create_table("held", Options())
@@ -493,7 +494,7 @@ def lock_timeouts(conn: Any) -> int:
 
 
 @pytest.mark.parametrize("driver", ["mysqlclient", "pymysql"])
-def test_half_a_batch_is_not_there_twice_when_it_is_tried_again(mariadb: MariaDB, driver: str) -> None:
+def test_half_a_batch_is_not_there_twice_when_it_is_tried_again(mariadb: MariaDBServer, driver: str) -> None:
     """These drivers make several statements of a thousand rows, and a lock timeout undoes only one of them."""
     with headrace.mysql.connect(mariadb.socket_url, autocommit=True) as conn:
         conn.executescript("DROP TABLE IF EXISTS half")
@@ -519,7 +520,7 @@ def test_half_a_batch_is_not_there_twice_when_it_is_tried_again(mariadb: MariaDB
         conn.executescript("DROP TABLE half")
 
 
-def test_ctrl_c_ends_a_run_in_order_and_leaves_what_there_is(server: Server, folder: Path) -> None:
+def test_ctrl_c_ends_a_run_in_order_and_leaves_what_there_is(server: PostgresServer, folder: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "headrace_lab.cli", "iibench", "--url", server.socket_url, "--setup", "--max-rows", "0",
          "--max-seconds", "60", "--label", "cut", "--out", str(folder)],
@@ -586,7 +587,7 @@ def test_a_file_that_is_no_result_is_told_so(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_the_command_writes_lines_a_table_and_a_page(
-    server: Server, folder: Path, capsys: pytest.CaptureFixture[str]
+    server: PostgresServer, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["iibench", "--url", server.socket_url, "--setup", "--cleanup", "--out", str(folder), "--label", "first"]
     more = ["--max-rows", "2000", "--inserts-per-second", "4000", "--rows-per-commit", "100", "--query-threads", "1"]
@@ -613,7 +614,7 @@ def test_the_command_writes_lines_a_table_and_a_page(
     assert "http" not in drawn
 
 
-def test_a_failed_run_ends_with_an_exit_code_and_leaves_its_results(server: Server, folder: Path) -> None:
+def test_a_failed_run_ends_with_an_exit_code_and_leaves_its_results(server: PostgresServer, folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "headrace_lab.cli", "iibench", "--url", server.socket_url, "--table-name", "nowhere"]  # noqa: RUF005
         + ["--out", str(folder), "--label", "failed"],

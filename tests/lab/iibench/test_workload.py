@@ -9,11 +9,10 @@ import pytest
 
 import headrace
 import headrace.mysql
+from headrace.testing import MariaDBServer, PostgresServer
 from headrace_lab.iibench.bench import Bench
 from headrace_lab.iibench.databases import load
 from headrace_lab.iibench.options import Options
-from headrace_lab.mariadb import MariaDB
-from headrace_lab.servers import Server
 
 from .conftest import Ran, bench
 
@@ -71,7 +70,7 @@ def test_figures_are_there_for_client_and_server(any_bench: Run) -> None:
 
 
 @pytest.mark.parametrize("driver", ["headrace", "mysqlclient"])
-def test_rocksdb_loads_past_the_memtable_and_nothing_is_missing(rocksdb: MariaDB, driver: str) -> None:
+def test_rocksdb_loads_past_the_memtable_and_nothing_is_missing(rocksdb: MariaDBServer, driver: str) -> None:
     """A bulk load is in the table when the session has ended it, and not before."""
     given: dict[str, Any] = {"database": "mariadb", "engine": "rocksdb", "driver": driver, "rows_per_commit": 1_000}
     # It was not in one of three runs where the end of the load was not waited for.
@@ -129,7 +128,7 @@ def test_several_clients_share_tables_and_each_row_is_there_once(any_bench: Run)
     assert "several clients" in why, "which of a shared table's rows were the oldest is not known; the other's sums are"
 
 
-def test_rows_that_were_there_before_are_taken_into_account(server: Server) -> None:
+def test_rows_that_were_there_before_are_taken_into_account(server: PostgresServer) -> None:
     given: dict[str, Any] = {"table_name": "twice", "max_rows": 500}
     assert bench(server.socket_url, **given, cleanup=False).right
     again = bench(server.socket_url, **given, setup=False, seed=7)
@@ -147,7 +146,7 @@ def test_warmup_does_not_count(postgres: Run) -> None:
     assert insert["due"] == 4_000, "the verdict is on all of it"
 
 
-def test_queries_are_answered_by_the_index_they_are_meant_for(server: Server, mariadb: MariaDB) -> None:
+def test_queries_are_answered_by_the_index_they_are_meant_for(server: PostgresServer, mariadb: MariaDBServer) -> None:
     for name in ("postgresql", "mariadb"):
         database = load(name)
         statements = [*database.create_table("plans", Options()), *database.create_indexes("plans", Options())]
@@ -190,7 +189,7 @@ def test_partitions_have_as_many_keys_as_come_to_it(postgres: Run, maria: Run) -
     assert "PARTITION p3 VALUES LESS THAN (3750)" in made[0]
 
 
-def test_options_of_a_table_reach_postgresql(server: Server) -> None:
+def test_options_of_a_table_reach_postgresql(server: PostgresServer) -> None:
     with headrace.connect(server.url, autocommit=True) as conn:
         for more, part in (({}, "filled"), ({"num_partitions": 2}, "filled_p1")):
             given: dict[str, Any] = {"engine_options": "WITH (fillfactor=55)", "table_name": "filled", **more}
@@ -199,7 +198,7 @@ def test_options_of_a_table_reach_postgresql(server: Server) -> None:
         conn.execute("DROP TABLE filled")
 
 
-def test_rocksdb_is_not_loaded_in_bulk_where_others_have_to_see_the_rows(rocksdb: MariaDB) -> None:
+def test_rocksdb_is_not_loaded_in_bulk_where_others_have_to_see_the_rows(rocksdb: MariaDBServer) -> None:
     ran = bench(
         rocksdb.socket_url, database="mariadb", driver="headrace", engine="rocksdb", max_rows=4_000,
         delete_per_insert=True, query_threads=1, query_pk_only=True,

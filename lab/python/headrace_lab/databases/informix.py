@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import quote
 
 from .. import data
 from .filled import Filled
@@ -104,9 +103,4 @@ def start() -> Iterator[tuple[str, int | None]]:
     import headrace.testing
 
     with headrace.testing.informix(locale="en_US.utf8", optimized=True) as server:
-        where = f"{server.host}:{server.port}/{server.database}"
-        variables = "DB_LOCALE=en_US.utf8&CLIENT_LOCALE=en_US.utf8"
-        yield (
-            f"informix://{server.user}:{quote(server.password)}@{where}?server={server.server}&{variables}",
-            server.pid,
-        )
+        yield server.url, server.pid

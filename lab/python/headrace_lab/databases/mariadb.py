@@ -61,7 +61,7 @@ class Statements(Filled):
 @contextlib.contextmanager
 def start() -> Iterator[tuple[str, int | None]]:
     """MariaDB from the system's packages."""
-    from ..mariadb import start_mariadb
+    import headrace.testing
 
-    with start_mariadb() as server:
+    with headrace.testing.mariadb() as server:
         yield server.url, server.pid

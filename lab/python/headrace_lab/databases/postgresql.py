@@ -80,7 +80,7 @@ class Statements(Sql):
 @contextlib.contextmanager
 def start() -> Iterator[tuple[str, int | None]]:
     """The embedded server."""
-    from ..servers import start_postgresql
+    import headrace.testing
 
-    with start_postgresql() as server:
+    with headrace.testing.postgres() as server:
         yield server.url, server.pid

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ...mariadb import start_mariadb
+import headrace.testing
+
 from ..options import Options
 from . import base
 from .base import INDEXES, KEY, ORIGIN, Ask, Facts, Started
@@ -52,7 +53,8 @@ class Database(base.Database):
     def start(self, options: Options) -> Iterator[Started]:
         rocksdb = options.engine.lower() == "rocksdb"
         settings = STARTED | (STARTED_ROCKSDB if rocksdb else {})
-        with start_mariadb(settings=settings | given_settings(options), rocksdb=rocksdb) as server:
+        plugins = ["ha_rocksdb"] if rocksdb else []
+        with headrace.testing.mariadb(settings=settings | given_settings(options), plugins=plugins) as server:
             yield Started(server.socket_url, server.pid, server.data_dir)
 
     def facts(self, ask: Ask) -> Facts:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ...servers import start_postgresql
+import headrace.testing
+
 from ..options import Options
 from . import base
 from .base import INDEXES, KEY, NO_ENGINES, ORIGIN, Ask, Facts, Started
@@ -42,7 +43,7 @@ class Database(base.Database):
         settings = dict(STARTED) | {
             name.strip(): value.strip() for name, _, value in (s.partition("=") for s in options.server_setting)
         }
-        with start_postgresql(settings=settings) as server:
+        with headrace.testing.postgres(settings=settings) as server:
             yield Started(server.socket_url, server.pid, server.data_dir)
 
     def facts(self, ask: Ask) -> Facts:

@@ -1,11 +1,4 @@
-"""Start a real MariaDB in a temporary directory, and always stop it.
-
->>> with start_mariadb(settings={"innodb_buffer_pool_size": "1G"}) as server:  # doctest: +SKIP
-...     connect(server.url)
-
-It listens on 127.0.0.1 and on a Unix socket, and its user ``root`` has no password. When we are root it runs as an
-unprivileged user.
-"""
+"""MariaDB for the length of a block, in a temporary directory."""
 
 from __future__ import annotations
 
@@ -14,29 +7,35 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 
-from .binaries import ServerUnavailable
-from .mysqld import SHARED_SETTINGS, Mysqld, as_options, prepared_root, running
+from ._mysqld import SHARED_SETTINGS, MysqldServer, as_options, prepared_root, running
+from ._supervised import ServerUnavailable
 
 DEFAULT_SETTINGS: Mapping[str, str] = {
     **SHARED_SETTINGS,
     "innodb_flush_log_at_trx_commit": "0",  # the directory is thrown away
 }
 """What a started server has unless ``settings`` says otherwise."""
-INSTALL_HINT = "install your system's package (Debian: `apt-get install mariadb-server`)"
-ROCKSDB_HINT = "install your system's package (Debian: `apt-get install mariadb-plugin-rocksdb`)"
+INSTALL_HINT = (
+    "install your system's package (Debian and Ubuntu: `apt-get install mariadb-server`, Fedora: `dnf install "
+    "mariadb-server`, macOS: `brew install mariadb`)"
+)
+PLUGIN_HINTS = {
+    "ha_rocksdb": "install your system's package (Debian and Ubuntu: `apt-get install mariadb-plugin-rocksdb`)"
+}
+"""How to install plugins that the package of the server does not have."""
 
 
-class MariaDB(Mysqld):
-    """A running MariaDB."""
+class MariaDBServer(MysqldServer):
+    """A running MariaDB server."""
 
     scheme = "mariadb"
 
 
 def program(*names: str) -> str:
-    """The first of the programs that is there. Raises ServerUnavailable."""
+    """The first of the programs that is installed. Raises ServerUnavailable."""
     path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin", "/usr/libexec"])
     for name in names:
         found = shutil.which(name, path=path)
@@ -46,15 +45,19 @@ def program(*names: str) -> str:
 
 
 @contextlib.contextmanager
-def start_mariadb(
-    *, settings: Mapping[str, str] | None = None, rocksdb: bool = False, home: Path | None = None
-) -> Iterator[MariaDB]:
-    """Start MariaDB for the length of a ``with`` block.
+def mariadb(
+    *, settings: Mapping[str, str] | None = None, plugins: Sequence[str] = (), home: Path | None = None
+) -> Generator[MariaDBServer, None, None]:
+    """Runs a MariaDB server as long as the block does, with an empty database ``test``.
+
+    The program is the ``mariadbd`` in the PATH or in a ``sbin`` folder. The server listens on 127.0.0.1, on a port that
+    was free, and on a Unix socket; its user ``root`` has no password. It stops at the end of the block, and also when
+    this process is killed. Safe to use from several threads and processes: each server has a folder of its own.
 
     Args:
-        settings: options of the server, over :data:`DEFAULT_SETTINGS`.
-        rocksdb: load the storage engine RocksDB.
-        home: the folder of an installation, as MariaDB's own archives unpack; the system's by default.
+        settings: options of the server, such as ``{"max_connections": "500"}``.
+        plugins: plugins to load, such as ``ha_rocksdb``.
+        home: the folder of an installation, as MariaDB's own archives unpack, to be used instead of the system's.
 
     Raises:
         ServerUnavailable: the programs are missing or do not start; the message says what to do.
@@ -79,14 +82,12 @@ def start_mariadb(
         if made.returncode:
             raise ServerUnavailable(f"{install} failed: {made.stderr.strip() or made.stdout.strip()}")
         options = [*based, *as_options({**DEFAULT_SETTINGS, **(settings or {})})]
-        if rocksdb:
-            options.append("--plugin-load-add=ha_rocksdb")
-        hints = {"ha_rocksdb": ROCKSDB_HINT}
-        with running(where, server, options, hints) as started:
-            yield MariaDB(**started, version=version_of(started["log_file"].read_text(errors="replace")))
+        options += [f"--plugin-load-add={plugin}" for plugin in plugins]
+        with running(where, server, options, PLUGIN_HINTS) as started:
+            yield MariaDBServer(**started, version=version_of(started["log_file"].read_text(errors="replace")))
 
 
 def version_of(log: str) -> str:
-    """The version, as the server logs it when it starts."""
+    """The version, which the server logs when it starts."""
     found = re.search(r"(\d+\.\d+\.\d+)-MariaDB", log)
     return found[1] if found else ""

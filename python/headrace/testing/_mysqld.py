@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pwd
 import shutil
 import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
-from .binaries import ServerUnavailable
-from .supervised import end, free_port, is_running, supervise, unprivileged_account
+from ._supervised import ServerUnavailable, end, free_port, is_running, supervise, unprivileged_account
+
+if TYPE_CHECKING:
+    import pwd
 
 START_TIMEOUT_S = 60.0
 """Seconds that a server may take until it accepts connections."""
 PORT_ATTEMPTS = 4
-"""How often another port is tried when somebody else took the one that was free."""
+"""Number of ports that are tried where another program takes the one that was free."""
 DATABASE = "test"
 """A database that is there from the beginning."""
 SHARED_SETTINGS: Mapping[str, str] = {
@@ -37,8 +38,8 @@ SHARED_SETTINGS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Mysqld:
-    """A running server and how to reach it."""
+class MysqldServer:
+    """A running MySQL or MariaDB server."""
 
     scheme: ClassVar[str]
     """Of its URLs."""
@@ -99,7 +100,7 @@ def as_options(settings: Mapping[str, str]) -> list[str]:
 
 
 @contextlib.contextmanager
-def prepared_root() -> Iterator[Root]:
+def prepared_root() -> Generator[Root, None, None]:
     """The folder of a run. Who starts a server in it hands it over to :func:`running`, which removes it."""
     root = Root(Path(tempfile.mkdtemp(prefix="headrace-my-")), unprivileged_account("mysql"))
     try:
@@ -119,9 +120,9 @@ def running(
     options: Sequence[str],
     hints: Mapping[str, str],
     environment: Mapping[str, str] | None = None,
-) -> Iterator[dict[str, Any]]:
-    """Starts a server, waits until it answers, and stops it at the end of the block. Gives what :class:`Mysqld` wants,
-    but the version. ``hints`` say what to do, by what the server's log then has.
+) -> Generator[dict[str, Any], None, None]:
+    """Starts a server, waits until it answers, and stops it at the end of the block. Yields the fields of
+    :class:`MysqldServer` but the version. ``hints`` say what to do, by what the server's log then has.
 
     Raises ServerUnavailable where it does not start.
     """
@@ -142,7 +143,7 @@ def running(
             stop_signal="SIGTERM",
         )
         try:
-            if wait_until_ready(port, pid):
+            if wait_until_ready(path, pid):
                 yield {
                     "host": "127.0.0.1", "port": port, "socket": path, "user": "root", "database": DATABASE,
                     "pid": pid, "data_dir": root.data, "log_file": log,
@@ -168,11 +169,14 @@ def _keep_folder(process: subprocess.Popen[str]) -> None:
         process.stdin.write("keep\n")
 
 
-def wait_until_ready(port: int, pid: int) -> bool:
-    """Waits until the server greets; says whether it did."""
+def wait_until_ready(path: Path, pid: int) -> bool:
+    """Waits until the server greets on its Unix socket; returns false if it ends before. On the port, another server
+    might be the one that greets: the socket is opened after it."""
     until = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < until:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0) as probe:
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(1.0)
+            probe.connect(str(path))
             if probe.recv(1):
                 return True
         if not is_running(pid):

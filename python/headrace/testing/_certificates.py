@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from .binaries import ServerUnavailable
+from ._supervised import ServerUnavailable
 
 DAYS = "2"
 """Days that the certificates are valid."""

@@ -27,7 +27,7 @@ PR_SET_PDEATHSIG = 1
 """From ``linux/prctl.h``."""
 
 
-def stop(server: subprocess.Popen[bytes], request: signal.Signals) -> int:
+def stop(server: subprocess.Popen[Any], request: signal.Signals) -> int:
     """End the server: by ``request``, then immediate shutdown, then kill."""
     for each, patience in ((request, FAST_SHUTDOWN_S), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0)):
         if server.poll() is not None:

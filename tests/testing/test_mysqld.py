@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from headrace_lab.binaries import ServerUnavailable
-from headrace_lab.mariadb import start_mariadb
+from headrace.testing import ServerUnavailable, mariadb
 from headrace_lab.mysql import start_mysql
 
 
-@pytest.mark.parametrize("start", [start_mariadb, start_mysql])
+@pytest.mark.parametrize("start", [mariadb, start_mysql])
 def test_an_installer_has_its_temporary_tables_to_itself(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     commands: list[list[str]] = []
 

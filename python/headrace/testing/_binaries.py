@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from ._supervised import ServerUnavailable
+
 BIN_VARIABLE = "HEADRACE_PG_BIN"
 """Environment variable that names the directory of ``postgres`` and ``initdb`` to use before all others."""
 INSTALL_HINT = (
@@ -18,10 +20,6 @@ INSTALL_HINT = (
     f"your system's package (Debian: `apt-get install postgresql`), or set {BIN_VARIABLE} to the directory "
     "that holds `postgres` and `initdb`"
 )
-
-
-class ServerUnavailable(RuntimeError):
-    """No server programs were found, or none of those found could be started."""
 
 
 @dataclass(frozen=True)
