@@ -52,11 +52,13 @@ def to_informix(server: InformixServer) -> list[str]:
 
 
 def check(printed: str) -> None:
-    """Two answers on their way at once, a statement cancelled, and a connection that is as good as before."""
+    """Two answers on their way at once, a statement cancelled and another one left to the session, and a connection
+    that is as good as before."""
     texts = re.findall(r'Text\("(\w+) from headrace"\)', printed)
     assert texts == ["one", "two", "after"], printed
     assert len(re.findall(r'(?:Int\(|Decimal\(")42', printed)) == 3, printed
     assert re.search(r"^cancelled: Operational error: ", printed, re.MULTILINE), printed
+    assert "\nleft: true\n" in printed
     assert printed.startswith("connected, process ")
     assert printed.endswith("closed\n")
 

@@ -5,7 +5,7 @@ use headrace_core::limits::REDIRECTS;
 use headrace_core::protocol::ResponseHandler;
 use headrace_core::{Certificate, Fatal, FatalKind, NextStep, Protocol, ReadBuffer, Session, WriteBuffer};
 use headrace_tls::{TlsClient, TlsConfig};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a connection needs of a protocol in addition to [`Session`]: the part of [`Protocol`] that does not depend on
 /// the type of requests, so that a program with several protocols can keep them behind one pointer.
@@ -99,7 +99,8 @@ impl Silence {
 /// The owner, a driver loop, does the following:
 ///
 /// 1. connects a socket, and calls [`Connection::connected`];
-/// 2. calls [`Connection::transmit`], again whenever requests were submitted, or something was sent or received;
+/// 2. calls [`Connection::check_left`] if a cancelled request was left to the session, and then
+///    [`Connection::transmit`], again whenever requests were submitted, or something was sent or received;
 /// 3. writes what [`Buffers::outgoing`] returns and reports the number of bytes written with [`Buffers::sent`], until
 ///    nothing is left or the socket takes no more;
 /// 4. reads, if [`Connection::may_read`], into [`Buffers::landing`], after [`Buffers::make_room`], and reports the
@@ -159,6 +160,20 @@ impl<M: Driven + ?Sized> Connection<M> {
     /// Returns true if the server has redirected to another: the socket to this one is not needed any more.
     pub fn is_redirected(&self) -> bool {
         matches!(self.machine.next_step(), NextStep::Reconnect { .. })
+    }
+
+    /// Checks the cancelled request that was left to the session, if there is one: see [`headrace_core::cancel`]. A loop
+    /// calls it before [`Connection::transmit`], and again at the time that [`Connection::left_until`] returns.
+    ///
+    /// # Errors
+    /// [`Fatal`]: the server has not answered it in time, so the connection has ended.
+    pub fn check_left(&mut self, cx: M::Context<'_>, now: Instant) -> Result<(), Fatal> {
+        self.machine.check_left(now).map_err(|fatal| self.end(cx, &fatal))
+    }
+
+    /// The time limit of the cancelled request that was left to the session.
+    pub fn left_until(&self) -> Option<Instant> {
+        self.machine.left().map(|left| left.until)
     }
 
     /// Encodes requests that were submitted, while the write buffer has room and no reply is needed first.

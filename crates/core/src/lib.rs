@@ -10,6 +10,7 @@
 //! * [`placeholders`]: `%s` and `%(name)s` to the server's own;
 //! * [`run`]: rows in the read buffer, and the ways to decode them;
 //! * [`queue`]: requests that wait to be sent or are in flight;
+//! * [`cancel`]: cancelling a request, and a cancelled one whose reply nobody waits for;
 //! * [`session`]: the operations of a session that do not depend on its requests: opening, cancelling, closing, what is
 //!   in flight;
 //! * [`sqlstate`]: the meaning of a server's error: SQLSTATEs, and PEP 249's classes;
@@ -22,6 +23,7 @@
 
 pub mod buffer;
 mod cache;
+pub mod cancel;
 pub mod civil;
 pub mod column;
 pub mod limits;
@@ -40,6 +42,7 @@ pub mod verb;
 pub mod words;
 
 pub use buffer::{ReadBuffer, WriteBuffer};
+pub use cancel::Left;
 pub use column::{Column, Described};
 pub use params::{Mismatch, Parameters, Value, ValueKind};
 pub use protocol::{Discarded, Fatal, FatalKind, Outcome, Protocol, ResponseHandler, Room, shortened};

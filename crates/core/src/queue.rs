@@ -3,6 +3,7 @@
 //! All requests are in one queue. The first [`Queue::started`] of them have begun to be sent. What depends on the
 //! protocol is in the type of its pending requests, which has a [`Slot`] and implements [`Pending`].
 
+use crate::cancel::Left;
 use crate::protocol::{Discarded, Fatal, Outcome, ResponseHandler, Room};
 use std::collections::VecDeque;
 use std::fmt;
@@ -142,13 +143,15 @@ pub struct Queue<R> {
     next_id: u64,
     /// The number of cancel requests that are under way.
     pauses: usize,
+    /// The cancelled request that its caller has left to the session. One of the pauses is its own.
+    left: Option<Left>,
     /// The request whose response handler is full.
     full: Option<u64>,
 }
 
 impl<R> Default for Queue<R> {
     fn default() -> Self {
-        Self { requests: VecDeque::new(), started: 0, next_id: 1, pauses: 0, full: None }
+        Self { requests: VecDeque::new(), started: 0, next_id: 1, pauses: 0, left: None, full: None }
     }
 }
 
@@ -367,6 +370,14 @@ impl<R: Pending> Queue<R> {
         self.pauses > 0
     }
 
+    /// A pause that its caller began belongs to `left` from now on. If there is one already, a single pause and the time
+    /// limit of the later one are kept.
+    fn leave(&mut self, left: Left) {
+        if self.left.replace(left).is_some() {
+            self.unpause();
+        }
+    }
+
     /// Records whether the response handler of request `id` has room.
     pub fn note(&mut self, id: u64, room: Room) {
         if room == Room::Full {
@@ -440,6 +451,12 @@ pub trait Requests {
     fn pause(&mut self);
     /// See [`crate::Session::unpause`].
     fn unpause(&mut self);
+    /// See [`crate::Session::leave_cancelled`].
+    fn leave(&mut self, left: Left);
+    /// The cancelled request that was left to the session, whether or not it is answered.
+    fn left(&self) -> Option<Left>;
+    /// The cancelled request is answered, or given up: its pause can be ended.
+    fn take_left(&mut self) -> Option<Left>;
     /// See [`crate::Session::full`].
     fn full(&self) -> Option<u64>;
     /// See [`crate::Session::resume`].
@@ -467,6 +484,18 @@ impl<R: Pending> Requests for Queue<R> {
 
     fn unpause(&mut self) {
         Queue::unpause(self);
+    }
+
+    fn leave(&mut self, left: Left) {
+        Queue::leave(self, left);
+    }
+
+    fn left(&self) -> Option<Left> {
+        self.left
+    }
+
+    fn take_left(&mut self) -> Option<Left> {
+        self.left.take()
     }
 
     fn full(&self) -> Option<u64> {

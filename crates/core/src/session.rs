@@ -1,5 +1,6 @@
 //! The interface of a session for a driver loop: what to do next, what is in flight, how to cancel and how to end it.
 
+use crate::cancel::Left;
 use crate::protocol::Discarded;
 use crate::{Fatal, Requests, WriteBuffer};
 use std::time::Instant;
@@ -150,6 +151,58 @@ pub trait Session {
     }
     /// A cancel request was sent, and the server has received it: it may hit the next request.
     fn cancel_sent(&mut self) {}
+    /// [`Session::discard`], for a caller that will send a cancel request: with [`Discarded::Alone`] nothing further is
+    /// started before [`Session::unpause`] or [`Session::leave_cancelled`]. See [`crate::cancel`].
+    fn abandon(&mut self, id: u64) -> Discarded {
+        let discarded = self.discard(id);
+        if discarded == Discarded::Alone {
+            self.pause();
+        }
+        discarded
+    }
+    /// The same for requests that were discarded before: if the server works on nothing else, so that a cancel request
+    /// makes sense, the session is paused, and true is returned.
+    fn pause_at_discarded(&mut self) -> bool {
+        let at = self.is_at_discarded();
+        if at {
+            self.pause();
+        }
+        at
+    }
+    /// Leaves a cancelled request to the session, after the server has received a cancel request, in place of
+    /// [`Session::unpause`]: nothing is started before it is answered, and [`Session::check_left`] fails if that takes
+    /// too long.
+    fn leave_cancelled(&mut self, left: Left) {
+        self.requests_mut().leave(left);
+    }
+    /// The cancelled request that was left to the session, until [`Session::check_left`] has found it answered.
+    fn left(&self) -> Option<Left> {
+        self.requests().left()
+    }
+    /// Returns true if a cancelled request is not answered: the one of this number, or with `None` everything that the
+    /// server works on and that was discarded.
+    fn is_unanswered(&self, cancelled: Option<u64>) -> bool {
+        match cancelled {
+            Some(id) => self.has(id),
+            None => self.is_at_discarded(),
+        }
+    }
+    /// Allows requests to be started again if the cancelled request that was left is answered. A driver loop calls it
+    /// before it encodes requests, while [`Session::left`] returns a request.
+    ///
+    /// # Errors
+    /// [`Fatal`] if its time limit has passed at `now`: the connection must be closed.
+    fn check_left(&mut self, now: Instant) -> Result<(), Fatal> {
+        let Some(left) = self.left() else { return Ok(()) };
+        let waits = self.is_unanswered(left.request);
+        if waits && now < left.until {
+            return Ok(());
+        }
+        self.requests_mut().take_left();
+        self.cancel_sent();
+        self.unpause();
+        if waits { Err(Fatal::cancel_unanswered()) } else { Ok(()) }
+    }
 
     /// The request whose response handler has no room at present. Until [`Session::resume`] or [`Session::discard`]
     /// nothing is handled, so the loop must not read either: received bytes would be kept in memory.

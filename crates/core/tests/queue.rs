@@ -1,11 +1,13 @@
 //! The queue of pending requests, with a protocol that does nothing.
 
 use headrace_core::{
-    Column, Condition, Described, Diagnostics, Discarded, ErrorClass, Fatal, Pending, Queue, Room, Sink, Slot,
+    Cancellation, Certificate, Column, Condition, Described, Diagnostics, Discarded, ErrorClass, Fatal, FatalKind,
+    Left, NextStep, Pending, Queue, Requests, Room, Session, Sink, Slot, TransactionStatus, WriteBuffer,
 };
 use headrace_testkit::{Dialect, Shared, TestHandler};
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 struct Plain;
 
@@ -209,4 +211,140 @@ fn a_full_handler_is_so_until_it_takes_more_is_discarded_or_its_request_ends() {
         end(&mut queue, id);
         assert_eq!(queue.full(), None, "{how}");
     }
+}
+
+/// A session that does nothing but count the cancel requests that the server has received.
+#[derive(Default)]
+struct Idle {
+    queue: Queue<Request>,
+    cancels: usize,
+}
+
+impl Session for Idle {
+    fn next_step(&self) -> NextStep<'_> {
+        NextStep::Ready
+    }
+    fn tls_ready(&mut self, _: Certificate, _: &mut WriteBuffer) -> Result<(), Fatal> {
+        Ok(())
+    }
+    fn terminate(&mut self, _: &mut WriteBuffer) {}
+    fn process_id(&self) -> i32 {
+        0
+    }
+    fn cancellation(&self) -> Cancellation {
+        Cancellation::Impossible
+    }
+    fn cancel_sent(&mut self) {
+        assert!(self.queue.is_paused(), "it is reported before the pause ends");
+        self.cancels += 1;
+    }
+    fn requests(&self) -> &dyn Requests {
+        &self.queue
+    }
+    fn requests_mut(&mut self) -> &mut dyn Requests {
+        &mut self.queue
+    }
+    fn transaction(&self) -> TransactionStatus {
+        TransactionStatus::Idle
+    }
+    fn transaction_ahead(&self) -> Option<bool> {
+        None
+    }
+    fn statements(&self) -> usize {
+        0
+    }
+    fn forget_statements(&mut self) {}
+}
+
+/// A session whose first request is at the server and abandoned, and whose second waits; the number of the first.
+fn cancelling() -> (Idle, u64) {
+    let mut session = Idle::default();
+    let first = submit(&mut session.queue, "cancelled", 0).0;
+    session.queue.start();
+    submit(&mut session.queue, "next", 0);
+    assert_eq!(session.abandon(first), Discarded::Alone);
+    (session, first)
+}
+
+/// The time limit of a cancelled request, and times before and after it.
+fn times() -> [Instant; 3] {
+    let now = Instant::now();
+    [now + Duration::from_secs(10), now, now + Duration::from_secs(11)]
+}
+
+#[test]
+fn an_abandoned_request_pauses_the_session_only_where_a_cancel_request_can_hit_nothing_else() {
+    let (session, _) = cancelling();
+    assert!(!session.queue.may_start());
+    let mut session = Idle::default();
+    let ids = ["first", "second", "unsent"].map(|name| submit(&mut session.queue, name, 0).0);
+    session.queue.start();
+    session.queue.start();
+    assert_eq!(session.abandon(ids[2]), Discarded::Gone);
+    assert_eq!(session.abandon(ids[0]), Discarded::Followed);
+    assert!(!session.pause_at_discarded(), "the second is wanted");
+    assert!(!session.queue.is_paused());
+    session.discard(ids[1]);
+    assert!(session.pause_at_discarded());
+    assert!(session.queue.is_paused());
+}
+
+#[test]
+fn requests_wait_until_the_cancelled_one_that_was_left_is_answered() {
+    let [until, before, after] = times();
+    for request in [true, false] {
+        let (mut session, first) = cancelling();
+        let request = request.then_some(first);
+        session.leave_cancelled(Left { request, until });
+        assert_eq!(session.check_left(before), Ok(()));
+        assert!(session.left().is_some() && session.is_unanswered(request));
+        assert!(!session.queue.may_start() && session.cancels == 0, "it is not answered");
+        session.queue.pop_front();
+        assert!(!session.is_unanswered(request));
+        assert!(!session.queue.may_start(), "the loop has not looked");
+        assert_eq!(session.check_left(after), Ok(()), "it was answered, if late");
+        assert!(session.queue.may_start() && session.cancels == 1);
+        assert_eq!(session.left(), None);
+        assert_eq!(session.check_left(after), Ok(()));
+        assert_eq!(session.cancels, 1);
+    }
+}
+
+#[test]
+fn a_connection_is_closed_if_the_cancelled_request_that_was_left_is_not_answered_in_time() {
+    let [until, _, after] = times();
+    for request in [true, false] {
+        let (mut session, first) = cancelling();
+        session.leave_cancelled(Left { request: request.then_some(first), until });
+        assert_eq!(session.check_left(after).unwrap_err().kind, FatalKind::NoAnswer);
+        assert_eq!(session.left(), None);
+    }
+}
+
+#[test]
+fn what_is_left_twice_keeps_one_pause_and_the_later_time_limit() {
+    let [until, _, after] = times();
+    let (mut session, first) = cancelling();
+    session.leave_cancelled(Left { request: Some(first), until });
+    assert!(session.pause_at_discarded());
+    let later = after + Duration::from_secs(1);
+    session.leave_cancelled(Left { request: None, until: later });
+    assert_eq!(session.check_left(after), Ok(()));
+    assert_eq!(session.left().map(|left| left.until), Some(later));
+    session.queue.pop_front();
+    assert_eq!(session.check_left(later), Ok(()));
+    assert!(session.queue.may_start(), "a pause is left");
+}
+
+#[test]
+fn a_pause_of_another_cancel_request_outlasts_the_request_that_was_left() {
+    let [until, before, _] = times();
+    let (mut session, first) = cancelling();
+    session.leave_cancelled(Left { request: Some(first), until });
+    session.pause();
+    session.queue.pop_front();
+    assert_eq!(session.check_left(before), Ok(()));
+    assert!(!session.queue.may_start(), "the other cancel request may hit the next request");
+    session.unpause();
+    assert!(session.queue.may_start());
 }

@@ -1,5 +1,5 @@
-//! A program without Python: connects to a database, runs a query, cancels a statement that takes too long, runs
-//! another query, and closes.
+//! A program without Python: connects to a database, runs a query, cancels a statement that takes too long and waits for
+//! its end, cancels another one without waiting, runs another query, and closes.
 //!
 //!     cargo run -p headrace-io --example session -- postgres 127.0.0.1:5432 postgres secret postgres
 //!     cargo run -p headrace-io --example session -- mysql 127.0.0.1:3306 root secret test
@@ -12,13 +12,16 @@ mod databases;
 
 use databases::{Database, Informix, MySql, Postgres, Target};
 use headrace_core::rows::{Datum, Received, Reply};
-use headrace_core::{Cancellation, Diagnostics, Fatal, Interrupt, Outcome};
+use headrace_core::{Cancellation, Diagnostics, Discarded, Fatal, Interrupt, Left, Outcome};
 use headrace_io::blocking::{Client, cancel};
 use headrace_io::{Address, TcpOptions};
 use std::time::{Duration, Instant};
 
 /// Time limit of opening a session, and of an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Time in which a statement that is slow has begun, and not ended.
+const SHORT: Duration = Duration::from_millis(300);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -61,15 +64,20 @@ fn visit<D: Database>(target: &Target, greeting: &str, slow: &str) -> Result<(),
         println!("answered: {:?}", rows(wait(&mut client, &reply, PATIENCE)?));
     }
 
-    let slow = D::ask(&mut client.connection, slow, Vec::new());
-    if wait(&mut client, &slow, Duration::from_millis(300))?.is_none() {
+    let awaited = D::ask(&mut client.connection, slow, Vec::new());
+    if wait(&mut client, &awaited, SHORT)?.is_none() {
         stop(&mut client, target)?;
-        match wait(&mut client, &slow, PATIENCE)?.map(|received| received.outcome) {
+        match wait(&mut client, &awaited, PATIENCE)?.map(|received| received.outcome) {
             Some(Outcome::Server { error, .. }) => {
                 println!("cancelled: {:?} error: {}", error.class(), error.message())
             }
             other => println!("not cancelled: {other:?}"),
         }
+    }
+
+    let abandoned = D::ask(&mut client.connection, slow, Vec::new());
+    if wait(&mut client, &abandoned, SHORT)?.is_none() {
+        println!("left: {}", leave::<D>(&mut client, target)?);
     }
 
     let again = D::ask(&mut client.connection, greeting, vec![Datum::Text("after".into())]);
@@ -102,6 +110,19 @@ fn stop<D: Database>(client: &mut Client<D>, target: &Target) -> Result<(), Fata
     client.connection.machine.cancel_sent();
     client.connection.machine.unpause();
     sent
+}
+
+/// Cancels the running statement without waiting for its end, in which nobody is interested any more: the next statement is
+/// sent after it. Returns true if it was cancelled.
+fn leave<D: Database>(client: &mut Client<D>, target: &Target) -> Result<bool, Fatal> {
+    let machine = &mut client.connection.machine;
+    let Some(id) = machine.find(|_| true) else { return Ok(false) };
+    if machine.abandon(id) != Discarded::Alone {
+        return Ok(false);
+    }
+    let sent = send_cancel(client, target);
+    client.connection.machine.leave_cancelled(Left { request: Some(id), until: Instant::now() + PATIENCE });
+    sent.map(|()| true)
 }
 
 fn send_cancel<D: Database>(client: &mut Client<D>, target: &Target) -> Result<(), Fatal> {

@@ -73,6 +73,9 @@ impl<M: Driven + ?Sized> Client<M> {
     /// # Errors
     /// As [`Client::drive`].
     pub fn turn(&mut self, cx: M::Context<'_>, deadline: Option<Instant>) -> Result<Progress, Fatal> {
+        if self.connection.left_until().is_some() {
+            self.connection.check_left(cx, Instant::now())?;
+        }
         self.connection.transmit(cx);
         match self.link.exchange(&mut self.connection.buffers, deadline) {
             Ok(Progress::Eof) => self.connection.lost(cx, &Fatal::end_of_input()).map(|()| Progress::Eof),

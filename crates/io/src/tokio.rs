@@ -16,6 +16,7 @@ use tokio::io::{Interest, Ready};
 use tokio::net::TcpStream;
 #[cfg(unix)]
 use tokio::net::UnixStream;
+use tokio::time::{Instant, timeout_at};
 
 /// A connection on which tasks wait.
 #[derive(Debug)]
@@ -67,8 +68,17 @@ impl<M: Driven + ?Sized> Client<M> {
                 self.connection.handle(cx).map_err(|fatal| self.connection.end(cx, &fatal))?;
                 continue;
             }
+            let left_until = self.connection.left_until();
+            if left_until.is_some() {
+                self.connection.check_left(cx, Instant::now().into_std())?;
+            }
             self.connection.transmit(cx);
-            match self.stream.exchange(&mut self.connection.buffers).await {
+            let exchange = self.stream.exchange(&mut self.connection.buffers);
+            let progress = match left_until {
+                None => exchange.await,
+                Some(until) => timeout_at(until.into(), exchange).await.unwrap_or(Ok(Progress::Timeout)),
+            };
+            match progress {
                 Ok(Progress::Eof) => self.connection.lost(cx, &Fatal::end_of_input())?,
                 Ok(_) => self.connection.handle(cx).map_err(|fatal| self.connection.end(cx, &fatal))?,
                 Err(fatal) => self.connection.lost(cx, &fatal)?,

@@ -6,7 +6,7 @@ mod support;
 
 use headrace_connection::Connection;
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
-use headrace_core::{Fatal, FatalKind};
+use headrace_core::{Fatal, FatalKind, Left, Session as _};
 use headrace_io::{Address, TcpOptions, blocking, tokio as on_tokio};
 use std::future::Future;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -242,6 +242,66 @@ fn a_peer_that_answers_before_it_reads_on_does_not_block_a_large_batch() {
         client.close(());
     });
     server.join().unwrap();
+}
+
+/// Opens a session with a cancelled request that was left to it, and waits for its answer and another one; returns what is
+/// left then.
+type Leaving = fn(&Address, Duration) -> Result<Option<Left>, Fatal>;
+
+const LEAVING: [Leaving; 2] = [
+    |address, limit| {
+        let (options, deadline) = (TcpOptions::default(), Some(Instant::now() + PATIENCE));
+        let mut client = blocking::Client::open(address, &options, plain(), (), deadline)?;
+        client.connection.machine.leave_cancelled(Left { request: Some(1), until: Instant::now() + limit });
+        for answers in 1..=2 {
+            client.connection.buffers.write_buffer.tail().extend_from_slice(b"question\n");
+            assert!(client.drive((), deadline, |connection| connection.machine.lines.len() == answers)?);
+        }
+        Ok(client.connection.machine.left())
+    },
+    |address, limit| {
+        run(async {
+            let mut client = on_tokio::Client::open(address, &TcpOptions::default(), plain(), ()).await?;
+            client.connection.machine.leave_cancelled(Left { request: Some(1), until: Instant::now() + limit });
+            for answers in 1..=2 {
+                client.connection.buffers.write_buffer.tail().extend_from_slice(b"question\n");
+                assert!(client.drive((), |connection| connection.machine.lines.len() == answers).await?);
+            }
+            Ok(client.connection.machine.left())
+        })
+    },
+];
+
+#[test]
+fn a_cancelled_request_that_was_left_is_over_once_it_is_answered() {
+    for leave in LEAVING {
+        let (address, server) = serve(|mut stream| {
+            stream.write_all(b"HELLO\n").unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            for answer in ["cancelled\n", "answer\n"] {
+                reader.read_line(&mut String::new()).unwrap();
+                stream.write_all(answer.as_bytes()).unwrap();
+            }
+            reader.read_line(&mut String::new()).unwrap();
+        });
+        assert_eq!(leave(&address, PATIENCE).unwrap(), None);
+        server.join().unwrap();
+    }
+}
+
+#[test]
+fn a_session_ends_if_a_cancelled_request_that_was_left_is_not_answered_in_time() {
+    for leave in LEAVING {
+        let (address, server) = serve(|mut stream| {
+            stream.write_all(b"HELLO\n").unwrap();
+            let mut all = String::new();
+            stream.read_to_string(&mut all).unwrap();
+            all
+        });
+        let reason = leave(&address, Duration::from_millis(10)).unwrap_err();
+        assert_eq!(reason, Fatal::cancel_unanswered());
+        server.join().unwrap();
+    }
 }
 
 type Cancel = fn(&Address, Vec<u8>) -> Result<(), Fatal>;

@@ -3,7 +3,7 @@
 use headrace_connection::{Connection, Driven, TlsSettings};
 use headrace_core::protocol::Discarded;
 use headrace_core::{
-    Cancellation, Certificate, Fatal, NextStep, ReadBuffer, Requests, Session, TransactionStatus, WriteBuffer,
+    Cancellation, Certificate, Fatal, Left, NextStep, ReadBuffer, Requests, Session, TransactionStatus, WriteBuffer,
 };
 use headrace_tls::{Roots, TlsConfig, Verify};
 use rustls::ServerConnection;
@@ -35,6 +35,8 @@ pub struct Lines {
     pub lines: Vec<String>,
     pub certificate: Option<Certificate>,
     pub full: bool,
+    /// A cancelled request, answered by the first line.
+    pub left: Option<Left>,
     /// How each request that waited ended.
     pub received: Vec<String>,
     last: Option<String>,
@@ -48,6 +50,7 @@ impl Lines {
             lines: Vec::new(),
             certificate: None,
             full: false,
+            left: None,
             received: Vec::new(),
             last: None,
         };
@@ -100,6 +103,15 @@ impl Requests for Lines {
     }
     fn pause(&mut self) {}
     fn unpause(&mut self) {}
+    fn leave(&mut self, left: Left) {
+        self.left = Some(left);
+    }
+    fn left(&self) -> Option<Left> {
+        self.left
+    }
+    fn take_left(&mut self) -> Option<Left> {
+        self.left.take()
+    }
     fn queued(&self) -> usize {
         0
     }
@@ -107,7 +119,7 @@ impl Requests for Lines {
         0
     }
     fn has(&self, _: u64) -> bool {
-        false
+        self.lines.is_empty()
     }
 }
 

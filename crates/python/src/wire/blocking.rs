@@ -50,11 +50,11 @@ impl Wire {
 
     /// Encodes queued requests.
     pub(super) fn transmit(&self, py: Python<'_>, state: &mut State) {
-        if state.owed.is_some() {
-            self.look_at_owed(py, state);
-        }
         self.digest_due(py, state);
         self.take_up_pauses(state);
+        if state.connection.left_until().is_some() {
+            self.check_left(py, state);
+        }
         state.connection.transmit(py);
     }
 
@@ -69,25 +69,10 @@ impl Wire {
         }
     }
 
-    /// Ends one pause, which the machine may not know of yet.
-    pub(super) fn unpause(&self, state: &mut State) {
-        self.take_up_pauses(state);
-        state.connection.machine.unpause();
-    }
-
-    /// Continues once the requests left by others have been answered, and closes the connection if that takes too long.
-    fn look_at_owed(&self, py: Python<'_>, state: &mut State) {
-        let Some((_, until)) = state.owed else { return };
-        let waits = state.is_owed();
-        if waits && Instant::now() < until {
-            return;
-        }
-        state.owed = None;
-        state.connection.machine.cancel_sent();
-        self.unpause(state);
-        if waits {
-            let reason = "the connection was closed: the server did not react to a cancel request in time";
-            self.die(py, state, &Fatal::new(FatalKind::NoAnswer, reason));
+    /// Closes the connection if the server does not answer the cancelled request that was left to the session.
+    fn check_left(&self, py: Python<'_>, state: &mut State) {
+        if let Err(fatal) = state.connection.machine.check_left(Instant::now()) {
+            self.die(py, state, &fatal);
         }
     }
 
@@ -281,11 +266,7 @@ impl Wire {
     #[pyo3(signature = (id=None, timeout=None))]
     fn outlast(&self, py: Python<'_>, id: Option<u64>, timeout: Option<f64>) -> PyResult<()> {
         const PATIENCE: Duration = Duration::from_millis(20);
-        let gone = |state: &mut State| {
-            let waits =
-                id.map_or_else(|| state.connection.machine.is_at_discarded(), |id| state.connection.machine.has(id));
-            Ok((!waits).then_some(()))
-        };
+        let gone = |state: &mut State| Ok((!state.connection.machine.is_unanswered(id)).then_some(()));
         let done = self.drive(py, deadline(timeout), Some(PATIENCE), None, || false, gone)?;
         done.ok_or_else(|| pyo3::exceptions::PyTimeoutError::new_err("the time is up"))
     }

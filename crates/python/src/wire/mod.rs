@@ -71,9 +71,6 @@ pub(crate) struct State {
     drained: Option<Completion>,
     /// Called before a request is queued: each may refuse it.
     gates: Vec<Py<PyAny>>,
-    /// A cancelled request whose reply was not awaited (all of them without a number), and the time limit of the
-    /// server's reply. Further requests wait.
-    pub(crate) owed: Option<(Option<u64>, Instant)>,
     /// When [`Wire::nudge`] moved bytes last.
     nudged: Option<Instant>,
     /// It has waited for a reply that did not come, and nothing has come since.
@@ -268,14 +265,6 @@ impl Wire {
 }
 
 impl State {
-    /// Returns true if something is owed that has not been answered.
-    fn is_owed(&self) -> bool {
-        self.owed.is_some_and(|(id, _)| match id {
-            Some(id) => self.connection.machine.has(id),
-            None => self.connection.machine.is_at_discarded(),
-        })
-    }
-
     /// The exception for the end of the connection: the server's closing error, or `reason`.
     fn end(&self, py: Python<'_>, reason: &Fatal) -> PyErr {
         match self.connection.machine.last_error(py) {

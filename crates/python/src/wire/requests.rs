@@ -6,7 +6,7 @@ use crate::call::{PyCall, ResultShape};
 use crate::engine::Dialect;
 use crate::errors;
 use crate::query::Query;
-use headrace_core::{Discarded, Fatal, FatalKind, IfUnsent, Isolation, Modes, Protocol, Verb, limits};
+use headrace_core::{Discarded, Fatal, FatalKind, IfUnsent, Isolation, Left, Modes, Protocol, Verb, limits};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use std::sync::Arc;
@@ -232,15 +232,15 @@ impl Wire {
     fn leave_to_others(&self, py: Python<'_>, id: Option<u64>, seconds: f64) -> PyResult<()> {
         let until = super::blocking::deadline(Some(seconds)).unwrap_or_else(Instant::now);
         let mut state = self.lock(py)?;
-        if state.owed.replace((id, until)).is_some() {
-            self.unpause(&mut state);
-        }
+        self.take_up_pauses(&mut state);
+        state.connection.machine.leave_cancelled(Left { request: id, until });
         Ok(())
     }
 
     /// Returns true if a request was left to others that is not answered yet.
     fn has_left(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.lock(py)?.is_owed())
+        let machine = &self.lock(py)?.connection.machine;
+        Ok(machine.left().is_some_and(|left| machine.is_unanswered(left.request)))
     }
 
     /// Returns true if the server works on nothing but discarded requests.
@@ -251,12 +251,7 @@ impl Wire {
     /// Returns true if a cancel request is worth repeating, as the server still works on discarded requests. Then
     /// nothing is started before `pause_requests(False)`.
     fn pause_at_discarded(&self, py: Python<'_>) -> PyResult<bool> {
-        let mut state = self.lock(py)?;
-        let at = state.connection.machine.is_at_discarded();
-        if at {
-            state.connection.machine.pause();
-        }
-        Ok(at)
+        Ok(self.lock(py)?.connection.machine.pause_at_discarded())
     }
 
     /// A future that is done when a notification has come, or the connection has ended. There may be several. A caller
@@ -319,10 +314,8 @@ impl Wire {
     fn forget(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>, pause: bool) -> PyResult<(Discarded, u64)> {
         let mut state = self.lock(py)?;
         let Some(id) = self.id_of(&state, ticket) else { return Ok((Discarded::Gone, 0)) };
-        let discarded = state.connection.machine.discard(id);
-        if pause && discarded == Discarded::Alone {
-            state.connection.machine.pause();
-        }
+        let machine = &mut state.connection.machine;
+        let discarded = if pause { machine.abandon(id) } else { machine.discard(id) };
         drop(state);
         self.flush(py)?;
         Ok((discarded, id))

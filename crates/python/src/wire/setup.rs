@@ -116,7 +116,6 @@ impl Wire {
             notified: Vec::new(),
             drained: None,
             gates: Vec::new(),
-            owed: None,
             nudged: None,
             nudged_in_vain: false,
         };
