@@ -115,8 +115,9 @@ fuzz: cargo
 	@targets=$$(RUSTC_BOOTSTRAP=1 cargo fuzz list) || exit 1; \
 	for target in $$targets; do \
 		echo "==> fuzz: $$target, $(FUZZ_SECONDS) seconds"; \
+		words="fuzz/dictionaries/$$target.dict"; \
 		RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none "$$target" -- -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
-			-rss_limit_mb=2048 || exit 1; \
+			-rss_limit_mb=2048 $$([ ! -e "$$words" ] || echo "-dict=$$words") || exit 1; \
 	done
 
 docs: $(STAMPS)/docs
