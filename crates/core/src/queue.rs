@@ -28,6 +28,22 @@ pub enum Failure<H: ResponseHandler> {
 }
 
 impl<H: ResponseHandler> Failure<H> {
+    /// The row of a batch that it is about.
+    pub fn row(&self) -> Option<u64> {
+        match self {
+            Failure::Server { row, .. } | Failure::Client { row, .. } => *row,
+        }
+    }
+
+    /// Returns true if it is about an earlier row than `other`. An error of the server without a row is about one of those
+    /// that were sent, an error of the response handler about one that was not sent.
+    fn is_before(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Failure::Server { row: None, .. }, Failure::Client { row: Some(_), .. }) => true,
+            _ => self.row().zip(other.row()).is_some_and(|(row, other)| row < other),
+        }
+    }
+
     /// The outcome of a request that failed with it.
     pub fn outcome(self) -> Outcome<H::ServerError, H::Error> {
         match self {
@@ -94,6 +110,20 @@ impl<H: ResponseHandler> Slot<H> {
     /// Notes an error of the server, unless the request has failed already.
     pub fn fail(&mut self, error: H::ServerError) {
         self.failure.get_or_insert(Failure::Server { error, row: None });
+    }
+
+    /// Notes a failure of a batch; returns true if it is the one to report. Of several failures that is the first row's, as
+    /// if the rows were executed one after the other, whichever strategy sends them and whichever failure is known first:
+    /// the response handler may fail to deliver a row while the server refuses an earlier one.
+    ///
+    /// A machine may take back what it has encoded, if nothing of the batch was sent when the response handler fails: then
+    /// the server has seen none of the rows, and that failure is the only one.
+    pub fn fail_row(&mut self, failure: Failure<H>) -> bool {
+        let is_first = self.failure.as_ref().is_none_or(|known| failure.is_before(known));
+        if is_first {
+            self.failure = Some(failure);
+        }
+        is_first
     }
 
     /// Passes the outcome to the response handler: its failure, or success.

@@ -1,8 +1,9 @@
 //! The queue of pending requests, with a protocol that does nothing.
 
 use headrace_core::{
-    Cancellation, Certificate, Column, Condition, Described, Diagnostics, Discarded, ErrorClass, Fatal, FatalKind,
-    Left, NextStep, Pending, Queue, Requests, Room, Session, Sink, Slot, TransactionStatus, WriteBuffer,
+    Cancellation, Certificate, Column, Condition, Described, Diagnostics, Discarded, ErrorClass, Failure, Fatal,
+    FatalKind, Left, Mismatch, NextStep, Pending, Queue, Requests, Room, Session, Sink, Slot, TransactionStatus,
+    WriteBuffer,
 };
 use headrace_testkit::{Dialect, Shared, TestHandler};
 use std::borrow::Cow;
@@ -186,6 +187,33 @@ fn an_earlier_failure_is_not_replaced_by_the_closing_error() {
     queue[0].slot.fail(Refusal("23505"));
     queue.abort((), &Fatal::gone("reset"), Some(Refusal("57P01")));
     assert_eq!(waiting.each_ref().map(end), ["server 22012", "fatal reset"]);
+}
+
+#[test]
+fn of_several_failures_of_a_batch_the_first_rows_is_reported() {
+    let server = |row| Failure::<Handler>::Server { error: Refusal("23505"), row };
+    let client = |row| Failure::<Handler>::Client { error: Mismatch::wrong_type("it does not fit"), row };
+    // What is known first, what comes later, and whether that counts.
+    let cases = [
+        (client(Some(9)), server(Some(3)), true),
+        (server(Some(3)), client(Some(9)), false),
+        (server(Some(3)), server(Some(9)), false),
+        (client(Some(9)), server(Some(9)), false),
+        // Rows that were sent together, and one that was not sent.
+        (client(Some(9)), server(None), true),
+        (server(None), client(Some(9)), false),
+        (server(None), server(Some(3)), false),
+        (client(None), server(None), false),
+        (client(None), server(Some(3)), false),
+    ];
+    for (known, later, counts) in cases {
+        let case = format!("{known:?}, {later:?}");
+        let expected = if counts { format!("{later:?}") } else { format!("{known:?}") };
+        let mut slot = Slot::own(1, 0);
+        assert!(slot.fail_row(known), "{case}: there was none");
+        assert_eq!(slot.fail_row(later), counts, "{case}");
+        assert_eq!(slot.failure.map(|failure| format!("{failure:?}")), Some(expected), "{case}");
+    }
 }
 
 #[test]

@@ -213,7 +213,7 @@ impl<H: IfxHandler> Machine<H> {
                 }
                 Err(error) => {
                     out.truncate(mark);
-                    slot.failure = Some(Failure::Client { error, row: Some(batch.sent) });
+                    slot.fail_row(Failure::Client { error, row: Some(batch.sent) });
                     more = false;
                 }
             }
@@ -266,7 +266,7 @@ impl<H: IfxHandler> Machine<H> {
                     break;
                 }
                 Err(error) => {
-                    slot.failure = Some(Failure::Client { error, row: Some(batch.sent) });
+                    slot.fail_row(Failure::Client { error, row: Some(batch.sent) });
                     more = false;
                 }
             }

@@ -191,20 +191,11 @@ impl<H: IfxHandler> PendingRequest<H> {
         }
     }
 
-    /// The server refused one of the rows. Of several failed groups the first names the row; a later error of the
-    /// response handler is ignored. Returns true if this failure counts.
+    /// The server refused one of the rows, and no more are sent. Returns true if this failure is the one to report.
     pub(super) fn rows_failed(&mut self, error: ServerError, row: Option<u64>) -> bool {
-        let earlier = match (&self.slot.failure, row) {
-            (Some(Failure::Server { .. }), _) => true,
-            (Some(Failure::Client { row: Some(ours), .. }), Some(row)) => *ours < row,
-            (Some(Failure::Client { .. }), _) => true,
-            (None, _) => false,
-        };
-        if !earlier {
-            self.slot.failure = Some(Failure::Server { error, row });
-        }
+        let is_first = self.slot.fail_row(Failure::Server { error, row });
         self.stop_sending();
-        !earlier
+        is_first
     }
 
     /// No more rows of a batch are sent.

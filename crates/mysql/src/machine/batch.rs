@@ -208,6 +208,7 @@ impl<H: MyHandler> Machine<H> {
         let Some(pending) = self.queue.last_mut() else { return false };
         let (replies_due, abandoned) = (pending.replies_due, pending.slot.handler.is_none());
         let given_up = pending.slot.failure.is_some() || abandoned;
+        let refused = !abandoned && matches!(pending.slot.failure, Some(Failure::Client { .. }));
         if self.kill_due
             && !paused
             && replies_due == 0
@@ -235,7 +236,9 @@ impl<H: MyHandler> Machine<H> {
                 self.open_batch(cx, write_buffer);
                 true
             }
-            Phase::Rows { .. } if given_up => {
+            // The rows before the one that the response handler failed to deliver are sent: one of them may be the first
+            // that fails.
+            Phase::Rows { .. } if given_up && !(refused && batch.chunk.rows() > 0) => {
                 batch.go(BatchEvent::GivenUp, Phase::Drain);
                 true
             }
@@ -391,10 +394,11 @@ impl<H: MyHandler> Machine<H> {
         if self.take_back(write_buffer, mark, 0) {
             return self.drop_tail(cx, Some(failure));
         }
-        if let Some(pending) = self.queue.last_mut()
-            && pending.slot.failure.is_none()
-        {
-            pending.slot.failure = Some(failure);
+        if let Some(Phase::Rows { exhausted }) = self.batch().map(|batch| &mut batch.phase) {
+            *exhausted = true;
+        }
+        if let Some(pending) = self.queue.last_mut() {
+            pending.slot.fail_row(failure);
         }
     }
 

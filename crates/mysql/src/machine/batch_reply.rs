@@ -28,7 +28,7 @@ impl<H: MyHandler> Machine<H> {
                     if is_stale(&error) && row == 0 && undoable && fresh {
                         batch.remedy = Some(Remedy::Again);
                     }
-                    note(&mut slot.failure, error, Some(row));
+                    slot.fail_row(Failure::Server { error, row: Some(row) });
                 }
             }
             (Kind::Chunk, reply) => {
@@ -37,18 +37,18 @@ impl<H: MyHandler> Machine<H> {
                 if let Err(error) = reply {
                     if error.code == UNSUPPORTED_PS && number == 0 {
                         batch.remedy = Some(Remedy::NotInBulk);
-                        note(&mut slot.failure, error, None);
+                        slot.fail_row(Failure::Server { error, row: None });
                         return Ok(());
                     }
                     if (is_stale(&error) || error.code == 0) && number == 0 && from_cache {
                         batch.remedy = fresh.then_some(Remedy::Again);
-                        note(&mut slot.failure, error, None);
+                        slot.fail_row(Failure::Server { error, row: None });
                         return Ok(());
                     }
                     // Rows that were interrupted are not wrong rows, and would only be waited for again.
-                    let ends = error.ends_transaction() || INTERRUPTED.contains(&error.code);
+                    let ends = is_interrupted(&error);
                     let alone = (chunk.rows() == 1).then_some(chunk.first);
-                    if note(&mut slot.failure, error, alone) && alone.is_none() && !ends {
+                    if slot.fail_row(Failure::Server { error, row: alone }) && alone.is_none() && !ends {
                         batch.remedy = Some(Remedy::Repeat { chunk, number });
                     }
                 }
@@ -67,17 +67,17 @@ impl<H: MyHandler> Machine<H> {
                 if let (Err(error), None) = (reply, &found) {
                     let number = chunk.first + row as u64;
                     *found = Some(number);
-                    // Another error is about another row than the one that failed at first: better no row than a
-                    // wrong one.
-                    if let Some(Failure::Server { error: first, row }) = &mut slot.failure
-                        && is_same(first, &error)
-                    {
-                        *row = Some(number);
+                    match &mut slot.failure {
+                        Some(Failure::Server { error: first, row }) if is_same(first, &error) => *row = Some(number),
+                        // Better no row than a wrong one.
+                        _ if is_interrupted(&error) => {}
+                        // Sent together, a later row has failed first.
+                        failure => *failure = Some(Failure::Server { error, row: Some(number) }),
                     }
                 }
             }
             (Kind::Guard | Kind::Commit, Err(error)) => {
-                note(&mut slot.failure, error, None);
+                slot.fail_row(Failure::Server { error, row: None });
             }
             // The savepoint is gone with its transaction (a deadlock). The later rows ran in a new one, which has to be
             // rolled back too.
@@ -95,14 +95,9 @@ impl<H: MyHandler> Machine<H> {
     }
 }
 
-/// Records a server's error unless an earlier row has failed at the server; returns true if it was recorded. The
-/// response handler's own errors are always about later rows than those in flight.
-fn note<H: MyHandler>(failure: &mut Option<Failure<H>>, error: ServerError, row: Option<u64>) -> bool {
-    if matches!(failure, Some(Failure::Server { .. })) {
-        return false;
-    }
-    *failure = Some(Failure::Server { error, row });
-    true
+/// Returns true if the reason of an error is not a row: a cancel request, a time limit, or a transaction that was ended.
+fn is_interrupted(error: &ServerError) -> bool {
+    error.ends_transaction() || INTERRUPTED.contains(&error.code)
 }
 
 /// Returns true if two errors are about the same row: the same text except `at row 5`, which counts within the

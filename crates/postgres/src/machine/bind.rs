@@ -136,7 +136,7 @@ impl<H: PgHandler> Machine<H> {
             Unsent::Nothing => false,
         };
         if !is_taken_back {
-            pending.slot.failure = Some(Failure::Client { error, row });
+            pending.slot.fail_row(Failure::Client { error, row });
             self.poison(at, write_buffer);
             return;
         }
@@ -158,7 +158,7 @@ impl<H: PgHandler> Machine<H> {
         let owes_sync = pending.request.syncs() && (matches!(unsent, Unsent::Described(_)) || open);
         let began = pending.block.awaits_prelude();
         if owes_sync {
-            pending.slot.failure = Some(Failure::Client { error, row });
+            pending.slot.fail_row(Failure::Client { error, row });
             pending.block.prelude = Prelude::Unsent;
             pending.answer.owed = 0;
             pending.go(Event::Abandoned, Stage::AwaitSync);

@@ -128,9 +128,10 @@ impl<H: PgHandler> PendingRequest<H> {
         matches!(&self.request, Request::Execute(execute) if execute.rows.is_batch())
     }
 
-    /// The row that an error would be about now: none once all rows are answered, and their commit fails.
+    /// The row that an error would be about now: none once all rows are answered, and their commit fails. A batch that has
+    /// failed is not committed: the error of the Parse that rolls it back is about the row after those that were sent.
     pub(super) fn row(&self) -> Option<u64> {
-        let over = matches!(self.stage, Stage::Sent) && self.answer.is_whole();
+        let over = matches!(self.stage, Stage::Sent) && self.answer.is_whole() && self.slot.failure.is_none();
         (self.is_batch() && !over).then_some(self.answer.results)
     }
 }

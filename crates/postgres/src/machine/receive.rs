@@ -350,11 +350,8 @@ impl<H: PgHandler> Machine<H> {
         let pending = &mut self.queue[0];
         self.skipping = !pending.request.is_script();
         let row = pending.row();
-        let poisoned = matches!(&pending.slot.failure, Some(Failure::Client { row: Some(row), .. }) if *row <= pending.answer.results);
-        let unordered = matches!(&pending.slot.failure, Some(Failure::Client { row: None, .. }));
-        if !poisoned && !unordered {
-            pending.slot.failure = Some(Failure::Server { error, row });
-        }
+        // It may be the error of the Parse that rolls a failed batch back, whose row is the one that failed.
+        pending.slot.fail_row(Failure::Server { error, row });
         let syncs = pending.request.syncs();
         let script = pending.request.is_script();
         pending.skip_to(if script { Stage::Sent } else { Stage::AwaitSync });
