@@ -2,11 +2,10 @@
 
 use crate::args::Args;
 use crate::columns::Columns;
-use crate::engine::Dialect;
+use crate::engine::{CopySink, Dialect};
 use crate::errors::{self, ClientError};
 use crate::ffi;
 use crate::params::PyParams;
-use crate::postgres::CopyBuffer;
 use crate::result::RequestResult;
 use crate::sink::{RowSink, Rows, Settings};
 use headrace_core::protocol::Summary;
@@ -136,7 +135,7 @@ pub type Block = (Option<Py<PyAny>>, Py<PyAny>);
 
 /// A Python request to a server of the dialect `D`.
 #[derive(Debug)]
-pub struct PyCall<D> {
+pub struct PyCall<D: Dialect> {
     /// The receiver of the result.
     pub completion: Completion,
     /// The parameters.
@@ -152,7 +151,7 @@ pub struct PyCall<D> {
     /// The future of the next step of a COPY.
     pub progress: Option<Completion>,
     /// The destination of the data of a COPY.
-    pub copy: Option<Py<CopyBuffer>>,
+    pub copy: Option<D::Copy>,
     /// Rows of a stream's block: once there are as many, its reader is woken.
     pub block: Option<usize>,
     lane: u64,
@@ -325,7 +324,7 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
             Ok(columns) => {
                 let columns = columns.into_any();
                 if let Some(copy) = self.copy.as_ref().filter(|_| !self.script) {
-                    copy.get().describe(columns.clone_ref(py));
+                    copy.describe(columns.clone_ref(py));
                     return;
                 }
                 self.columns = Some(columns);
@@ -347,14 +346,14 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
 
     fn bulk_ready(&mut self, py: Python<'_>, binary: bool, columns: usize) {
         if let Some(copy) = &self.copy {
-            copy.get().begin(binary, columns);
+            copy.begin(binary, columns);
         }
         self.step(py);
     }
 
     fn block(&mut self, py: Python<'_>, bytes: &[u8]) -> Room {
         let room = match &self.copy {
-            Some(copy) => copy.get().push(bytes),
+            Some(copy) => copy.push(bytes),
             None => {
                 self.lost = true;
                 Room::More

@@ -11,10 +11,11 @@ use crate::query::Query;
 use crate::sink::Settings;
 use headrace_connection::Driven;
 use headrace_core::protocol::Fatal;
-use headrace_core::{Column, Diagnostics, NextStep, Protocol, ReadBuffer, Session, Verb, WriteBuffer};
+use headrace_core::{Column, Diagnostics, NextStep, Protocol, ReadBuffer, Room, Session, Verb, WriteBuffer};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::any::Any;
+use std::convert::Infallible;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -26,6 +27,8 @@ pub trait Dialect: Sized + 'static {
     type ServerError: Diagnostics;
     /// The machine.
     type Machine: Protocol<Handler = PyCall<Self>>;
+    /// The destination of the data of a COPY; `Infallible` if the database has none.
+    type Copy: CopySink;
 
     /// The exception for a server's error.
     fn error(py: Python<'_>, error: &Self::ServerError, statement: Option<&str>, row: Option<u64>) -> PyErr;
@@ -41,6 +44,28 @@ pub trait Dialect: Sized + 'static {
     /// # Errors
     /// ProgrammingError for a NUL byte, a stray percent sign, or mixed styles.
     fn convert(machine: &Self::Machine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query>;
+}
+
+/// The destination of the data of a bulk transfer out of the server.
+pub trait CopySink: Debug + Send + Sync {
+    /// The columns are known.
+    fn describe(&self, columns: Py<PyAny>);
+    /// The transfer has begun: whether all of it is binary, and the number of columns.
+    fn begin(&self, binary: bool, columns: usize);
+    /// A block has come.
+    fn push(&self, block: &[u8]) -> Room;
+}
+
+impl CopySink for Infallible {
+    fn describe(&self, _: Py<PyAny>) {
+        match *self {}
+    }
+    fn begin(&self, _: bool, _: usize) {
+        match *self {}
+    }
+    fn push(&self, _: &[u8]) -> Room {
+        match *self {}
+    }
 }
 
 /// A machine of any protocol, with Python's response handlers.

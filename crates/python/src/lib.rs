@@ -45,9 +45,9 @@ mod _native {
     #[pymodule_export]
     use crate::mysql::{MySqlWire, decrypt_login_file};
     #[pymodule_export]
-    use crate::postgres::{CopyBuffer, PostgresWire};
+    use crate::postgres::{CopyBuffer, PostgresWire, convert};
     #[pymodule_export]
-    use crate::query::{Query, convert};
+    use crate::query::Query;
     #[pymodule_export]
     use crate::result::RequestResult;
     #[pymodule_export]

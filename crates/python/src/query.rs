@@ -174,13 +174,3 @@ fn no_text(given: &Bound<'_, PyAny>) -> PyErr {
     let todo = if bytes { ": decode it" } else { "" };
     PyTypeError::new_err(format!("SQL is str, not {class}{todo}"))
 }
-
-/// Converts a statement of PostgreSQL. `with_params` indicates whether parameters are given: without them a percent
-/// sign is an ordinary character.
-///
-/// # Errors
-/// ProgrammingError for a NUL byte, a stray percent sign, or mixed styles.
-#[pyfunction]
-pub fn convert(py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
-    Query::new(py, headrace_postgres::sql::convert(sql, with_params))
-}

@@ -97,6 +97,16 @@ pub(crate) fn write_int8(value: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(&((magnitude >> 32) as u32).to_be_bytes());
 }
 
+/// The size in bytes of all values of a type, or the longest; `None` for a type whose values have precision or a qualifier
+/// instead, and for BYTE and TEXT.
+pub fn size(type_word: u16, length: i32) -> Option<i32> {
+    match type_word & 0xff {
+        code::VARCHAR | code::NVARCHAR => Some(length & 0xff),
+        code::DECIMAL | code::MONEY | code::DATETIME | code::INTERVAL | code::BYTE | code::TEXT => None,
+        _ => Some(length),
+    }
+}
+
 /// The type as SQL writes it: `DECIMAL(10,2)`, `DATETIME YEAR TO SECOND`.
 pub fn name(type_word: u16, type_name: &str, length: i32) -> String {
     let (high, low) = (length >> 8 & 0xff, length & 0xff);
@@ -139,5 +149,20 @@ pub fn name(type_word: u16, type_name: &str, length: i32) -> String {
         code::BIGSERIAL => "BIGSERIAL".into(),
         other if type_name.is_empty() => format!("type {other}"),
         _ => type_name.to_uppercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_have_the_size_of_their_longest_value_or_none() {
+        // VARCHAR(20, 5): the reserved size is in the high byte.
+        assert_eq!(size(code::VARCHAR, 5 << 8 | 20), Some(20));
+        assert_eq!(size(code::CHAR | 0x100, 300), Some(300));
+        assert_eq!(size(code::INTEGER, 4), Some(4));
+        assert_eq!(size(code::DECIMAL, 10 << 8 | 2), None);
+        assert_eq!(size(code::TEXT, 56), None);
     }
 }

@@ -9,9 +9,10 @@ use headrace_core::Column;
 use headrace_core::column::{Kind, Native};
 use headrace_informix::machine::{Columns, Machine};
 use headrace_informix::messages::server::ServerError;
-use headrace_informix::types::{code, name};
+use headrace_informix::types::{self, code};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::convert::Infallible;
 
 /// Informix.
 #[derive(Debug)]
@@ -24,6 +25,7 @@ impl Dialect for Informix {
     type Columns = Columns;
     type ServerError = ServerError;
     type Machine = IfxMachine;
+    type Copy = Infallible;
 
     const RESULTS_STAND: bool = false;
     fn error(py: Python<'_>, error: &ServerError, statement: Option<&str>, row: Option<u64>) -> PyErr {
@@ -46,16 +48,12 @@ impl Dialect for Informix {
             return Err(columns::foreign(py));
         };
         let number = type_word & 0xff;
-        let size = match number {
-            code::VARCHAR | code::NVARCHAR => Some(length & 0xff),
-            code::DECIMAL | code::MONEY | code::DATETIME | code::INTERVAL | code::BYTE | code::TEXT => None,
-            _ => Some(*length),
-        };
         let (precision, scale) = match (number, &column.kind) {
             (code::DECIMAL | code::MONEY, Kind::Decimal { precision, scale }) => (*precision, *scale),
             _ => (None, None),
         };
-        let sql = name(*type_word, type_name, *length);
+        let size = types::size(*type_word, *length);
+        let sql = types::name(*type_word, type_name, *length);
         (&*column.name, number, sql, size, precision, scale, column.nullable.unwrap_or(true)).into_pyobject(py)
     }
 }

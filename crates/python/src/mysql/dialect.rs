@@ -11,6 +11,7 @@ use headrace_mysql::machine::{Columns, Machine};
 use headrace_mysql::packets::reply::ServerError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::convert::Infallible;
 
 /// MySQL and MariaDB.
 #[derive(Debug)]
@@ -23,6 +24,7 @@ impl Dialect for MySql {
     type Columns = Columns;
     type ServerError = ServerError;
     type Machine = MyMachine;
+    type Copy = Infallible;
 
     const RESULTS_STAND: bool = true;
     fn error(py: Python<'_>, error: &ServerError, statement: Option<&str>, row: Option<u64>) -> PyErr {

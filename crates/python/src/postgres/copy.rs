@@ -5,6 +5,7 @@ use super::dialect::Postgres;
 use crate::args::{Args, sequence};
 use crate::call::ResultShape;
 use crate::columns::Columns;
+use crate::engine::CopySink;
 use crate::errors::{self, ClientError};
 use crate::ffi as cpython;
 use crate::params::PyValue;
@@ -52,32 +53,6 @@ impl CopyBuffer {
         }
     }
 
-    /// The COPY has begun.
-    pub fn begin(&self, binary: bool, columns: usize) {
-        self.with(|brought| {
-            brought.shape = Some((binary, columns));
-            brought.news = true;
-        });
-    }
-
-    /// The columns are known.
-    pub fn describe(&self, columns: Py<PyAny>) {
-        self.with(|brought| brought.columns = Some(columns));
-    }
-
-    /// A block has come.
-    pub fn push(&self, block: &[u8]) -> Room {
-        self.with(|brought| {
-            brought.news = true;
-            if brought.unread {
-                return Room::More;
-            }
-            brought.bytes.extend_from_slice(block);
-            brought.full = brought.bytes.len() >= HELD_BYTES;
-            if brought.full { Room::Full } else { Room::More }
-        })
-    }
-
     /// Further data is dropped from now on.
     fn close(&self) {
         self.with(|brought| brought.unread = true);
@@ -91,6 +66,31 @@ impl CopyBuffer {
     fn described(&self, py: Python<'_>) -> PyResult<Option<Arc<Described>>> {
         let columns = self.with(|brought| brought.columns.as_ref().map(|columns| columns.clone_ref(py)));
         columns.map(|columns| columns.bind(py).cast::<Columns>()?.get().of(py)).transpose()
+    }
+}
+
+impl CopySink for Py<CopyBuffer> {
+    fn begin(&self, binary: bool, columns: usize) {
+        self.get().with(|brought| {
+            brought.shape = Some((binary, columns));
+            brought.news = true;
+        });
+    }
+
+    fn describe(&self, columns: Py<PyAny>) {
+        self.get().with(|brought| brought.columns = Some(columns));
+    }
+
+    fn push(&self, block: &[u8]) -> Room {
+        self.get().with(|brought| {
+            brought.news = true;
+            if brought.unread {
+                return Room::More;
+            }
+            brought.bytes.extend_from_slice(block);
+            brought.full = brought.bytes.len() >= HELD_BYTES;
+            if brought.full { Room::Full } else { Room::More }
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! The Python part of PostgreSQL.
 
+use super::CopyBuffer;
 use crate::call::PyCall;
 use crate::columns;
 use crate::engine::Dialect;
@@ -25,6 +26,7 @@ impl Dialect for Postgres {
     type Columns = Columns;
     type ServerError = ServerError;
     type Machine = PgMachine;
+    type Copy = Py<CopyBuffer>;
 
     const RESULTS_STAND: bool = false;
     fn error(py: Python<'_>, error: &ServerError, statement: Option<&str>, row: Option<u64>) -> PyErr {
@@ -49,4 +51,14 @@ impl Dialect for Postgres {
         let (precision, scale) = types::precision_and_scale(type_oid, type_modifier).unzip();
         (&*column.name, type_oid, types::size(type_oid, type_size, type_modifier), precision, scale).into_pyobject(py)
     }
+}
+
+/// Converts a statement of PostgreSQL. `with_params` indicates whether parameters are given: without them a percent
+/// sign is an ordinary character.
+///
+/// # Errors
+/// ProgrammingError for a NUL byte, a stray percent sign, or mixed styles.
+#[pyfunction]
+pub fn convert(py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
+    Query::new(py, headrace_postgres::sql::convert(sql, with_params))
 }

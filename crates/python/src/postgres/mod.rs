@@ -15,6 +15,7 @@ use crate::wire::Wire;
 use crate::wire::requests::{ModeKey, modes};
 pub use copy::CopyBuffer;
 use dialect::Postgres;
+pub use dialect::convert;
 use headrace_postgres::machine::{self, Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
 use headrace_postgres::types::{self, Kind, Oid, UserType};
 use pyo3::prelude::*;
