@@ -32,7 +32,7 @@ rust     = $(shell find $(1) \( -name target -prune \) -o -type f \( -name '*.rs
 SOURCES     := pyproject.toml Cargo.toml Cargo.lock $(call rust,crates)
 LAB_SOURCES := lab/pyproject.toml Cargo.toml Cargo.lock $(call rust,lab/crates)
 
-.PHONY: help race test test-live test-free-threaded free-threaded lint bench fuzz docs build server simulators judge libmariadb cargo
+.PHONY: help race test test-live test-free-threaded free-threaded lint bench fuzz docs build server simulators jdbc libmariadb cargo
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -51,7 +51,7 @@ race: build $(STAMPS)/lab
 	@echo "==> race: headrace race $(RACE_ARGS)"
 	@$(BIN)/headrace race $(RACE_ARGS)
 
-test: build $(STAMPS)/lab $(STAMPS)/test server simulators judge
+test: build $(STAMPS)/lab $(STAMPS)/test server simulators jdbc
 	@echo "==> test: the Rust crates"
 	@cargo test --quiet --workspace --exclude headrace-python --exclude headrace-lab-python --features headrace-io/tokio
 	@echo "==> test: pytest in $(TEST_PROCESSES) processes $(TEST_ARGS)"
@@ -182,12 +182,12 @@ simulators: cargo
 	@echo "==> programs in Rust: crates/io/examples/"
 	@cargo build --quiet --package headrace-io --features tokio --examples
 
-# IBM's JDBC driver, from Maven Central. Where it cannot be had, the tests that want it fail and say so; the others run.
-judge:
+# IBM's JDBC driver, from Maven Central. If it is not available, the tests that need it fail with a message; the others run.
+jdbc:
 	@{ command -v mvn && command -v javac; } >/dev/null || .ci/packages maven default-jdk-headless || true
-	@echo "==> judge: tests/informix/jdbc"
+	@echo "==> jdbc: tests/informix/jdbc"
 	@cd tests/informix/jdbc && mvn --quiet --batch-mode -Dstyle.color=never compile dependency:build-classpath \
-		-Dmdep.outputFile=target/classpath || echo "error: the JDBC judge was not built" >&2
+		-Dmdep.outputFile=target/classpath || echo "error: the interop test with JDBC was not built" >&2
 
 cargo:
 	@command -v cargo >/dev/null || \

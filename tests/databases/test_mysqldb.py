@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.judges.sdist import source_of
 
 import headrace.mysql
 from headrace.testing import MysqldServer
+from sdist import source_of
 
 MYSQLCLIENT = "2.3.1"
 DJANGO = "5.2.19"

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.judges.sdist import source_of
-
 import headrace
 import headrace.mysql
 from headrace.testing import MysqldServer, PostgresServer
+from sdist import source_of
 
 NEW, OLD = "2.1.9", "2.0.58"
 """The releases whose tests run; each brings its own SQLAlchemy."""

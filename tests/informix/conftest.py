@@ -24,11 +24,11 @@ from .relay import Recorder
 
 PROJECT = Path(__file__).parent / "jdbc"
 # Seconds. All cases together take a tenth of it.
-JUDGE_TIMEOUT = 240
+JDBC_TIMEOUT = 240
 
 _numbers = itertools.count(1)
 
-Judge = Callable[..., dict[str, str]]
+Jdbc = Callable[..., dict[str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -50,28 +50,29 @@ def connection(server: InformixServer) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def judge_command() -> list[str]:
-    """The command that runs the JDBC judge, compiled with Maven, which fetches IBM's driver."""
+def jdbc_command() -> list[str]:
+    """The command that runs the interop test with JDBC, compiled with Maven, which fetches IBM's driver."""
     if not (shutil.which("mvn") and shutil.which("javac")):
         pytest.fail(
-            "the JDBC judge needs Maven and a JDK of Java 17 or newer: apt-get install maven default-jdk-headless"
+            "the interop test with JDBC needs Maven and a JDK of Java 17 or newer:"
+            " apt-get install maven default-jdk-headless"
         )
     classpath = PROJECT / "target" / "classpath"
     command = ["mvn", "-q", "-B", "compile", "dependency:build-classpath", f"-Dmdep.outputFile={classpath}"]
     with alone(PROJECT / "target" / "classes"):
         built = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
     if built.returncode:
-        pytest.fail(f"Maven could not build the JDBC judge in {PROJECT}:\n{built.stdout}{built.stderr}")
+        pytest.fail(f"Maven could not build the interop test with JDBC in {PROJECT}:\n{built.stdout}{built.stderr}")
     return ["java", "-cp", f"{PROJECT / 'target' / 'classes'}:{classpath.read_text().strip()}"]
 
 
 @pytest.fixture(scope="session")
-def judge(judge_command: list[str]) -> Judge:
+def jdbc(jdbc_command: list[str]) -> Jdbc:
     """Runs cases against a URL, all of them if none is named; the result is the verdict for each."""
 
     def run(url: str, *cases: str, options: tuple[str, ...] = ()) -> dict[str, str]:
-        command = [judge_command[0], *options, *judge_command[1:], "headrace.Judge", url, *cases]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=JUDGE_TIMEOUT, check=False)
+        command = [jdbc_command[0], *options, *jdbc_command[1:], "headrace.InteropTest", url, *cases]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=JDBC_TIMEOUT, check=False)
         lines = [line.partition(" ") for line in done.stdout.splitlines()]
         found = {rest.partition(":")[0]: f"{first} {rest}" for first, _, rest in lines if first in ("ok", "FAIL")}
         assert found, done.stdout + done.stderr

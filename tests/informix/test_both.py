@@ -17,9 +17,9 @@ import headrace.informix
 from headrace.testing import InformixServer
 from headrace.types import Interval
 
-from .conftest import Judge
+from .conftest import Jdbc
 
-# Before this day Java's own types count in the Julian calendar, so that the two judges would mean different days.
+# Before this day Java's own types count in the Julian calendar, so that the two drivers would return different days.
 FIRST = datetime.datetime(1582, 10, 16)
 LAST = datetime.datetime(9999, 12, 31, 23, 59, 59)
 LATIN = st.characters(min_codepoint=32, max_codepoint=255, exclude_characters="\x7f\x80\x81\x8d\x8f\x90\x9d")
@@ -120,7 +120,7 @@ def check(found: Rows, rows: Rows) -> None:
 )
 @given(rows=st.lists(st.tuples(*(st.none() | strategy for strategy in COLUMNS.values())), min_size=30, max_size=60))
 def test_values_survive_every_client(
-    server: InformixServer, judge: Judge, write: Callable[[InformixServer, str, Rows], None], rows: Rows
+    server: InformixServer, jdbc: Jdbc, write: Callable[[InformixServer, str, Rows], None], rows: Rows
 ) -> None:
     definition = ", ".join(f"c{number} {column}" for number, column in enumerate(COLUMNS))
     with headrace.informix.connect(**server.parameters(), autocommit=True) as admin:
@@ -128,7 +128,7 @@ def test_values_survive_every_client(
             admin.execute(f"drop table if exists {table}")
             admin.execute(f"create table {table} (n int, {definition})")
     write(server, "b_first", rows)
-    assert judge(server.jdbc_url(), "copy", "b_first", "b_second") == {"copy": f"ok copy: {len(rows)}"}
+    assert jdbc(server.jdbc_url(), "copy", "b_first", "b_second") == {"copy": f"ok copy: {len(rows)}"}
     for table in ("b_first", "b_second"):
         theirs, ours = peers_rows(server, table), our_rows(server, table)
         check(theirs, rows)

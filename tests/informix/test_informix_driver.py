@@ -340,7 +340,7 @@ def test_cut_connection_is_an_error_and_the_server_goes_on(server: InformixServe
     connection = informix_db.connect(**server.parameters(), read_timeout=10)
     cursor = connection.cursor()
     cursor.execute("set environment headrace_fault 'cut=20'")
-    with pytest.raises(Exception):  # noqa: B017 - which class it is, is the judge's own affair
+    with pytest.raises(Exception):  # noqa: B017 - the class is that of informix-driver
         cursor.execute("select * from systables")
         cursor.fetchall()
     again = informix_db.connect(**server.parameters())

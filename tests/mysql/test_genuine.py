@@ -12,7 +12,7 @@ import headrace.aio.mysql
 import headrace.mysql
 from headrace import errors
 from headrace.testing._certificates import Certificates, make_certificates
-from judges.proxy import Proxy
+from robustness.proxy import Proxy
 from served import Served, fresh
 
 from .between import SomeoneBetween

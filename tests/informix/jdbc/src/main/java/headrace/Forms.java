@@ -1,9 +1,9 @@
 package headrace;
 
-import static headrace.Judge.fails;
-import static headrace.Judge.one;
-import static headrace.Judge.run;
-import static headrace.Judge.same;
+import static headrace.InteropTest.fails;
+import static headrace.InteropTest.one;
+import static headrace.InteropTest.run;
+import static headrace.InteropTest.same;
 
 import com.informix.lang.IntervalDF;
 import com.informix.lang.IntervalYM;
@@ -35,7 +35,7 @@ final class Forms {
     private Forms() {
     }
 
-    static void register(Map<String, Judge.Case> cases) {
+    static void register(Map<String, InteropTest.Case> cases) {
         cases.put("datetime_ranges", Forms::datetimeRanges);
         cases.put("interval_ranges", Forms::intervalRanges);
         cases.put("interval_objects", Forms::intervalObjects);

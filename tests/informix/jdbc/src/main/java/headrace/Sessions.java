@@ -1,11 +1,11 @@
 package headrace;
 
-import static headrace.Judge.count;
-import static headrace.Judge.fails;
-import static headrace.Judge.fill;
-import static headrace.Judge.one;
-import static headrace.Judge.run;
-import static headrace.Judge.same;
+import static headrace.InteropTest.count;
+import static headrace.InteropTest.fails;
+import static headrace.InteropTest.fill;
+import static headrace.InteropTest.one;
+import static headrace.InteropTest.run;
+import static headrace.InteropTest.same;
 
 import java.sql.BatchUpdateException;
 import java.sql.CallableStatement;
@@ -25,7 +25,7 @@ final class Sessions {
     private Sessions() {
     }
 
-    static void register(Map<String, Judge.Case> cases) {
+    static void register(Map<String, InteropTest.Case> cases) {
         cases.put("hold_cursor", Sessions::holdCursor);
         cases.put("delete_current", Sessions::deleteCurrent);
         cases.put("scroll_orientations", Sessions::scrollOrientations);
@@ -117,7 +117,7 @@ final class Sessions {
 
     private static void cursorBesideChanges(Connection connection) throws Exception {
         fill(connection, "j_beside", 3000);
-        try (Connection other = DriverManager.getConnection(Judge.url);
+        try (Connection other = DriverManager.getConnection(InteropTest.url);
                 Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery("select a from j_beside order by a")) {
             same(true, rows.next());
@@ -137,7 +137,7 @@ final class Sessions {
         fill(connection, "j_lock", 5);
         connection.setAutoCommit(false);
         run(connection, "update j_lock set b = 'mine' where a = 1");
-        try (Connection other = DriverManager.getConnection(Judge.url)) {
+        try (Connection other = DriverManager.getConnection(InteropTest.url)) {
             other.setAutoCommit(false);
             for (String mode : new String[] {"not wait", "wait 1"}) {
                 run(other, "set lock mode to " + mode);
@@ -174,7 +174,7 @@ final class Sessions {
 
     private static void isolation(Connection connection) throws Exception {
         fill(connection, "j_iso", 3);
-        try (Connection other = DriverManager.getConnection(Judge.url)) {
+        try (Connection other = DriverManager.getConnection(InteropTest.url)) {
             connection.setAutoCommit(false);
             connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
             same(3L, count(connection, "j_iso"));
@@ -350,10 +350,10 @@ final class Sessions {
     }
 
     private static void refusedLogins(Connection connection) {
-        refused(-951, Judge.url.replaceAll("password=[^;]*", "password=wrong"));
-        refused(-951, Judge.url.replaceAll("user=[^;]*", "user=nobody"));
-        refused(-761, Judge.url.replaceAll("INFORMIXSERVER=[^;]*", "INFORMIXSERVER=elsewhere"));
-        refused(-329, Judge.url.replace("/testdb:", "/nowhere:"));
+        refused(-951, InteropTest.url.replaceAll("password=[^;]*", "password=wrong"));
+        refused(-951, InteropTest.url.replaceAll("user=[^;]*", "user=nobody"));
+        refused(-761, InteropTest.url.replaceAll("INFORMIXSERVER=[^;]*", "INFORMIXSERVER=elsewhere"));
+        refused(-329, InteropTest.url.replace("/testdb:", "/nowhere:"));
     }
 
     private static void sql(Connection connection) throws Exception {

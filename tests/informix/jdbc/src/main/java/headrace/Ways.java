@@ -1,10 +1,10 @@
 package headrace;
 
-import static headrace.Judge.count;
-import static headrace.Judge.fails;
-import static headrace.Judge.one;
-import static headrace.Judge.run;
-import static headrace.Judge.same;
+import static headrace.InteropTest.count;
+import static headrace.InteropTest.fails;
+import static headrace.InteropTest.one;
+import static headrace.InteropTest.run;
+import static headrace.InteropTest.same;
 
 import java.nio.charset.StandardCharsets;
 import java.sql.Blob;
@@ -25,7 +25,7 @@ final class Ways {
     private Ways() {
     }
 
-    static void register(Map<String, Judge.Case> cases) {
+    static void register(Map<String, InteropTest.Case> cases) {
         cases.put("generated_keys", Ways::generatedKeys);
         cases.put("lobs_without_close", Ways::lobsWithoutClose);
         cases.put("put_of_fixed_width", Ways::putOfFixedWidth);
@@ -75,7 +75,7 @@ final class Ways {
             insert.executeUpdate();
         }
         for (int again = 0; again < 2; again++) {
-            try (Connection other = again == 0 ? connection : DriverManager.getConnection(Judge.url);
+            try (Connection other = again == 0 ? connection : DriverManager.getConnection(InteropTest.url);
                     Statement statement = other.createStatement();
                     ResultSet rows = statement.executeQuery("select b, c from j_made")) {
                 same(true, rows.next());

@@ -10,7 +10,7 @@ import pytest
 
 from headrace import errors
 
-from .conftest import Judged
+from .conftest import Target
 
 # PyO3 has no name for it. One that is raised by Python goes on in Rust as the panic that it stands for: that is how a
 # panic is made here where the engine has none, with the connection's lock held.
@@ -25,27 +25,27 @@ def rows(count: int) -> Iterator[tuple[int]]:
 
 
 @pytest.mark.parametrize("count", [0, 5000])
-def test_a_panic_closes_the_connection(judged: Judged, count: int) -> None:
-    conn = judged.connect(autocommit=True)
-    conn.execute(judged.temporary)
+def test_a_panic_closes_the_connection(target: Target, count: int) -> None:
+    conn = target.connect(autocommit=True)
+    conn.execute(target.temporary)
     with pytest.raises((Panic, errors.OperationalError), match=f"made by a test|{CLOSED}"):
-        conn.executemany(f"insert into r values ({judged.mark})", rows(count))
+        conn.executemany(f"insert into r values ({target.mark})", rows(count))
     assert conn.closed
-    for call in (conn.commit, lambda: conn.execute(judged.answer), lambda: conn.execute("select count(*) from r")):
+    for call in (conn.commit, lambda: conn.execute(target.answer), lambda: conn.execute("select count(*) from r")):
         with pytest.raises(errors.Error):
             call()
     conn.close()
 
 
 @pytest.mark.parametrize("count", [0, 5000])
-async def test_a_panic_on_a_loop_closes_the_connection(judged: Judged, count: int) -> None:
+async def test_a_panic_on_a_loop_closes_the_connection(target: Target, count: int) -> None:
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)
-    conn = await judged.aconnect(autocommit=True)
-    await conn.execute(judged.temporary)
+    conn = await target.aconnect(autocommit=True)
+    await conn.execute(target.temporary)
     async with asyncio.timeout(20):
         with pytest.raises((Panic, errors.OperationalError), match=f"made by a test|{CLOSED}"):
-            await conn.executemany(f"insert into r values ({judged.mark})", rows(count))
+            await conn.executemany(f"insert into r values ({target.mark})", rows(count))
         assert conn.closed
         with pytest.raises(errors.OperationalError, match=CLOSED):
-            await conn.execute(judged.answer)
+            await conn.execute(target.answer)
         await conn.close()

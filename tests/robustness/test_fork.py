@@ -10,7 +10,7 @@ import pytest
 
 from headrace import errors
 
-from .conftest import Judged
+from .conftest import Target
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
 
@@ -65,23 +65,23 @@ def leave_alone(conn: Any) -> str:
         (leave_alone, "left"),
     ],
 )
-def test_a_child_cannot_disturb_its_parent(judged: Judged, work: Callable[[Any], str], said: str) -> None:
-    conn = judged.connect()
-    conn.execute(judged.temporary)
+def test_a_child_cannot_disturb_its_parent(target: Target, work: Callable[[Any], str], said: str) -> None:
+    conn = target.connect()
+    conn.execute(target.temporary)
     assert in_child(lambda: work(conn)).startswith(said)
     assert conn.fetchval("select 7") == 7
     assert conn.fetch("select n from r") == []
     conn.close()
 
 
-def test_a_child_may_connect_for_itself_and_fork_again(judged: Judged) -> None:
+def test_a_child_may_connect_for_itself_and_fork_again(target: Target) -> None:
     def work() -> str:
-        with judged.connect() as own:
+        with target.connect() as own:
             assert own.fetchval("select 2") == 2
             grandchild = in_child(lambda: use(own))
             return f"{grandchild[:14]} {own.fetchval('select 3')}"
 
-    conn = judged.connect()
+    conn = target.connect()
     assert in_child(work) == "InterfaceError 3"
     with pytest.raises(errors.Error):
         conn.execute("select nothing from nowhere")

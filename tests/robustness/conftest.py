@@ -15,7 +15,7 @@ from served import Served
 
 
 @dataclass(frozen=True)
-class Judged:
+class Target:
     """A server, and statements that mean the same everywhere."""
 
     differences: Differences
@@ -59,13 +59,13 @@ class Judged:
         return await headrace.aio.connect(self.where(port or self.port), **keywords)
 
 
-def judged_postgresql(server: PostgresServer) -> Judged:
+def postgresql_target(server: PostgresServer) -> Target:
     """PostgreSQL, as the harnesses want it."""
 
     def where(port: int) -> str:
         return f"host=127.0.0.1 port={port} user=postgres dbname=postgres sslmode=disable connect_timeout=3"
 
-    return Judged(
+    return Target(
         DIFFERENCES["postgresql"],
         server.port,
         where,
@@ -73,13 +73,13 @@ def judged_postgresql(server: PostgresServer) -> Judged:
     )
 
 
-def _mysql(served: Served) -> Judged:
+def _mysql(served: Served) -> Target:
     server = served.server
 
     def where(port: int) -> str:
         return f"{server.scheme}://tester:tiger@127.0.0.1:{port}/test?ssl_mode=DISABLED&connect_timeout=3"
 
-    return Judged(
+    return Target(
         DIFFERENCES[served.name],
         server.port,
         where,
@@ -87,14 +87,14 @@ def _mysql(served: Served) -> Judged:
     )
 
 
-def judged_informix(server: InformixServer) -> Judged:
+def informix_target(server: InformixServer) -> Target:
     """The Informix test server, as the harnesses want it."""
 
     def where(port: int) -> str:
         login = f"{server.user}:{server.password}"
         return f"informix://{login}@127.0.0.1:{port}/{server.database}?server={server.server}&connect_timeout=3"
 
-    return Judged(
+    return Target(
         DIFFERENCES["informix"],
         server.port,
         where,
@@ -106,17 +106,17 @@ def judged_informix(server: InformixServer) -> Judged:
 def informix_server() -> Iterator[InformixServer]:
     """The test server, with a table of numbers: it has no function that makes them."""
     with informix(locale="en_US.utf8") as running:
-        with headrace.connect(judged_informix(running).where(running.port), autocommit=True) as admin:
+        with headrace.connect(informix_target(running).where(running.port), autocommit=True) as admin:
             admin.execute("create table numbers (n int primary key)")
             admin.executemany("insert into numbers values (?)", [(n,) for n in range(1, 5001)])
         yield running
 
 
 @pytest.fixture(params=DIFFERENCES)
-def judged(request: pytest.FixtureRequest) -> Judged:
+def target(request: pytest.FixtureRequest) -> Target:
     """One after the other."""
     if request.param == "informix":
-        return judged_informix(request.getfixturevalue("informix_server"))
+        return informix_target(request.getfixturevalue("informix_server"))
     if request.param == "postgresql":
-        return judged_postgresql(request.getfixturevalue("server"))
+        return postgresql_target(request.getfixturevalue("server"))
     return _mysql(request.getfixturevalue(f"{request.param}_served"))

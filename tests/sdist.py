@@ -14,7 +14,7 @@ from pathlib import Path
 
 from archives import alone, unpack
 
-CACHE = Path(__file__).resolve().parents[2] / "build" / "judges"
+CACHE = Path(__file__).resolve().parents[1] / "build" / "sdist"
 """Where they are kept from run to run."""
 
 

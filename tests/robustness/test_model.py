@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from headrace import errors
 from headrace.types import TransactionStatus
 
-from .conftest import Judged
+from .conftest import Target
 
 KEYS = st.integers(1, 8)
 BATCHES = st.lists(st.tuples(KEYS, st.integers(0, 99)), max_size=6)
@@ -46,12 +46,12 @@ class Undo(Exception):
 class Machine(RuleBasedStateMachine):
     """One connection, and what its table should hold."""
 
-    judged: Judged
+    target: Target
 
     def __init__(self) -> None:
         super().__init__()
-        self.conn = self.judged.connect()
-        self.other = self.judged.connect(autocommit=True)
+        self.conn = self.target.connect()
+        self.other = self.target.connect(autocommit=True)
         self.other.execute("delete from model")
         self.rows: Rows = {}
         self.committed: Rows = {}
@@ -63,7 +63,7 @@ class Machine(RuleBasedStateMachine):
 
     def sql(self, text: str) -> str:
         """With the parameters as this database writes them."""
-        return text.replace("%s", self.judged.mark)
+        return text.replace("%s", self.target.mark)
 
     def failed(self) -> None:
         """After an error: PostgreSQL does nothing more before a rollback, the others have undone one statement."""
@@ -130,7 +130,7 @@ class Machine(RuleBasedStateMachine):
     @rule(stop=st.integers(0, 9))
     def part_of_a_stream(self, stop: int) -> None:
         with contextlib.closing(
-            self.conn.stream("select k, v from model order by k", **self.judged.differences.streamed(2))
+            self.conn.stream("select k, v from model order by k", **self.target.differences.streamed(2))
         ) as stream:
             got = [row for _, row in zip(range(stop), stream, strict=False)]
         assert got == sorted(self.rows.items())[:stop]
@@ -179,7 +179,7 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def too_slow(self) -> None:
         with pytest.raises(TimeoutError):
-            self.conn.execute(self.judged.differences.slow, timeout=0.02)
+            self.conn.execute(self.target.differences.slow, timeout=0.02)
         assert not self.conn.closed
         self.failed()
 
@@ -188,11 +188,11 @@ class Machine(RuleBasedStateMachine):
         assert self.conn.fetch("select k, v from model order by k") == sorted(self.rows.items())
 
 
-def test_any_order_of_things(judged: Judged) -> None:
-    with judged.connect(autocommit=True) as conn:
+def test_any_order_of_things(target: Target) -> None:
+    with target.connect(autocommit=True) as conn:
         conn.execute("create table model (k int primary key, v int)")
     try:
-        machine = type("Machine", (Machine,), {"judged": judged})
+        machine = type("Machine", (Machine,), {"target": target})
         run_state_machine_as_test(
             machine,
             settings=settings(
@@ -204,5 +204,5 @@ def test_any_order_of_things(judged: Judged) -> None:
             ),
         )
     finally:
-        with judged.connect(autocommit=True) as conn:
+        with target.connect(autocommit=True) as conn:
             conn.execute("drop table model")

@@ -17,7 +17,7 @@ import pytest
 
 from headrace import errors
 
-from .conftest import Judged
+from .conftest import Target
 from .hostile import MESSAGES, HostileProxy, Seen, spoilt, watched
 
 CASES = int(os.environ.get("HEADRACE_HOSTILE", "60"))
@@ -25,20 +25,20 @@ SEED = int(os.environ.get("HEADRACE_HOSTILE_SEED", "1"))
 TIMEOUT = 0.7
 
 
-def operations(judged: Judged) -> dict[str, Callable[[Any], Any]]:
+def operations(target: Target) -> dict[str, Callable[[Any], Any]]:
     """What is asked of a connection whose server lies."""
-    mark = judged.mark
+    mark = target.mark
 
     def streamed(conn: Any) -> None:
-        with contextlib.closing(conn.stream(judged.series(500), **judged.differences.streamed(100))) as rows:
+        with contextlib.closing(conn.stream(target.series(500), **target.differences.streamed(100))) as rows:
             for _ in rows:
                 pass
 
     found: dict[str, Callable[[Any], Any]] = {
-        "execute": lambda conn: conn.execute(judged.answer, timeout=TIMEOUT).fetchall(),
-        "parameters": lambda conn: conn.execute(judged.number.replace("$1", "%s"), (1,), timeout=TIMEOUT).fetchall(),
-        "rows": lambda conn: conn.execute(judged.series(300), timeout=TIMEOUT).fetchall(),
-        "described": lambda conn: conn.execute(judged.answer, timeout=TIMEOUT).description,
+        "execute": lambda conn: conn.execute(target.answer, timeout=TIMEOUT).fetchall(),
+        "parameters": lambda conn: conn.execute(target.number.replace("$1", "%s"), (1,), timeout=TIMEOUT).fetchall(),
+        "rows": lambda conn: conn.execute(target.series(300), timeout=TIMEOUT).fetchall(),
+        "described": lambda conn: conn.execute(target.answer, timeout=TIMEOUT).description,
         "batch": lambda conn: conn.executemany(f"insert into r values ({mark})", [(n,) for n in range(50)]),
         "commit": lambda conn: (conn.execute("insert into r values (-1)", timeout=TIMEOUT), conn.commit()),
         "rollback": lambda conn: conn.rollback(),
@@ -46,39 +46,39 @@ def operations(judged: Judged) -> dict[str, Callable[[Any], Any]]:
         "ping": lambda conn: conn.ping() if hasattr(conn, "ping") else conn.check_alive(),
         "reset": lambda conn: conn.reset() if hasattr(conn, "reset") else None,
     }
-    if judged.kind == "postgresql":
+    if target.kind == "postgresql":
         found["copy_out"] = lambda conn: list(conn.copy_out("pg_namespace"))
         found["copy_in"] = lambda conn: conn.copy_in("r", [(n,) for n in range(1000, 1050)])
         found["json"] = lambda conn: conn.execute("select '{}'::json", timeout=TIMEOUT).fetchall()
-    if judged.kind == "informix":
+    if target.kind == "informix":
         found["lob"] = lambda conn: conn.create_lob().close()
         found["lob_content"] = lambda conn: conn.create_lob(column="lobs.b").write(b"x" * 1000)
         found["fastpath"] = lambda conn: conn.fastpath("ifx_lo_close(integer)", 1)
     return found
 
 
-def blocking(judged: Judged, case: int) -> Seen:
+def blocking(target: Target, case: int) -> Seen:
     rng = random.Random(case)
-    name, operation = rng.choice(list(operations(judged).items()))
-    with HostileProxy(judged.port) as proxy:
-        conn = judged.connect(proxy.port)
-        conn.execute(judged.temporary)
+    name, operation = rng.choice(list(operations(target).items()))
+    with HostileProxy(target.port) as proxy:
+        conn = target.connect(proxy.port)
+        conn.execute(target.temporary)
         conn.commit()
-        proxy.answer = spoilt(rng, MESSAGES[judged.kind]())
+        proxy.answer = spoilt(rng, MESSAGES[target.kind]())
         seen = watched(f"case {case}: {name}", lambda: operation(conn))
         conn.close()
     return seen
 
 
 @pytest.fixture
-def ready(judged: Judged) -> Judged:
-    if judged.kind == "informix":
-        with judged.connect(autocommit=True) as conn:
+def ready(target: Target) -> Target:
+    if target.kind == "informix":
+        with target.connect(autocommit=True) as conn:
             conn.execute("create table if not exists lobs (b blob)")
-    return judged
+    return target
 
 
-def test_a_lying_server_is_an_error_in_bounded_time_and_memory(ready: Judged) -> None:
+def test_a_lying_server_is_an_error_in_bounded_time_and_memory(ready: Target) -> None:
     seen = [blocking(ready, case) for case in range(SEED, SEED + CASES)]
     assert [one.fault for one in seen if one.fault] == []
 
@@ -92,7 +92,7 @@ BREACHES = {
 
 
 @pytest.mark.parametrize("answer", ["breach", "end"])
-def test_a_connection_is_closed_as_soon_as_its_error_is_raised(ready: Judged, answer: str) -> None:
+def test_a_connection_is_closed_as_soon_as_its_error_is_raised(ready: Target, answer: str) -> None:
     with HostileProxy(ready.port) as proxy, contextlib.closing(ready.connect(proxy.port)) as conn:
         proxy.answer = lambda _: [BREACHES[ready.kind]] if answer == "breach" else []
         with pytest.raises(errors.OperationalError):
@@ -101,7 +101,7 @@ def test_a_connection_is_closed_as_soon_as_its_error_is_raised(ready: Judged, an
 
 
 @pytest.mark.parametrize("answer", ["breach", "end"])
-async def test_a_connection_on_a_loop_is_closed_as_soon_as_its_error_is_raised(ready: Judged, answer: str) -> None:
+async def test_a_connection_on_a_loop_is_closed_as_soon_as_its_error_is_raised(ready: Target, answer: str) -> None:
     with HostileProxy(ready.port) as proxy:
         conn = await ready.aconnect(proxy.port)
         proxy.answer = lambda _: [BREACHES[ready.kind]] if answer == "breach" else []
@@ -111,7 +111,7 @@ async def test_a_connection_on_a_loop_is_closed_as_soon_as_its_error_is_raised(r
         await conn.close()
 
 
-async def test_a_lying_server_harms_no_loop(ready: Judged) -> None:
+async def test_a_lying_server_harms_no_loop(ready: Target) -> None:
     faults: list[str | None] = []
     complaints: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))

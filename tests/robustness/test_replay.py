@@ -10,38 +10,38 @@ import pytest
 
 from headrace import errors
 
-from .conftest import Judged
+from .conftest import Target
 from .proxy import Proxy, Replay
 
 Conn = Any
 
 
-def selects(judged: Judged, conn: Conn) -> Any:
-    rows = conn.execute(f"select n, n / 2.0, 'row' from ({judged.series(5)}) s where n <= {judged.mark}", (4,))
-    if judged.kind == "informix":
+def selects(target: Target, conn: Conn) -> Any:
+    rows = conn.execute(f"select n, n / 2.0, 'row' from ({target.series(5)}) s where n <= {target.mark}", (4,))
+    if target.kind == "informix":
         values = "cast(? as lvarchar(20)), cast(null as date), extend(mdy(1, 2, 2024), year to fraction(3))"
-        return rows.fetchall(), conn.execute(f"select {values}{judged.differences.from_nothing}", ("é",)).fetchall()
-    if judged.kind == "mysql":
+        return rows.fetchall(), conn.execute(f"select {values}{target.differences.from_nothing}", ("é",)).fetchall()
+    if target.kind == "mysql":
         return rows.fetchall(), conn.execute("select cast(? as char), null", ("é",)).fetchall()
     return rows.fetchall(), conn.execute("select $1::text, null", ("é",)).fetchall()
 
 
-def batch_with_an_error(judged: Judged, conn: Conn) -> Any:
-    conn.execute(judged.temporary)
+def batch_with_an_error(target: Target, conn: Conn) -> Any:
+    conn.execute(target.temporary)
     try:
-        conn.executemany(f"insert into r values ({judged.mark})", [(1,), (2,), (1,), (3,)])
+        conn.executemany(f"insert into r values ({target.mark})", [(1,), (2,), (1,), (3,)])
     except errors.UniqueViolation as error:
         return error.row, conn.fetchval("select count(*) from r")
     return None
 
 
-def script_and_bulk(judged: Judged, conn: Conn) -> Any:
-    if judged.kind == "mysql":
-        conn.execute(judged.temporary)
+def script_and_bulk(target: Target, conn: Conn) -> Any:
+    if target.kind == "mysql":
+        conn.execute(target.temporary)
         loaded = conn.load_rows("r", [(1,), (2,), (3,)])
         streamed = list(conn.stream("select n from r order by n", fetch_size=2))
         return loaded, streamed, conn.fetch("show tables like 'x%'")
-    if judged.kind == "informix":
+    if target.kind == "informix":
         conn.execute("create temp table large (n int, t text, b byte)")
         conn.executemany("insert into large values (?, ?, ?)", [(1, "one " * 10, b"1"), (2, None, b""), (3, "", None)])
         large = conn.fetch("select * from large order by n")
@@ -56,27 +56,27 @@ def script_and_bulk(judged: Judged, conn: Conn) -> Any:
     return first, cursor.fetchall(), list(conn.copy_out("select generate_series(1, 3)"))
 
 
-CONVERSATIONS: dict[str, Callable[[Judged, Conn], Any]] = {
+CONVERSATIONS: dict[str, Callable[[Target, Conn], Any]] = {
     "selects": selects,
     "batch": batch_with_an_error,
     "script": script_and_bulk,
 }
 
 
-def converse(judged: Judged, port: int, work: Callable[[Judged, Conn], Any]) -> Any:
-    more = judged.differences.allowing_load_data
-    conn = judged.connect(port, autocommit=True, **more)
+def converse(target: Target, port: int, work: Callable[[Target, Conn], Any]) -> Any:
+    more = target.differences.allowing_load_data
+    conn = target.connect(port, autocommit=True, **more)
     try:
-        return work(judged, conn)
+        return work(target, conn)
     finally:
         conn.close()
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_split_and_cut_at_every_byte(judged: Judged, name: str) -> None:
+def test_split_and_cut_at_every_byte(target: Target, name: str) -> None:
     work = CONVERSATIONS[name]
-    with Proxy(judged.port) as proxy:
-        expected = converse(judged, proxy.port, work)
+    with Proxy(target.port) as proxy:
+        expected = converse(target, proxy.port, work)
         record = list(proxy.record)
     while record and record[-1][0]:
         record.pop()
@@ -84,12 +84,12 @@ def test_split_and_cut_at_every_byte(judged: Judged, name: str) -> None:
     assert total > 300
     for at in range(1, total):
         replay = Replay(record, split=at)
-        assert converse(judged, replay.port, work) == expected, f"split at {at}"
+        assert converse(target, replay.port, work) == expected, f"split at {at}"
         replay.close()
     for at in range(total):
         replay = Replay(record, cut=at)
         try:
-            got = converse(judged, replay.port, work)
+            got = converse(target, replay.port, work)
         except errors.Error:
             pass
         else:

@@ -23,11 +23,11 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * IBM's JDBC driver as a judge of the test server. Arguments: the URL, then the names of cases, or none for all.
+ * Interop test of the test server with IBM's JDBC driver. Arguments: the URL, then the names of cases, or none for all.
  * Prints "ok NAME" or "FAIL NAME: why" for each case; the exit status is the number of failures. With "copy", a table
  * and another one it moves all rows of the first to the second, value by value.
  */
-public final class Judge {
+public final class InteropTest {
     interface Case {
         void run(Connection connection) throws Exception;
     }
@@ -35,30 +35,30 @@ public final class Judge {
     private static final Map<String, Case> CASES = new LinkedHashMap<>();
 
     static {
-        CASES.put("insert_select", Judge::insertSelect);
-        CASES.put("commit_rollback", Judge::commitRollback);
-        CASES.put("numbers", Judge::numbers);
-        CASES.put("texts", Judge::texts);
-        CASES.put("moments", Judge::moments);
-        CASES.put("every_null", Judge::everyNull);
-        CASES.put("simple_lobs", Judge::simpleLobs);
-        CASES.put("smart_lobs", Judge::smartLobs);
-        CASES.put("scroll", Judge::scroll);
-        CASES.put("many_rows", Judge::manyRows);
-        CASES.put("interleaved_cursors", Judge::interleaved);
-        CASES.put("batch", Judge::batch);
-        CASES.put("batch_error", Judge::batchError);
-        CASES.put("statement_batch", Judge::statementBatch);
-        CASES.put("serials", Judge::serials);
-        CASES.put("savepoints", Judge::savepoints);
-        CASES.put("errors", Judge::errors);
-        CASES.put("first_skip", Judge::firstSkip);
-        CASES.put("expressions", Judge::expressions);
-        CASES.put("update_cursor", Judge::updateCursor);
-        CASES.put("is_valid", Judge::isValid);
-        CASES.put("cancel", Judge::cancel);
-        CASES.put("metadata", Judge::metadata);
-        CASES.put("routine", Judge::routine);
+        CASES.put("insert_select", InteropTest::insertSelect);
+        CASES.put("commit_rollback", InteropTest::commitRollback);
+        CASES.put("numbers", InteropTest::numbers);
+        CASES.put("texts", InteropTest::texts);
+        CASES.put("timestamps", InteropTest::timestamps);
+        CASES.put("every_null", InteropTest::everyNull);
+        CASES.put("simple_lobs", InteropTest::simpleLobs);
+        CASES.put("smart_lobs", InteropTest::smartLobs);
+        CASES.put("scroll", InteropTest::scroll);
+        CASES.put("many_rows", InteropTest::manyRows);
+        CASES.put("interleaved_cursors", InteropTest::interleaved);
+        CASES.put("batch", InteropTest::batch);
+        CASES.put("batch_error", InteropTest::batchError);
+        CASES.put("statement_batch", InteropTest::statementBatch);
+        CASES.put("serials", InteropTest::serials);
+        CASES.put("savepoints", InteropTest::savepoints);
+        CASES.put("errors", InteropTest::errors);
+        CASES.put("first_skip", InteropTest::firstSkip);
+        CASES.put("expressions", InteropTest::expressions);
+        CASES.put("update_cursor", InteropTest::updateCursor);
+        CASES.put("is_valid", InteropTest::isValid);
+        CASES.put("cancel", InteropTest::cancel);
+        CASES.put("metadata", InteropTest::metadata);
+        CASES.put("routine", InteropTest::routine);
         Forms.register(CASES);
         Sessions.register(CASES);
         Ways.register(CASES);
@@ -66,7 +66,7 @@ public final class Judge {
 
     static String url;
 
-    private Judge() {
+    private InteropTest() {
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -247,7 +247,7 @@ public final class Judge {
         same(4, one(connection, "select n from j_text where a = 'Grüße'"));
     }
 
-    private static void moments(Connection connection) throws Exception {
+    private static void timestamps(Connection connection) throws Exception {
         run(connection, "create table j_time (a date, b datetime year to second, c datetime year to fraction(5), "
             + "d datetime hour to second, e datetime year to day, f interval year to month, g interval day to second)");
         Timestamp stamp = Timestamp.valueOf("2024-01-02 03:04:05.12345");

@@ -10,63 +10,63 @@ import pytest
 
 from headrace import errors
 
-from .conftest import Judged
+from .conftest import Target
 
 
-async def query(judged: Judged, conn: Any) -> None:
-    assert (await conn.fetch(f"select n, {judged.differences.integer} from ({judged.series(3)}) s", 7))[2] == (3, 7)
+async def query(target: Target, conn: Any) -> None:
+    assert (await conn.fetch(f"select n, {target.differences.integer} from ({target.series(3)}) s", 7))[2] == (3, 7)
 
 
-async def batch(judged: Judged, conn: Any) -> None:
-    await conn.executemany(f"insert into cancelled values ({judged.mark})", [(i,) for i in range(3000)])
+async def batch(target: Target, conn: Any) -> None:
+    await conn.executemany(f"insert into cancelled values ({target.mark})", [(i,) for i in range(3000)])
 
 
-async def pipeline(judged: Judged, conn: Any) -> None:
+async def pipeline(target: Target, conn: Any) -> None:
     async with conn.pipeline():
-        cursors = [await conn.execute(judged.number, (i,)) for i in range(5)]
+        cursors = [await conn.execute(target.number, (i,)) for i in range(5)]
     assert [await c.fetchone() for c in cursors] == [(i,) for i in range(5)]
 
 
-async def bulk_in(judged: Judged, conn: Any) -> None:
-    if judged.kind == "mysql":
+async def bulk_in(target: Target, conn: Any) -> None:
+    if target.kind == "mysql":
         await conn.load_rows("cancelled", [(i,) for i in range(3000)])
-    elif judged.kind == "informix":
+    elif target.kind == "informix":
         # There is no such statement: a batch that is made while it is sent.
         await conn.executemany("insert into cancelled values (?)", ((i,) for i in range(3000)))
     else:
         await conn.copy_in("cancelled", [(i,) for i in range(3000)])
 
 
-async def copy_out(judged: Judged, conn: Any) -> None:
-    if judged.kind == "postgresql":
+async def copy_out(target: Target, conn: Any) -> None:
+    if target.kind == "postgresql":
         assert len([row async for row in await conn.copy_out("select generate_series(1, 3000)")]) == 3000
     else:
-        cursor = await conn.cursor().execute(judged.series(3000))
+        cursor = await conn.cursor().execute(target.series(3000))
         assert len(await cursor.fetchall()) == 3000
 
 
-async def stream(judged: Judged, conn: Any) -> None:
-    assert len([row async for row in conn.stream(judged.series(500), **judged.differences.streamed(100))]) == 500
+async def stream(target: Target, conn: Any) -> None:
+    assert len([row async for row in conn.stream(target.series(500), **target.differences.streamed(100))]) == 500
 
 
-async def transaction(judged: Judged, conn: Any) -> None:
+async def transaction(target: Target, conn: Any) -> None:
     async with conn.transaction():
         await conn.execute("insert into cancelled values (1)")
         async with conn.transaction():
             await conn.execute("insert into cancelled values (2)")
 
 
-WORK: dict[str, Callable[[Judged, Any], Awaitable[None]]] = {
+WORK: dict[str, Callable[[Target, Any], Awaitable[None]]] = {
     f.__name__: f for f in (query, batch, pipeline, bulk_in, copy_out, stream, transaction)
 }
 MOST_STEPS = 400
 
 
-async def answers_or_is_closed(judged: Judged, conn: Any) -> None:
+async def answers_or_is_closed(target: Target, conn: Any) -> None:
     async def check() -> None:
         await conn.rollback()
-        assert await conn.fetchval(judged.answer) == 42
-        assert await conn.fetchval(judged.number, 7) == 7
+        assert await conn.fetchval(target.answer) == 42
+        assert await conn.fetchval(target.number, 7) == 7
         await conn.rollback()
 
     try:
@@ -76,44 +76,44 @@ async def answers_or_is_closed(judged: Judged, conn: Any) -> None:
 
 
 @pytest.mark.parametrize("name", WORK)
-async def test_cancelled_at_every_step(judged: Judged, name: str) -> None:
+async def test_cancelled_at_every_step(target: Target, name: str) -> None:
     work = WORK[name]
-    more = judged.differences.allowing_load_data
-    conn = await judged.aconnect(**more)
+    more = target.differences.allowing_load_data
+    conn = await target.aconnect(**more)
     await conn.execute("create table if not exists cancelled (n int)")
     await conn.commit()
     cancelled = 0
     for steps in range(MOST_STEPS):
         if conn.closed:
-            conn = await judged.aconnect(**more)
-        task = asyncio.ensure_future(work(judged, conn))
+            conn = await target.aconnect(**more)
+        task = asyncio.ensure_future(work(target, conn))
         for _ in range(steps):
             await asyncio.sleep(0)
             if task.done():
                 break
         if task.done():
             await task
-            await answers_or_is_closed(judged, conn)
+            await answers_or_is_closed(target, conn)
             break
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         cancelled += 1
-        await answers_or_is_closed(judged, conn)
+        await answers_or_is_closed(target, conn)
     await conn.close()
     assert cancelled >= 2
 
 
-async def test_cancelled_while_connecting(judged: Judged) -> None:
+async def test_cancelled_while_connecting(target: Target) -> None:
     for steps in range(MOST_STEPS):
-        task = asyncio.ensure_future(judged.aconnect())
+        task = asyncio.ensure_future(target.aconnect())
         for _ in range(steps):
             await asyncio.sleep(0)
             if task.done():
                 break
         if task.done():
             conn = await task
-            await answers_or_is_closed(judged, conn)
+            await answers_or_is_closed(target, conn)
             await conn.close()
             return
         task.cancel()

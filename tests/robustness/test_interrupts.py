@@ -19,7 +19,7 @@ from company.gate import Gate
 from headrace import defaults, errors
 from headrace.testing import PostgresServer
 
-from .conftest import Judged
+from .conftest import Target
 
 BOUND = 2.0
 """Half a second, and what a busy machine may add. It would be the five of CANCEL_TIMEOUT, or for ever."""
@@ -56,59 +56,59 @@ def rows(gate: Gate) -> Iterator[tuple[int]]:
     raise KeyboardInterrupt
 
 
-WAITS: dict[str, Callable[[Judged, Any, Gate], Any]] = {
-    "execute": lambda judged, conn, gate: conn.execute(judged.answer),
-    "stream": lambda judged, conn, gate: list(conn.stream(judged.series(5))),
-    "pipeline": lambda judged, conn, gate: _pipeline(judged, conn),
-    "transaction": lambda judged, conn, gate: _transaction(judged, conn),
+WAITS: dict[str, Callable[[Target, Any, Gate], Any]] = {
+    "execute": lambda target, conn, gate: conn.execute(target.answer),
+    "stream": lambda target, conn, gate: list(conn.stream(target.series(5))),
+    "pipeline": lambda target, conn, gate: _pipeline(target, conn),
+    "transaction": lambda target, conn, gate: _transaction(target, conn),
 }
 
 
-def _pipeline(judged: Judged, conn: Any) -> None:
+def _pipeline(target: Target, conn: Any) -> None:
     with conn.pipeline():
         for _ in range(3):
-            conn.execute(judged.answer)
+            conn.execute(target.answer)
 
 
-def _transaction(judged: Judged, conn: Any) -> None:
+def _transaction(target: Target, conn: Any) -> None:
     with conn.transaction():
-        conn.execute(judged.answer)
+        conn.execute(target.answer)
 
 
 @pytest.mark.parametrize("wait", WAITS)
-def test_an_interrupt_waits_for_no_silent_server(judged: Judged, wait: str) -> None:
-    with Gate(judged.port) as gate:
-        conn = judged.connect(gate.port, autocommit=True)
+def test_an_interrupt_waits_for_no_silent_server(target: Target, wait: str) -> None:
+    with Gate(target.port) as gate:
+        conn = target.connect(gate.port, autocommit=True)
         gate.state = "frozen"
         with interrupted(0.2), prompt():
-            WAITS[wait](judged, conn, gate)
+            WAITS[wait](target, conn, gate)
         gate.state = "open"
-        assert conn.closed or conn.fetchval(judged.answer) == 42
+        assert conn.closed or conn.fetchval(target.answer) == 42
 
 
-def test_an_interrupt_in_a_row_of_a_batch_waits_for_no_silent_server(judged: Judged) -> None:
-    with Gate(judged.port) as gate:
-        conn = judged.connect(gate.port, autocommit=True)
-        conn.execute(judged.temporary)
+def test_an_interrupt_in_a_row_of_a_batch_waits_for_no_silent_server(target: Target) -> None:
+    with Gate(target.port) as gate:
+        conn = target.connect(gate.port, autocommit=True)
+        conn.execute(target.temporary)
         # Where the server is waited for before the interrupt is made, it comes from outside.
         with interrupted(1.0), prompt():
-            conn.executemany(f"insert into r values ({judged.mark})", rows(gate))
+            conn.executemany(f"insert into r values ({target.mark})", rows(gate))
         gate.state = "open"
         assert conn.closed or conn.fetchval("select count(*) from r") == 0
 
 
-def test_an_interrupt_in_a_row_of_a_batch_leaves_the_connection_in_step(judged: Judged) -> None:
+def test_an_interrupt_in_a_row_of_a_batch_leaves_the_connection_in_step(target: Target) -> None:
     def some(count: int) -> Iterator[tuple[int]]:
         yield from ((n,) for n in range(count))
         raise KeyboardInterrupt
 
-    with judged.connect(autocommit=True) as conn:
-        conn.execute(judged.temporary)
+    with target.connect(autocommit=True) as conn:
+        conn.execute(target.temporary)
         for count in (0, 1, 5000):
             with pytest.raises(KeyboardInterrupt):
-                conn.executemany(f"insert into r values ({judged.mark})", some(count))
+                conn.executemany(f"insert into r values ({target.mark})", some(count))
             assert conn.fetchval("select count(*) from r") == 0
-            assert conn.fetchval(judged.number, 7) == 7
+            assert conn.fetchval(target.number, 7) == 7
 
 
 @pytest.mark.parametrize("block", [False, True], ids=["alone", "in a block"])

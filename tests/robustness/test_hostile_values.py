@@ -17,7 +17,7 @@ from headrace.rows import dict_row
 from headrace.testing import InformixServer, PostgresServer
 from headrace.types import Opaque
 
-from .conftest import Judged, judged_informix, judged_postgresql
+from .conftest import Target, informix_target, postgresql_target
 from .hostile import HostileProxy, description, peak_kib, u16, u32
 
 DEEP = "(repeat('[', 2000) || repeat(']', 2000))::json"
@@ -25,12 +25,12 @@ DIGITS = "('1' || repeat('0', 5000))::jsonb"
 
 
 @pytest.fixture
-def postgres(server: PostgresServer) -> Judged:
-    return judged_postgresql(server)
+def postgres(server: PostgresServer) -> Target:
+    return postgresql_target(server)
 
 
 @pytest.mark.parametrize("value", [DEEP, DIGITS])
-def test_json_beyond_pythons_limits_is_a_data_error(postgres: Judged, value: str) -> None:
+def test_json_beyond_pythons_limits_is_a_data_error(postgres: Target, value: str) -> None:
     with postgres.connect() as conn:
         for sql in (f"select 1, {value} as nested", f"select 1, array[{value}] as nested"):
             with pytest.raises(errors.DataError, match=r"column 2 \(nested\): the server sent JSON"):
@@ -41,7 +41,7 @@ def test_json_beyond_pythons_limits_is_a_data_error(postgres: Judged, value: str
             list(conn.stream(f"select 1, {value} as nested"))
 
 
-async def test_json_beyond_pythons_limits_on_a_loop(postgres: Judged) -> None:
+async def test_json_beyond_pythons_limits_on_a_loop(postgres: Target) -> None:
     async with await postgres.aconnect(autocommit=True) as conn:
         for value in (DEEP, DIGITS):
             with pytest.raises(errors.DataError, match="nested") as caught:
@@ -51,20 +51,20 @@ async def test_json_beyond_pythons_limits_on_a_loop(postgres: Judged) -> None:
 
 
 # Not MySQL, which makes doubles of long numbers.
-@pytest.mark.parametrize("judged", ["mariadb", "informix"], indirect=True)
-def test_json_of_other_databases(judged: Judged) -> None:
-    with judged.connect(autocommit=True) as conn:
+@pytest.mark.parametrize("target", ["mariadb", "informix"], indirect=True)
+def test_json_of_other_databases(target: Target) -> None:
+    with target.connect(autocommit=True) as conn:
         conn.execute("create table if not exists jsons (j json)")
         conn.execute("delete from jsons")
         value = "1" + "0" * 5000
-        conn.execute(f"insert into jsons values ('{value}'{'::json' if judged.kind == 'informix' else ''})")
+        conn.execute(f"insert into jsons values ('{value}'{'::json' if target.kind == 'informix' else ''})")
         with pytest.raises(errors.DataError, match=r"column 1 \(j\)"):
             conn.fetch("select j from jsons")
-        assert conn.fetchval(judged.answer) == 42
+        assert conn.fetchval(target.answer) == 42
         conn.execute("drop table jsons")
 
 
-def test_a_users_own_loader_raises_what_it_raises(postgres: Judged) -> None:
+def test_a_users_own_loader_raises_what_it_raises(postgres: Target) -> None:
     def loader(_: bytes) -> Any:
         raise ValueError("mine")
 
@@ -129,13 +129,13 @@ def test_the_content_of_a_large_object_is_bytes_of_the_length_asked_for(rows: An
 
 
 @pytest.fixture
-def informix_only(informix_server: InformixServer) -> Judged:
-    return judged_informix(informix_server)
+def informix_only(informix_server: InformixServer) -> Target:
+    return informix_target(informix_server)
 
 
 @pytest.mark.parametrize(("columns", "name"), [(32_767, b""), (3000, b"x" * 300)])
 def test_a_long_description_takes_a_time_that_grows_with_its_length(
-    informix_only: Judged, columns: int, name: bytes
+    informix_only: Target, columns: int, name: bytes
 ) -> None:
     long = description(columns, name) + u16(13) + u16(-201) + u16(0) + u32(0) + u16(0) + u16(12)
     with HostileProxy(informix_only.port) as proxy, informix_only.connect(proxy.port) as conn:
@@ -146,7 +146,7 @@ def test_a_long_description_takes_a_time_that_grows_with_its_length(
         assert time.monotonic() - began < 5
 
 
-def test_an_unexpected_message_is_named_not_shown(informix_only: Judged) -> None:
+def test_an_unexpected_message_is_named_not_shown(informix_only: Target) -> None:
     with HostileProxy(informix_only.port) as proxy, informix_only.connect(proxy.port) as conn:
         conn.execute(informix_only.answer)
         proxy.answer = lambda _: [description(12_000) + u16(12)]
@@ -177,7 +177,7 @@ COPIED = (
 
 
 @pytest.mark.parametrize("answer", [NO_COLUMNS, NO_COLUMNS + COPIED], ids=["alone", "with rows"])
-def test_a_copied_query_without_columns_is_an_error(postgres: Judged, answer: bytes) -> None:
+def test_a_copied_query_without_columns_is_an_error(postgres: Target, answer: bytes) -> None:
     with HostileProxy(postgres.port) as proxy, postgres.connect(proxy.port, autocommit=True) as conn:
         proxy.answer = lambda _: [answer]
         with pytest.raises(errors.OperationalError, match="the server"):
@@ -185,7 +185,7 @@ def test_a_copied_query_without_columns_is_an_error(postgres: Judged, answer: by
 
 
 @pytest.mark.parametrize("answer", [NO_COLUMNS, NO_COLUMNS + COPIED], ids=["alone", "with rows"])
-async def test_a_copied_query_without_columns_on_a_loop(postgres: Judged, answer: bytes) -> None:
+async def test_a_copied_query_without_columns_on_a_loop(postgres: Target, answer: bytes) -> None:
     with HostileProxy(postgres.port) as proxy:
         async with await postgres.aconnect(proxy.port, autocommit=True) as conn:
             proxy.answer = lambda _: [answer]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from headrace import errors
 
-from .conftest import Judged
+from .conftest import Target
 
 LENGTH = 60_000
 """Bytes of a text, of which Informix takes no more than 64 KiB."""
@@ -19,22 +19,22 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
-def test_large_texts_are_not_kept(judged: Judged) -> None:
+def test_large_texts_are_not_kept(target: Target) -> None:
     padding = "-- " + "x" * LENGTH
-    with judged.connect(autocommit=True) as conn:
+    with target.connect(autocommit=True) as conn:
         for n in range(COUNT // 10):
-            assert conn.fetchval(f"{judged.number} {padding}{n}", n) == n
+            assert conn.fetchval(f"{target.number} {padding}{n}", n) == n
         before = resident()
         for n in range(COUNT):
-            assert conn.fetchval(f"{judged.number} {padding}{n}", n) == n
+            assert conn.fetchval(f"{target.number} {padding}{n}", n) == n
         # Kept, they would be 90 MB, once as Python has them and once as the server gets them.
         assert resident() - before < 30_000_000
 
 
-def test_large_texts_that_fail_are_not_kept(judged: Judged) -> None:
+def test_large_texts_that_fail_are_not_kept(target: Target) -> None:
     padding = "-- " + "x" * LENGTH
     refused = 0
-    with judged.connect(autocommit=True) as conn:
+    with target.connect(autocommit=True) as conn:
         before = resident()
         for n in range(COUNT // 3):
             try:
