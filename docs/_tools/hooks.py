@@ -96,7 +96,7 @@ def iibench_left_out() -> str:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == "LEFT_OUT":
             assert node.value is not None
             rows = [f"| `--{name}` | {why} |" for name, why in ast.literal_eval(node.value).items()]
-            return "\n".join(["| theirs | ours, or why not |", "|---|---|", *rows])
+            return "\n".join(["| option of iibench.py | `headrace iibench` |", "|---|---|", *rows])
     raise LookupError("options.py has no LEFT_OUT")
 
 

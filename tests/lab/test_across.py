@@ -51,13 +51,13 @@ def test_ratios_are_those_of_the_medians(written: Path) -> None:
         for row in json.loads((written / "json").read_text())["results"]
     }
     for workload in workloads.WORKLOADS:
-        theirs, ours = rows[workload, "mariadb", "mysqlclient"], rows[workload, "mariadb", "headrace"]
-        assert theirs["ratio_to_ours"] == pytest.approx(theirs["median_s"] / ours["median_s"])
-        assert theirs["ratio_to_first"] == pytest.approx(
-            theirs["median_s"] / rows[workload, "postgresql", "psycopg"]["median_s"]
+        other, own = rows[workload, "mariadb", "mysqlclient"], rows[workload, "mariadb", "headrace"]
+        assert other["ratio_to_ours"] == pytest.approx(other["median_s"] / own["median_s"])
+        assert other["ratio_to_first"] == pytest.approx(
+            other["median_s"] / rows[workload, "postgresql", "psycopg"]["median_s"]
         )
-        assert ours["ratio_to_first"] == pytest.approx(
-            ours["median_s"] / rows[workload, "postgresql", "headrace"]["median_s"]
+        assert own["ratio_to_first"] == pytest.approx(
+            own["median_s"] / rows[workload, "postgresql", "headrace"]["median_s"]
         )
 
 
@@ -141,9 +141,9 @@ def test_a_driver_that_fails_says_why_and_the_others_go_on(
         databases.Database(databases.DIFFERENCES["postgresql"], absent),
     )
     plan = across.Plan(["postgresql"], ["update_indexed"], ROWS, 1, {"postgresql": server.url})
-    ours, theirs = across.race(plan, lambda what, share: None)["results"]
-    assert (ours["error"], theirs["error"]) == (None, "KeyError: 'absent'")
-    assert "KeyError: 'absent'" in report.cells(theirs)
+    own, other = across.race(plan, lambda what, share: None)["results"]
+    assert (own["error"], other["error"]) == (None, "KeyError: 'absent'")
+    assert "KeyError: 'absent'" in report.cells(other)
     with headrace.connect(server.url) as conn:
         assert not conn.fetchval("SELECT count(*) FROM pg_class WHERE relname LIKE 'headrace_across%'")
 

@@ -57,7 +57,7 @@ def test_without_a_mirror_nothing_is_left(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_download_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = fake_apt(tmp_path, monkeypatch, "true")
-    # What somebody who was killed has left.
+    # What a process that was killed has left.
     (tmp_path / "cache" / "debian" / "sid" / ".p.half-old").mkdir(parents=True)
     with pytest.raises(ServerUnavailable, match="no file p=1:2-3"):
         debian_package("sid", "p")

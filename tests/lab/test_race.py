@@ -1,4 +1,4 @@
-"""The race itself, on a real server: digests, honesty about failures, and manners on somebody's server."""
+"""The race itself, on a real server: digests, failures are reported, and a server that was given is left as it was."""
 
 from __future__ import annotations
 
@@ -95,14 +95,14 @@ def test_who_lies_is_disqualified_and_who_fails_has_an_error(
 
 
 @pytest.mark.parametrize(
-    ("peer", "ours"),
+    ("driver", "form"),
     [
         ("psycopg", "headrace"), ("before", "headrace"), ("asyncpg", "headrace-async"), ("psqlpy", "headrace-async"),
         ("asyncpg-uvloop", "headrace-uvloop"), ("informix-driver-async", "headrace-async"),
     ],
 )  # fmt: skip
-def test_peer_meets_ours_on_the_same_kind_of_loop(peer: str, ours: str) -> None:
-    assert contestants.rival(peer) == ours
+def test_a_driver_is_compared_with_headrace_on_the_same_kind_of_loop(driver: str, form: str) -> None:
+    assert contestants.rival(driver) == form
 
 
 def test_a_race_touches_nothing_but_a_schema_of_its_own(server: PostgresServer) -> None:
@@ -225,7 +225,7 @@ def test_a_full_disk_takes_the_file_and_not_the_figures(
         (["--database", "oracle"], "unknown database 'oracle'"),
         (["--rounds", "0"], "--rounds must be at least 1"),
         (["--size", "12"], "none of the workloads has the size 12"),
-        (["--fail-over", "lots"], "'lots' is no percentage"),
+        (["--fail-over", "lots"], "'lots' is not a percentage"),
         (["--url", "postgresql://127.0.0.1:1/x"], "127.0.0.1"),
         (["--contestant", "floor", "--baseline", "/nothing/here.json"], "/nothing/here.json"),
     ],

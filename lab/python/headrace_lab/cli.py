@@ -27,7 +27,7 @@ from .race import QUICK_ROUNDS, ROUNDS, Plan, Race
 
 
 class UsageError(Exception):
-    """The command line is wrong; the message says what would be right."""
+    """The command line is wrong; the message has what would be right."""
 
 
 def choose(kind: str, given: Sequence[str], known: Iterable[str], also: Iterable[str] = ()) -> list[str]:
@@ -132,7 +132,7 @@ def percentage(text: str) -> float:
     try:
         return float(text.rstrip("%")) / 100
     except ValueError:
-        raise UsageError(f"--fail-over {text!r} is no percentage such as 25%") from None
+        raise UsageError(f"--fail-over {text!r} is not a percentage such as 25%") from None
 
 
 def write(report: dict[str, Any], args: argparse.Namespace) -> None:
@@ -185,7 +185,7 @@ class Kept:
                 path.unlink()
 
     def save(self, report: dict[str, Any]) -> None:
-        """Takes the report so far. A disk that is full now does not end the race; it is said at its end."""
+        """Takes the report so far. A disk that is full now does not end the race; it is reported at its end."""
         self.report = report
         if self.path is not None:
             with contextlib.suppress(OSError):
@@ -193,8 +193,8 @@ class Kept:
 
 
 def race(args: argparse.Namespace) -> int:
-    """Runs a race. Ctrl-C ends it with what was raced until then. The exit code is 0 where ours did everything,
-    and did it right; that a peer fails is a finding."""
+    """Runs a race. Ctrl-C ends it with what was raced until then. The exit code is 0 where headrace did
+    everything, and did it right; that another driver fails is a result."""
     from . import report as make
 
     plan = plan_of(args)
@@ -272,14 +272,14 @@ def race_across(args: argparse.Namespace) -> int:
 
 
 def results_go_to(args: argparse.Namespace, folder: str) -> None:
-    """Sets the files that are written where none was named, unless the server is somebody else's."""
+    """Sets the files that are written where none was named, unless the server was given."""
     if not args.url and not (args.json or args.html or args.markdown):
         place = Path(folder)
         args.json, args.markdown, args.html = place / "results.json", place / "results.md", place / "index.html"
 
 
 def say_where(args: argparse.Namespace) -> None:
-    """Says which files were written."""
+    """Prints which files were written."""
     for path in (args.json, args.markdown, args.html):
         if path:
             print(f"written: {path}")
@@ -287,7 +287,7 @@ def say_where(args: argparse.Namespace) -> None:
 
 @contextlib.contextmanager
 def progress() -> Any:
-    """A live line with the time left; plain lines now and then where nobody watches."""
+    """A live line with the time left; plain lines now and then where the output is not a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -16,7 +16,7 @@ BUFFER: Final = 1 << 20
 
 
 GATHERED: Final = 8192
-"""Bytes of small answers that wake whoever gathers them."""
+"""Bytes of small replies after which the client is woken."""
 STALLED_MS: Final = 20
 """Milliseconds after which fewer are taken: a window that many small packets fill may hold no more."""
 
@@ -49,7 +49,7 @@ def exchange_gathered(sock: socket.socket, request: bytes, left: int) -> None:
 
 
 class Counted(ABC):
-    """One connection. Who derives from it logs in, and says where a reply ends."""
+    """One connection. Subclasses log in, and find the end of a reply."""
 
     def __init__(self, host: str, port: int) -> None:
         self.socket = socket.create_connection((host, port))
@@ -67,7 +67,7 @@ class Counted(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Says goodbye, and closes the socket."""
+        """Sends the message that ends the session, and closes the socket."""
 
     def receive(self) -> int:
         """Reads what is there, into ``view``."""

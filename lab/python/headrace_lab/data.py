@@ -1,6 +1,6 @@
-"""The rows that are raced, by formula: as SQL, which fills the tables on the server, and as Python, which tells what a
-right result is and gives the rows that contestants insert. The two know nothing of each other, so a contestant's digest
-is compared with a value that no driver has touched."""
+"""The rows that are raced, by formula: as SQL, which fills the tables on the server, and as Python, which
+computes the right result and the rows that contestants insert. The two share no code, so a contestant's digest is
+compared with a value that no driver has touched."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def plain_row(i: int) -> Row:
 
 def types_row(i: int) -> Row:
     """numeric(14,4), timestamptz, text with NULLs, non-ASCII text."""
-    moment = _START + dt.timedelta(milliseconds=1500 * i)
-    return (Decimal(i * 12345).scaleb(-4), moment, None if i % 3 == 0 else f"text {i}", f"čeština 日本 {i}")
+    timestamp = _START + dt.timedelta(milliseconds=1500 * i)
+    return (Decimal(i * 12345).scaleb(-4), timestamp, None if i % 3 == 0 else f"text {i}", f"čeština 日本 {i}")
 
 
 def naive_types_row(i: int) -> Row:
-    """The same for databases whose moments have no zone."""
-    number, moment, a, b = types_row(i)
-    return (number, moment.replace(tzinfo=None), a, b)
+    """The same for databases whose timestamps have no zone."""
+    number, timestamp, a, b = types_row(i)
+    return (number, timestamp.replace(tzinfo=None), a, b)
 
 
 def wide_row(i: int) -> Row:
@@ -71,7 +71,7 @@ def plain_rows(size: int) -> list[Row]:
 
 
 def rows_of(workload: str, size: int, aware: bool = True) -> Iterator[Row]:
-    """The rows that a right result has, in order; ``aware`` says whether moments have a zone."""
+    """The rows that a right result has, in order; ``aware`` if timestamps have a zone."""
     numbers = range(1, size + 1)
     if workload in ("fetch", "bulk_out"):
         return map(plain_row, numbers)

@@ -67,8 +67,8 @@ def cache_folder() -> Path:
 
 
 def debian_package(suite: str, package: str, *, without: Sequence[str] = ()) -> Unpacked:
-    """The newest version of a package, with what it depends on. What was had once is not looked for again: remove the
-    folder to have it anew.
+    """The newest version of a package, with what it depends on. What was fetched once is not fetched again: remove
+    the folder for a newer version.
 
     Args:
         suite: such as ``trixie`` or ``sid``.
@@ -85,8 +85,8 @@ def debian_package(suite: str, package: str, *, without: Sequence[str] = ()) -> 
     if missing or not KEYRING.exists():
         lacks = " and ".join(missing) or str(KEYRING)
         raise ServerUnavailable(
-            f"{package} of Debian's {suite} cannot be had without {lacks}; run this on Debian, or on a system with the "
-            "packages apt and debian-archive-keyring"
+            f"{package} of Debian's {suite} cannot be fetched without {lacks}; run this on Debian, or on a system with "
+            "the packages apt and debian-archive-keyring"
         )
     root.parent.mkdir(parents=True, exist_ok=True)
     with open(root.parent / f".{package}.lock", "w") as lock:
@@ -98,7 +98,7 @@ def debian_package(suite: str, package: str, *, without: Sequence[str] = ()) -> 
             try:
                 half.chmod(0o755)
                 _Download(half, suite, package).unpack(root, without)
-                # Whoever is killed before this has made nothing that anybody takes for whole.
+                # A process that is killed before this leaves nothing that looks complete.
                 (half / "root").rename(root)
             finally:
                 shutil.rmtree(half, ignore_errors=True)
@@ -132,15 +132,15 @@ class _Download:
         """Downloads, and unpacks into ``root``. ``final`` is where that will be when it is used."""
         self._update()
         chosen = [(name, version) for name, version in self._closure() if not any(fnmatch(name, p) for p in without)]
-        said = self._apt("download", *(f"{name}={version}" for name, version in chosen))
-        if said.returncode:
-            raise self._unavailable(said.stderr)
+        done = self._apt("download", *(f"{name}={version}" for name, version in chosen))
+        if done.returncode:
+            raise self._unavailable(done.stderr)
         root = self.folder / "root"
         for archive in (self.folder / "debs").glob("*.deb"):
             done = subprocess.run(["dpkg-deb", "-x", archive, root], capture_output=True, text=True, check=False)
             if done.returncode:
                 raise self._unavailable(done.stderr)
-        # mkdtemp's folders are for nobody else, and archives may say the same of theirs.
+        # mkdtemp makes folders for the user alone, and archives may do the same.
         root.chmod(0o755)
         (root / "packages").write_text("".join(f"{name} {version}\n" for name, version in chosen))
         self._scripts(root, final)
@@ -152,18 +152,18 @@ class _Download:
             (self.folder / "sources.list").write_text(
                 f"deb [signed-by={KEYRING} lang=none target=Packages] {mirror} {self.suite} main\n"
             )
-            said = self._apt("update", "--error-on=any")
-            if said.returncode == 0:
+            done = self._apt("update", "--error-on=any")
+            if done.returncode == 0:
                 return
-            errors.append(said.stderr.strip())
+            errors.append(done.stderr.strip())
         raise self._unavailable("\n".join(errors) or "apt-get is configured with no mirror")
 
     def _closure(self) -> list[tuple[str, str]]:
         """The package and what it depends on, each with its version."""
-        said = self._apt("install", "--yes", "--no-install-recommends", "--print-uris", self.package)
-        found = re.findall(r"^'\S+' (\S+?)_(\S+?)_\S+ \d+", said.stdout, re.MULTILINE)
-        if said.returncode or not found:
-            raise self._unavailable(said.stderr)
+        done = self._apt("install", "--yes", "--no-install-recommends", "--print-uris", self.package)
+        found = re.findall(r"^'\S+' (\S+?)_(\S+?)_\S+ \d+", done.stdout, re.MULTILINE)
+        if done.returncode or not found:
+            raise self._unavailable(done.stderr)
         return [(name, unquote(version)) for name, version in found]
 
     def _apt(self, command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -177,10 +177,10 @@ class _Download:
             check=False,
         )
 
-    def _unavailable(self, said: str) -> ServerUnavailable:
+    def _unavailable(self, output: str) -> ServerUnavailable:
         return ServerUnavailable(
             f"{self.package} of Debian's {self.suite} could not be fetched; is apt-get's mirror reachable? It is "
-            f"needed once, and kept in {cache_folder()}:\n{said.strip()[-2000:]}"
+            f"needed once, and kept in {cache_folder()}:\n{output.strip()[-2000:]}"
         )
 
     def _scripts(self, root: Path, final: Path) -> None:
@@ -209,9 +209,9 @@ class _Download:
 
 def mirrors() -> Iterator[str]:
     """The archives that the system's apt-get is configured with, each once, in its order."""
-    said = subprocess.run(["apt-get", "--print-uris", "update"], capture_output=True, text=True, check=False)
+    done = subprocess.run(["apt-get", "--print-uris", "update"], capture_output=True, text=True, check=False)
     seen: set[str] = set()
-    for mirror, suite in re.findall(r"^'(\S+?)/dists/(\S+?)/InRelease'", said.stdout, re.MULTILINE):
+    for mirror, suite in re.findall(r"^'(\S+?)/dists/(\S+?)/InRelease'", done.stdout, re.MULTILINE):
         if mirror not in seen and "security" not in suite:
             seen.add(mirror)
             yield mirror

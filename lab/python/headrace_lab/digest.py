@@ -1,7 +1,7 @@
 """Digests of results: equal for equal values of equal types, different for anything else.
 
 An ``int`` is not a ``float``, a ``Decimal`` is not either, text is not bytes. Two things are evened out because
-drivers may rightly differ in them: the zone in which an aware datetime is given, and the number of zeros behind
+drivers may rightly differ in them: the zone in which an aware datetime is given, and the number of zeros after
 the last digit of a Decimal.
 """
 

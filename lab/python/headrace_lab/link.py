@@ -1,4 +1,4 @@
-"""The floor's connection: it says what PostgreSQL's protocol needs to be said, and counts what comes back."""
+"""The floor's connection: it sends what PostgreSQL's protocol requires, and counts the bytes of the replies."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Link:
             raise RuntimeError(f"the floor does not know the server's authentication method {method}")
 
     def until_ready(self, ready: int = 1) -> int:
-        """Reads up to the given ReadyForQuery, looking at the messages, and gives the number of bytes."""
+        """Reads up to the given ReadyForQuery, looking at the messages, and returns the number of bytes."""
         pending, total = b"", 0
         while True:
             data = self.socket.recv(BUFFER)
@@ -127,7 +127,7 @@ class Link:
                 if len(pending) < end:
                     break
                 if pending[at : at + 1] == b"E":
-                    raise RuntimeError(f"the server says {pending[at + 5 : end]!r}")
+                    raise RuntimeError(f"the server answered {pending[at + 5 : end]!r}")
                 if pending[at : at + 1] == b"R":
                     self._authenticate(pending[at + 5 : end])
                 ready -= pending[at : at + 1] == b"Z"
@@ -161,7 +161,7 @@ class Link:
             exchange_gathered(self.socket, request, left)
             return
         if left is None or self.encrypted:
-            # The first time somebody has to count, and the kernel's buffers may not hold it all: so a thread sends. A
+            # The first time replies are counted, and the kernel's buffers may not hold it all: so a thread sends. A
             # TLS socket has no other way to do both at once.
             sender = threading.Thread(target=self.socket.sendall, args=(request,))
             sender.start()

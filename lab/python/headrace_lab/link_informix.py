@@ -1,4 +1,4 @@
-"""The floor's connection to Informix: it says what SQLI needs to be said, and counts replies.
+"""The floor's connection to Informix: it sends what SQLI requires, and counts replies.
 
 Messages have no length of their own, so each has to be known to find the next; a reply ends with SQ_EOT.
 """
@@ -18,7 +18,7 @@ COMMIT: Final = b"\0\x13" + EOT
 MASK: Final = bytes.fromhex("fffc7ffc3c8caa97")
 """The capabilities offered: those of a client that reads 32 bit counters."""
 FIXED: Final = {15: 14, 25: 4, 55: 8, 94: 18, 99: 6}
-"""Bytes behind the tag of SQ_DONE, SQ_TUPID, SQ_COST, SQ_INSERTDONE and SQ_XACTSTAT."""
+"""Bytes after the tag of SQ_DONE, SQ_TUPID, SQ_COST, SQ_INSERTDONE and SQ_XACTSTAT."""
 TUPLE, DESCRIBE, ERR, VERSION, EXIT, PROTOCOLS, END = 14, 8, 13, 53, 56, 126, 12
 
 
@@ -105,7 +105,7 @@ class Link(Counted):
         self.socket.close()
 
     def prepare(self, sql: str) -> int:
-        """SQ_PREPARE; gives the statement's number."""
+        """SQ_PREPARE; returns the statement's number."""
         text = sql.encode()
         body = struct.pack(">HHi", 2, sql.count("?"), len(text)) + text + bytes(len(text) % 2)
         self.socket.sendall(body + b"\0\x16\0\x31" + EOT)
@@ -124,7 +124,7 @@ class Link(Counted):
             at = end
 
     def has_done(self, reply: bytes) -> bool:
-        """Whether a block of rows is the last one: SQ_DONE stands behind its rows."""
+        """Whether a block of rows is the last one: SQ_DONE follows its rows."""
         data, at = bytearray(reply), 0
         while data[at + 1] == TUPLE:
             at = message_end(data, at) or len(data)
@@ -132,7 +132,7 @@ class Link(Counted):
 
 
 def message_end(data: bytearray, at: int) -> int | None:
-    """Where the message at ``at`` ends; None where that cannot be told yet."""
+    """Where the message at ``at`` ends; None while that is not known."""
     if len(data) < at + 2:
         return None
     tag, body = data[at + 1], at + 2
@@ -152,7 +152,7 @@ def message_end(data: bytearray, at: int) -> int | None:
         return _description_end(data, body)
     if tag == ERR and len(data) >= body + 10:
         code, isam, offset = struct.unpack_from(">hhi", data, body)
-        raise RuntimeError(f"the server says {code}, {isam} at {offset}: {bytes(data[body + 10 :])!r}")
+        raise RuntimeError(f"the server answered {code}, {isam} at {offset}: {bytes(data[body + 10 :])!r}")
     if tag == ERR:
         return None
     raise RuntimeError(f"the floor does not know the message {tag}")

@@ -1,4 +1,4 @@
-"""The floor's connection to MySQL and MariaDB: it says what the protocol needs to be said, and counts replies."""
+"""The floor's connection to MySQL and MariaDB: it sends what the protocol requires, and counts replies."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Link(Counted):
         self._log_in(given)
 
     def close(self) -> None:
-        """Says goodbye."""
+        """Sends COM_QUIT."""
         self.socket.sendall(packet(b"\x01"))
         self.socket.close()
 
@@ -89,7 +89,7 @@ class Link(Counted):
         return size, body
 
     def prepare(self, sql: str) -> int:
-        """COM_STMT_PREPARE; gives the statement's number."""
+        """COM_STMT_PREPARE; returns the statement's number."""
         self.socket.sendall(packet(b"\x16" + sql.encode()))
         _, body = self.read()
         _check(body)

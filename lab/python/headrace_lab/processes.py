@@ -86,7 +86,7 @@ class Worker:
         code = self.process.wait()
         self._log.seek(0)
         last = self._log.read().strip().splitlines()[-1:]
-        return {"error": f"the process ended with code {code}: {''.join(last) or 'it said nothing'}"}
+        return {"error": f"the process ended with code {code}: {''.join(last) or 'it printed nothing'}"}
 
     def run(self, workload: str, size: int, inner: int, digest: bool) -> dict[str, Any]:
         """One round. An answer with ``error`` has no times."""
@@ -142,7 +142,7 @@ def awake(cores: int) -> Iterator[None]:
 
 
 def server_cpu(pid: int | None) -> float:
-    """CPU seconds of a server's postmaster, its living children and the ended ones. 0 where it is not ours."""
+    """CPU seconds of a server's postmaster, its living children and the ended ones. 0 without a process."""
     if pid is None:
         return 0.0
     ticks = 0

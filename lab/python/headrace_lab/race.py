@@ -62,8 +62,8 @@ class Race:
     """One run on one server.
 
     ``tell`` is called with what runs now, and with the share of the whole that is done; ``save`` with the report so far
-    whenever a workload is done, so that whoever is stopped has what was raced. Touches nothing on the server but a
-    schema whose name no one else has, and drops it at the end.
+    whenever a workload is done, so that a race that is stopped has a report. Touches nothing on the server but a schema
+    whose name no one else has, and drops it at the end.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Race:
         self.save = save
         self.sql: w.Sql = databases.load(database).Statements(f"headrace_race_{secrets.token_hex(4)}")
         self.admin = headrace.connect(url, autocommit=True)
-        # A server of somebody else's is left where it runs, and then there is nothing to keep clients away from.
+        # A server that was given stays where it runs, and clients then have all cores.
         self.cores = halves() if server_pid is not None else None
         self.times: dict[Key, dict[str, Times]] = {}
         self.infos: dict[str, dict[str, Any]] = {}
@@ -91,7 +91,7 @@ class Race:
         self.done = 0
 
     def run(self) -> dict[str, Any]:
-        """Races, and gives the report as the JSON has it."""
+        """Races, and returns the report as the JSON has it."""
         try:
             self.tell("filling tables", 0.0)
             self.sql.setup(self.admin, list(self.plan.workloads))
@@ -124,7 +124,7 @@ class Race:
             self.admin.close()
 
     def _place(self, kind: str) -> Halves | None:
-        """Puts the server on its cores, and gives those of both."""
+        """Puts the server on its cores, and returns those of both."""
         if self.cores is None or self.server_pid is None:
             return None
         cores = self.cores.shared if kind == "shared" else self.cores
@@ -163,7 +163,7 @@ class Race:
                     continue
                 times.seconds.append(answer["seconds"] / inner)
                 times.cpu.append(answer["cpu"] / inner)
-                # The clock of /proc ticks 100 times a second, so only the sum over all rounds says something.
+                # The clock of /proc ticks 100 times a second, so only the sum over all rounds has a meaning.
                 times.server_cpu += server_cpu(self.server_pid) - before
                 times.rss = max(times.rss, answer["rss"])
                 times.latencies += answer["latencies"]
@@ -222,9 +222,9 @@ class Race:
     def _results(self, key: Key) -> list[dict[str, Any]]:
         name, size, kind = key
         inner = w.WORKLOADS[name].repeats(size, self.plan.quick)
-        peers = self.times[key]
+        all_times = self.times[key]
         results: list[dict[str, Any]] = []
-        for contestant, times in peers.items():
+        for contestant, times in all_times.items():
             whose = rival(contestant)
             row: dict[str, Any] = {
                 "database": self.database, "workload": name, "size": size, "contestant": contestant,
@@ -242,14 +242,14 @@ class Race:
                 row["server_cpu_s"] = times.server_cpu / len(times.seconds) / inner
                 if times.latencies:
                     row["p50_s"], row["p99_s"] = percentile(times.latencies, 50), percentile(times.latencies, 99)
-                if "floor" in peers and peers["floor"].seconds:
-                    ratio, low, high = ratio_interval(times.seconds, peers["floor"].seconds)
+                if "floor" in all_times and all_times["floor"].seconds:
+                    ratio, low, high = ratio_interval(times.seconds, all_times["floor"].seconds)
                     row["ratio_to_floor"], row["ratio_ci"] = ratio, [low, high]
-                ours = peers.get(whose)
-                # Who only counts rows has not done what is compared.
-                same_work = ours is not None and ours.seconds and ours.reached == times.reached
-                if not contestant.startswith(("headrace", "floor")) and ours is not None and same_work:
-                    ratio, low, high = ratio_interval(times.seconds, ours.seconds)
+                headrace_times = all_times.get(whose)
+                # A contestant that only counts rows has not done what is compared.
+                same_work = headrace_times and headrace_times.seconds and headrace_times.reached == times.reached
+                if not contestant.startswith(("headrace", "floor")) and headrace_times and same_work:
+                    ratio, low, high = ratio_interval(times.seconds, headrace_times.seconds)
                     row |= {"rival": whose, "ratio_to_rival": ratio, "ratio_to_rival_ci": [low, high]}
             results.append(row)
         return results

@@ -41,7 +41,7 @@ HEADINGS = (
     "median",
     "to floor",
     "95 % interval",
-    "against ours",
+    "against headrace",
     "IQR",
     "p99",
     "client CPU",
@@ -84,12 +84,12 @@ def failure(row: Row) -> str | None:
 
 
 def against(row: Row) -> str:
-    """How a peer stands to ours of its kind."""
+    """The ratio of another driver to headrace on the same kind of loop, with the verdict."""
     if not row.get("ratio_to_rival_ci"):
         return ""
     low, high = row["ratio_to_rival_ci"]
-    says = verdict(low, high)
-    return says if says == "no difference shown" else f"{row['ratio_to_rival']:.2f}x ({says})"
+    result = verdict(low, high)
+    return result if result == "no difference shown" else f"{row['ratio_to_rival']:.2f}x ({result})"
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ def where(report: dict[str, Any]) -> str:
 
 
 def failed(report: dict[str, Any]) -> list[Row]:
-    """Where one of ours failed, or had another result."""
+    """Where headrace failed, or had another result."""
     return [
         row
         for row in report["results"]
@@ -164,7 +164,7 @@ def failed(report: dict[str, Any]) -> list[Row]:
 
 
 def unfinished(report: dict[str, Any]) -> str:
-    """What a race that was stopped has not come to; nothing where it has done everything."""
+    """The workloads that a stopped race did not reach; empty where it has done everything."""
     left = report.get("unfinished")
     return f"Stopped before: {', '.join(f'{name} {size:,}' for name, size, _ in left)}." if left else ""
 

@@ -1,7 +1,7 @@
 """Counts the round trips of a contestant: a relay between it and the server sees how often it speaks after it was
 spoken to.
 
-That is no more than what a network's latency is paid for, and sometimes less is: what is said while an answer is still
+That is no more than what a network's latency is paid for, and sometimes less is: what is sent while a reply is still
 coming, as a fetch that is asked for ahead, counts here and need not be waited for. TCP's own handshake is not counted.
 """
 

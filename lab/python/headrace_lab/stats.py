@@ -48,7 +48,7 @@ def ratio_interval(a: Sequence[float], b: Sequence[float], seed: int = 1) -> tup
 
 
 def verdict(low: float, high: float) -> str:
-    """What an interval on a ratio says."""
+    """The verdict of an interval on a ratio."""
     if low <= 1.0 <= high:
         return "no difference shown"
     return "slower" if low > 1.0 else "faster"

@@ -38,7 +38,7 @@ def reset_peak() -> None:
 
 
 def one_round(contestant: Any, request: dict[str, Any], material: Any) -> dict[str, Any]:
-    """Runs a workload once, and gives its times and, where asked for, the digest of its result."""
+    """Runs a workload once, and returns its times and, where asked for, the digest of its result."""
     workload, size, inner = request["workload"], request["size"], request["inner"]
     contestant.latencies, contestant.taken = [], 0
     contestant.seen = RowSet() if request["digest"] else None

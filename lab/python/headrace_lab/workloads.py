@@ -33,7 +33,7 @@ class Sql(ABC):
     skips: Mapping[str, str] = {}
     """Workloads that this database does not have, each with the reason."""
     aware = True
-    """Whether the moments of ``fetch_types`` have a zone."""
+    """Whether the timestamps of ``fetch_types`` have a zone."""
     loads_rows = False
     """Whether rows go in by LOAD DATA LOCAL, in place of COPY."""
     counts_round_trips = False
@@ -41,7 +41,7 @@ class Sql(ABC):
     port = 0
     """The server's, where a URL names none."""
     streamed: dict[str, Any] = {"fetch_size": STREAM_BLOCK}
-    """How our own driver is told how much to stream at a time."""
+    """headrace's keywords for how much to stream at a time."""
 
     def __init__(self, schema: str) -> None:
         self.schema = schema

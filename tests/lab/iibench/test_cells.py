@@ -25,7 +25,7 @@ def step(cell: str, rate: float, waits: float, unfed: float) -> dict[str, Any]:
 
 def run(client: str, *steps: dict[str, Any]) -> runs.RunResult:
     header = {
-        "label": "", "database": "mariadb", "driver": "headrace", "client": client, "road": "text", "round": 0,
+        "label": "", "database": "mariadb", "driver": "headrace", "client": client, "strategy": "text", "round": 0,
         "cell": steps[0]["step"], "options": {"engine": "innodb", "generator": "rust"},
     }  # fmt: skip
     return runs.RunResult(header, steps=list(steps))
@@ -78,7 +78,7 @@ def test_rounds_are_in_turn_within_a_cell() -> None:
         ({"cells": "7/3"}, "unknown --cells '7/3'"),
         ({"cells": "all", "step": "l.i0"}, "exclude each other"),
         ({"cells": "all", "no_inserts": True}, "--no-inserts does not go with --cells"),
-        ({"cells": "1000/0", "cell_rows": 1_500}, "no multiple"),
+        ({"cells": "1000/0", "cell_rows": 1_500}, "not a multiple"),
     ],
 )
 def test_cells_that_make_no_sense_are_refused(wrong: dict[str, Any], problem: str) -> None:

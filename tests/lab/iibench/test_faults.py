@@ -1,4 +1,4 @@
-"""The faults that were found in iibench.py, and what else must never go unnoticed: each is a test of ours."""
+"""The faults that were found in iibench.py, and others that must be noticed: a test for each."""
 
 from __future__ import annotations
 
@@ -207,9 +207,9 @@ def test_a_session_that_the_server_ends_ends_the_run(server: PostgresServer) -> 
                 )
 
         ran = bench(server.socket_url, watch=end, max_rows=0, max_seconds=60)
-    # Between two statements there is nobody to be told the reason that the server gave.
+    # Between two statements no request receives the reason that the server sent.
     assert ran.one("failure")["code"] in ("57P01", "ConnectionClosed")
-    assert writers() == [], "nobody is left behind"
+    assert writers() == [], "no writer is left"
 
 
 def test_a_worker_that_does_not_come_to_its_end_counts_as_hung(
@@ -369,24 +369,24 @@ def test_every_way_to_insert_gives_the_same_table(postgres: Bench, driver: str) 
 
 
 @pytest.mark.parametrize(
-    ("driver", "roads"),
+    ("driver", "strategies"),
     [
         ("headrace", "text,executemany,prepared,copy"),
         ("mysqlclient", "text,executemany,copy"),
         ("pymysql", "text,executemany,copy"),
     ],
 )
-def test_every_way_to_insert_gives_the_same_table_on_mariadb(maria: Bench, driver: str, roads: str) -> None:
-    ran = maria(max_rows=1_000, driver=driver, insert_with=roads, client="overlap,inline")
+def test_every_way_to_insert_gives_the_same_table_on_mariadb(maria: Bench, driver: str, strategies: str) -> None:
+    ran = maria(max_rows=1_000, driver=driver, insert_with=strategies, client="overlap,inline")
     assert ran.right
-    assert len(ran.all("run")) == 2 * len(roads.split(","))
+    assert len(ran.all("run")) == 2 * len(strategies.split(","))
 
 
 @pytest.mark.parametrize("driver", ["headrace", "informix-driver"])
 def test_batches_on_informix_by_every_client(ifx: Bench, driver: str) -> None:
     ran = ifx(max_rows=1_000, driver=driver, client="overlap,inline,producer,pregen")
     assert ran.right
-    assert {run["road"] for run in ran.all("run")} == {"executemany"}
+    assert {run["strategy"] for run in ran.all("run")} == {"executemany"}
     assert len({proof["checksum"] for proof in ran.all("proof")}) == 1
 
 
@@ -394,7 +394,7 @@ def test_batches_on_informix_by_every_client(ifx: Bench, driver: str) -> None:
 
 
 def test_a_producer_that_is_killed_ends_the_run(maria: Bench) -> None:
-    """Mostly in the middle of a block, whose rest nobody would ever send."""
+    """Mostly in the middle of a block, whose rest would never be sent."""
 
     def kill() -> None:
         until = time.monotonic() + 30
@@ -455,9 +455,9 @@ def test_rows_lost_behind_a_deleters_back_end_the_run(server: PostgresServer, mo
 
 
 @pytest.mark.parametrize(
-    ("driver", "road"), [("headrace", "text"), ("mysqlclient", "text"), ("pymysql", "executemany")]
+    ("driver", "strategy"), [("headrace", "text"), ("mysqlclient", "text"), ("pymysql", "executemany")]
 )
-def test_lock_timeouts_are_tried_again_whoever_reports_them(mariadb: MariaDBServer, driver: str, road: str) -> None:
+def test_lock_timeouts_are_tried_again_whoever_reports_them(mariadb: MariaDBServer, driver: str, strategy: str) -> None:
     with headrace.mysql.connect(mariadb.socket_url, autocommit=True) as conn:
         conn.executescript("DROP TABLE IF EXISTS held")
         (made,) = load("mariadb").create_table("held", Options())
@@ -477,7 +477,7 @@ def test_lock_timeouts_are_tried_again_whoever_reports_them(mariadb: MariaDBServ
             freeing = threading.Thread(target=free)
             freeing.start()
             ran = bench(
-                mariadb.socket_url, database="mariadb", driver=driver, insert_with=road, table_name="held",
+                mariadb.socket_url, database="mariadb", driver=driver, insert_with=strategy, table_name="held",
                 setup=False, max_rows=400,
             )  # fmt: skip
             freeing.join()
@@ -638,7 +638,7 @@ def test_a_failed_run_ends_with_an_exit_code_and_leaves_its_results(server: Post
         (["--database", "informix", "--num-partitions", "2", "--rows-per-partition", "5"], "no fragments"),
         (["--database", "informix", "--generator", "python"], "makes text, and informix: Informix takes one row"),
         (["--engine", "rocksdb"], "--engine is not for postgresql: it has no storage engines"),
-        (["--max-rows", "7"], "no multiple"),
+        (["--max-rows", "7"], "not a multiple"),
         (["--url", "postgresql://127.0.0.1:1/x"], "127.0.0.1"),
     ],
 )

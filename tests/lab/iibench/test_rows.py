@@ -116,11 +116,13 @@ def test_rows_that_cannot_be_made_are_refused(wrong: dict[str, int], problem: st
         IibenchRows(1, **wrong)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("road", ["text", "copy", "executemany"])
+@pytest.mark.parametrize("strategy", ["text", "copy", "executemany"])
 @pytest.mark.parametrize(("count", "blocks"), [(5, 430), (5, 3), (1, 2_500), (50, 45), (100, 13), (1_000, 2)])
 @pytest.mark.parametrize("binary", [False, True])
-def test_small_blocks_made_together_are_those_made_one_by_one(road: str, count: int, blocks: int, binary: bool) -> None:
-    how = (Options(), 3, road, "INSERT ", binary)
+def test_small_blocks_made_together_are_those_made_one_by_one(
+    strategy: str, count: int, blocks: int, binary: bool
+) -> None:
+    how = (Options(), 3, strategy, "INSERT ", binary)
     alone = list(map(maker(*how, count), firsts(7, count, blocks)))
     assert len(alone) == blocks
     assert list(made_here(*how, 7, count, blocks)) == alone

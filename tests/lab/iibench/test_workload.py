@@ -87,7 +87,7 @@ def test_a_server_of_the_benchs_own_is_watched_whatever_it_says_of_itself() -> N
     (step,) = [what for what in told if what["type"] == "step"]
     assert step["server"]["cpu_us"] > 0
     assert step["wait_share"] == step["unfed_share"]
-    assert told[0]["server"].startswith("the project's test server, as "), "nobody takes it for an Informix"
+    assert told[0]["server"].startswith("the project's test server, as "), "not taken for an Informix"
 
 
 def test_transactions_that_stay_open_and_prepared_queries(any_bench: Run) -> None:

@@ -58,7 +58,7 @@ def _informix_driver(url: str) -> Any:
     return informix_db.connect(**{**parameters(url), "autocommit": False})
 
 
-OURS: Final = Driver("headrace", "headrace", _headrace)
+HEADRACE: Final = Driver("headrace", "headrace", _headrace)
 DATABASES: Final[Mapping[str, Database]] = {
     name: Database(DIFFERENCES[name], usual)
     for name, usual in (
@@ -72,5 +72,5 @@ DATABASES: Final[Mapping[str, Database]] = {
 
 def driver(database: str, name: str) -> Driver:
     """The driver of this name. Raises KeyError."""
-    found = {each.name: each for each in (OURS, DATABASES[database].usual)}
+    found = {each.name: each for each in (HEADRACE, DATABASES[database].usual)}
     return found[name]

@@ -14,7 +14,7 @@ import headrace
 from .. import databases as servers
 from ..processes import Worker, environment
 from ..stats import iqr, median, ratio_interval
-from .databases import DATABASES, OURS
+from .databases import DATABASES, HEADRACE
 from .workloads import expected, statements
 
 SCHEMA_VERSION: Final = 1
@@ -51,10 +51,10 @@ Side = tuple[str, str]
 
 
 def race(plan: Plan, tell: Callable[[str, float], None]) -> dict[str, Any]:
-    """Races, and gives the report as the JSON has it. ``tell`` is called with what runs now, and with the share of the
-    whole that is done. On each server there is one table more meanwhile, whose name no one else has."""
+    """Races, and returns the report as the JSON has it. ``tell`` is called with what runs now, and with the share of
+    the whole that is done. On each server there is one table more meanwhile, whose name no one else has."""
     table = f"headrace_across_{secrets.token_hex(4)}"
-    sides: list[Side] = [(name, each.name) for name in plan.databases for each in (OURS, DATABASES[name].usual)]
+    sides: list[Side] = [(name, each.name) for name in plan.databases for each in (HEADRACE, DATABASES[name].usual)]
     times = {(workload, side): Times() for workload in plan.workloads for side in sides}
     settings: dict[str, Any] = {}
     with contextlib.ExitStack() as stack:
@@ -68,7 +68,7 @@ def race(plan: Plan, tell: Callable[[str, float], None]) -> dict[str, Any]:
                     if side[0] == name:
                         mine.error = f"no server: {error}"
                 continue
-            for each in (OURS, DATABASES[name].usual):
+            for each in (HEADRACE, DATABASES[name].usual):
                 worker = workers[name, each.name] = Worker(each.name, url, table, None, name, MODULE)
                 stack.callback(worker.stop)
         steps, done = len(times) * (plan.rounds + 1), 0
@@ -94,7 +94,7 @@ def race(plan: Plan, tell: Callable[[str, float], None]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _table(url: str, table: str, name: str) -> Any:
-    """Makes the table for as long as the block lasts, and gives the server's settings."""
+    """Makes the table for as long as the block lasts, and returns the server's settings."""
     with headrace.connect(url, autocommit=True) as admin:
         found = servers.load(name).Statements("none").settings(admin)
         admin.execute(f"CREATE TABLE {table} (id INT NOT NULL PRIMARY KEY, name VARCHAR(100), amount INT)")
@@ -127,7 +127,7 @@ def _result(plan: Plan, workload: str, side: Side, times: Mapping[tuple[str, Sid
     kind of driver."""
     mine, (database, driver) = times[workload, side], side
     made: dict[str, Any] = {
-        "workload": workload, "database": database, "driver": driver, "ours": driver == OURS.name,
+        "workload": workload, "database": database, "driver": driver, "ours": driver == HEADRACE.name,
         "statements": statements(workload, plan.rows), "rounds": len(mine.seconds), "error": mine.error,
         "disqualified": mine.wrong, "median_s": None, "iqr_s": None, "client_cpu_s": None,
         "ratio_to_ours": None, "ratio_to_ours_ci": None, "ratio_to_first": None, "ratio_to_first_ci": None,
@@ -136,8 +136,8 @@ def _result(plan: Plan, workload: str, side: Side, times: Mapping[tuple[str, Sid
         return made
     made |= {"median_s": median(mine.seconds), "iqr_s": iqr(mine.seconds), "client_cpu_s": median(mine.cpu)}
     first = plan.databases[0]
-    kind = OURS.name if driver == OURS.name else DATABASES[first].usual.name
-    for name, other in (("ours", (database, OURS.name)), ("first", (first, kind))):
+    kind = HEADRACE.name if driver == HEADRACE.name else DATABASES[first].usual.name
+    for name, other in (("ours", (database, HEADRACE.name)), ("first", (first, kind))):
         against = times[workload, other]
         if other != side and against.seconds and not against.error and not against.wrong:
             ratio, low, high = ratio_interval(mine.seconds, against.seconds)

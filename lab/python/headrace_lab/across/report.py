@@ -61,12 +61,12 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def ratio(row: Row, to: str) -> str:
-    """How many times as long it takes, and what the interval says."""
+    """How many times as long it takes, and the verdict on the interval."""
     interval = row[f"ratio_to_{to}_ci"]
     if interval is None:
         return ""
-    said = verdict(*interval)
-    return f"{row[f'ratio_to_{to}']:.2f}" + (" (no difference shown)" if said == "no difference shown" else "")
+    result = verdict(*interval)
+    return f"{row[f'ratio_to_{to}']:.2f}" + (" (no difference shown)" if result == "no difference shown" else "")
 
 
 def terminal(report: dict[str, Any], width: int | None = None) -> None:
@@ -105,7 +105,7 @@ def where(report: dict[str, Any]) -> str:
 
 NOTES = (
     "Medians over the rounds, and how many times as long they are: against headrace on the same database, and against "
-    "the first database through the same kind of driver, ours or its usual one. Each statement waits for the last one.",
+    "the first database through the same kind of driver, headrace or the usual one. Statements run one after another.",
     "Informix is the project's own test server, on SQLite: its figures compare clients, and say nothing of a genuine "
     "server.",
 )

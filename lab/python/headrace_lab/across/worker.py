@@ -21,14 +21,14 @@ from .workloads import WORKLOADS, Client, prepare
 
 
 def one_round(client: Client, name: str) -> dict[str, Any]:
-    """Runs a workload once, and gives its times, and what shows whether it was right."""
+    """Runs a workload once, and returns its times, and what shows whether it was right."""
     prepare(name, client)
     gc.collect()
     cpu, started = time.process_time(), time.perf_counter()
     rows = WORKLOADS[name](client)
     seconds = time.perf_counter() - started
     used = time.process_time() - cpu
-    # Nobody has asked for an order.
+    # The statement has no ORDER BY.
     return {"seconds": seconds, "cpu": used, "digest": digest_rows(sorted(rows)), "state": client.state()}
 
 

@@ -146,7 +146,7 @@ def numbers(rows: int) -> range:
 
 
 def expected(name: str, rows: int) -> dict[str, Any]:
-    """What a right round gives: the digest of the rows selected, and what the table holds behind it."""
+    """The right result of a round: the digest of the rows selected, and what the table holds after it."""
     changed = numbers(rows // CHANGED)
     amounts = sum(numbers(rows))
     keys = amounts

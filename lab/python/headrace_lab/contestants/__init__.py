@@ -50,18 +50,18 @@ MODULES = {
 }
 
 ON_A_LOOP = ("asyncpg", "psqlpy", "asyncmy")
-"""Peers on asyncio whose names do not say so."""
+"""Drivers on asyncio whose names do not show it."""
 
 
 def rival(name: str) -> str:
-    """Which of ours a peer is compared with: on the same kind of loop. Blocking peers meet ``headrace``."""
+    """The form of headrace that another driver is compared with: on the same kind of loop, or blocking."""
     if name.endswith("-uvloop"):
         return "headrace-uvloop"
     return "headrace-async" if name in ON_A_LOOP or name.endswith("-async") else "headrace"
 
 
 def known(database: str = "postgresql") -> dict[str, str]:
-    """The module of each contestant by its name: relative to this package for ours, absolute for the user's own.
+    """The module of each contestant by its name: in this package, or the user's own.
 
     Raises ValueError where HEADRACE_CONTESTANTS is not a list of ``name=module``.
     """

@@ -1,4 +1,4 @@
-"""What contestants share. A contestant has one method per workload, which does the work ``inner`` times and gives the
+"""What contestants share. A contestant has one method per workload, which does the work ``inner`` times and returns the
 rows that reached it, or their number where only a count did. Streams hand each block to :meth:`Sync.take`."""
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Sync:
         self.seen: RowSet | None = None
 
     def run(self, workload: str, size: int, inner: int, data: Any) -> Any:
-        """Runs a workload and gives its last result."""
+        """Runs a workload and returns its last result."""
         return getattr(self, workload)(size, inner, data)
 
     def start(self) -> None:
@@ -71,7 +71,7 @@ class Async(Sync):
             self.loop = asyncio.new_event_loop()
 
     def run(self, workload: str, size: int, inner: int, data: Any) -> Any:
-        """Runs a workload and gives its last result."""
+        """Runs a workload and returns its last result."""
         return self.loop.run_until_complete(getattr(self, workload)(size, inner, data))
 
     def start(self) -> None:

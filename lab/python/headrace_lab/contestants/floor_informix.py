@@ -1,7 +1,7 @@
 """The floor of Informix: a null client that sends bytes prepared in advance and decodes nothing.
 
-It takes the fastest road that the protocol has: what a query needs travels in one group and everything that is known to
-follow at once behind it; many rows go in by an insert cursor.
+It uses the fastest strategy of the protocol: a query's messages are sent in one group, and what is known to follow
+directly after it; many rows are inserted by an insert cursor.
 """
 
 from __future__ import annotations

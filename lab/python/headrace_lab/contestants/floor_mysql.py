@@ -1,7 +1,7 @@
 """The floor of MySQL and MariaDB: a null client that sends bytes prepared in advance and decodes nothing.
 
-It takes the fastest road that the protocol has: prepared statements with binary results; for many rows bulk execution
-on MariaDB, and INSERTs of many rows on MySQL, which has no such thing.
+It uses the fastest strategy of the protocol: prepared statements with binary results; for many rows bulk execution
+on MariaDB, and INSERTs of many rows on MySQL, which has no bulk execution.
 """
 
 from __future__ import annotations

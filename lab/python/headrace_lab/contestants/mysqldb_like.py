@@ -1,4 +1,4 @@
-"""What the blocking peers that follow MySQLdb share: cursors, and one statement at a time."""
+"""What the blocking drivers that follow MySQLdb share: cursors, and one statement at a time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def parameters(url: str) -> dict[str, Any]:
 
 
 def load_from_file(table: str, rows: Iterable[Any]) -> tuple[str, str]:
-    """Writes rows into a new file, and gives the LOAD DATA that takes it, and its name. No value that is raced has a
+    """Writes rows into a new file, and returns the LOAD DATA that takes it, and its name. No value that is raced has a
     character that would have to be escaped."""
     handle, path = tempfile.mkstemp(suffix=".tsv")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -34,7 +34,7 @@ def load_from_file(table: str, rows: Iterable[Any]) -> tuple[str, str]:
 
 
 class MySqlDbLike(Sync):
-    """A blocking peer. Each has its own way to connect, and to make a cursor that streams."""
+    """A blocking driver. Each connects, and makes a cursor that streams, in its own way."""
 
     skips = {
         "pool": "it has no pool",

@@ -74,7 +74,7 @@ class Statements(Filled):
         return f"SELECT count(*), sum(id), sum(n), sum(f), min(name), max(name), min(d), max(d) FROM {table}"
 
     def settings(self, admin: Any) -> dict[str, Any]:
-        """What it says of itself."""
+        """As the server reports them."""
         return {"server_version": admin.server_version, "logging": admin.logging, "encoding": admin.encoding}
 
 

@@ -52,7 +52,7 @@ class Statements(Filled):
         return f"SELECT concat('table:', count(*), ':', coalesce(sum({row} * (id % 97 + 1)), 0)) FROM {table}"
 
     def settings(self, admin: Any) -> dict[str, Any]:
-        """As the server says."""
+        """As the server reports them."""
         rows = dict(admin.fetch("SHOW VARIABLES"))
         found = {name: rows[name] for name in SETTINGS if name in rows}
         return {"server_version": found.pop("version"), **found}

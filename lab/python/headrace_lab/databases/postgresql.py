@@ -73,7 +73,7 @@ class Statements(Sql):
         return f"SELECT 'table:' || count(*) || ':' || coalesce(md5({rows}), '') FROM {table} t"
 
     def settings(self, admin: Any) -> dict[str, Any]:
-        """As the server says."""
+        """As the server reports them."""
         return {name: admin.fetchval("SELECT current_setting($1)", name) for name in SETTINGS}
 
 

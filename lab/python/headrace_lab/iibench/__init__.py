@@ -10,6 +10,6 @@ holds afterwards is compared with what was made.
 * :mod:`.databases`: the SQL of each database; :mod:`.sessions`: each driver, one file each;
 * :mod:`.worker`, :mod:`.writer`, :mod:`.producer`, :mod:`.deleter`, :mod:`.querier`: what runs in processes of its own;
 * :mod:`.measure`: what a process notes second by second;
-* :mod:`.bench`, :mod:`.crew`, :mod:`.host`, :mod:`.verify`: the run, its processes, what /proc says, and the proof;
+* :mod:`.bench`, :mod:`.crew`, :mod:`.host`, :mod:`.verify`: the run, its processes, /proc's figures, and the proof;
 * :mod:`.results`, :mod:`.report`, :mod:`.page`: what is made of it.
 """

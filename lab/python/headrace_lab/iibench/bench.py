@@ -32,7 +32,7 @@ class Combination:
 
     driver: str
     client: str
-    road: str
+    strategy: str
     round: int
     cell: str
     options: Options
@@ -41,19 +41,19 @@ class Combination:
     @property
     def name(self) -> str:
         """For people."""
-        return " ".join(filter(None, (self.cell, self.driver, self.client, self.road)))
+        return " ".join(filter(None, (self.cell, self.driver, self.client, self.strategy)))
 
 
 def combinations(options: Options) -> list[Combination]:
     """All runs, cell by cell, the rounds in turn: A B C A B C."""
-    roads = split(options.insert_with) or [databases.load(options.database).road]
-    each = itertools.product(split(options.driver), roads, split(options.client))
+    strategies = split(options.insert_with) or [databases.load(options.database).strategy]
+    each = itertools.product(split(options.driver), strategies, split(options.client))
     one_round = list(each)
     return [
-        Combination(driver, client, road, n, cell, of_cell)
+        Combination(driver, client, strategy, n, cell, of_cell)
         for cell, of_cell in options.in_cells()
         for n in range(options.rounds)
-        for driver, road, client in one_round
+        for driver, strategy, client in one_round
     ]
 
 
@@ -70,7 +70,7 @@ class Bench:
         self.database = databases.load(options.database)
 
     def run(self) -> bool:
-        """Runs everything; says whether all of it was right. What fails is told as a result, and the others go on.
+        """Runs everything; returns true if all of it was right. Failures are reported as results, and the others go on.
 
         Raises ServerUnavailable, and what a driver raises where the server cannot be reached at all.
         """
@@ -115,15 +115,15 @@ class Run:
         return [c for c in range(self.options.clients) if c % len(self.tables) == table]
 
     def execute(self, sql: str) -> int:
-        """A statement of ours, beside the workload."""
+        """A statement beside the workload."""
         return self.admin.run(self.admin.execute(sql))
 
     def ask(self, sql: str) -> list[Any]:
-        """A query of ours."""
+        """A query beside the workload."""
         return self.admin.run(self.admin.query(sql))
 
     def run(self) -> bool:
-        """Does it; says whether it was right."""
+        """Does it; returns true if it was right."""
         options, tell = self.options, self.bench.tell
         self.admin.run(self.admin.open())
         try:
@@ -162,7 +162,7 @@ class Run:
             "database": options.database,
             "driver": combination.driver,
             "client": combination.client,
-            "road": combination.road,
+            "strategy": combination.strategy,
             "round": combination.round,
             "cell": combination.cell,
             "server": facts.version if options.url else self.database.started_as.format(facts.version),
@@ -172,7 +172,7 @@ class Run:
         }
 
     def make_tables(self) -> None:
-        """Makes the tables where that was asked for, or where the server is ours."""
+        """Makes the tables where that was asked for, or where the benchmark started the server."""
         options = self.options
         if not (options.setup or not options.url):
             return
@@ -230,7 +230,7 @@ class Run:
         return result.to_json() | {"data_bytes": folder_bytes(self.data_dir)}
 
     def timed_indexes(self, step: Step) -> float:
-        """Builds the indexes of all tables, one after the other, and gives the seconds it took."""
+        """Builds the indexes of all tables, one after the other, and returns the seconds it took."""
         began = time.perf_counter()
         for table in self.tables:
             self.build_indexes(table)
@@ -259,7 +259,7 @@ class Run:
                 def job(role: str, number: int = 0) -> Job:
                     return Job(
                         role=role, client=client, number=number, url=self.url, driver=combination.driver,  # noqa: B023
-                        mode=combination.client, road=combination.road, table=table, first=share.inserted,  # noqa: B023
+                        mode=combination.client, strategy=combination.strategy, table=table, first=share.inserted,  # noqa: B023
                         lowest=lowest, highest=highest, counters="", options=options, step=step,  # noqa: B023
                         loading=self.loads(step),
                     )  # fmt: skip

@@ -36,7 +36,7 @@ def add_parser(commands: Any) -> None:
 
 
 def check_names(options: Options) -> None:
-    """Raises OptionError where a database has not the drivers asked for, a driver not the ways to insert, or where a
+    """Raises OptionError where a database does not have the drivers asked for, a driver not the strategies, or where a
     cell and the other options make no sense together."""
     if options.database not in DIFFERENCES:
         raise OptionError(f"unknown database {options.database!r}; there are {', '.join(DIFFERENCES)}")
@@ -44,8 +44,8 @@ def check_names(options: Options) -> None:
     for name, why in database.lacks.items():
         if getattr(options, name) != o.DEFAULTS[name]:
             raise OptionError(f"{o.flag(name)} is not for {options.database}: {why}")
-    if options.generator == "python" and database.road != "text":
-        raise OptionError(f"--generator python makes text, and {options.database}: {database.roads['text']}")
+    if options.generator == "python" and database.strategy != "text":
+        raise OptionError(f"--generator python makes text, and {options.database}: {database.strategies['text']}")
     options.in_cells()
     for driver in split(options.driver):
         if driver not in database.drivers:
@@ -58,10 +58,10 @@ def check_names(options: Options) -> None:
             session = sessions.load(database, driver, options.url)
         except ImportError as error:
             raise OptionError(f"the driver {driver} is not installed: {error}") from None
-        for road in split(options.insert_with):
-            for has_not in (database.roads, session.roads):
-                if road in has_not:
-                    raise OptionError(f"--insert-with {road}: {has_not[road]}")
+        for strategy in split(options.insert_with):
+            for lacking in (database.strategies, session.strategies):
+                if strategy in lacking:
+                    raise OptionError(f"--insert-with {strategy}: {lacking[strategy]}")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             # What there is until now is shown all the same.
             code = INTERRUPTED
-            if not tell.told:
+            if not tell.count:
                 return code
             tell({"type": "failure", "who": "the run itself", "code": "interrupted", "message": "by Ctrl-C"})
     runs = runs_of.read(path)
@@ -113,8 +113,8 @@ class Lines:
 
     def __init__(self, file: IO[str]) -> None:
         self.file = file
-        self.told = 0
+        self.count = 0
 
     def __call__(self, what: dict[str, Any]) -> None:
-        self.told += 1
+        self.count += 1
         print(json.dumps(what), file=self.file, flush=True)

@@ -35,7 +35,7 @@ class Counters:
         return self._view[STOP] != 0
 
     def stop(self) -> None:
-        """Tells everyone to come to an end."""
+        """Makes every process come to an end."""
         self._view[STOP] = 1
 
     def inserted(self, client: int) -> int:

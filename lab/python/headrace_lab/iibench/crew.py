@@ -21,7 +21,7 @@ from .job import Job, clock
 READY_SECONDS: Final = 600.0
 """How long processes may take until they are ready: with ``pregen`` they make all rows before."""
 HEAD_START_NS: Final = 50_000_000
-"""Nanoseconds between the word that all may begin and the moment at which they do."""
+"""Nanoseconds between the message that all may begin and the time at which they do."""
 GRACE_SECONDS: Final = 30.0
 """How long a process may take to come to an end after the step's time is up. Then it counts as hung."""
 LOG_LINES: Final = 20
@@ -71,7 +71,7 @@ class Member:
             self.process.stdin.write(line + "\n")
             self.process.stdin.flush()
 
-    def last_words(self) -> str:
+    def last_output(self) -> str:
         """The end of what it has printed."""
         self.log.seek(0)
         return "\n".join(self.log.read().strip().splitlines()[-LOG_LINES:])
@@ -133,12 +133,12 @@ class Crew:
         until = time.monotonic() + READY_SECONDS
         waiting = set(self.members)
         while waiting:
-            member, said = self._next(until, "get ready")
-            member.version = said.get("ready", "")
+            member, event = self._next(until, "get ready")
+            member.version = event.get("ready", "")
             waiting.discard(member)
 
     def work(self, note: Callable[[Job, dict[str, Any]], None], tick: Callable[[float], None]) -> list[Member]:
-        """Lets them begin, and waits for the end. ``note`` gets each interval that a process tells, ``tick`` the
+        """Lets them begin, and waits for the end. ``note`` gets each interval that a process reports, ``tick`` the
         seconds since the beginning, about four times a second. Raises Failed."""
         self.start = clock() + HEAD_START_NS
         for member in self.members:
@@ -146,11 +146,11 @@ class Crew:
         until = time.monotonic() + self.step.seconds + GRACE_SECONDS if self.step.seconds else None
         while any(member.done is None for member in self.members):
             with contextlib.suppress(queue.Empty):
-                member, said = self._next(until, "come to an end", patience=0.25)
-                if "interval" in said:
-                    note(member.job, said["interval"])
-                elif "done" in said:
-                    member.done = said["done"]
+                member, event = self._next(until, "come to an end", patience=0.25)
+                if "interval" in event:
+                    note(member.job, event["interval"])
+                elif "done" in event:
+                    member.done = event["done"]
             seconds = (clock() - self.start) / 1e9
             tick(seconds)
             if not self.counters.stopped and self._all_in(seconds):
@@ -159,7 +159,7 @@ class Crew:
         for member in self.members:
             code = member.process.wait(GRACE_SECONDS)
             if code:
-                raise Failed(member.name, f"exit code {code}", member.last_words())
+                raise Failed(member.name, f"exit code {code}", member.last_output())
         return self.members
 
     def _all_in(self, seconds: float) -> bool:
@@ -172,22 +172,22 @@ class Crew:
         return not self.step.seconds or seconds >= self.step.seconds or bool(self.step.rows and not short)
 
     def _next(self, until: float | None, what: str, patience: float | None = None) -> tuple[Member, dict[str, Any]]:
-        """What a process says next. Raises Failed for bad news, queue.Empty when there is none within ``patience``."""
+        """The next event of a process. Raises Failed for an error, queue.Empty if there is none within ``patience``."""
         left = None if until is None else until - time.monotonic()
         if left is not None and left <= 0:
             late = ", ".join(m.name for m in self.members if m.done is None)
             raise Failed(late, "hung", f"it did not {what} in time")
         try:
-            member, said = self.events.get(timeout=min(x for x in (left, patience, 3600.0) if x is not None))
+            member, event = self.events.get(timeout=min(x for x in (left, patience, 3600.0) if x is not None))
         except queue.Empty:
             if patience is None:
                 return self._next(until, what)
             raise
-        if said is None:
+        if event is None:
             if member.done is not None:
                 raise queue.Empty
             code = member.process.wait()
-            raise Failed(member.name, f"exit code {code}", member.last_words() or "it said nothing")
-        if "error" in said:
-            raise Failed(member.name, said["error"]["code"], said["error"]["message"])
-        return member, said
+            raise Failed(member.name, f"exit code {code}", member.last_output() or "it printed nothing")
+        if "error" in event:
+            raise Failed(member.name, event["error"]["code"], event["error"]["message"])
+        return member, event

@@ -1,4 +1,4 @@
-"""What the kernel says of the server's processes, where the server runs on this machine."""
+"""The kernel's figures of the server's processes, where the server runs on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process of a run is told, and what it shares with the others."""
+"""The job of a process of a run, and what it shares with the others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Job:
     driver: str
     mode: str
     """How rows are made: one of :data:`~.options.CLIENTS`."""
-    road: str
+    strategy: str
     table: str
     first: int
     """The first row to insert."""
@@ -45,7 +45,7 @@ class Job:
     options: Options
     step: Step
     loading: bool = False
-    """Whether there is no secondary index to keep, and nobody who deletes or queries."""
+    """Whether there is no secondary index to keep, and no deleter or querier."""
 
     def to_json(self) -> dict[str, Any]:
         """For a process."""

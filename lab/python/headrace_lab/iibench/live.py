@@ -1,4 +1,4 @@
-"""What is seen while a run goes on: a table that is kept up to date, or a line now and then where nobody watches."""
+"""What is printed while a run goes on: a table that is kept up to date, or a line now and then without a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .steps import Step
 
 
 class Progress:
-    """Where a bench stands, made of what it tells."""
+    """Where a bench stands, made of what it reports."""
 
     def __init__(self) -> None:
         self.run = ""
@@ -26,7 +26,7 @@ class Progress:
         self.result: StepResult | None = None
 
     def take(self, what: dict[str, Any]) -> None:
-        """What the bench tells."""
+        """Takes what the bench reports."""
         if "run" in what:
             self.run, self.number, self.of = what["run"], what["number"], what["of"]
             self.step = self.result = None
@@ -94,7 +94,7 @@ class Progress:
 
 @contextlib.contextmanager
 def watching(secs_per_report: float) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Gives what a bench is to tell."""
+    """Yields the function that a bench reports to."""
     from rich.console import Console
 
     console = Console(stderr=True)

@@ -3,8 +3,8 @@ whole step what its stages cost.
 
 *Service* is the time from when an operation could begin, which is when it was sent or when the one before it on its
 connection was done, to its end. *Response* begins when it was due, or was sent where nothing is ever due: time queued
-behind a stall, or behind others on their way, is in it. The end is when the answer was taken, which a client that sends
-ahead does for several at a time: of its service times only the sum says something.
+after a stall, or after others on their way, is in it. The end is when the answer was taken, which a client that sends
+ahead does for several at a time: of its service times only the sum has a meaning.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Operations:
 
 
 class Recorder:
-    """Collects, and tells each second when it is over."""
+    """Collects, and reports each second when it is over."""
 
     def __init__(
         self, start: int, tell: Callable[[dict[str, Any]], None], cpu: Callable[[], int] = time.process_time_ns
@@ -79,7 +79,7 @@ class Recorder:
         self._awake = self._serving() if self._serving else 0
 
     def serve(self, awake: Callable[[], int]) -> None:
-        """Where the server's thread can be watched: gives the nanoseconds for which it has not slept."""
+        """Where the server's thread can be watched: returns the nanoseconds for which it has not slept."""
         self._serving = awake
 
     def note(self, kind: str, rows: int, due: int, began: int, done: int) -> None:
@@ -134,7 +134,7 @@ class Recorder:
         return {"served": served, "asleep": asleep}
 
     def finish(self) -> None:
-        """Tells the last second, however much there is of it."""
+        """Reports the last second, even if it is not complete."""
         self._turn(self._start + (self._second + 1) * SECOND)
 
 
@@ -162,7 +162,7 @@ class Stages:
         self._share = (0.0, 0.0)
 
     def begin(self) -> Callable[[str], None]:
-        """An operation begins that is part of the sample. Gives what is called at the end of each of its stages."""
+        """An operation begins that is part of the sample. Returns what is called at the end of each of its stages."""
         self.operations += 1
         self._at = (time.perf_counter_ns(), time.thread_time_ns())
         return self._end

@@ -1,4 +1,4 @@
-"""What a run of the insert benchmark may be told: one dataclass, which the command line is made from."""
+"""The options of a run of the insert benchmark: one dataclass, which the command line is made from."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace_lab.databases import of_url
 
 CLIENTS: Final = ("overlap", "inline", "producer", "pregen")
 """How rows are made: while the server works, before each block is sent, in a process of their own, before the run."""
-ROADS: Final = ("text", "executemany", "prepared", "copy")
+STRATEGIES: Final = ("text", "executemany", "prepared", "copy")
 """How rows get in: one INSERT with all values as text; the driver's ``executemany``; a prepared INSERT with places for
 all values; COPY or LOAD DATA."""
 GENERATORS: Final = ("rust", "python")
@@ -36,7 +36,7 @@ PLACES_MAX: Final = 65_535
 
 
 class OptionError(ValueError):
-    """Options that contradict each other or are out of range; the message says what would be right."""
+    """Options that contradict each other or are out of range; the message has what would be right."""
 
 
 def _group(name: str, *, default: Any, help: str, **more: Any) -> Any:
@@ -74,7 +74,7 @@ class Options:
     warmup: float = _group("size and rate", default=0.0, help="seconds at the start that do not count")
     delete_per_insert: bool = _group("size and rate", default=False, help="delete the oldest row for each new one")
     resync_get_min: int = _group(
-        "size and rate", default=1_000, help="deletes after which the lowest key is asked for anew; 0: never"
+        "size and rate", default=1_000, help="deletes after which the lowest key is asked for again; 0: never"
     )
     retries: int = _group(
         "size and rate", default=10, help="how often a deadlock or serialization failure is tried again before it fails"
@@ -117,7 +117,7 @@ class Options:
     tables: int = _group("schema", default=1, help="tables")
     table_name: str = _group("schema", default="purchases_index", help="the table, or the first part of tables' names")
     engine: str = _group("schema", default="innodb", help="MariaDB, MySQL: the storage engine")
-    engine_options: str = _group("schema", default="", help="to put behind the table's definition")
+    engine_options: str = _group("schema", default="", help="to put after the table's definition")
     unique_checks: int = _group("schema", default=1, help="MariaDB, MySQL: the setting of that name", choices=(0, 1))
     bulk_load: int = _group(
         "schema", default=1, help="RocksDB: load with rocksdb_bulk_load while no index has to be kept", choices=(0, 1)
@@ -133,7 +133,7 @@ class Options:
     insert_with: str = _group(
         "connection",
         default="",
-        help=f"one run each, with commas: {', '.join(ROADS)}; text, where the database has it",
+        help=f"one run each, with commas: {', '.join(STRATEGIES)}; text, where the database has it",
     )
     clients: int = _group("connection", default=1, help="clients, each with connections of its own")
     depth: int = _group(
@@ -145,7 +145,9 @@ class Options:
     )
 
     # report
-    secs_per_report: float = _group("report", default=10.0, help="seconds between lines where nobody watches")
+    secs_per_report: float = _group(
+        "report", default=10.0, help="seconds between lines where the output is not a terminal"
+    )
     label: str = _group("report", default="", help="name of the run in files and pages")
     out: str = _group("report", default="", help="folder of the results (build/iibench)")
     add: tuple[str, ...] = _group("report", default=(), help="results of earlier runs for the page; repeatable")
@@ -182,7 +184,7 @@ class Options:
                 raise OptionError(f"{flag(each.name)} must be one of {', '.join(map(str, choices))}")
         for name, known in (
             ("client", CLIENTS),
-            ("insert_with", ROADS),
+            ("insert_with", STRATEGIES),
             ("step", (*STEPS, "all")),
             ("cells", (*CELLS, "all")),
         ):
@@ -192,7 +194,7 @@ class Options:
         if not split(self.client) or not split(self.driver):
             raise OptionError("--client and --driver need a name each")
         if not self.table_name.isidentifier():
-            raise OptionError(f"--table-name {self.table_name!r} is no plain name")
+            raise OptionError(f"--table-name {self.table_name!r} is not a plain name")
         if "/" in self.label:
             raise OptionError(f"--label {self.label!r} cannot be the name of a file; --out names the folder")
         for setting in self.server_setting:
@@ -236,7 +238,9 @@ class Options:
         elif not self.max_rows and not self.inserts_per_second and "pregen" in split(self.client):
             raise OptionError("--client pregen makes all rows beforehand and has to know how many: give --max-rows")
         if self.max_rows % self.rows_per_commit:
-            raise OptionError(f"--max-rows {self.max_rows} is no multiple of --rows-per-commit {self.rows_per_commit}")
+            raise OptionError(
+                f"--max-rows {self.max_rows} is not a multiple of --rows-per-commit {self.rows_per_commit}"
+            )
         if "pregen" in split(self.client) and self.max_rows * (ROW_BYTES + self.data_length_max) > PREGEN_BYTES_MAX:
             raise OptionError(f"{self.max_rows} rows made beforehand would take more than {PREGEN_BYTES_MAX} bytes")
         self._check_queries()
@@ -246,8 +250,8 @@ class Options:
             return
         if not self.num_secondary_indexes:
             raise OptionError("range queries are of secondary indexes: --query-pk-only asks by key")
-        ours = self.setup or not self.url
-        if ours and not (self.secondary_at_start or (self.secondary_at_end and self.no_inserts)):
+        made = self.setup or not self.url
+        if made and not (self.secondary_at_start or (self.secondary_at_end and self.no_inserts)):
             raise OptionError(
                 "--query-threads asks by indexes: --secondary-at-start makes them, --query-pk-only needs none"
             )

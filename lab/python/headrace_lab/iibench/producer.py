@@ -29,7 +29,7 @@ Some = Callable[[int], list[Any]]
 """Makes several blocks, the first of which begins with a row."""
 
 
-def maker(options: Options, stream: int, road: str, head: str, binary: bool, count: int) -> Make:
+def maker(options: Options, stream: int, strategy: str, head: str, binary: bool, count: int) -> Make:
     """What makes blocks of ``count`` rows of a client."""
     if options.generator == "python":
         slow = PythonRows(options, stream)
@@ -37,9 +37,9 @@ def maker(options: Options, stream: int, road: str, head: str, binary: bool, cou
             return lambda first: slow.values(head, first, count).encode()
         return lambda first: slow.values(head, first, count)
     rows = options.rows(stream)
-    if road == "text" and not binary:
+    if strategy == "text" and not binary:
         return lambda first: rows.values(head, first, count)
-    return lambda first: make_block(rows, road, head, binary, first, count)
+    return lambda first: make_block(rows, strategy, head, binary, first, count)
 
 
 def together(count: int) -> int:
@@ -47,15 +47,15 @@ def together(count: int) -> int:
     return max(1, MADE_TOGETHER // count)
 
 
-def makes_together(options: Options, road: str, count: int) -> bool:
+def makes_together(options: Options, strategy: str, count: int) -> bool:
     """Whether :func:`made_here` makes several blocks of ``count`` rows at a time."""
-    return options.generator != "python" and road == "text" and together(count) > 1
+    return options.generator != "python" and strategy == "text" and together(count) > 1
 
 
 def made_here(
     options: Options,
     stream: int,
-    road: str,
+    strategy: str,
     head: str,
     binary: bool,
     first: int,
@@ -64,8 +64,8 @@ def made_here(
     measured: Callable[[Some], Some] | None = None,
 ) -> Iterator[Any]:
     """The blocks, made when they are asked for; small ones several at a time, and that ``measured``."""
-    if not makes_together(options, road, count):
-        return map(maker(options, stream, road, head, binary, count), firsts(first, count, blocks))
+    if not makes_together(options, strategy, count):
+        return map(maker(options, stream, strategy, head, binary, count), firsts(first, count, blocks))
     rows, many = options.rows(stream), together(count)
     end = None if blocks is None else first + count * blocks
     starts = itertools.count(first, count * many) if end is None else range(first, end, count * many)
@@ -88,10 +88,10 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _produce(out: Any, options: Options, stream: int, road: str, head: str, binary: bool, numbers: Any) -> None:
+def _produce(out: Any, options: Options, stream: int, strategy: str, head: str, binary: bool, numbers: Any) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     first, count, blocks = numbers
-    make = maker(options, stream, road, head, binary, count)
+    make = maker(options, stream, strategy, head, binary, count)
     for at in firsts(first, count, blocks):
         out.put(make(at))
     out.put(None)
@@ -99,13 +99,13 @@ def _produce(out: Any, options: Options, stream: int, road: str, head: str, bina
 
 @contextmanager
 def made_elsewhere(
-    options: Options, stream: int, road: str, head: str, binary: bool, first: int, count: int, blocks: int | None
+    options: Options, stream: int, strategy: str, head: str, binary: bool, first: int, count: int, blocks: int | None
 ) -> Iterator[Iterator[Any]]:
     """The blocks, made by a process of their own."""
     # Not a fork: what it is forked from has a connection, and a child would have its random state.
     context = multiprocessing.get_context("spawn")
     blocks_made: Any = context.Queue(QUEUED)
-    arguments = (blocks_made, options, stream, road, head, binary, (first, count, blocks))
+    arguments = (blocks_made, options, stream, strategy, head, binary, (first, count, blocks))
     process = context.Process(target=_produce, args=arguments, daemon=True)
     process.start()
     # Only that process writes. Otherwise one that was killed in the middle of a block would leave us waiting for the

@@ -72,7 +72,7 @@ class PythonRows:
         )
 
     def values(self, head: str, first: int, count: int) -> str:
-        """``head``, and behind it ``count`` rows from row ``first`` on as the values of an INSERT."""
+        """``head``, and after it ``count`` rows from row ``first`` on as the values of an INSERT."""
         return head + ",".join(
             "('%s',%d,%d,%d,%d,'%s')" % self.row(k)  # noqa: UP031, what iibench.py does for each row
             for k in range(first, first + count)

@@ -19,7 +19,7 @@ from .verdict import Verdict
 ROLES: Final = {"insert": "writer", "delete": "deleter", "lowest key": "deleter", "query": "querier"}
 """Whose operations they are."""
 USED: Final = ("cpu", "read", "written")
-"""What is told of the server's use second by second."""
+"""What is reported of the server's use second by second."""
 PERCENTILES: Final = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 
 
@@ -33,13 +33,13 @@ class Figures:
         self.service = Histogram()
         self.retries: dict[str, int] = {}
 
-    def add(self, told: dict[str, Any]) -> None:
-        """Adds what a process has told."""
-        self.operations += told["operations"]
-        self.rows += told["rows"]
-        self.response.add([tuple(pair) for pair in told["response"]])
-        self.service.add([tuple(pair) for pair in told["service"]])
-        for code, count in told["retries"].items():
+    def add(self, report: dict[str, Any]) -> None:
+        """Adds what a process has reported."""
+        self.operations += report["operations"]
+        self.rows += report["rows"]
+        self.response.add([tuple(pair) for pair in report["response"]])
+        self.service.add([tuple(pair) for pair in report["service"]])
+        for code, count in report["retries"].items():
             self.retries[code] = self.retries.get(code, 0) + count
 
     def to_json(self, buckets: bool) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class StepResult:
         self.began = usage
 
     def note(self, job: Job, interval: dict[str, Any]) -> None:
-        """A process tells what it did in a second."""
+        """Takes what a process did in a second."""
         second = self.by_second.setdefault(interval["second"], Second())
         second.cpu += interval["cpu"]
         if job.role == "writer":
@@ -120,8 +120,8 @@ class StepResult:
             second.idle += interval["idle"]
             second.served += interval["served"]
             second.asleep += interval["asleep"]
-        for kind, told in interval["kinds"].items():
-            second.kinds.setdefault(kind, Figures()).add(told)
+        for kind, report in interval["kinds"].items():
+            second.kinds.setdefault(kind, Figures()).add(report)
 
     def sample(self, seconds: float, usage: Usage | None) -> None:
         """What the server had used by then."""
@@ -143,7 +143,7 @@ class StepResult:
         return any(kind in s.kinds and s.kinds[kind].retries for s in self.by_second.values())
 
     def done(self, role: str) -> list[dict[str, Any]]:
-        """What the processes of a role said at their end."""
+        """What the processes of a role reported at their end."""
         return [m.done for m in self.members if m.job.role == role and m.done is not None]
 
     def seconds(self) -> Iterator[dict[str, Any]]:

@@ -19,7 +19,7 @@ PLAIN: Final = frozenset({
 })  # fmt: skip
 """Options that make no other run of it, or have a place of their own in its name or in titles."""
 OF_CELLS: Final = frozenset({"max_rows", "num_secondary_indexes", "secondary_at_start"})
-"""Options that the name of a cell says."""
+"""Options that are in the name of a cell."""
 
 
 @dataclass
@@ -47,13 +47,14 @@ def parts_of(run: RunResult) -> list[str]:
     h = run.header
     engine = h["options"]["engine"] if h["database"] in ("mariadb", "mysql") else ""
     generator = "" if h["options"]["generator"] == "rust" else f"rows by {h['options']['generator']}"
+    strategy = h["strategy"] if "strategy" in h else h["road"]  # "road" in results of before 2026-11-23
     return [
         h["label"],
         h["database"],
         engine,
         h["driver"],
         h["client"],
-        "" if h["road"] == "text" else h["road"],
+        "" if strategy == "text" else strategy,
         generator,
     ]
 
@@ -63,8 +64,7 @@ DRIVER, CLIENT, GENERATOR = 3, 4, 6
 
 
 def circumstances(run: RunResult) -> dict[str, str]:
-    """Everything else that its figures depend on, by what it is called: options, the machine, and what the server says
-    of itself."""
+    """Everything else that its figures depend on, by name: options, the machine, what the server reports of itself."""
     h, made = run.header, {}
     for name, usual in DEFAULTS.items():
         if name not in PLAIN and not (h.get("cell") and name in OF_CELLS):
@@ -79,7 +79,7 @@ def circumstances(run: RunResult) -> dict[str, str]:
 
 
 def name_them(runs: Sequence[RunResult]) -> None:
-    """Gives runs names of what they differ in, the driver and the client always among it. Runs of the same name are
+    """Names runs by what they differ in, the driver and the client always among it. Runs of the same name are
     rounds of one."""
     differs = [len(set(column)) > 1 for column in zip(*map(parts_of, runs), strict=True)]
     others = [circumstances(run) for run in runs]
@@ -110,26 +110,26 @@ def read(path: Path) -> list[RunResult]:
     runs: list[RunResult] = []
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         try:
-            told = json.loads(line)
+            line_data = json.loads(line)
         except ValueError:
-            told = None
-        if not isinstance(told, dict):
+            line_data = None
+        if not isinstance(line_data, dict):
             raise ValueError(f"{path}:{number}: no results of the insert benchmark")
-        kind = told.pop("type", None)
+        kind = line_data.pop("type", None)
         if kind == "run":
-            runs.append(RunResult(told))
+            runs.append(RunResult(line_data))
             continue
         if not runs:
             raise ValueError(f"{path}:{number}: no results of the insert benchmark")
         run = runs[-1]
         if kind == "step":
-            run.steps.append(told)
+            run.steps.append(line_data)
         elif kind == "second":
-            run.seconds.setdefault(told["step"], []).append(told)
+            run.seconds.setdefault(line_data["step"], []).append(line_data)
         elif kind == "proof":
-            run.proof = told
+            run.proof = line_data
         elif kind == "failure":
-            run.failure = told
+            run.failure = line_data
     return runs
 
 
@@ -172,13 +172,13 @@ class Line:
         return str(max(found, key=lambda k: k["short"])["verdict"]) if found else ""
 
     def to_floor(self) -> tuple[float, str] | None:
-        """The rate as a part of the floor's, and what a bootstrap interval over the rounds says of it."""
+        """The rate as a part of the floor's, and the verdict of a bootstrap interval over the rounds."""
         if not self.floor or not any(self.floor):
             return None
         ratio, low, high = ratio_interval(self.rates, self.floor)
         # A rate is better where a time is worse.
-        said = verdict(1 / high, 1 / low) if len(self.rates) > 2 and low > 0 else ""
-        return ratio, said
+        result = verdict(1 / high, 1 / low) if len(self.rates) > 2 and low > 0 else ""
+        return ratio, result
 
 
 def lines(runs: Sequence[RunResult]) -> list[Line]:

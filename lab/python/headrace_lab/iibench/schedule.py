@@ -22,7 +22,7 @@ class Schedule:
         return self.rate > 0
 
     def due(self, block: int) -> int:
-        """When a block is due, counted from 0. Blocks that are late do not put off those behind them."""
+        """When a block is due, counted from 0. Blocks that are late do not put off those after them."""
         return self.start + round(block * self.rows * 1e9 / self.rate)
 
     def due_by(self, now: int) -> int:

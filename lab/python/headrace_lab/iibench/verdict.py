@@ -7,7 +7,7 @@ from typing import Final
 
 SUSTAINED: Final = 0.99
 """Part of what was due that has to be done when the time is up, so that the rate counts as sustained: what was due in
-the last moments may still be on its way."""
+the last milliseconds may still be on its way."""
 
 
 @dataclass(frozen=True)

@@ -110,8 +110,8 @@ def verify(options: Options, shares: dict[str, list[Share]], before: dict[str, R
             compare("sum of times", expected, int(new[TIMES] or 0))
         if not int(old[0]) and rows:
             times = [sums for sums in made if sums["rows"]]
-            compare("earliest time", moment(min(s["time_min"] for s in times)), new[9])
-            compare("latest time", moment(max(s["time_max"] for s in times)), new[10])
+            compare("earliest time", timestamp(min(s["time_min"] for s in times)), new[9])
+            compare("latest time", timestamp(max(s["time_max"] for s in times)), new[10])
     proof.checksum = f"{checksum % (1 << 64):016x}"
     return proof
 
@@ -129,6 +129,6 @@ def unordered(shares: list[Share], rows_before: int, deleted: int) -> str | None
     return None
 
 
-def moment(seconds: int) -> dt.datetime:
+def timestamp(seconds: int) -> dt.datetime:
     """Seconds since 1970 as a time without a zone."""
     return dt.datetime(1970, 1, 1) + dt.timedelta(seconds=seconds)

@@ -1,8 +1,8 @@
-"""The process of one role: reads its job from standard input, says that it is ready, begins when it is told, and writes
+"""The process of one role: reads its job from standard input, reports that it is ready, begins at a message, and writes
 what it has to tell as JSON, one object per line.
 
 Run as ``python -m headrace_lab.iibench.worker``. It ends with code 1 where it could not do its job, and then the last
-line says why.
+line has the reason.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def cpu() -> int:
 
 def stop_with(starter: int, counters: Counters) -> None:
     """Brings everyone to an end when the process that started this one has gone, and closed its end of the pipe:
-    nobody would read what they tell."""
+    their reports would not be read."""
     # Not by a buffered stream: a thread that is in one when the interpreter ends makes it abort.
     while os.read(starter, 4096):
         pass
@@ -80,7 +80,7 @@ def main() -> int:
         tell({"ready": version_of(session.package)})
         go = sys.stdin.readline()
         if not go:
-            return 1  # whoever started this has gone
+            return 1  # the process that started this has gone
         start = int(go)
         threading.Thread(target=stop_with, args=(sys.stdin.fileno(), counters), daemon=True).start()
         time.sleep(max(0.0, (start - clock()) / 1e9))

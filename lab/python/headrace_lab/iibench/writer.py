@@ -62,19 +62,19 @@ class Writer:
         """What is done before the clock runs."""
         job, session = self.shift.job, self.session
         overlap = job.mode in ("overlap", "pregen")
-        session.prepare_insert(job.road, job.table, self.count, overlap)
+        session.prepare_insert(job.strategy, job.table, self.count, overlap)
         if overlap and session.splits:
             self.depth = job.options.depth or session.depth
-        how = (job.options, job.client, job.road, session.head(), session.binary_text)
+        how = (job.options, job.client, job.strategy, session.head(), session.binary_text)
         if job.mode == "producer":
             made = self.stack.enter_context(made_elsewhere(*how, job.first, self.count, self.blocks))
-            # The first one also says that the process has come up.
+            # The first one also shows that the process has started.
             self.source = itertools.chain(list(itertools.islice(made, 1)), made)
             return
         if job.mode == "inline":
             self.source = map(maker(*how, self.count), firsts(job.first, self.count, self.blocks))
         else:
-            self.together = job.mode == "overlap" and makes_together(job.options, job.road, self.count)
+            self.together = job.mode == "overlap" and makes_together(job.options, job.strategy, self.count)
             measured = self.recorder.stages.shared if self.together else None
             self.source = made_here(*how, job.first, self.count, self.blocks, measured)
         if job.mode == "pregen":
@@ -88,7 +88,7 @@ class Writer:
         self.answered = start
 
     async def work(self) -> dict[str, Any]:
-        """Inserts until the rows are in or the time is up, and gives what was done."""
+        """Inserts until the rows are in or the time is up, and returns what was done."""
         n = 0
         with self.stack:
             while not self.shift.over(began := clock()) and await self._one(n, began):
@@ -105,8 +105,8 @@ class Writer:
         return (due if self.blocks is None else min(due, self.blocks)) * self.count
 
     async def _one(self, n: int, began: int) -> bool:
-        """Sends block number n; says whether there was one, and time for it."""
-        # Not the very first ones, which find a server that nobody has given anything to do yet.
+        """Sends block number n; returns true if there was one, and time for it."""
+        # Not the very first ones, which find a server that is idle.
         sampled = n > 1 and n % self.every == 0
         mark: Callable[[str], None] = self.recorder.stages.begin() if sampled else unmarked
         # Until when it is known for sure that the server had something to do.
@@ -149,7 +149,7 @@ class Writer:
         return True
 
     async def _until(self, due: int) -> bool:
-        """Waits until a block is due; says whether the step goes on then."""
+        """Waits until a block is due; returns true if the step goes on then."""
         while (now := clock()) < due:
             if self.flights:
                 await self._finish()
@@ -160,7 +160,7 @@ class Writer:
         return True
 
     async def _look(self, busy: int) -> int:
-        """Takes the answers that have come. Gives until when the server is known to have had something to do: now, or
+        """Takes the answers that have come. Returns until when the server is known to have had something to do: now, or
         as before where it has answered everything."""
         while self.flights:
             now = clock()
@@ -170,7 +170,7 @@ class Writer:
         return busy
 
     async def _finish(self) -> int:
-        """Waits for the oldest block on its way; gives the time at which it was done."""
+        """Waits for the oldest block on its way; returns the time at which it was done."""
         flight = self.flights.popleft()
         try:
             rows = await self.session.wait()
@@ -186,7 +186,7 @@ class Writer:
             return clock()
         done = clock()
         if rows != self.count:
-            raise Fault("count", f"the server says that it has inserted {rows} rows of a block of {self.count}", False)
+            raise Fault("count", f"the server reports {rows} inserted rows of a block of {self.count}", False)
         began = max(flight.sent, self.answered)
         self.recorder.note("insert", rows, flight.due or flight.sent, began, done)
         self.answered = done

@@ -1,4 +1,4 @@
-"""The databases: what the benchmark says to each, and what it reads of its processes. One file each: a
+"""The databases: the statements for each, and what is read of its processes. One file each: a
 module with a class ``Database``, by the names of :mod:`headrace_lab.differences`."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the benchmark says to a database.
+"""The statements of the benchmark for a database.
 
 Columns, indexes and queries are those of iiBench. Its range query of the register index asks for rows beyond the given
 value where the others include it; here all three include it.
@@ -31,7 +31,7 @@ INDEXES: Final = {
 KEYS_PER_POINT_QUERY: Final = 10
 
 Ask = Callable[[str], list[tuple[Any, ...]]]
-"""Runs a statement and gives its rows."""
+"""Runs a statement and returns its rows."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a server says of itself."""
+    """What a server reports of itself."""
 
     version: str
     settings: dict[str, str]
@@ -65,15 +65,15 @@ class Database(ABC):
     """Whether each connection has a process of its own on the server."""
     started_as = "{}"
     """How a server that was started for the benchmark is called in results; ``{}`` is what it calls itself."""
-    road = "text"
+    strategy = "text"
     """The way to insert where none is asked for."""
-    roads: Mapping[str, str] = {}
-    """For each way to insert that the database has not, why."""
+    strategies: Mapping[str, str] = {}
+    """For each strategy that the database does not have, the reason."""
     lacks: Mapping[str, str] = {}
     """For each option that it cannot follow, why: what is not the option's default is refused."""
     sums_of_data = "SUM(LENGTH(data)), SUM(ASCII(RIGHT(data, 1)))"
     sum_of_times = ""
-    """The seconds from the first row's time to those of all rows, added up; nothing where no function says it."""
+    """The seconds from the first row's time to those of all rows, added up; empty without a function for it."""
 
     @abstractmethod
     def start(self, options: Options) -> AbstractContextManager[Started]:
@@ -81,7 +81,7 @@ class Database(ABC):
 
     @abstractmethod
     def facts(self, ask: Ask) -> Facts:
-        """What the server says of itself."""
+        """What the server reports of itself."""
 
     @abstractmethod
     def create_table(self, table: str, options: Options) -> Iterator[str]:
@@ -138,7 +138,7 @@ class Database(ABC):
         )
 
     def indexed(self, table: str, index: str) -> str:
-        """The table, to be read by an index where the database has to be told."""
+        """The table, with the index to read it by, where the database needs a hint."""
         return table
 
     def point_query(self, table: str, places: str) -> str:

@@ -23,8 +23,8 @@ class Database(base.Database):
     name = "informix"
     drivers = {"headrace": "headrace_informix", "informix-driver": "informix_driver_informix"}
     started_as = "the project's test server, as {}"
-    road = "executemany"
-    roads = {
+    strategy = "executemany"
+    strategies = {
         "text": ONE_ROW,
         "prepared": ONE_ROW,
         "copy": "Informix has no such statement: LOAD is one of its tools'",

@@ -70,22 +70,22 @@ class Session(base.Session):
     async def commit(self) -> None:
         await self.conn.execute("COMMIT")
 
-    def prepare_insert(self, road: str, table: str, rows: int, overlap: bool) -> None:
-        super().prepare_insert(road, table, rows, overlap)
-        if road in ("prepared", "executemany"):
-            self.statement = self.head() + places("${}", rows if road == "prepared" else 1)
+    def prepare_insert(self, strategy: str, table: str, rows: int, overlap: bool) -> None:
+        super().prepare_insert(strategy, table, rows, overlap)
+        if strategy in ("prepared", "executemany"):
+            self.statement = self.head() + places("${}", rows if strategy == "prepared" else 1)
             self.prepared: Any = None
 
     async def insert(self, block: Any) -> int:
-        if self.road == "text":
+        if self.strategy == "text":
             return changed(await self.conn.execute(block))
-        if self.road == "copy":
+        if self.strategy == "copy":
             return changed(
                 await self.conn.copy_to_table(self.table, source=BytesIO(block), columns=COLUMNS, format="text")
             )
         if self.prepared is None:
             self.prepared = await self.conn.prepare(self.statement)
-        if self.road == "executemany":
+        if self.strategy == "executemany":
             await self.prepared.executemany(block)
             return len(block)
         await self.prepared.fetch(*block)

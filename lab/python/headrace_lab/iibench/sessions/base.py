@@ -20,7 +20,7 @@ from ..databases.base import COLUMNS, Database
 T = TypeVar("T")
 
 RETRIED: Final = ("40001", "40P01", "1205", "1213")
-"""Serialization failures, deadlocks, lock timeouts: what says that the same may work when it is tried again."""
+"""Serialization failures, deadlocks, lock timeouts: what may succeed when it is tried again."""
 
 
 class Fault(Exception):
@@ -43,7 +43,7 @@ class Session(ABC):
     """Blocks that can be on their way at a time."""
     splits = False
     """Whether :meth:`send` comes back before the server has answered: what overlapping needs."""
-    roads: Mapping[str, str] = {}
+    strategies: Mapping[str, str] = {}
     """For each way to insert that the driver has not, why."""
     binary_text = False
     """Whether the text of statements is bytes, not str."""
@@ -51,7 +51,7 @@ class Session(ABC):
     def __init__(self, url: str, database: Database) -> None:
         self.url = url
         self.database = database
-        self.road = "text"
+        self.strategy = "text"
         self.table = ""
         self.count = 0
 
@@ -90,11 +90,11 @@ class Session(ABC):
 
     @abstractmethod
     async def execute(self, sql: str) -> int:
-        """Runs one statement, and gives the number of rows it has changed."""
+        """Runs one statement, and returns the number of rows it has changed."""
 
     @abstractmethod
     async def query(self, sql: str, args: Sequence[Any] = (), prepared: bool = False) -> list[Any]:
-        """Runs a query, with ``%s`` for each of ``args``, and gives its rows."""
+        """Runs a query, with ``%s`` for each of ``args``, and returns its rows."""
 
     @abstractmethod
     async def begin(self) -> None:
@@ -106,10 +106,10 @@ class Session(ABC):
 
     # inserting
 
-    def prepare_insert(self, road: str, table: str, rows: int, overlap: bool) -> None:
-        """Tells how blocks will be inserted, and whether they are to be made while the server works: called once, when
+    def prepare_insert(self, strategy: str, table: str, rows: int, overlap: bool) -> None:
+        """Sets how blocks will be inserted, and whether they are made while the server works: called once, when
         connected. Blocks are what :func:`make_block` makes."""
-        self.road = road
+        self.strategy = strategy
         self.table = table
         self.count = rows
 
@@ -127,7 +127,7 @@ class Session(ABC):
 
     @abstractmethod
     async def wait(self) -> int:
-        """Waits for the oldest block on its way, and gives the number of rows it has inserted."""
+        """Waits for the oldest block on its way, and returns the number of rows it has inserted."""
 
     @abstractmethod
     async def arrived(self) -> bool:
@@ -143,15 +143,15 @@ class Whole(Session):
         self._kept: deque[Any] = deque()
         self._calls: ThreadPoolExecutor | None = None
 
-    def prepare_insert(self, road: str, table: str, rows: int, overlap: bool) -> None:
-        super().prepare_insert(road, table, rows, overlap)
+    def prepare_insert(self, strategy: str, table: str, rows: int, overlap: bool) -> None:
+        super().prepare_insert(strategy, table, rows, overlap)
         if overlap and self._calls is None:
             self.splits = True
             self._calls = ThreadPoolExecutor(1)
 
     @abstractmethod
     def insert(self, block: Any) -> int:
-        """Inserts a block, and gives the number of rows."""
+        """Inserts a block, and returns the number of rows."""
 
     async def encode(self, block: Any) -> None:
         self._kept.append(block if self._calls is None else self._calls.submit(self.insert, block))
@@ -169,13 +169,13 @@ class Whole(Session):
             self._calls.shutdown()
 
 
-def make_block(rows: IibenchRows, road: str, head: str, binary: bool, first: int, count: int) -> Any:
-    """Rows as a road takes them."""
-    if road == "text":
+def make_block(rows: IibenchRows, strategy: str, head: str, binary: bool, first: int, count: int) -> Any:
+    """Rows as a strategy takes them."""
+    if strategy == "text":
         return rows.values_bytes(head.encode(), first, count) if binary else rows.values(head, first, count)
-    if road == "copy":
+    if strategy == "copy":
         return rows.tabbed(first, count)
-    if road == "executemany":
+    if strategy == "executemany":
         return rows.tuples(first, count)
     return rows.flat(first, count)
 

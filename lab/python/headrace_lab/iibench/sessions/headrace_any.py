@@ -65,7 +65,7 @@ class Session(Whole):
         return Fault(code, str(error), code in RETRIED)
 
     def run_text(self, sql: str) -> Any:
-        """Runs a statement as it stands, and gives a cursor."""
+        """Runs a statement as it stands, and returns a cursor."""
         return self.conn.executescript(sql)
 
     async def execute(self, sql: str) -> int:
@@ -85,13 +85,13 @@ class Session(Whole):
     async def commit(self) -> None:
         self.conn.executescript("COMMIT")
 
-    def prepare_insert(self, road: str, table: str, rows: int, overlap: bool) -> None:
-        super().prepare_insert(road, table, rows, overlap and road == "copy")
-        if road == "prepared":
+    def prepare_insert(self, strategy: str, table: str, rows: int, overlap: bool) -> None:
+        super().prepare_insert(strategy, table, rows, overlap and strategy == "copy")
+        if strategy == "prepared":
             self.statement = self.head() + places(self.place, rows)
-        elif road == "executemany":
+        elif strategy == "executemany":
             self.statement = self.database.insert_one(table)
-        if road != "copy":
+        if strategy != "copy":
             self.splits = True
             self.depth = min(max(DEPTH, ROWS_AHEAD // rows), DEPTH_MAX)
             self.pipeline = self.stack.enter_context(self.conn.pipeline())
@@ -100,11 +100,11 @@ class Session(Whole):
         return self.load(block)
 
     async def encode(self, block: Any) -> None:
-        if self.road == "text":
+        if self.strategy == "text":
             self.waiting.append(self.conn.executescript(block))
-        elif self.road == "prepared":
+        elif self.strategy == "prepared":
             self.waiting.append(self.conn.execute(self.statement, block))
-        elif self.road == "executemany":
+        elif self.strategy == "executemany":
             self.waiting.append(self.conn.executemany(self.statement, block))
         else:
             await super().encode(block)
@@ -114,7 +114,7 @@ class Session(Whole):
             self.pipeline.flush()
 
     async def wait(self) -> int:
-        if self.road == "copy":
+        if self.strategy == "copy":
             return await super().wait()
         oldest = self.waiting.popleft()
         if self.refused is not None:
@@ -124,7 +124,7 @@ class Session(Whole):
         return oldest.rowcount  # type: ignore[no-any-return]
 
     async def arrived(self) -> bool:
-        if self.road == "copy":
+        if self.strategy == "copy":
             return await super().arrived()
         if self.refused is None:
             try:

@@ -16,7 +16,7 @@ class Session(headrace_any.Session):
         return headrace.informix.connect(self.url, autocommit=True)
 
     def load(self, block: bytes) -> int:
-        raise NotImplementedError(self.database.roads["copy"])
+        raise NotImplementedError(self.database.strategies["copy"])
 
     def run_text(self, sql: str) -> Any:
         return self.conn.execute(sql)

@@ -54,8 +54,8 @@ class Session(Whole):
     async def commit(self) -> None:
         self.conn.commit()
 
-    def prepare_insert(self, road: str, table: str, rows: int, overlap: bool) -> None:
-        super().prepare_insert(road, table, rows, overlap)
+    def prepare_insert(self, strategy: str, table: str, rows: int, overlap: bool) -> None:
+        super().prepare_insert(strategy, table, rows, overlap)
         self.statement = self.database.insert_one(table)
         # Its batches are whole only within a transaction.
         self.conn.autocommit = False

@@ -15,7 +15,7 @@ from .base import Fault, Whole
 
 class Session(Whole):
     package = "mysqlclient"
-    roads = {"prepared": "mysqlclient has no prepared statements"}
+    strategies = {"prepared": "mysqlclient has no prepared statements"}
     binary_text = True
 
     async def open(self) -> None:
@@ -46,31 +46,31 @@ class Session(Whole):
     async def commit(self) -> None:
         await self.execute("COMMIT")
 
-    def prepare_insert(self, road: str, table: str, rows: int, overlap: bool) -> None:
-        super().prepare_insert(road, table, rows, overlap and road != "text")
+    def prepare_insert(self, strategy: str, table: str, rows: int, overlap: bool) -> None:
+        super().prepare_insert(strategy, table, rows, overlap and strategy != "text")
         self.statement = self.database.insert_one(table)
-        if road == "text":
+        if strategy == "text":
             self.splits = True
             self.poll = select.poll()
             self.poll.register(self.conn.fileno(), select.POLLIN)
 
     def insert(self, block: Any) -> int:
         with self.conn.cursor() as cursor:
-            if self.road == "copy":
+            if self.strategy == "copy":
                 return int(cursor.execute(self.file.fill(block, self.table)))
             return mysqldb.insert_whole(self.conn, cursor, self.statement, block)
 
     async def encode(self, block: Any) -> None:
-        if self.road == "text":
+        if self.strategy == "text":
             self.conn.send_query(block)
         else:
             await super().encode(block)
 
     async def wait(self) -> int:
-        if self.road != "text":
+        if self.strategy != "text":
             return await super().wait()
         self.conn.read_query_result()
         return int(self.conn.affected_rows())
 
     async def arrived(self) -> bool:
-        return bool(self.poll.poll(0)) if self.road == "text" else await super().arrived()
+        return bool(self.poll.poll(0)) if self.strategy == "text" else await super().arrived()

@@ -1,4 +1,4 @@
-"""What drivers of MySQL's family share: how they are told where to connect, and LOAD DATA by way of a file."""
+"""What drivers of MySQL's family share: how they connect, and LOAD DATA by way of a file."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def fault(error: BaseException, kind: type[BaseException]) -> Fault | None:
 
 def insert_whole(conn: Any, cursor: Any, statement: str, block: Any) -> int:
     """Inserts the rows of a block in a transaction: what does not fit into one statement of the driver's own making
-    goes in several. Gives the number of rows."""
+    goes in several. Returns the number of rows."""
     conn.begin()
     try:
         rows = cursor.executemany(statement, block)
     except BaseException:
         # A lock timeout undoes one statement alone: the others would be there twice when all is tried again. Where the
-        # connection cannot roll back any more, the first error is still what has to be told.
+        # connection cannot roll back any more, the first error is still the one to report.
         with contextlib.suppress(Exception):
             conn.rollback()
         raise
@@ -71,7 +71,7 @@ class LoadFile:
         self.file: IO[bytes] = tempfile.NamedTemporaryFile(dir=folder, prefix="headrace-")  # noqa: SIM115, see close()
 
     def fill(self, block: bytes, table: str) -> str:
-        """Puts a block in, and gives the statement that loads it."""
+        """Puts a block in, and returns the statement that loads it."""
         self.file.seek(0)
         self.file.write(block)
         self.file.truncate()

@@ -44,22 +44,22 @@ class Session(Whole):
     async def commit(self) -> None:
         self.conn.execute("COMMIT")
 
-    def prepare_insert(self, road: str, table: str, rows: int, overlap: bool) -> None:
-        super().prepare_insert(road, table, rows, overlap and road != "text")
-        if road == "text":
+    def prepare_insert(self, strategy: str, table: str, rows: int, overlap: bool) -> None:
+        super().prepare_insert(strategy, table, rows, overlap and strategy != "text")
+        if strategy == "text":
             self.splits, self.binary_text = True, True
             self.poll = select.poll()
             self.poll.register(self.conn.fileno(), select.POLLIN)
-        elif road == "prepared":
+        elif strategy == "prepared":
             self.statement = self.head() + places("%s", rows)
-        elif road == "executemany":
+        elif strategy == "executemany":
             self.statement = self.database.insert_one(table)
 
     def insert(self, block: Any) -> int:
-        if self.road == "prepared":
+        if self.strategy == "prepared":
             return self.conn.execute(self.statement, block, prepare=True).rowcount
         with self.conn.cursor() as cursor:
-            if self.road == "executemany":
+            if self.strategy == "executemany":
                 with self.conn.transaction():
                     cursor.executemany(self.statement, block)
             else:
@@ -68,13 +68,13 @@ class Session(Whole):
             return cursor.rowcount
 
     async def encode(self, block: Any) -> None:
-        if self.road == "text":
+        if self.strategy == "text":
             self.conn.pgconn.send_query(block)
         else:
             await super().encode(block)
 
     async def wait(self) -> int:
-        if self.road != "text":
+        if self.strategy != "text":
             return await super().wait()
         results: list[Any] = []
         while (result := self.conn.pgconn.get_result()) is not None:
@@ -84,4 +84,4 @@ class Session(Whole):
         return results[-1].command_tuples or 0
 
     async def arrived(self) -> bool:
-        return bool(self.poll.poll(0)) if self.road == "text" else await super().arrived()
+        return bool(self.poll.poll(0)) if self.strategy == "text" else await super().arrived()

@@ -13,7 +13,7 @@ from .base import Fault, Whole
 
 class Session(Whole):
     package = "PyMySQL"
-    roads = {"prepared": "PyMySQL has no prepared statements"}
+    strategies = {"prepared": "PyMySQL has no prepared statements"}
     binary_text = True
 
     async def open(self) -> None:
@@ -44,14 +44,14 @@ class Session(Whole):
     async def commit(self) -> None:
         await self.execute("COMMIT")
 
-    def prepare_insert(self, road: str, table: str, rows: int, overlap: bool) -> None:
-        super().prepare_insert(road, table, rows, overlap)
+    def prepare_insert(self, strategy: str, table: str, rows: int, overlap: bool) -> None:
+        super().prepare_insert(strategy, table, rows, overlap)
         self.statement = self.database.insert_one(table)
 
     def insert(self, block: Any) -> int:
-        if self.road == "text":
+        if self.strategy == "text":
             return int(self.conn.query(block))
         with self.conn.cursor() as cursor:
-            if self.road == "copy":
+            if self.strategy == "copy":
                 return int(cursor.execute(self.file.fill(block, self.table)))
             return mysqldb.insert_whole(self.conn, cursor, self.statement, block)
