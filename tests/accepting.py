@@ -50,7 +50,7 @@ class Accepting(ABC):
         try:
             self.serve(client)
         except BaseException:
-            # Who is served hears of it: the server behind it may be gone.
+            # The client receives the error: the server may have ended.
             with contextlib.suppress(OSError):
                 client.shutdown(socket.SHUT_RDWR)
             raise

@@ -11,7 +11,7 @@ from headrace.testing import MysqldServer
 NUMBERS = 1000
 """Rows of the table ``test.numbers``, from 0."""
 SETTINGS = {"optimizer_switch": "block_nested_loop=off"}
-"""Of the servers that have no sequences: a join gives its rows in the order of its tables."""
+"""Of the servers that have no sequences: a join returns its rows in the order of its tables."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def served(name: str, server: MysqldServer) -> Served:
 def fresh(conn: Any, what: str) -> None:
     """Creates a table or procedure, in the place of one of the same name: MySQL has no CREATE OR REPLACE.
 
-    ``what`` is what stands behind CREATE, such as ``table t (n int)``.
+    ``what`` is the text after CREATE, such as ``table t (n int)``.
     """
     kind, name = what.replace("(", " ").split()[:2]
     conn.executescript(f"drop {kind} if exists {name}")

@@ -1,4 +1,4 @@
-"""What nobody waits for any more ends, in bounded time, whether or not the server reacts."""
+"""Abandoned requests end in bounded time, whether or not the server reacts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STOPPED = 1.0 + defaults.CANCEL_TIMEOUT
 
 @contextlib.contextmanager
 def interrupted(after: float) -> Iterator[float]:
-    """A SIGINT after so many seconds; gives when."""
+    """Sends a SIGINT after a number of seconds; returns its time."""
     timer = threading.Timer(after, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     try:
@@ -66,7 +66,7 @@ def test_an_interrupt_is_seen_while_connecting() -> None:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
         port = full.getsockname()[1]
-        # The queue of a listener that never accepts takes a few; those behind them wait for the handshake.
+        # The queue of a listener that never accepts takes a few; those after them wait for the handshake.
         fillers = [socket.socket() for _ in range(4)]
         for filler in fillers:
             filler.setblocking(False)

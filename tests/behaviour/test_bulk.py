@@ -80,13 +80,13 @@ def test_the_server_works_while_the_caller_does_something_else(url: str) -> None
             assert not slow.wait(0)
             give_up = time.monotonic() + 60
             while other.fetchval("select count(*) from c") < 4:
-                assert time.monotonic() < give_up, "nobody waits, and the server does not get on"
+                assert time.monotonic() < give_up, "no request waits, and the server does not continue"
                 time.sleep(0.01)
             assert slow.wait(60)
             assert slow.rowcount == 1
             with pytest.raises(errors.DivisionByZero):
                 bad.wait(60)
-            assert bad.wait(0), "its error was told"
+            assert bad.wait(0), "its error was raised"
             assert script.wait()
             assert script.nextset()
             assert script.rowcount == 1
@@ -276,7 +276,7 @@ async def test_async_pipeline_stream_copy_notify(aconn: Any) -> None:
     assert [n.payload async for n in aconn.notifies(timeout=2, stop_after=1)] == ["hi"]
 
 
-def test_data_of_a_copy_that_nobody_receives_is_an_error(conn: Conn) -> None:
+def test_data_of_a_copy_that_is_not_received_is_an_error(conn: Conn) -> None:
     for execute in (conn.execute, conn.executescript):
         with pytest.raises(errors.ProgrammingError, match=r"use copy_out"):
             execute("copy (select 1) to stdout")

@@ -67,7 +67,7 @@ def test_bad_conninfo_is_refused_before_anything_is_sent(conninfo: str, message:
     assert message in str(caught.value)
 
 
-def test_nobody_there_and_nobody_answering() -> None:
+def test_closed_port_and_silent_host() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -256,7 +256,7 @@ def test_a_statement_with_a_nul_is_refused(server: PostgresServer) -> None:
         assert conn.fetchval("select 1") == 1
 
 
-def test_a_terminated_session_is_told_and_the_connection_closed(server: PostgresServer) -> None:
+def test_terminated_session_is_an_error_and_the_connection_closed(server: PostgresServer) -> None:
     victim = headrace.connect(f"{base(server)} user=postgres", autocommit=True)
     with headrace.connect(f"{base(server)} user=postgres", autocommit=True) as killer:
         killer.execute("select pg_terminate_backend(%s)", (victim.backend_pid,))

@@ -180,7 +180,7 @@ def test_a_blocking_pool_that_is_dropped_closes_its_connections_with_one_warning
         pool = ConnectionPool(url, min_size=2, max_size=3)
         pool.wait()
         threads = [thread for thread in threading.enumerate() if thread.name.startswith(pool.name)]
-        pool._wake.set()  # The thread that looks after it holds it for a moment.
+        pool._wake.set()  # The thread that looks after it holds it for a short time.
         del pool
         for thread in threads:
             thread.join(30)

@@ -1,4 +1,4 @@
-"""A session that the server ends says why, with the error's own class, to whoever is the first to ask."""
+"""A session that the server ends: the first request raises the server's error, with its own class."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.testing import PostgresServer
 END = "select pg_terminate_backend(%s, 10000)"
 
 
-def test_who_asks_next_hears_why_an_idle_session_was_ended(server: PostgresServer) -> None:
+def test_next_request_raises_the_error_that_ended_an_idle_session(server: PostgresServer) -> None:
     with headrace.connect(server.url) as conn, headrace.connect(server.url) as admin:
         assert admin.fetchval(END, conn.backend_pid)
         assert not conn.check_alive()
@@ -25,7 +25,7 @@ def test_who_asks_next_hears_why_an_idle_session_was_ended(server: PostgresServe
             conn.execute("select 1")
 
 
-async def test_who_asks_next_hears_why_an_idle_session_was_ended_on_a_loop(server: PostgresServer) -> None:
+async def test_next_request_on_a_loop_raises_the_error_that_ended_an_idle_session(server: PostgresServer) -> None:
     async with await headrace.aio.connect(server.url) as conn, await headrace.aio.connect(server.url) as admin:
         assert await admin.fetchval(END, conn.backend_pid)
         while not conn.closed:

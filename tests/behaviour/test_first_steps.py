@@ -105,7 +105,7 @@ def test_the_short_forms_take_a_mapping(conn: Conn) -> None:
         ("select 1; select 2", None, "executescript"),
     ],
 )
-def test_mistakes_are_told_what_to_do(conn: Conn, sql: str, params: Any, said: str) -> None:
+def test_mistakes_raise_errors_that_say_what_to_do(conn: Conn, sql: str, params: Any, said: str) -> None:
     with pytest.raises((errors.ProgrammingError, TypeError), match=said):
         conn.execute(sql, params)
 
@@ -138,7 +138,7 @@ def test_columns_have_names(conn: Conn) -> None:
     assert (second.precision, second.scale, second[0], len(second)) == (6, 2, "price", 7)
 
 
-def test_rows_that_nobody_asked_for_are_no_empty_result(conn: Conn) -> None:
+def test_rows_without_returning_are_not_an_empty_result(conn: Conn) -> None:
     cursor = conn.executemany("select %s::int", [(1,), (2,)])
     assert cursor.rowcount == 2
     with pytest.raises(errors.ProgrammingError, match="returning=True"):

@@ -1,4 +1,4 @@
-"""What a COPY brings while its reader takes nothing: it is not kept in memory, and hinders nobody who ends it."""
+"""Data of a COPY that is not read is not kept in memory, and does not prevent the end of the COPY."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEPT_BYTES = 4 * 1024 * 1024
 """What may be kept of its 100 MB."""
 
 
-def test_who_waits_behind_a_copy_keeps_nothing_of_it_in_memory(url: str) -> None:
+def test_request_after_a_copy_keeps_nothing_of_it_in_memory(url: str) -> None:
     with headrace.connect(url, autocommit=True) as conn:
         late: list[Any] = []
 
@@ -56,7 +56,7 @@ def test_another_threads_statement_waits_for_the_end_of_a_copy_out(url: str) -> 
 
 
 @pytest.mark.parametrize("end", ["left", "fails", "closed"])
-def test_a_copy_that_nobody_reads_can_be_ended(url: str, end: str) -> None:
+def test_unread_copy_can_be_ended(url: str, end: str) -> None:
     conn: Any = headrace.connect(url, autocommit=True)
     if end == "left":
         # Its block ends in order: what is left is dropped.
@@ -77,7 +77,7 @@ def test_a_copy_that_nobody_reads_can_be_ended(url: str, end: str) -> None:
 
 
 @pytest.mark.parametrize("end", ["left", "fails", "closed"])
-async def test_a_loop_copy_that_nobody_reads_can_be_ended(url: str, end: str) -> None:
+async def test_unread_copy_on_a_loop_can_be_ended(url: str, end: str) -> None:
     conn: Any = await headrace.aio.connect(url, autocommit=True)
     if end == "left":
         async with conn.cursor().copy(MANY) as copy:
@@ -111,7 +111,7 @@ async def test_a_slow_reader_on_a_loop_gets_all_of_a_copy(aconn: Any) -> None:
 
 
 async def _full(copy: Any) -> int:
-    """Waits until as much has come as is kept; gives how many bytes are after some more turns of the loop."""
+    """Waits until the buffer is full; returns its bytes after some more iterations of the loop."""
     async with asyncio.timeout(30):
         while len(copy._buffer) < KEPT_BYTES // 4:
             await asyncio.sleep(0.001)

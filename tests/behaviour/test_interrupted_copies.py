@@ -15,7 +15,7 @@ from headrace.postgres.copy import Copy
 from headrace.types import TransactionStatus
 
 OUT = "copy (select repeat('x', 500) from generate_series(1, 20000)) to stdout"
-"""More than is kept of what nobody reads."""
+"""More than is kept of unread data."""
 IN = "copy interrupted from stdin"
 
 

@@ -107,7 +107,7 @@ async def test_a_loop_cursor_on_the_server_has_no_row_count_before_its_first_fet
 
 @pytest.mark.parametrize("attempt", range(10))
 def test_a_stream_goes_on_beside_the_end_of_another_threads_pipeline(url: str, attempt: int) -> None:
-    """The pipeline waits for the stream's end, and its round trip is answered in front of the stream's next rows: one
+    """The pipeline waits for the stream's end, and its round trip is answered before the stream's next rows: one
     of the two threads has to read that."""
     with headrace.connect(url, autocommit=True) as conn:
         asked, cursors = threading.Event(), []

@@ -166,6 +166,6 @@ def test_psycopg_stores_the_same(conns: tuple[Conn, Any], subject: str) -> None:
     for value in VALUES:
         if isinstance(value, PSYCOPG_REFUSES):
             continue
-        theirs = outcome(other, executemany, table, [value])
-        if "error" not in str(theirs):
-            assert outcome(conn, executemany, table, [value]) == theirs, (subject, value)
+        expected = outcome(other, executemany, table, [value])
+        if "error" not in str(expected):
+            assert outcome(conn, executemany, table, [value]) == expected, (subject, value)

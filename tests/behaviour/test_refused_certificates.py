@@ -1,4 +1,4 @@
-"""A server whose certificate is not trusted is told why, whichever loop has the connection."""
+"""A server whose certificate is not trusted receives a TLS alert with the reason, from both loops."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def test_copies_into_a_table_of_two_threads_are_whole(shared: Any) -> None:
     assert shared.fetchval("select count(*) from into_it") == 2 * 60 * 200
 
 
-def test_a_statement_without_a_sync_is_answered_whoever_waits(shared: Any) -> None:
+def test_statement_without_a_sync_is_answered_to_every_waiter(shared: Any) -> None:
     wire = shared.wire
     for _ in range(3):
         tickets = [wire.execute("select 1", None, sync=False) for _ in range(3)]
@@ -119,13 +119,15 @@ async def test_a_cancelled_task_cancels_nothing_of_another(server: PostgresServe
         assert not conn.closed
 
 
-def test_who_waits_for_notifications_keeps_nobody_waiting(shared: Any) -> None:
+def test_waiting_for_notifications_blocks_no_other_thread(shared: Any) -> None:
     shared.listen("nothing")
     got: list[str] = []
     arrived = threading.Event()
 
     def wait() -> None:
-        for notify in shared.notifies(stop_after=2):  # Without a limit: who waits behind it waits for ever.
+        for notify in shared.notifies(
+            stop_after=2
+        ):  # Without a limit: a request that waited for it would wait forever.
             got.append(notify.payload)
             arrived.set()
 
@@ -137,7 +139,7 @@ def test_who_waits_for_notifications_keeps_nobody_waiting(shared: Any) -> None:
         assert arrived.wait(WAIT)
         for i in range(200):
             assert shared.fetchval("select $1::int", i) == i
-            time.sleep(i % 2 * 0.001)  # Gives it time to wait again.
+            time.sleep(i % 2 * 0.001)  # Time for it to wait again.
 
     together(work)
     assert got == ["first"]
@@ -147,7 +149,7 @@ def test_who_waits_for_notifications_keeps_nobody_waiting(shared: Any) -> None:
     assert got == ["first", "second"]
 
 
-async def test_a_task_that_waits_for_notifications_keeps_nobody_waiting(server: PostgresServer) -> None:
+async def test_waiting_for_notifications_blocks_no_other_task(server: PostgresServer) -> None:
     async with await headrace.aio.connect(server.url, autocommit=True) as shared, asyncio.timeout(WAIT):
         await shared.listen("nothing")
 

@@ -93,7 +93,7 @@ WAYS = [
 
 
 @pytest.mark.parametrize("leave", WAYS)
-def test_in_autocommit_a_stream_leaves_no_transaction_behind(url: str, leave: Callable[[Conn], None]) -> None:
+def test_in_autocommit_a_stream_leaves_no_transaction_open(url: str, leave: Callable[[Conn], None]) -> None:
     with headrace.connect(url, autocommit=True) as conn:
         conn.execute(INSERT, (1,))
         leave(conn)
@@ -392,7 +392,7 @@ async def test_a_connection_block_with_an_open_loop_stream_commits(url: str) -> 
     assert rows(url) == [1, 2]
 
 
-def test_statements_beside_a_block_of_another_thread_begin_nothing_behind_its_end(url: str) -> None:
+def test_statements_beside_a_block_of_another_thread_begin_nothing_after_its_end(url: str) -> None:
     with headrace.connect(url, autocommit=True) as conn:
         ended = threading.Event()
 

@@ -143,7 +143,7 @@ def test_the_time_of_a_call_is_that_of_all_its_waits(conn: Any) -> None:
             time.sleep(0.05)
             yield (n,)
 
-    # Slow to the end: an answer that is there already when its wait begins would count, also behind its time.
+    # Slow to the end: an answer that is there already when its wait begins would count, also after its time.
     conn.executescript("create temp table free (n int check (pg_sleep(0.1)::text is not null))")
     conn.commit()
     started = time.monotonic()

@@ -23,7 +23,7 @@ from headrace.testing._certificates import Certificates, make_certificates
 
 
 class Goodbye(Accepting):
-    """A relay with TLS in front of PostgreSQL. Where ``ending`` is set it passes on all that the server still says and
+    """A relay with TLS in front of PostgreSQL. If ``ending`` is set it passes on all that the server still sends and
     the end of its own TLS in one piece, and leaves the socket open."""
 
     def __init__(self, port: int, certificates: Certificates) -> None:

@@ -184,7 +184,7 @@ def test_a_block_begins_with_its_first_statement(url: str) -> None:
     with headrace.connect(url, autocommit=True) as conn, headrace.connect(url, autocommit=True) as watch:
         state = f"select state from pg_stat_activity where pid = {conn.backend_pid}"
         with conn.transaction():
-            # Nothing was sent, but to whoever asks it is a transaction.
+            # Nothing was sent, but the state is that of a transaction.
             assert watch.fetchval(state) == "idle"
             assert conn.transaction_status == TransactionStatus.INTRANS
             with pytest.raises(errors.ProgrammingError, match="inside a transaction"):
@@ -261,7 +261,7 @@ async def test_an_async_cursor_of_the_server_in_a_pipeline(aconn: Any) -> None:
     assert await one.fetchone() == (1,)
 
 
-async def test_the_errors_of_a_pipeline_that_is_cancelled_are_nobodys(url: str) -> None:
+async def test_errors_of_a_cancelled_pipeline_are_not_reported(url: str) -> None:
     reported: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.append(context))
     async with await headrace.aio.connect(url, autocommit=True) as conn:

@@ -1,4 +1,4 @@
-"""Every type both ways, judged by psycopg: what one writes the other reads as the same value."""
+"""Every type both ways, compared with psycopg: each reads what the other writes as the same value."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ UTC = dt.timezone.utc
 THEIR_JSON = psycopg.types.json.Json
 
 text = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
-moments = st.datetimes(dt.datetime(1, 1, 2), dt.datetime(9999, 12, 30))
+timestamps = st.datetimes(dt.datetime(1, 1, 2), dt.datetime(9999, 12, 30))
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "boolean": st.booleans(),
     "smallint": st.integers(-(2**15), 2**15 - 1),
@@ -62,8 +62,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "bytea": st.binary(max_size=60),
     "date": st.dates(),
     "time": st.times(),
-    "timestamp": moments,
-    "timestamptz": moments.map(lambda m: m.replace(tzinfo=UTC)),
+    "timestamp": timestamps,
+    "timestamptz": timestamps.map(lambda m: m.replace(tzinfo=UTC)),
     "uuid": st.uuids(),
     "inet": st.ip_addresses(),
     "cidr": st.ip_addresses().map(ipaddress.ip_network),
@@ -73,16 +73,16 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     ),
     "integer[]": st.lists(st.none() | st.integers(-(2**31), 2**31 - 1), max_size=6),
     "text[]": st.lists(st.none() | text, max_size=6),
-    "timestamptz[]": st.lists(moments.map(lambda m: m.replace(tzinfo=UTC)), max_size=4),
+    "timestamptz[]": st.lists(timestamps.map(lambda m: m.replace(tzinfo=UTC)), max_size=4),
 }  # fmt: skip
 QUICK = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")
 def pair(url: str) -> Iterator[tuple[Conn, psycopg.Connection[Any]]]:
-    with headrace.connect(url, autocommit=True) as ours, psycopg.connect(url, autocommit=True) as theirs:
-        theirs.execute("set timezone to 'UTC'")
-        yield ours, theirs
+    with headrace.connect(url, autocommit=True) as tested, psycopg.connect(url, autocommit=True) as reference:
+        reference.execute("set timezone to 'UTC'")
+        yield tested, reference
 
 
 def sent(kind: str, value: Any, wrap: Any) -> Any:
@@ -99,7 +99,7 @@ def same(a: Any, b: Any) -> bool:
 
 @pytest.mark.parametrize("kind", VALUES)
 def test_both_ways_against_psycopg(pair: tuple[Conn, psycopg.Connection[Any]], kind: str) -> None:
-    ours, theirs = pair
+    tested, reference = pair
 
     @QUICK
     @given(VALUES[kind])
@@ -107,21 +107,21 @@ def test_both_ways_against_psycopg(pair: tuple[Conn, psycopg.Connection[Any]], k
         if kind == "json" and value is None:
             return
         # Written by us, read by both; and written by psycopg, read by us in binary and in text.
-        echoed = ours.fetchval(f"select $1::{kind}", sent(kind, value, Json))
-        shown = ours.fetchval(f"select ($1::{kind})::text", sent(kind, value, Json))
-        theirs_shown = theirs.execute(f"select (%s::{kind})::text", (sent(kind, value, THEIR_JSON),)).fetchone()
-        assert theirs_shown is not None
+        echoed = tested.fetchval(f"select $1::{kind}", sent(kind, value, Json))
+        shown = tested.fetchval(f"select ($1::{kind})::text", sent(kind, value, Json))
+        reference_shown = reference.execute(f"select (%s::{kind})::text", (sent(kind, value, THEIR_JSON),)).fetchone()
+        assert reference_shown is not None
         if kind != "json":
-            assert shown == theirs_shown[0], value
-        read = theirs.execute(f"select %s::{kind}", (shown,), binary=kind != "cidr").fetchone()
+            assert shown == reference_shown[0], value
+        read = reference.execute(f"select %s::{kind}", (shown,), binary=kind != "cidr").fetchone()
         assert read is not None
         assert same(echoed, read[0]), (value, echoed, read[0])
-        hinted = ours.execute(f"select %s::{kind}", (sent(kind, value, Json),)).fetchone()
+        hinted = tested.execute(f"select %s::{kind}", (sent(kind, value, Json),)).fetchone()
         assert hinted is not None
         assert same(hinted[0], echoed)
         assert shown is not None
         literal = shown.replace("'", "''").replace("\\", "\\\\")
-        in_text = ours.executescript(f"select E'{literal}'::{kind}").fetchone()
+        in_text = tested.executescript(f"select E'{literal}'::{kind}").fetchone()
         assert in_text is not None
         assert same(in_text[0], echoed) or kind == "cidr", (value, in_text[0], echoed)
 

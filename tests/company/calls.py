@@ -225,6 +225,7 @@ ALWAYS_ENDS = (
     "stream_close",
     "informix:named_cursor_close",
 )
-"""Calls that may succeed although nothing was answered, of one database or of all. Nobody waits for SQ_CLOSE."""
+"""Calls that may succeed although nothing was answered, of one database or of all. SQ_CLOSE is not waited for."""
 ENDLESS = ("copy_out",)
-"""Calls that give rows as they come. Each step is bounded, and all of them together as long as the server drips."""
+"""Calls that return rows while they are received. Each step is bounded, and all of them together as long as the server
+drips."""

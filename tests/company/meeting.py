@@ -44,7 +44,7 @@ async def idle_and_in_step(place: Place, conn: Any) -> None:
 
 
 def no_faults(meeting: Company) -> None:
-    """Nobody was told of anything but his own."""
+    """Every participant has received only its own results and errors."""
     assert not meeting.faults, f"seed {SEED!r}\n" + "\n".join(meeting.faults)
 
 
@@ -82,7 +82,7 @@ async def borrows(worker: Worker, pool: Any, autocommit: bool) -> None:
     operations = operations_of(worker.place)
     plain = {name: one for name, one in operations.items() if one.level == READS}
     plain |= {"inserts": inserts, "batches": batches, "deletes": deletes, "looks": looks}
-    # A connection of one's own is nobody else's: these are refused there, or pointless.
+    # For a connection of its own only: these are refused there, or pointless.
     alone = company(worker.place, worker.shell)
     alone.faults = worker.company.faults
     left = OPERATIONS
@@ -133,7 +133,7 @@ async def cancels(worker: Worker, conn: Any) -> None:
         sql = f"select n, how from company where worker = {worker.place.mark} and n = {rows[0][1]}"
         worker.rows.update(await conn.fetch(sql, worker.number))
     mark = worker.marker()
-    same("an answer behind a cancel", await conn.fetch(worker.place.marked(1), mark), [(mark, 1)])
+    same("a result after a cancel", await conn.fetch(worker.place.marked(1), mark), [(mark, 1)])
 
 
 def on_a_pool(place: Place, shell: Shell, count: int, size: int, autocommit: bool) -> None:

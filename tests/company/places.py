@@ -1,4 +1,4 @@
-"""The databases that the company meets on, and what each has to be told."""
+"""The databases on which the company meets, and the statements that differ."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Place:
         return f"insert into company values ({self.mark}, {self.mark}, {self.mark})"
 
     def is_refusal(self, error: Exception, shell: Shell) -> bool:
-        """Whether it is a documented refusal, which changed nothing."""
+        """Returns true if it is a documented refusal, which changed nothing."""
         return any(
             where in ("", shell.name) and type(error) is kind and str(error).startswith(words)
             for where, kind, words in self.refusals

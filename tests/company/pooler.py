@@ -1,4 +1,4 @@
-"""PgBouncer in transaction mode, in front of a server."""
+"""PgBouncer in transaction mode, for a server."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ OWN = 6432
 
 @contextlib.contextmanager
 def pgbouncer(program: str | Path, server: PostgresServer, more: str = "", size: int = 3) -> Iterator[str]:
-    """Starts one with at most ``size`` server connections; gives its URL. ``more`` is further configuration.
+    """Starts one with at most ``size`` server connections; returns its URL. ``more`` is further configuration.
 
-    It listens on a Unix socket in a folder of its own: no port that somebody else may take meanwhile.
+    It listens on a Unix socket in a folder of its own: no port that another program could take in the meantime.
     """
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o777)
@@ -68,5 +68,6 @@ def system_pgbouncer() -> str:
 
 
 def newest_pgbouncer() -> Path:
-    """The newest, which prepares statements by itself, fetched once. If it cannot be had, the error says what to do."""
+    """The newest, which prepares statements by itself, fetched once. If it is not available, the error says what to
+    do."""
     return debian_package("sid", "pgbouncer").program("pgbouncer")

@@ -1,6 +1,7 @@
-"""The two shells behind one face: a test's coroutines run as tasks of a loop, or each in a thread on blocking objects.
+"""The two shells with one interface: a test's coroutines run as tasks of a loop, or each in a thread on blocking
+objects.
 
-A blocking object is lent the face of its asyncio twin by :class:`Now`: what such a coroutine awaits has happened
+A blocking object is lent the face of its asyncio form by :class:`Now`: what such a coroutine awaits has happened
 already, so it never suspends, and :func:`drive` runs it to its end without a loop. Whatever waits has a bound: what is
 not done by then is a failed test with the stacks of all threads or tasks.
 """
@@ -44,7 +45,7 @@ def lent(value: Any) -> Any:
 
 
 class Now:
-    """A blocking object with the face of its asyncio twin."""
+    """A blocking object with the face of its asyncio form."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

@@ -1,5 +1,5 @@
 """Threads, or tasks, that use one connection, or a pool, with all methods at random: each gets its own answers, loses
-nothing, and is told of no error or cancellation but its own; at the end connections are idle and in step.
+nothing, and gets no error or cancellation but its own; at the end connections are idle and in step.
 
 ``HEADRACE_COMPANY_OPERATIONS=2000`` is for each worker, ``HEADRACE_COMPANY_SEED`` begins elsewhere,
 ``HEADRACE_COMPANY_WITHOUT="streams_left_early pipelines"`` leaves operations out. A failure names its seed, which

@@ -226,7 +226,7 @@ def test_loads_are_whole_beside_each_other(place: Place, shell: Shell) -> None:
 
 
 def slow_answer(place: Place) -> tuple[str, str]:
-    """A query that takes 20 ms, and what it answers where nobody interrupts it."""
+    """A query that takes 20 ms, and its result if it is not interrupted."""
     if place.kind == "mysql":
         return "select if(sleep(0.02), 'interrupted', 'slept')", "slept"
     return "select case when pg_sleep(0.02) is null then '' else 'slept' end", "slept"
@@ -253,7 +253,7 @@ def test_only_what_was_stopped_is_stopped(place: Place, shell: Shell, stopped: i
 
 
 def test_closing_tells_everybody(place: Place, shell: Shell) -> None:
-    """A connection that one of them closes: the others are told so by a PEP 249 error, at once, whatever they do."""
+    """A connection that one of them closes: the others get a PEP 249 error, at once, whatever they do."""
     ended: list[BaseException] = []
 
     def until_closed(work: Work) -> Work:

@@ -57,7 +57,8 @@ def sessions(place: Place, admin: Any) -> int:
         return int(admin.fetchval(sql))
     if place.kind == "mysql":
         return sum(row[4] != "Daemon" for row in admin.fetch("show processlist"))
-    # The test server of Informix does not tell, but what it has accepted, and neither side has closed, is known here.
+    # The test server of Informix does not report it, but the connections that it has accepted, and neither side has
+    # closed, is known here.
     return established(int(place.url.split("@")[1].split("/")[0].split(":")[1]))
 
 
@@ -188,7 +189,7 @@ def test_connections_dropped_in_the_middle_end(place: Place, shell: Shell) -> No
 
 
 def test_abandoned_streams_leave_nothing(place: Place, shell: Shell) -> None:
-    """Streams and COPYs that nobody closes, on a connection that lives on."""
+    """Streams and COPYs that are not closed, on a connection that stays open."""
 
     async def work() -> None:
         conn = await place.connect(shell)
@@ -231,7 +232,7 @@ def test_dropped_pools_end(place: Place, shell: Shell) -> None:
     leaves_nothing(place, shell, work, 3)
 
 
-# Not the Informix test server, which does not tell.
+# Not the Informix test server, which does not report it.
 @pytest.mark.parametrize("place", ["postgresql", "mariadb", "mysql"], indirect=True)
 def test_statements_stay_within_the_cache(place: Place) -> None:
     """Many texts on one connection: the server keeps no more of them than the connection's cache, nor after a reset."""

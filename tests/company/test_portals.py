@@ -1,5 +1,5 @@
-"""Streams and cursors of PostgreSQL end with the transaction that they read in. Who reads on is told so, and nothing is
-sent, as the server's error would end the transaction that is open by then: another one, or somebody else's."""
+"""Streams and cursors of PostgreSQL end with the transaction that they read in. Reading further is an error, and
+nothing is sent, as the server's error would end the transaction that is open by then, possibly that of another user."""
 
 from __future__ import annotations
 

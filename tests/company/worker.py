@@ -1,8 +1,8 @@
 """A worker of the company: random operations on a connection that others use too, whose answers and effects it knows.
 
-Every answer carries the worker's own marker, so that another's rows are recognised. What it was told is stored must be
-there, what it was told is refused must not be, and what it cancelled itself must be there whole or not at all. An error
-that it did not ask for is a fault, and that includes a cancellation.
+Every answer carries the worker's own marker, so that another's rows are recognised. Rows that were reported as stored
+must be there, rows that were refused must not be, and of a batch that it cancelled all rows or none. An error that it
+did not ask for is a fault, and that includes a cancellation.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Worker:
         return [(self.number, n, how) for n in self.numbers(count)]
 
     def stored(self, rows: list[tuple[int, int, str]]) -> None:
-        """It was told so."""
+        """It has got its error."""
         self.rows.update((n, how) for _, n, how in rows)
 
     async def settle(self, conn: Any, rows: list[tuple[int, int, str]]) -> None:
@@ -106,7 +106,7 @@ class Worker:
         self.rows.update(there)
 
     async def check(self, conn: Any) -> None:
-        """What is stored is exactly what it was told."""
+        """The stored rows are exactly those that were reported."""
         sql = f"select n, how from company where worker = {self.place.mark} order by n"
         found = dict(await conn.fetch(sql, self.number))
         lost = sorted(self.rows.items() - found.items())
@@ -299,7 +299,7 @@ async def written_pipelines(self: Worker, conn: Any) -> None:
     self.stored([*rows, *more])
 
 
-# errors: whoever made one is told, nobody else
+# errors: only the worker that made one gets it
 
 
 async def refused(what: Callable[[], Awaitable[Any]]) -> errors.Error:
@@ -350,7 +350,7 @@ async def refused_pipelines(self: Worker, conn: Any) -> None:
     else:
         raise AssertionError("a duplicate key was taken in a pipeline")
     same("statements beside an error", (first.rowcount, last.rowcount), (1, 1))
-    same("an answer behind an error", await asked.fetchall(), [(mark, 1)])
+    same("a result after an error", await asked.fetchall(), [(mark, 1)])
     self.stored(good)
 
 

@@ -54,7 +54,7 @@ class Database:
 
 @pytest.fixture(scope="session")
 def informix_server() -> Iterator[headrace.testing.InformixServer]:
-    """The test server, which is ours: what holds here is not proven for a genuine one. Or one that is, where
+    """The project's own test server: what holds here is not proven for a genuine one. Or one that is, where
     HEADRACE_INFORMIX_URL names it."""
     with cleaned(live_server()) if URL else headrace.testing.informix() as running:
         with headrace.informix.connect(**running.parameters(), autocommit=True) as admin:

@@ -40,7 +40,7 @@ def test_parameters_in_every_style(db: Database, conn: Any) -> None:
         assert conn.execute(f"select id, name from t where {where}", params).fetchall() == [(1, "Ünï")]
 
 
-def test_what_a_statement_leaves_behind(db: Database, conn: Any) -> None:
+def test_state_after_a_statement(db: Database, conn: Any) -> None:
     assert conn.execute("insert into t values (1, 'a')").rowcount == 1
     assert conn.execute("update t set name = 'b'").rowcount == 1
     cursor = conn.execute("select id, name from t")
@@ -269,7 +269,7 @@ def test_refusals(db: Database) -> None:
     with pytest.raises(errors.InvalidPassword):
         headrace.connect(db.wrong_password)
     with socket.socket() as taken, pytest.raises(errors.OperationalError):
-        # Held, so that nobody listens there meanwhile.
+        # Held, so that no other program listens there in the meantime.
         taken.bind(("127.0.0.1", 0))
         headrace.connect(re.sub(r"127\.0\.0\.1:\d+", f"127.0.0.1:{taken.getsockname()[1]}", db.url))
     with pytest.raises(errors.ProgrammingError, match="did you mean"):

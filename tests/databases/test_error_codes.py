@@ -67,14 +67,14 @@ class Stranger(Accepting):
 
 @pytest.fixture
 def closed_port() -> Iterator[int]:
-    """A port that nobody listens on, and nobody else can take."""
+    """A port without a listener, which no other program can take."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield held.getsockname()[1]
 
 
 @both
-def test_nobody_listens(any_db: Database, attempt: Attempt, closed_port: int) -> None:
+def test_closed_port_is_connect_failed(any_db: Database, attempt: Attempt, closed_port: int) -> None:
     with pytest.raises(headrace.OperationalError) as caught:
         attempt(elsewhere(any_db, closed_port))
     assert caught.value.code == "connect_failed"
@@ -89,7 +89,7 @@ def test_something_closes_without_a_word(any_db: Database, attempt: Attempt) -> 
 
 @both
 def test_something_else_listens(any_db: Database, attempt: Attempt) -> None:
-    # MySQL's client listens first: a packet of six bytes that is no greeting.
+    # MySQL's client listens first: a packet of six bytes that is not a greeting.
     said = b"\x06\0\0\0\x07HTTP/" if any_db.kind == "mysql" else b"HTTP/1.1 400 Bad Request\r\n\r\n" * 8
     with Stranger(said) as stranger, pytest.raises(headrace.OperationalError) as caught:
         attempt(untold(any_db, stranger.port))

@@ -1,4 +1,4 @@
-"""Transactions that blocks of several threads have left behind: who ends them."""
+"""Transactions that blocks of several threads have left open: which of them ends them."""
 
 from __future__ import annotations
 

@@ -39,13 +39,13 @@ NOT_TEXT: list[Callable[[Any], Any]] = [
 
 
 @pytest.mark.parametrize("use", NOT_TEXT)
-def test_sql_in_bytes_is_told_to_be_decoded(shared: Any, place: tuple[str, str], use: Any) -> None:
+def test_sql_in_bytes_is_an_error_that_names_decode(shared: Any, place: tuple[str, str], use: Any) -> None:
     with pytest.raises(TypeError, match="SQL is str, not bytes: decode it"):
         use(shared)
     assert shared.fetchval(place[1], 1) == 1
 
 
-async def test_tasks_are_told_to_decode_too(place: tuple[str, str]) -> None:
+async def test_sql_in_bytes_is_the_same_error_for_tasks(place: tuple[str, str]) -> None:
     async with await headrace.aio.connect(place[0]) as connection:
         for use in NOT_TEXT:
             with pytest.raises(TypeError, match="SQL is str, not bytes: decode it"):
@@ -63,7 +63,7 @@ async def _rows() -> Any:
     yield (1,)
 
 
-async def test_rows_that_come_asynchronously_are_told_to_be_collected(place: tuple[str, str]) -> None:
+async def test_asynchronous_rows_are_an_error_that_says_to_collect_them(place: tuple[str, str]) -> None:
     url, one = place
     table, insert = _insert(url)
     rows: Any = _rows()
@@ -83,7 +83,9 @@ def test_rows_that_are_none_are_named(shared: Any, place: tuple[str, str]) -> No
 
 
 @pytest.mark.parametrize("method", ["fetch", "fetchrow", "fetchval"])
-async def test_values_by_keywords_are_told_how_to_come(shared: Any, place: tuple[str, str], method: str) -> None:
+async def test_values_by_keywords_are_an_error_that_says_how_to_give_them(
+    shared: Any, place: tuple[str, str], method: str
+) -> None:
     said = rf"{method}\(\) has no keyword 'a': .* one by one, .* one mapping, {method}\(sql, {{'a': ...}}\)"
     with pytest.raises(TypeError, match=said):
         getattr(shared, method)(place[1], a=1)
@@ -99,7 +101,7 @@ def test_a_mapping_without_names_is_refused(shared: Any, place: tuple[str, str])
     assert shared.fetchval(place[1], 1) == 1
 
 
-def test_values_in_a_tuple_are_told_to_come_one_by_one(shared: Any, place: tuple[str, str]) -> None:
+def test_values_in_a_tuple_are_an_error_that_says_to_give_them_one_by_one(shared: Any, place: tuple[str, str]) -> None:
     if place[0].startswith("informix"):
         # A tuple is a value of a row type there, and the server says what it expected.
         return

@@ -1,4 +1,4 @@
-"""headrace.compat.mysqldb, judged by mysqlclient's own test suite and by Django's."""
+"""headrace.compat.mysqldb, tested with mysqlclient's own test suite and with Django's."""
 
 from __future__ import annotations
 

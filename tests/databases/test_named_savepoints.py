@@ -51,7 +51,7 @@ def test_inner_block_is_undone_to_its_named_savepoint_alone(place: str) -> None:
     assert rows(place) == [1, 3]
 
 
-def test_block_whose_savepoint_cannot_be_named_so_leaves_no_transaction_behind(place: str) -> None:
+def test_block_whose_savepoint_cannot_be_named_so_leaves_no_transaction(place: str) -> None:
     with headrace.connect(place, autocommit=True) as conn:
         with pytest.raises(headrace.ProgrammingError), conn.transaction("a\0b"):
             raise AssertionError("the block is not entered")

@@ -33,7 +33,7 @@ def rows(url: str) -> list[int]:
         return [n for (n,) in conn.fetch("select n from overlapping order by n")]
 
 
-def test_a_block_that_ends_before_one_inside_leaves_no_transaction_behind(place: str) -> None:
+def test_block_that_ends_before_one_inside_leaves_no_transaction(place: str) -> None:
     with headrace.connect(place, autocommit=True) as conn:
         begun, joined, ended = threading.Event(), threading.Event(), threading.Event()
         met: list[BaseException] = []
@@ -56,7 +56,7 @@ def test_a_block_that_ends_before_one_inside_leaves_no_transaction_behind(place:
             assert joined.wait(30)
         assert rows(place) == [1, 2]
         conn.execute("insert into overlapping values (3)")
-        assert rows(place) == [1, 2, 3], "nobody's block is open"
+        assert rows(place) == [1, 2, 3], "no block is open"
         ended.set()
         thread.join(30)
         assert [type(error) for error in met] == [headrace.InterfaceError]
@@ -66,7 +66,7 @@ def test_a_block_that_ends_before_one_inside_leaves_no_transaction_behind(place:
         assert rows(place) == [1, 2, 3, 4]
 
 
-async def test_a_task_whose_block_lost_its_outer_one_hears_of_it(place: str) -> None:
+async def test_task_whose_block_lost_its_outer_one_gets_an_error(place: str) -> None:
     async with await headrace.aio.connect(place, autocommit=True) as conn:
         begun, joined, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
@@ -94,7 +94,7 @@ async def test_a_task_whose_block_lost_its_outer_one_hears_of_it(place: str) -> 
         assert rows(place) == [3, 4]
 
 
-def test_blocks_that_threads_enter_and_leave_at_once_leave_no_transaction_behind(place: str) -> None:
+def test_blocks_that_threads_enter_and_leave_at_once_leave_no_transaction(place: str) -> None:
     with headrace.connect(place, autocommit=True) as conn:
         stored: list[int] = []
         met: list[BaseException] = []
@@ -122,7 +122,7 @@ def test_blocks_that_threads_enter_and_leave_at_once_leave_no_transaction_behind
         assert {*stored, 9999} <= set(rows(place))
 
 
-async def test_blocks_that_tasks_enter_and_leave_at_once_leave_no_transaction_behind(place: str) -> None:
+async def test_blocks_that_tasks_enter_and_leave_at_once_leave_no_transaction(place: str) -> None:
     async with await headrace.aio.connect(place, autocommit=True) as conn:
         stored: list[int] = []
 
@@ -204,7 +204,7 @@ def test_what_is_done_beside_the_end_of_a_block_is_in_no_transaction(place: str)
         assert rows(place) == [n for (n,) in conn.fetch("select n from overlapping order by n")]
 
 
-def test_a_copy_that_is_queued_behind_the_end_of_a_block_begins_nothing(url: str) -> None:
+def test_copy_queued_after_the_end_of_a_block_begins_nothing(url: str) -> None:
     """Its thread has looked whether a block is open, and another one has ended the block before it was queued."""
     with headrace.connect(url, autocommit=True) as conn:
         conn.execute("create table copied (n int)")
@@ -221,7 +221,7 @@ def test_a_copy_that_is_queued_behind_the_end_of_a_block_begins_nothing(url: str
 
 
 @pytest.mark.parametrize("any_db", ["informix"], indirect=True)
-def test_a_statement_that_is_queued_behind_the_end_of_a_block_begins_nothing(any_db: Database) -> None:
+def test_statement_queued_after_the_end_of_a_block_begins_nothing(any_db: Database) -> None:
     with any_db.connect(autocommit=True) as conn:
         core, sql = conn._core, "select n from numbers where n = 1"
         for ask in (
@@ -259,7 +259,7 @@ def test_blocks_of_many_threads_are_counted_right(place: str) -> None:
 
 
 @pytest.mark.parametrize("steps", range(4))
-async def test_a_block_entered_while_another_ends_leaves_no_transaction_behind(place: str, steps: int) -> None:
+async def test_block_entered_while_another_ends_leaves_no_transaction(place: str, steps: int) -> None:
     async with await headrace.aio.connect(place, autocommit=True) as conn:
         first = conn.transaction()
         await first.__aenter__()

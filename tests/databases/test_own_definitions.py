@@ -19,7 +19,7 @@ SHAPES = [
 
 
 async def played(db: Database, aio: bool) -> None:
-    """Gives the table each shape in turn, before and within a pipeline that uses it."""
+    """Changes the table to each shape in turn, before and within a pipeline that uses it."""
 
     async def done(value: Any) -> Any:
         return await value if aio else value

@@ -1,4 +1,4 @@
-"""What a pipeline has asked for is on its way while more of it is made: nobody waits for its end to send."""
+"""Statements of a pipeline are sent while more are added, not only at its end."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def place(any_db: Database) -> Database:
 
 
 def some_arrive(place: Database, wanted: Callable[[int], bool]) -> bool:
-    """Whether the server soon has as many rows as are wanted. Another connection asks, which moves nothing of the
-    first."""
+    """Returns true if the server soon has as many rows as are wanted. Another connection asks, which moves nothing of
+    the first."""
     pause = threading.Event()
     with place.connect(autocommit=True) as other:
         for _ in range(100):
@@ -88,7 +88,7 @@ def test_a_script_of_a_pipeline_is_sent_while_it_is_made(place: Database) -> Non
 
 
 def test_a_result_that_another_statement_waited_for_is_there_at_the_end(place: Database) -> None:
-    """Cursors whose answers have come before the block ends, and those that nobody has asked for, give the same."""
+    """Cursors whose replies were received before the block ends return the same as those that were not waited for."""
     with place.connect(autocommit=True) as conn:
         with conn.pipeline():
             cursors = [conn.execute(insert(place), (n,)) for n in range(10)]

@@ -73,7 +73,7 @@ async def test_a_loops_cursor_of_a_pipeline_that_was_reset_gives_its_next_result
         assert await cursor.fetchall() == [(2,)]
 
 
-# A batch of Informix gives no rows.
+# A batch of Informix returns no rows.
 @pytest.mark.parametrize("any_db", ["postgresql", "mariadb", "mysql"], indirect=True)
 def test_a_statement_that_failed_leaves_no_result_of_the_batch_before(place: Database) -> None:
     with place.connect(autocommit=True) as conn, conn.cursor() as cursor:

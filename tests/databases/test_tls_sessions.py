@@ -1,4 +1,4 @@
-"""TLS sessions: a second connection resumes the session of the first where the server gives out tickets."""
+"""TLS sessions: a second connection resumes the session of the first if the server issues tickets."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from served import Served
 
 
 def resumed(url: str, **keywords: Any) -> list[bool]:
-    """Whether each of three connections in a row took up an earlier session."""
+    """Returns true if each of three connections in a row took up an earlier session."""
     out: list[bool] = []
     for _ in range(3):
         with headrace.connect(url, **keywords) as conn:
             conn.rollback()
             assert conn.wire.tls_info() is not None
-            # Tickets come behind the handshake.
+            # Tickets are sent after the handshake.
             conn.execute("select 1" if "informix" not in url else "select 1 from systables where tabid = 1").fetchall()
             out.append(conn.wire.tls_resumed())
     return out

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Engines:
-    """A blocking engine and its asyncio twin, and one of them to run functions on: what is promised holds on both."""
+    """A blocking engine and its asyncio form, and one of them to run functions on: what is promised holds on both."""
 
     def __init__(self, url: str, is_async: bool, **options: Any) -> None:
         self.url = url

@@ -31,7 +31,7 @@ class Counts:
 
 
 def run(url: str, version: str, *tests: str, processes: int = 0) -> Counts:
-    """Runs SQLAlchemy's tests on a database that nobody else uses.
+    """Runs SQLAlchemy's tests on a database of their own.
 
     Raises AssertionError where one of them fails.
     """

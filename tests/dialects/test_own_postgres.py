@@ -13,7 +13,7 @@ from .own import NEW, OLD, Counts, on_postgres, run
 
 @pytest.fixture(scope="module")
 def complete() -> Iterator[PostgresServer]:
-    """A server with its extensions, which the embedded one has not, and prepared transactions."""
+    """A server with its extensions, which the embedded one does not have, and prepared transactions."""
     trusting = ["host all all 127.0.0.1/32 trust"]
     with postgres(tls=True, hba=trusting, settings={"max_prepared_transactions": 10}) as running:
         yield running

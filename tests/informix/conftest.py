@@ -98,7 +98,7 @@ def conn(ifx: InformixServer) -> Iterator[headrace.informix.Connection[Any]]:
 
 @pytest.fixture
 def table() -> str:
-    """The name of a table that nobody else has."""
+    """A name of a table that no other test has."""
     return f"{PREFIX}{next(_numbers)}"
 
 

@@ -1,4 +1,4 @@
-"""A client of a few lines that sends what it is told to and shows what comes back, message by message."""
+"""A small client that sends given bytes and returns the replies, message by message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A relay in front of a server: it may speak TLS to the client."""
+"""A relay to a server, which may use TLS with the client."""
 
 from __future__ import annotations
 

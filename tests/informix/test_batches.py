@@ -31,7 +31,7 @@ def by_strategy(conn: Any, strategy: str | None, sql: str, rows: Any) -> Any:
 
 @pytest.fixture(scope="module", params=["genuine"] if URL else ["abort", "continue"])
 def either(request: pytest.FixtureRequest) -> Iterator[InformixServer]:
-    """What a genuine server does behind an error in a group is not known: one that gives up, and one that goes on. Or
+    """What a genuine server does after an error in a group is not known: one that stops, and one that goes on. Or
     the one that does what it does."""
     if request.param == "genuine":
         yield request.getfixturevalue("ifx")
@@ -219,7 +219,7 @@ async def test_a_failed_batch_on_a_loop(
 
 
 @pytest.mark.parametrize("bad", [0, 500, 999])
-def test_a_row_behind_a_change_of_roads_is_named(either: InformixServer, table: str, bad: int) -> None:
+def test_row_after_a_change_of_the_strategy_is_named(either: InformixServer, table: str, bad: int) -> None:
     with headrace.informix.connect(**either.parameters(), autocommit=True) as conn:
         conn.execute(f"create table {table} (a int primary key, b int)")
         conn.execute(f"insert into {table} values (-1, 0)")
@@ -232,7 +232,7 @@ def test_a_row_behind_a_change_of_roads_is_named(either: InformixServer, table: 
         conn.execute(f"drop table {table}")
 
 
-def test_a_value_that_does_not_fit_is_told_as_on_every_road(conn: Any, table: str) -> None:
+def test_value_that_does_not_fit_has_the_same_error_with_every_strategy(conn: Any, table: str) -> None:
     conn.execute(f"create table {table} (a smallint, b varchar(5))")
     for value, kind in [((40_000, "x"), errors.DataError), ((1, "too long"), errors.DataError)]:
         told = []

@@ -55,7 +55,7 @@ MARKS = ", ".join("?" * (len(COLUMNS) + 1))
 Rows = list[tuple[Any, ...]]
 
 
-def peers_rows(server: InformixServer, table: str) -> Rows:
+def rows_by_reference(server: InformixServer, table: str) -> Rows:
     """What informix-driver reads."""
     connection = informix_db.connect(**server.parameters(), autocommit=True)
     try:
@@ -66,7 +66,7 @@ def peers_rows(server: InformixServer, table: str) -> Rows:
         connection.close()
 
 
-def our_rows(server: InformixServer, table: str) -> Rows:
+def rows_by_headrace(server: InformixServer, table: str) -> Rows:
     """What headrace reads, in the words of informix-driver: its months, and CHAR without its blanks."""
 
     def said(column: str, value: Any) -> Any:
@@ -89,13 +89,13 @@ def write_theirs(server: InformixServer, table: str, rows: Rows) -> None:
 
 def write_ours(server: InformixServer, table: str, rows: Rows) -> None:
     """By headrace, half of it as a batch and half row by row."""
-    ours = [
+    tested = [
         (n, *(Interval(months=v.months) if isinstance(v, informix_db.IntervalYM) else v for v in row))
         for n, row in enumerate(rows)
     ]
     with headrace.informix.connect(**server.parameters()) as connection:
-        connection.executemany(f"insert into {table} values ({MARKS})", ours[::2])
-        for row in ours[1::2]:
+        connection.executemany(f"insert into {table} values ({MARKS})", tested[::2])
+        for row in tested[1::2]:
             connection.execute(f"insert into {table} values ({MARKS})", row)
 
 
@@ -130,8 +130,8 @@ def test_values_survive_every_client(
     write(server, "b_first", rows)
     assert jdbc(server.jdbc_url(), "copy", "b_first", "b_second") == {"copy": f"ok copy: {len(rows)}"}
     for table in ("b_first", "b_second"):
-        theirs, ours = peers_rows(server, table), our_rows(server, table)
-        check(theirs, rows)
-        check(ours, rows)
-        assert ours == theirs
-        assert [list(map(type, row)) for row in ours] == [list(map(type, row)) for row in theirs]
+        reference, tested = rows_by_reference(server, table), rows_by_headrace(server, table)
+        check(reference, rows)
+        check(tested, rows)
+        assert tested == reference
+        assert [list(map(type, row)) for row in tested] == [list(map(type, row)) for row in reference]

@@ -58,7 +58,7 @@ def test_pythons_own_types_fill_them(conn: Connection, table: str, kind: str, va
     conn.execute(f"insert into {table} values (?, ?)", (1, value))
     conn.executemany(f"insert into {table} values (?, ?)", [(2, value), (3, None), (4, text)])
     assert conn.fetch(f"select v from {table} order by n") == [(text,), (text,), (None,), (text,)]
-    # What a column gave, it takes.
+    # The value of a column can be sent as a parameter.
     conn.execute(f"update {table} set v = ? where n = 3", (text,))
     assert conn.fetchval(f"select v from {table} where n = 3") == text
 

@@ -125,7 +125,7 @@ def test_refusals_have_codes(ifx: InformixServer) -> None:
         assert caught.value.sqlcode == code
 
 
-def test_nobody_listens(ifx: InformixServer) -> None:
+def test_closed_port_is_connect_failed(ifx: InformixServer) -> None:
     with pytest.raises(errors.OperationalError):
         headrace.informix.connect(**{**ifx.parameters(), "port": 1})
     with pytest.raises(errors.OperationalError, match="unknown"):
@@ -211,7 +211,7 @@ def test_unlogged_database(after_error: Any) -> None:
 
 @pytest.mark.parametrize("autocommit", [True, False])
 @pytest.mark.parametrize(("count", "bad"), [(100, 0), (1000, 500), (100, 99), (9000, 5000)])
-def test_batches_are_atomic_when_the_server_goes_on_behind_an_error(autocommit: bool, count: int, bad: int) -> None:
+def test_batches_are_atomic_when_the_server_continues_after_an_error(autocommit: bool, count: int, bad: int) -> None:
     with (
         informix(after_error="continue") as server,
         headrace.informix.connect(**server.parameters(), autocommit=autocommit) as conn,
@@ -298,7 +298,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture(scope="module")
 def tls_port(ifx: InformixServer, certificates: Certificates) -> Iterator[int]:
-    """A TLS listener in front of the test server, as onsocssl is one: TLS from the first byte."""
+    """A TLS listener for the test server, like onsocssl: TLS from the first byte."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates.server_cert, certificates.server_key)
     with Relay(ifx.host, ifx.port, tls=context) as relay:
@@ -360,7 +360,7 @@ def test_isolation_and_lock_mode(ifx: InformixServer) -> None:
         conn.ping()
 
 
-def test_lock_timeouts_are_told(ifx: InformixServer, table: str) -> None:
+def test_lock_timeouts_are_errors(ifx: InformixServer, table: str) -> None:
     with (
         headrace.informix.connect(**ifx.parameters()) as first,
         headrace.informix.connect(**ifx.parameters(), lock_wait=0) as second,

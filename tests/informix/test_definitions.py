@@ -45,7 +45,7 @@ def run(server: InformixServer) -> Iterator[Session]:
     session.connection.close()
 
 
-def test_a_serial_begins_and_goes_on_where_it_is_told(run: Session) -> None:
+def test_serial_begins_and_continues_at_the_given_value(run: Session) -> None:
     run("create table a (n serial(100), t char(1))", "insert into a (t) values ('x')", "insert into a values (0, 'y')")
     assert run("select n from a order by n") == [(100,), (101,)]
     run("alter table a modify (n serial(500))", "insert into a values (0, 'z')")
@@ -216,7 +216,7 @@ def test_a_locked_table_has_one_writer(run: Session, server: InformixServer) -> 
     other.connection.close()
 
 
-def test_a_database_goes_when_nobody_has_it_open(run: Session, server: InformixServer) -> None:
+def test_database_is_dropped_when_no_session_has_it_open(run: Session, server: InformixServer) -> None:
     other = Session(server)
     other("create database other", "create table a (n int)")
     run.fails("drop database other", -425)

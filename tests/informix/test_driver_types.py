@@ -208,21 +208,21 @@ def test_an_independent_client_agrees(ifx: InformixServer, rows: list[tuple[Any,
     name = f"{PREFIX}agree_{next(_numbers)}"
     places = ", ".join("?" * 10)
     numbered = [(n, *row) for n, row in enumerate(rows)]
-    ours = headrace.informix.connect(**ifx.parameters(), autocommit=True)
-    theirs = informix_db.connect(**ifx.parameters(), autocommit=True)
+    tested = headrace.informix.connect(**ifx.parameters(), autocommit=True)
+    reference = informix_db.connect(**ifx.parameters(), autocommit=True)
     try:
-        ours.execute(f"create table {name} ({COLUMNS})")
+        tested.execute(f"create table {name} ({COLUMNS})")
         half = len(rows) // 2
-        ours.executemany(f"insert into {name} values ({places})", numbered[:half])
-        cursor = theirs.cursor()
+        tested.executemany(f"insert into {name} values ({places})", numbered[:half])
+        cursor = reference.cursor()
         for row in numbered[half:]:
             cursor.execute(f"insert into {name} values ({places})", row)
-        mine = ours.fetch(f"select * from {name} order by n")
+        mine = tested.fetch(f"select * from {name} order by n")
         cursor.execute(f"select * from {name} order by n")
         yours = cursor.fetchall()
         assert mine == yours
         assert mine[:half] == numbered[:half]
-        ours.execute(f"drop table {name}")
+        tested.execute(f"drop table {name}")
     finally:
-        theirs.close()
-        ours.close()
+        reference.close()
+        tested.close()

@@ -1,4 +1,4 @@
-"""The test server before informix-driver, a client of other people that shares nothing with IBM's."""
+"""The test server with informix-driver, an independent client that shares no code with IBM's."""
 
 from __future__ import annotations
 

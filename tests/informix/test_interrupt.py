@@ -101,7 +101,7 @@ def test_repeated_cancels_leave_a_slow_server_in_step(server: InformixServer) ->
         assert conn.fetchval("select 42 from sysmaster:sysdual") == 42
 
 
-async def test_cancels_one_behind_the_other_each_interrupt(server: InformixServer) -> None:
+async def test_cancels_one_after_the_other_each_interrupt(server: InformixServer) -> None:
     """What is cancelled at once after another cancellation is interrupted too."""
     conn = await headrace.aio.informix.connect(**server.parameters(), autocommit=True)
     started = time.monotonic()

@@ -257,7 +257,7 @@ def test_few_round_trips(ifx: InformixServer, recorder: Recorder, table: str) ->
             lob.seek(5000)
             assert lob.read(100) == content(10_000)[5000:5100]
             assert lob.read(100) == content(10_000)[5100:5200]
-        # Handles of routines are asked for once; a seek travels with the read behind it, and no second one is needed.
+        # Handles of routines are requested once; a seek is sent with the read after it, and no second one is needed.
         assert recorder.sent.count(b"function informix") == 1
         assert recorder.sent.count(bytes.fromhex("00610000")) == 2
 

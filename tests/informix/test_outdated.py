@@ -1,5 +1,5 @@
-"""Statements that are kept, and tables that have changed since: they are prepared again, batches too, whoever changed
-the table; nothing fails for ever, and a batch is applied once."""
+"""Statements that are kept, and tables that have changed since: they are prepared again, batches too, whichever session
+changed the table; nothing fails for ever, and a batch is applied once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def moded(request: pytest.FixtureRequest) -> Iterator[InformixServer]:
 
 
 def redefined(conn: headrace.informix.Connection[Any], table: str, kind: str) -> None:
-    """Makes the table anew, with a column of this type."""
+    """Creates the table again, with a column of this type."""
     conn.execute(f"drop table if exists {table}")
     conn.execute(f"create table {table} (v {kind})")
     if not conn.autocommit:
@@ -42,7 +42,7 @@ def redefined(conn: headrace.informix.Connection[Any], table: str, kind: str) ->
 
 @pytest.mark.parametrize("by_itself", [True, False], ids=["own", "elsewhere"])
 @pytest.mark.parametrize("autocommit", [True, False], ids=["autocommit", "transaction"])
-def test_batch_is_applied_once_to_a_table_made_anew(
+def test_batch_is_applied_once_to_a_table_created_again(
     moded: InformixServer, table: str, autocommit: bool, by_itself: bool
 ) -> None:
     with (
@@ -117,7 +117,7 @@ def test_parameter_of_a_column_changed_elsewhere_fails_at_most_once(ifx: Informi
         assert conn.fetch(f"select v from {table}") == [(DAYS,)]
 
 
-async def test_batch_on_a_loop_is_applied_once_to_a_table_made_anew(ifx: InformixServer, table: str) -> None:
+async def test_batch_on_a_loop_is_applied_once_to_a_table_created_again(ifx: InformixServer, table: str) -> None:
     insert = f"insert into {table} values (?)"
     async with await headrace.aio.informix.connect(**ifx.parameters(), autocommit=True) as conn:
         with headrace.informix.connect(**ifx.parameters(), autocommit=True) as other:

@@ -55,7 +55,7 @@ def test_wrong_answers_are_refused() -> None:
         headrace.informix.connect(**server.parameters(), pam=Asked({"colour? ": "blue", "number? ": "43"}))
 
 
-def test_questions_that_nobody_can_answer_are_told() -> None:
+def test_questions_without_an_answer_are_errors() -> None:
     with informix(pam=ANSWERS) as server:
         given: dict[str, Any] = {**server.parameters(), "password": "blue"}
         with pytest.raises(errors.OperationalError, match=r"'number\? '"):

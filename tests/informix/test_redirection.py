@@ -48,7 +48,7 @@ shells = pytest.mark.parametrize("shell", SHELLS)
 
 @pytest.fixture
 def manager(ifx: InformixServer) -> Iterator[Manager]:
-    """Starts a server that names ``ifx`` at a host and port in its place; gives the settings to connect with."""
+    """Starts a server that names ``ifx`` at a host and port in its place; returns the settings to connect with."""
     with ExitStack() as running:
 
         def start(host: str, port: int) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def test_addresses_of_the_other_server_are_tried_in_turn(
 
 
 @shells
-def test_limit_of_time_is_told_where_an_address_of_the_other_server_does_not_answer(
+def test_timeout_is_named_if_an_address_of_the_other_server_does_not_answer(
     manager: Manager, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     knows(monkeypatch, "other.example", "127.0.0.1", "127.0.0.9")
@@ -127,7 +127,7 @@ def test_limit_of_time_is_told_where_an_address_of_the_other_server_does_not_ans
         full = open_sockets.enter_context(socket.socket())
         full.bind(("127.0.0.1", 0))
         full.listen(0)
-        # The queue of a listener that never accepts takes a few; those behind them wait for the handshake.
+        # The queue of a listener that never accepts takes a few; those after them wait for the handshake.
         for _ in range(4):
             filler = open_sockets.enter_context(socket.socket())
             filler.setblocking(False)
@@ -231,7 +231,7 @@ def test_certificate_has_to_name_the_other_server(
 
 
 @shells
-def test_tls_that_cannot_be_made_is_told_at_once(ifx: InformixServer, shell: Shell) -> None:
+def test_tls_that_is_not_possible_is_an_error_at_once(ifx: InformixServer, shell: Shell) -> None:
     given: dict[str, Any] = {**ifx.parameters(), "sslmode": "verify-full", "sslrootcert": "/nowhere/ca.pem"}
     with pytest.raises(errors.OperationalError, match=r"/nowhere/ca\.pem"):
         shell(**given, connect_timeout=5)

@@ -37,7 +37,7 @@ from .sample import rows
         ("interval (1) day to day / 0", -1202),
         ("interval (1 24:00) day to minute", -1263),
         ("datetime (2024-01-01 10) year to day", -1264),
-        # what is no number
+        # not a number
         ("trunc(current - current)", -1260),
         ("abs(current)", -1260),
         ("case when current = 5 then 1 end", -1260),

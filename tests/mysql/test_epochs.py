@@ -1,7 +1,7 @@
 """A statement means what it would mean on a fresh connection, whatever it was prepared for before.
 
-Each row of ``CHANGES`` is a change of the session, a text, and what the text gives before and after it; it runs by each
-way in which a text can be executed.
+Each row of ``CHANGES`` is a change of the session, a text, and the result of the text before and after it; it runs by
+each way in which a text can be executed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Conn = headrace.mysql.Connection[Any]
 CHANGES = {
     "use": ("use {b}", "select v from t", 1, "b"),
     "use function": ("USE `{b}`", "select f()", 1, "b"),
-    "use behind a comment": ("/* tenant */ use {b}", "select database()", "{a}", "{b}"),
+    "use after a comment": ("/* tenant */ use {b}", "select database()", "{a}", "{b}"),
     "use in a comment that is executed": ("/*!50000 use {b} */", "select v from t", 1, "b"),
     "sql_mode quotes": ("set sql_mode = 'ANSI_QUOTES'", 'select "v" from t', "v", 1),
     "sql_mode concatenation": ("set @@sql_mode = 'PIPES_AS_CONCAT'", "select 'a' || 'b'", 0, "ab"),
@@ -209,7 +209,7 @@ def test_rows_land_in_the_current_schema(switch: str, url: str, schemas: tuple[s
 
 
 @pytest.mark.parametrize("change", ["use {b}", "/* */ use {b}", "select 1; use {b}"])
-def test_nothing_is_bound_behind_a_change_that_is_not_answered(change: str, url: str, schemas: tuple[str, str]) -> None:
+def test_nothing_is_bound_after_a_change_that_is_not_answered(change: str, url: str, schemas: tuple[str, str]) -> None:
     a, b = schemas
     with headrace.mysql.connect(url, autocommit=True, multi_statements=True) as conn:
         assert conn.fetchval("select v from t") == 1
@@ -260,7 +260,7 @@ def test_schema_that_dynamic_sql_changes(url: str, schemas: tuple[str, str]) -> 
         assert conn.fetchval("select v from t") == 1
         conn.execute(f"execute immediate 'use {schemas[1]}'")
         assert conn.fetchval("select v from t") == "b"
-        # Not even told by a server that does not report it.
+        # Also with a server that does not report it.
         conn.execute("set session_track_schema = 0")
         conn.execute(f"execute immediate 'use {schemas[0]}'")
         assert conn.fetchval("select v from t") == 1

@@ -65,11 +65,11 @@ def test_a_password_over_tls(sha: Served, certificates: Certificates, plugin: st
     with SomeoneBetween(sha.server.port, certificates.server_cert, certificates.server_key) as between:
         where: dict[str, Any] = {"host": "127.0.0.1", "port": between.port, "user": plugin}
         assert who(**where, password="tiger", ssl_mode="REQUIRED") == (plugin, True)
-        assert b"tiger\0" in between.heard
-        between.heard = b""
+        assert b"tiger\0" in between.received
+        between.received = b""
         assert who(**where, password="tiger", ssl_mode="REQUIRED") == (plugin, True)
         # From now on a hash suffices, where the server keeps hashes.
-        assert (b"tiger\0" in between.heard) == (plugin == "sha256_password")
+        assert (b"tiger\0" in between.received) == (plugin == "sha256_password")
         with pytest.raises(errors.InvalidPassword):
             who(**where, password="lion", ssl_mode="REQUIRED")
 
@@ -245,7 +245,7 @@ async def test_logins_of_mariadb(parsec: Served, certificates: Certificates, plu
     with SomeoneBetween(parsec.server.port, certificates.server_cert, certificates.server_key) as between:
         with pytest.raises(errors.OperationalError, match="did not prove"):
             who(**{**where, "port": between.port}, password="tiger", ssl_verify_server_cert=True)
-        assert b"tiger" not in between.heard
+        assert b"tiger" not in between.received
 
 
 @pytest.mark.servers("mariadb118")

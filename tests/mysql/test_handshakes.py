@@ -18,7 +18,7 @@ from headrace.testing._certificates import Certificates, make_certificates
 
 from .between import SomeoneBetween
 from .golang import go_mysql_server
-from .rsapeer import RsaPeer, make_key
+from .rsaserver import RsaServer, make_key
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_caching_sha2_password_in_full_over_tls(go_port: int, certificates: Cert
     with SomeoneBetween(go_port, certificates.server_cert, certificates.server_key) as between:
         assert who(between.port, user="sha", password="tiger", ssl_mode="REQUIRED") == ("sha", True)
     # The password itself, inside TLS: this server keeps no hashes, with which it could go fast.
-    assert b"tiger\0" in between.heard
+    assert b"tiger\0" in between.received
 
 
 @pytest.mark.parametrize("mode", ["PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"])
@@ -90,9 +90,9 @@ def test_a_server_that_is_no_kin_of_mariadb(go_port: int, prepared: bool) -> Non
             f"create table {name} (id int primary key, t varchar(20), n bigint unsigned, f double, d date, "
             "m datetime(6), p decimal(10,2), b varbinary(10), z int null)"
         )
-        day, moment = dt.date(2020, 1, 1), dt.datetime(2020, 1, 2, 3, 4, 5, 600_000)
+        day, timestamp = dt.date(2020, 1, 1), dt.datetime(2020, 1, 2, 3, 4, 5, 600_000)
         rows = [
-            (n, f"näme {n}", 2**64 - 1 - n, n / 7, day, moment, decimal.Decimal("1.25"), b"\0\xff", None)
+            (n, f"näme {n}", 2**64 - 1 - n, n / 7, day, timestamp, decimal.Decimal("1.25"), b"\0\xff", None)
             for n in range(1000)
         ]
         cursor = conn.executemany(f"insert into {name} values (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
@@ -112,47 +112,47 @@ PLUGINS = pytest.mark.parametrize("plugin", ["caching_sha2_password", "sha256_pa
 
 @PLUGINS
 def test_a_password_encrypted_with_the_servers_key(plugin: str, key: tuple[Path, Path]) -> None:
-    with RsaPeer(plugin, *key) as peer:
-        where: dict[str, Any] = {"host": "127.0.0.1", "port": peer.port, "user": "jo", "password": "tiger"}
+    with RsaServer(plugin, *key) as server:
+        where: dict[str, Any] = {"host": "127.0.0.1", "port": server.port, "user": "jo", "password": "tiger"}
         fast = ["fast"] if plugin == "caching_sha2_password" else []
         full = ["full"] if plugin == "caching_sha2_password" else []
         with headrace.mysql.connect(**where, server_public_key_path=str(key[1])) as conn:
             conn.ping()
-        assert peer.told == full
-        peer.told, peer.cached = [], False
+        assert server.seen == full
+        server.seen, server.cached = [], False
         with headrace.mysql.connect(**where, get_server_public_key=True) as conn:
             conn.ping()
-        assert peer.told == [*full, "key asked for"]
-        peer.told = []
+        assert server.seen == [*full, "key asked for"]
+        server.seen = []
         with headrace.mysql.connect(**where, get_server_public_key=True) as conn:
             conn.ping()
-        assert peer.told == (fast or ["key asked for"])
+        assert server.seen == (fast or ["key asked for"])
         with pytest.raises(errors.InvalidPassword):
             headrace.mysql.connect(**{**where, "password": "lion"}, get_server_public_key=True)
-        assert b"tiger" not in peer.heard
+        assert b"tiger" not in server.received
 
 
 @PLUGINS
 def test_without_tls_or_key_the_password_stays_here(plugin: str, key: tuple[Path, Path]) -> None:
-    with RsaPeer(plugin, *key) as peer:
-        where: dict[str, Any] = {"host": "127.0.0.1", "port": peer.port, "user": "jo", "password": "tiger"}
+    with RsaServer(plugin, *key) as server:
+        where: dict[str, Any] = {"host": "127.0.0.1", "port": server.port, "user": "jo", "password": "tiger"}
         with pytest.raises(errors.OperationalError, match=f"{plugin} needs TLS here, or the server's RSA public key"):
             headrace.mysql.connect(**where)
-        assert b"tiger" not in peer.heard
-        assert "key asked for" not in peer.told
+        assert b"tiger" not in server.received
+        assert "key asked for" not in server.seen
         # What the hash of the password suffices for needs neither.
         if plugin == "caching_sha2_password":
-            peer.cached = True
+            server.cached = True
             with headrace.mysql.connect(**where) as conn:
                 conn.ping()
 
 
 @PLUGINS
 async def test_a_password_encrypted_on_a_loop(plugin: str, key: tuple[Path, Path]) -> None:
-    with RsaPeer(plugin, *key) as peer:
+    with RsaServer(plugin, *key) as server:
         conn = await headrace.aio.mysql.connect(
-            host="127.0.0.1", port=peer.port, user="jo", password="tiger", get_server_public_key=True
+            host="127.0.0.1", port=server.port, user="jo", password="tiger", get_server_public_key=True
         )
         with contextlib.closing(conn.wire):
             await conn.ping()
-        assert peer.told[-1] == "key asked for"
+        assert server.seen[-1] == "key asked for"

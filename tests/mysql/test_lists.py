@@ -1,4 +1,4 @@
-"""A list is what stands behind IN, or a VECTOR; elsewhere it is refused before anything is sent."""
+"""A list is accepted after IN, or as a VECTOR; elsewhere it is refused before anything is sent."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def table(my_url: str) -> str:
 
 
 def is_vector(kind: str, place: str, prepared: bool) -> bool:
-    """Whether MySQL 9 takes it as a VECTOR; of a text that is not prepared it does not say what it expects."""
+    """Returns true if MySQL 9 takes it as a VECTOR; of a text that is not prepared it does not say what it expects."""
     joined = place in ("text column", "bytes column", "json column")
     return kind == "floats" and place != "parentheses of IN" and (joined or not prepared)
 
@@ -69,7 +69,7 @@ def refuses(url: str, kind: str, place: str, prepared: bool) -> None:
 
 
 @pytest.mark.parametrize(("kind", "place", "prepared"), [case for case in CASES if not is_vector(*case)])
-def test_list_elsewhere_than_behind_in_is_refused(table: str, kind: str, place: str, prepared: bool) -> None:
+def test_list_elsewhere_than_after_in_is_refused(table: str, kind: str, place: str, prepared: bool) -> None:
     refuses(table, kind, place, prepared)
 
 
@@ -81,7 +81,7 @@ def test_list_of_floats_is_refused_where_there_is_no_vector(table: str, kind: st
 
 @pytest.mark.servers("mariadb", "mysql", "mariadb118")
 @pytest.mark.parametrize("prepared", [True, False], ids=["binary", "text"])
-def test_list_stands_behind_in_and_json_has_its_wrapper(table: str, prepared: bool) -> None:
+def test_list_is_for_in_and_json_has_its_wrapper(table: str, prepared: bool) -> None:
     with headrace.mysql.connect(table, prepared=prepared) as conn:
         assert conn.fetch("select n from lists where n in %s", [1.0, 2.0]) == [(1,)]
         assert conn.fetch("select n from lists where n in %s", (1, 2)) == [(1,)]

@@ -118,7 +118,7 @@ def test_duplicates_can_be_ignored_or_replace(my: Conn) -> None:
     assert len(rows_of(my)) == 2
     with pytest.raises(errors.ProgrammingError, match="duplicates"):
         my.load_rows("t", rows, duplicates="skip")
-    # Rounding is no error in an INSERT either.
+    # Rounding is not an error in an INSERT either.
     assert my.load_rows("t", [(3, "x", decimal.Decimal("1.005"))]) == 1
 
 

@@ -24,7 +24,7 @@ def connection(request: pytest.FixtureRequest, my_server: Served) -> Iterator[An
 
 @pytest.fixture(scope="module")
 def connections(my_server: Served) -> Iterator[tuple[Any, Any]]:
-    """mysqlclient's and ours, and a table that refuses much."""
+    """The modules of mysqlclient and of headrace, and a table that refuses many values."""
     pair = [module.connect(**my_server.where, database="test", autocommit=True) for module in (MySQLdb, mysqldb)]
     with pair[0].cursor() as cursor:
         cursor.execute("drop table if exists errors_of")

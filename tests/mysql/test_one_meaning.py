@@ -56,7 +56,7 @@ MEANT: list[tuple[str, Any, Any]] = [
     ("json", Json({"a": [1, "é\\\0", None]}), {"a": [1, "é\\\0", None]}), ("json", {"a": 1.5}, None),
     ("bit(13)", BitString("1010000000001"), None), ("bigint", None, None),
 ]  # fmt: skip
-# PyMySQL has no type for these, or gives the server a text where it has a number, a date or a float.
+# PyMySQL has no type for these, or sends the server a text for a number, a date or a float.
 OTHER_IN_PYMYSQL = (Number.FIVE, Color.RED, BitString("1010000000001"))
 REFUSED: list[tuple[str, Any, type[errors.Error]]] = [
     ("double", math.nan, errors.DataError), ("double", -math.inf, errors.DataError),
@@ -131,7 +131,7 @@ def test_every_way_stores_the_same(my_server: Served, conn: Conn, kind: str, val
         expected = "0.0"  # It keeps no sign of zero.
     number_of_moment = kind.startswith(("bigint", "decimal")) and isinstance(value, (dt.date, dt.time))
     for way, store in WAYS.items():
-        # What a function makes of its argument is its own affair; and a variable holds a moment as text.
+        # A function may convert its argument in its own way; and a variable holds a timestamp as text.
         if (way == "function" and isinstance(value, (float, dict, D, Json, BitString, dt.time, dt.timedelta))) or (
             way in ("function", "procedure") and number_of_moment
         ):

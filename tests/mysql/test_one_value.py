@@ -1,4 +1,4 @@
-"""A column gives the same value by each way out, in the binary protocol and in text."""
+"""A column has the same value whichever way it is read, in the binary protocol and in text."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_bits_that_the_server_copies_are_right_or_refused(binary: Conn, text: Co
         binary.execute("insert into bits values (?)", (number,))
         for conn in (binary, text):
             try:
-                # MySQL 8.0 makes a number of what a window function gives, and describes it as one.
+                # MySQL 8.0 converts the result of a window function to a number, and describes it as one.
                 assert conn.fetch(COPIED[name])[0] in ((f"{number:0{bits}b}",), (number,))
             except headrace.mysql.DataError:
                 assert all(48 <= byte <= 57 for byte in number.to_bytes((bits + 7) // 8, "big"))

@@ -74,7 +74,7 @@ def test_show_and_other_texts(my: Conn) -> None:
 
 
 @pytest.mark.parametrize("prepared", [True, False], ids=["binary", "text"])
-def test_lists_behind_in(my_url: str, prepared: bool) -> None:
+def test_lists_after_in(my_url: str, prepared: bool) -> None:
     with headrace.mysql.connect(my_url, autocommit=True, prepared=prepared) as conn:
         fresh(conn, "table listed (id int, name varchar(20))")
         conn.executemany("insert into listed values (?, ?)", [(1, "a'b"), (2, "b\\c"), (3, "č"), (4, "d")])

@@ -172,7 +172,7 @@ async def test_other_tasks_wait_for_the_end_of_a_stream(my_server: Served, amy: 
     async def ask() -> None:
         await begun.wait()
         assert await amy.fetchval("select 7") == 7
-        # Its answer came behind all rows, of which not many were kept.
+        # Its reply came after all rows, of which not many were kept.
         assert len(blocks) >= 7
 
     await asyncio.gather(read(), ask())

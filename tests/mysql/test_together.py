@@ -1,4 +1,5 @@
-"""Several statements that are one: nothing of others comes between them, and their transaction is nobody else's."""
+"""Several statements that are one: no statement of others is executed between them, and they have a transaction of
+their own."""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ def test_calls_by_variables_keep_their_arguments(my_server: Served, my: Conn) ->
         assert list(called) == [[n, 2 * n] for n in range(300)]
 
 
-def test_a_source_that_uses_its_own_connection_is_told_so(my: Conn) -> None:
+def test_source_that_uses_its_own_connection_is_an_error(my: Conn) -> None:
     def pieces() -> Iterator[bytes]:
         yield b"1\t1\n"
         yield str(my.fetchval("select 1")).encode()
@@ -73,7 +74,7 @@ def test_a_source_that_uses_its_own_connection_is_told_so(my: Conn) -> None:
     assert my.transaction_status is TransactionStatus.IDLE
 
 
-async def test_an_async_source_that_uses_its_own_connection_is_told_so(amy: Any) -> None:
+async def test_async_source_that_uses_its_own_connection_is_an_error(amy: Any) -> None:
     async def rows() -> AsyncIterator[tuple[int, int]]:
         yield (1, 1)
         (two,) = await asyncio.gather(amy.fetchval("select 2"))

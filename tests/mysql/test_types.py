@@ -35,12 +35,13 @@ EXAMPLES = 40
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """A type: its values, and what one becomes where that is not the value itself; how the peers' differ."""
+    """A type: its values, and what one becomes where that is not the value itself; how those of other drivers
+    differ."""
 
     sql: str
     values: st.SearchStrategy[Any]
     becomes: Callable[[Any], Any] = lambda value: value
-    peers: Callable[[Any], Any] = lambda value: value
+    others: Callable[[Any], Any] = lambda value: value
     is_json: bool = False
     printed: Callable[[Any], Any] = lambda value: value
     """What the server itself makes of it when it prints it."""
@@ -81,17 +82,17 @@ TYPES: dict[str, Column] = {
     "decimal(38,38)": Column("decimal(38,38)", decimals(38, 38)),
     "decimal(30,30)": Column("decimal(30,30)", decimals(30, 30)),
     "double": Column("double", FLOATS),
-    # The server prints six digits of a FLOAT as text, so that peers see another number.
+    # The server prints six digits of a FLOAT as text, so that other drivers return another number.
     "float": Column(
         "float", st.floats(allow_nan=False, allow_infinity=False, width=32), single,
-        peers=lambda v: float(f"{v:.5e}"), printed=lambda v: single(float(f"{v:.5e}")),
+        others=lambda v: float(f"{v:.5e}"), printed=lambda v: single(float(f"{v:.5e}")),
     ),
     "bit(1)": Column("bit(1)", st.integers(0, 1), lambda n: BitString(f"{n:b}"), lambda b: bytes([int(b, 2)])),
     "bit(64)": Column(
         "bit(64)", integers(64, True), lambda n: BitString(f"{n:064b}"), lambda b: int(b, 2).to_bytes(8, "big")
     ),
     "bit(11) of bits": Column(
-        "bit(11)", st.text("01", min_size=11, max_size=11).map(BitString), peers=lambda b: int(b, 2).to_bytes(2, "big")
+        "bit(11)", st.text("01", min_size=11, max_size=11).map(BitString), others=lambda b: int(b, 2).to_bytes(2, "big")
     ),
     "char(20)": Column("char(20)", text(20).map(lambda s: s.rstrip(" "))),
     "varchar(100)": Column("varchar(100)", text(100)),
@@ -124,10 +125,10 @@ TYPES: dict[str, Column] = {
             max_leaves=8,
         ).map(lambda value: [value]).map(Json),
         lambda j: j.value,
-        peers=json.dumps,
+        others=json.dumps,
         is_json=True,
     ),
-    "uuid": Column("uuid", st.uuids(version=4), peers=str),
+    "uuid": Column("uuid", st.uuids(version=4), others=str),
     "inet6": Column("inet6", st.ip_addresses(v=6)),
     "inet4": Column("inet4", st.ip_addresses(v=4)),
     "geometry": Column(
@@ -148,7 +149,7 @@ def conns(my_url: str) -> Iterator[dict[str, Conn]]:
 
 
 @pytest.fixture(scope="module")
-def peers(my_server: Served, my_url: str) -> Iterator[dict[str, Any]]:
+def others(my_server: Served, my_url: str) -> Iterator[dict[str, Any]]:
     where: dict[str, Any] = {
         **my_server.where, "database": my_url.rpartition("/")[2], "charset": "utf8mb4",
     }  # fmt: skip
@@ -157,8 +158,8 @@ def peers(my_server: Served, my_url: str) -> Iterator[dict[str, Any]]:
         "mysqlclient": MySQLdb.connect(**where, autocommit=True, conv={**mysqldb_conversions}),
     }
     yield opened
-    for peer in opened.values():
-        peer.close()
+    for other in opened.values():
+        other.close()
 
 
 def same(a: Any, b: Any) -> bool:
@@ -181,12 +182,12 @@ EVERYWHERE = pytest.mark.parametrize(
 
 
 @EVERYWHERE
-def test_round_trips(conns: dict[str, Conn], peers: dict[str, Any], name: str) -> None:
+def test_round_trips(conns: dict[str, Conn], others: dict[str, Any], name: str) -> None:
     column = TYPES[name]
     for conn in conns.values():
         conn.execute("set time_zone = '+00:00'")
-    for peer in peers.values():
-        peer.cursor().execute("set time_zone = '+00:00'")
+    for other in others.values():
+        other.cursor().execute("set time_zone = '+00:00'")
     fresh(conns["binary"], f"table typed (id int primary key, v {column.sql} null)")
 
     @settings(
@@ -214,11 +215,11 @@ def test_round_trips(conns: dict[str, Conn], peers: dict[str, Any], name: str) -
                 if protocol == "text":
                     wanted = [None if value is None else column.printed(value) for value in right]
                 assert all(map(same, got, wanted)), (how, protocol, got, wanted)
-        for who, peer in peers.items():
-            cursor = peer.cursor()
+        for who, other in others.items():
+            cursor = other.cursor()
             cursor.execute(select)
-            for (got,), ours in zip(cursor.fetchall(), right, strict=True):
-                wanted = None if ours is None else column.peers(ours)
+            for (got,), expected in zip(cursor.fetchall(), right, strict=True):
+                wanted = None if expected is None else column.others(expected)
                 if isinstance(wanted, str) and isinstance(got, bytes):
                     got = got.decode()
                 if got is not None and "inet" in name:
@@ -231,11 +232,11 @@ def test_round_trips(conns: dict[str, Conn], peers: dict[str, Any], name: str) -
 
 
 @EVERYWHERE
-def test_a_peers_values_are_ours(conns: dict[str, Conn], peers: dict[str, Any], name: str) -> None:
+def test_values_of_other_drivers_are_read(conns: dict[str, Conn], others: dict[str, Any], name: str) -> None:
     """What mysqlclient inserts is read as it would be had we inserted it."""
     column = TYPES[name]
-    fresh(conns["binary"], f"table theirs (id int auto_increment primary key, v {column.sql} null)")
-    cursor = peers["mysqlclient"].cursor()
+    fresh(conns["binary"], f"table others (id int auto_increment primary key, v {column.sql} null)")
+    cursor = others["mysqlclient"].cursor()
 
     @settings(
         max_examples=10, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -263,14 +264,14 @@ def test_a_peers_values_are_ours(conns: dict[str, Conn], peers: dict[str, Any], 
             sign = "-" if value < dt.timedelta(0) else ""
             given_ = f"{sign}{micros // 3_600_000_000}:{micros // 60_000_000 % 60}:{micros // 1_000_000 % 60}"
             given_ += f".{micros % 1_000_000:06}"
-        cursor.execute("delete from theirs")
+        cursor.execute("delete from others")
         cursor.execute("set time_zone = @@global.time_zone")
-        cursor.execute("insert into theirs (v) values (%s)", (given_,))
+        cursor.execute("insert into others (v) values (%s)", (given_,))
         for conn in conns.values():
             conn.execute("set time_zone = @@global.time_zone")
-        ours = column.becomes(value)
-        assert same(conns["binary"].fetchval("select v from theirs"), ours)
-        assert same(conns["text"].fetchval("select v from theirs"), column.printed(ours))
+        expected = column.becomes(value)
+        assert same(conns["binary"].fetchval("select v from others"), expected)
+        assert same(conns["text"].fetchval("select v from others"), column.printed(expected))
 
     check()
 

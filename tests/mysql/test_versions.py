@@ -1,4 +1,4 @@
-"""The promises of the driver in short, on every server of MySQL's kin that can be had: from 2015 to today."""
+"""The promises of the driver in short, on every available version of MySQL and MariaDB: from 2015 to today."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the steps of random programs on Informix, by what the oracle's database has at that moment."""
+"""Makes the steps of random programs on Informix, by the state of the oracle's database."""
 
 from __future__ import annotations
 

@@ -232,13 +232,13 @@ class InformixTwin:
                 self._compare(step)
 
     def _compare(self, step: Any) -> None:
-        ours, oracle = (contents(dba) for dba in self.databases.dbas)
-        check("tables", ours, oracle, step)
+        tested, oracle = (contents(dba) for dba in self.databases.dbas)
+        check("tables", tested, oracle, step)
 
-    def _both(self, step: Any, ours: Callable[[], Any], oracle: Callable[[], Any], kind: str = "result") -> None:
+    def _both(self, step: Any, tested: Callable[[], Any], oracle: Callable[[], Any], kind: str = "result") -> None:
         before = self.begun
         expected = attempt(oracle)
-        found = attempt(ours)
+        found = attempt(tested)
         if isinstance(expected, Failed) and not before and self.conn.transaction_status.name == "IDLE":
             # The first statement could not be prepared: it began nothing.
             self._end("rollback")
@@ -256,13 +256,13 @@ class InformixTwin:
         return [tuple(map(canonical, row)) for row in self._run(sql)]
 
     def _do(self, step: Do) -> None:
-        def ours() -> None:
+        def tested() -> None:
             if step.way == "pipeline":
                 _piped(self.conn, step.sql, [None])
             else:
                 self.conn.execute(step.sql)
 
-        self._both(step, ours, lambda: nothing(self._run(step.sql)), "statement")
+        self._both(step, tested, lambda: nothing(self._run(step.sql)), "statement")
 
     def _other(self, step: Other) -> None:
         found = [attempt(lambda d=dba: nothing(run(d, step.sql))) for dba in self.databases.dbas]  # type: ignore[misc]
@@ -325,7 +325,7 @@ class InformixTwin:
     def _leave(self, step: Any, undo: bool) -> None:
         context, name = self.blocks.pop()
 
-        def ours() -> None:
+        def tested() -> None:
             if undo:
                 context.__exit__(headrace.Rollback, headrace.Rollback(), None)
             else:
@@ -339,7 +339,7 @@ class InformixTwin:
                     run(self.oracle, f"ROLLBACK TO SAVEPOINT {name}")
                 run(self.oracle, f"RELEASE SAVEPOINT {name}")
 
-        self._both(step, ours, oracle, "block")
+        self._both(step, tested, oracle, "block")
 
     def _interleave(self, step: Interleave) -> None:
         expected = attempt(lambda: self._rows(step.sql))
@@ -347,7 +347,7 @@ class InformixTwin:
         got: list[Any] = []
         self.streaming += 1
 
-        def ours() -> None:
+        def tested() -> None:
             stream = self.conn.stream(step.sql, fetch_bytes=step.size)
             try:
                 for row in stream:
@@ -360,7 +360,7 @@ class InformixTwin:
                 stream.close()
 
         try:
-            found = attempt(ours)
+            found = attempt(tested)
         finally:
             self.streaming -= 1
         if isinstance(expected, Failed):
@@ -400,7 +400,7 @@ def run(connection: Any, sql: str) -> list[Any]:
 
 
 def contents(dba: Any) -> list[Any]:
-    """Every row of every table, as somebody else sees it."""
+    """Every row of every table, as another session sees it."""
     names = [
         name for (name,) in run(dba, "select tabname from systables where tabid >= 100 and tabtype = 'T' order by 1")
     ]
@@ -408,7 +408,7 @@ def contents(dba: Any) -> list[Any]:
 
 
 def nothing(value: Any) -> None:
-    """What a statement gives that nobody asks."""
+    """The result of a statement that returns none."""
 
 
 def ordered(rows: Any) -> list[Any]:
@@ -417,7 +417,7 @@ def ordered(rows: Any) -> list[Any]:
 
 
 def attempt(go: Callable[[], Any]) -> Any:
-    """What it gives, or how it failed: by the server's number, where it is the server's error."""
+    """Its result, or how it failed: by the server's number, where it is the server's error."""
     try:
         return go()
     except informix_db.Error as error:

@@ -1,4 +1,4 @@
-"""Makes the steps of random programs on MySQL and MariaDB, by what the oracle's schemas have at that moment."""
+"""Makes the steps of random programs on MySQL and MariaDB, by the state of the oracle's schemas."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ class Databases:
         self.run("set lock_wait_timeout = 3")
 
     def run(self, sql: str) -> list[Any]:
-        """A statement of somebody else."""
+        """A statement of another session."""
         with self.dba.cursor() as cursor:
             cursor.execute(sql)
             return list(cursor.fetchall())
@@ -294,8 +294,8 @@ class MySqlTwin:
             self._compare(step)
 
     def _compare(self, step: Any) -> None:
-        ours, oracle = (self._contents(which) for which in "ho")
-        check("tables", ours, oracle, step)
+        tested, oracle = (self._contents(which) for which in "ho")
+        check("tables", tested, oracle, step)
 
     def _contents(self, which: str) -> list[Any]:
         run = self.databases.run
@@ -307,9 +307,9 @@ class MySqlTwin:
             (schema[2:], table, sorted(run(f"select * from {schema}.{table}"), key=repr)) for schema, table in names
         ]
 
-    def _both(self, step: Any, ours: Callable[[], Any], oracle: Callable[[], Any], kind: str = "result") -> None:
+    def _both(self, step: Any, tested: Callable[[], Any], oracle: Callable[[], Any], kind: str = "result") -> None:
         expected = attempt(oracle)
-        found = attempt(ours)
+        found = attempt(tested)
         if isinstance(expected, Failed) and isinstance(found, Failed) and not found.code.isdigit():
             raise Unplayable
         self.unsure = isinstance(expected, Failed)
@@ -330,7 +330,7 @@ class MySqlTwin:
     def _do(self, step: Do) -> None:
         sql = step.sql.replace("~", "h_")
 
-        def ours() -> None:
+        def tested() -> None:
             if step.way == "script":
                 self.conn.executescript(sql)
             elif step.way == "pipeline":
@@ -338,7 +338,7 @@ class MySqlTwin:
             else:
                 self.conn.execute(sql)
 
-        self._both(step, ours, lambda: nothing(self._run(step.sql)), "statement")
+        self._both(step, tested, lambda: nothing(self._run(step.sql)), "statement")
 
     def _use(self, step: Use) -> None:
         if step.way == "select_db":
@@ -364,7 +364,7 @@ class MySqlTwin:
         )
 
     def _write(self, step: Write) -> None:
-        ours = Write(step.table.replace("~", "h_"), step.columns, step.rows, step.literals, step.way)
+        tested = Write(step.table.replace("~", "h_"), step.columns, step.rows, step.literals, step.way)
         columns = ", ".join(step.columns)
         whole = step.way.startswith(("many", "load"))
 
@@ -383,7 +383,7 @@ class MySqlTwin:
             if whole and self.oracle.get_autocommit() and not self.blocks:
                 self._run("COMMIT")
 
-        self._both(step, lambda: nothing(WRITES[step.way](self.conn, ours)), oracle, "write")
+        self._both(step, lambda: nothing(WRITES[step.way](self.conn, tested)), oracle, "write")
 
     def _tx(self, step: Tx) -> None:
         if step.what in ("commit", "rollback"):
@@ -408,7 +408,7 @@ class MySqlTwin:
     def _leave(self, step: Any, undo: bool) -> None:
         context, name = self.blocks.pop()
 
-        def ours() -> None:
+        def tested() -> None:
             if undo:
                 context.__exit__(headrace.Rollback, headrace.Rollback(), None)
             else:
@@ -423,7 +423,7 @@ class MySqlTwin:
                     self._run(f"ROLLBACK TO SAVEPOINT {name}")
                 self._run(f"RELEASE SAVEPOINT {name}")
 
-        self._both(step, ours, oracle, "block")
+        self._both(step, tested, oracle, "block")
 
     def _reset(self, step: Reset) -> None:
         def oracle() -> None:
@@ -443,7 +443,7 @@ class MySqlTwin:
         got: list[Any] = []
         self.streaming += 1
 
-        def ours() -> None:
+        def tested() -> None:
             sql = step.sql.replace("~", "h_")
             stream = self.conn.stream(sql, fetch_size=step.size, on_server=step.on_server)
             try:
@@ -457,7 +457,7 @@ class MySqlTwin:
                 stream.close()
 
         try:
-            found = attempt(ours)
+            found = attempt(tested)
         finally:
             self.streaming -= 1
         if isinstance(expected, Failed):
@@ -487,7 +487,7 @@ class MySqlTwin:
 
 
 def nothing(value: Any) -> None:
-    """What a statement gives that nobody asks."""
+    """The result of a statement that returns none."""
 
 
 def ordered(rows: Any) -> list[Any]:
@@ -496,7 +496,7 @@ def ordered(rows: Any) -> list[Any]:
 
 
 def attempt(run: Callable[[], Any]) -> Any:
-    """What it gives, or how it failed: by the server's number, where it is the server's error."""
+    """Its result, or how it failed: by the server's number, where it is the server's error."""
     try:
         return run()
     except pymysql.Error as error:
@@ -512,7 +512,7 @@ def attempt(run: Callable[[], Any]) -> Any:
 def canonical(value: Any) -> Any:
     """A value so that two that mean the same are equal, and no others.
 
-    PyMySQL and headrace give the same Python values, but for JSON (text here, by ``json_text``) and BIT (not used).
+    PyMySQL and headrace return the same Python values, but for JSON (text here, by ``json_text``) and BIT (not used).
     """
     if isinstance(value, float):
         return ("float", "nan" if math.isnan(value) else repr(value))

@@ -1,4 +1,4 @@
-"""Makes the steps of random programs on PostgreSQL, by what the oracle's session has at that moment."""
+"""Makes the steps of random programs on PostgreSQL, by the state of the oracle's session."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ SHAPES = {"point", "box", "circle"}
 
 
 def refused(way: str, typname: str) -> bool:
-    """Whether a way refuses values of a type, with an error.
+    """Returns true if a way refuses values of a type, with an error.
 
     | way | type | why |
     |---|---|---|
@@ -449,7 +449,7 @@ class Maker:
         return f"SELECT * FROM {table[0]} x ORDER BY x::text"
 
     def declare(self) -> Any:
-        """A cursor by hand, whose name was somebody else's."""
+        """A cursor that a statement declares, with a name that was used before."""
         hold = "WITH HOLD " if self.rng.random() < 0.3 else ""
         name = self.rng.choice(("c1", "c2"))
         if name in self.twin.names("pg_cursors"):

@@ -46,7 +46,7 @@ class Write:
     literals: tuple[tuple[str, ...], ...]
     way: str = "execute"
     all_columns: bool = False
-    """Whether these are all that can be written, in their order: COPY is then not told."""
+    """True if these are all that can be written, in their order: COPY then has no list of columns."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ READS: dict[str, Callable[[Any, str, Any, Read], Any]] = {
 }
 """How a query is read. A way may be followed by a style of parameters: ``fetch:dollar``."""
 ANY_QUERY = ("execute", "iterate", "one", "blocks", "fetch", "pipeline", "stream", "many", "script")
-"""Ways for whatever gives rows, such as FETCH, EXECUTE, CALL."""
+"""Ways for statements that return rows, such as FETCH, EXECUTE, CALL."""
 PARAMETERS = ("execute", "fetch", "pipeline", "many", "fetchmany", "stream", "stream_blocks", "cursor", "hold")
 """Ways that take parameters."""
 

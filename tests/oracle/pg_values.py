@@ -1,7 +1,7 @@
 """PostgreSQL's values: what goes into columns of each type, and what the oracle makes of the text that comes out.
 
 Base types are psycopg's to decode, from their text. What is built of them (arrays, composites, ranges, multiranges) is
-taken apart here, by what the catalogue says at that moment: neither shares anything with headrace.
+taken apart here, by the current catalogue: neither shares anything with headrace.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Decoder:
         return self._kinds[oid]
 
     def value(self, oid: int, text: bytes | None) -> Any:
-        """A value, in the form that :func:`canonical` gives headrace's."""
+        """A value, in the form that :func:`canonical` returns for headrace's."""
         if text is None:
             return None
         kind = self.kind(oid)
@@ -89,7 +89,7 @@ class Decoder:
         if kind.name == "interval":
             return interval(text.decode())
         if kind.name == "float4":
-            # Its text is the shortest that gives this float4; as a float it is another number.
+            # Its text is the shortest one of this float4; as a float it is another number.
             return canonical(struct.unpack("f", struct.pack("f", float(text)))[0])
         loader = self._base.get_loader(oid, Format.TEXT)
         return canonical(loader.load(text))

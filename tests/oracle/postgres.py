@@ -179,18 +179,18 @@ class PostgresTwin:
                 self._compare(step)
 
     def _compare(self, step: Any) -> None:
-        ours, oracle = (contents(dba) for dba in self.dbas)
-        check("tables", ours, oracle, step)
+        tested, oracle = (contents(dba) for dba in self.dbas)
+        check("tables", tested, oracle, step)
 
-    def _both(self, step: Any, ours: Callable[[], Any], oracle: Callable[[], Any], kind: str = "result") -> None:
+    def _both(self, step: Any, tested: Callable[[], Any], oracle: Callable[[], Any], kind: str = "result") -> None:
         if self.own:
-            found = attempt(ours)
+            found = attempt(tested)
             if found == Failed("InterfaceError"):
                 return
             expected = attempt(oracle)
         else:
             expected = attempt(oracle)
-            found = attempt(ours)
+            found = attempt(tested)
         if isinstance(expected, Failed) and isinstance(found, Failed) and len(found.code) != SQLSTATE_LENGTH:
             raise Unplayable
         check(kind, found, expected, step)
@@ -230,7 +230,7 @@ class PostgresTwin:
         def read() -> Any:
             return ordered(map(canonical, READS[way](self.conn, sql, step.params or params, step)))
 
-        def ours() -> Any:
+        def tested() -> Any:
             try:
                 return read()
             except errors.FeatureNotSupported:
@@ -249,7 +249,7 @@ class PostgresTwin:
                 return ordered(self._rows(f"SELECT {', '.join(name for (name,) in columns)} FROM {step.sql}"))
             return ordered(self._rows(step.sql.replace("{p}", "true"), step.params or None))
 
-        self._both(step, ours, oracle, "rows")
+        self._both(step, tested, oracle, "rows")
 
     def _write(self, step: Write) -> None:
         columns = ", ".join(step.columns)
@@ -309,7 +309,7 @@ class PostgresTwin:
             self._leave(step, undo)
 
     def _end(self, word: str) -> None:
-        """Ends the transaction. A failed one cannot be committed, and that is told."""
+        """Ends the transaction. A failed one cannot be committed, which is an error."""
         failed = self.failed
         self.oracle.execute(word)  # type: ignore[arg-type]
         if failed and word == "commit":
@@ -318,7 +318,7 @@ class PostgresTwin:
     def _leave(self, step: Any, undo: bool) -> None:
         context, name = self.blocks.pop()
 
-        def ours() -> None:
+        def tested() -> None:
             if undo:
                 context.__exit__(headrace.Rollback, headrace.Rollback(), None)
             else:
@@ -331,7 +331,7 @@ class PostgresTwin:
                 words = f"ROLLBACK TO {name}; RELEASE {name}" if undo else f"RELEASE {name}"
                 self.oracle.execute(words)  # type: ignore[arg-type]
 
-        self._both(step, ours, oracle, "block")
+        self._both(step, tested, oracle, "block")
 
     def _reset(self, step: Reset) -> None:
         def oracle() -> None:
@@ -348,7 +348,7 @@ class PostgresTwin:
     def _open(self, step: Open) -> None:
         hold = "WITH HOLD " if step.hold else ""
 
-        def ours() -> None:
+        def tested() -> None:
             cursor = self.conn.cursor(step.name, withhold=step.hold)
             cursor.execute(step.sql)
             self.cursors[step.name] = cursor
@@ -357,7 +357,7 @@ class PostgresTwin:
             self._begun()
             self.oracle.execute(f"DECLARE {step.name} CURSOR {hold}FOR {step.sql}")  # type: ignore[arg-type]
 
-        self._both(step, ours, oracle)
+        self._both(step, tested, oracle)
 
     def _fetch(self, step: Fetch) -> None:
         cursor = self.cursors.get(step.name)
@@ -370,7 +370,7 @@ class PostgresTwin:
     def _shut(self, step: Shut) -> None:
         cursor = self.cursors.pop(step.name, None)
         if cursor is not None:
-            # Closing one that ended with its transaction is no error of headrace's.
+            # Closing one that ended with its transaction is not an error in headrace.
             there = not self.failed and step.name in self.names("pg_cursors")
             sql = f"CLOSE {step.name}" if there else ""
             self._both(step, lambda: nothing(cursor.close()), lambda: nothing(self.oracle.execute(sql)))  # type: ignore[arg-type]
@@ -383,7 +383,7 @@ class PostgresTwin:
         self.streaming += 1
         self.own = self.own or own
 
-        def ours() -> None:
+        def tested() -> None:
             if step.blocks:
                 stream = self.conn.stream_blocks(step.sql, fetch_size=step.size)
             else:
@@ -401,7 +401,7 @@ class PostgresTwin:
             del stream
 
         try:
-            found = attempt(ours)
+            found = attempt(tested)
         finally:
             self.streaming -= 1
             self.own = self.own and not own
@@ -445,7 +445,7 @@ class PostgresTwin:
 
 
 def nothing(value: Any) -> None:
-    """What a statement gives that nobody asks."""
+    """The result of a statement that returns none."""
 
 
 def ordered(rows: Any) -> list[Any]:
@@ -454,7 +454,7 @@ def ordered(rows: Any) -> list[Any]:
 
 
 def attempt(run: Callable[[], Any]) -> Any:
-    """What it gives, or how it failed."""
+    """Its result, or how it failed."""
     try:
         return run()
     except psycopg.Error as error:
@@ -468,7 +468,7 @@ def attempt(run: Callable[[], Any]) -> Any:
 
 
 def contents(dba: psycopg.Connection[Any]) -> list[Any]:
-    """Every row of every table, as the server shows it to somebody else."""
+    """Every row of every table, as another session sees it."""
     found = dba.execute(
         "select format('%I.%I', schemaname, tablename) from pg_tables "
         "where schemaname in ('public', 'r1', 'r2') order by 1"

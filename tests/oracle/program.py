@@ -174,10 +174,10 @@ def as_python(options: Options, steps: Sequence[Any]) -> str:
     return f"{options!r}\n[\n{lines}\n]"
 
 
-def check(kind: str, ours: Any, oracle: Any, step: Any) -> None:
-    """Raises Mismatch where what headrace gave is not what the oracle gave."""
-    if ours != oracle:
-        raise Mismatch(f"{kind}: in {step!r}\n  headrace {ours!r}\n  oracle   {oracle!r}")
+def check(kind: str, tested: Any, oracle: Any, step: Any) -> None:
+    """Raises Mismatch if the results of headrace and of the oracle differ."""
+    if tested != oracle:
+        raise Mismatch(f"{kind}: in {step!r}\n  headrace {tested!r}\n  oracle   {oracle!r}")
 
 
 class Loop:
@@ -200,7 +200,7 @@ class Loop:
             del made, done
 
     def run(self, made: Callable[[], Any]) -> Any:
-        """What the awaitable gives that ``made`` makes."""
+        """The result of the awaitable that ``made`` returns."""
         done = self._loop.create_future()
         self._given.put_nowait((made, done))
         return self._loop.run_until_complete(done)
@@ -274,7 +274,7 @@ class Looped:
 
 
 def blocking(value: Any, loop: Loop) -> Any:
-    """What the asyncio shell gave, as the blocking shell gives it."""
+    """A result of the asyncio shell, in the form of the blocking shell."""
     if hasattr(value, "__anext__") and not hasattr(value, "fetchone"):
         return Blocks(value, loop)
     if isinstance(value, contextlib.AbstractAsyncContextManager) or hasattr(value, "__aiter__"):

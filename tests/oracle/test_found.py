@@ -103,7 +103,7 @@ FOUND: dict[str, list[Any]] = {
         Other("CREATE TABLE t1 (p pair, z citext)"),
         one("t1", "p z", ((1, "a"), "A"), ("ROW(1, 'a')", "'A'")),
     ],
-    "pipeline behind another session's definitions": [
+    "pipeline after another session's definitions": [
         Other("CREATE TABLE t1 (a int4)"),
         Read("SELECT * FROM t1"),
         Other("DROP TABLE t1; CREATE TABLE t1 (b text, c date)"),

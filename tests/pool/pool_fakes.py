@@ -121,5 +121,5 @@ class Server:
 
     @property
     def open(self) -> list[Any]:
-        """Connections that nobody has closed."""
+        """Connections that were not closed."""
         return [c for c in self.made if not c.closed]

@@ -106,12 +106,12 @@ async def test_putconn_cancelled_at_every_await(n: int) -> None:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         if n == 0:
-            # Never begun: it is still the caller's.
+            # Never begun: it still belongs to the test.
             await pool.putconn(conn)
         await healthy(pool, server)
 
 
-async def test_cancelled_in_the_moment_of_the_hand_over_the_next_gets_it() -> None:
+async def test_connection_of_a_waiter_cancelled_at_the_hand_over_goes_to_the_next() -> None:
     async with pool_on(Server()) as pool:
         conn = await pool.getconn()
         first, second = (asyncio.ensure_future(pool.getconn()) for _ in range(2))
@@ -344,7 +344,7 @@ async def test_drain_and_resize() -> None:
 
 
 def left_behind(server: Server, main: Callable[[AsyncConnectionPool[AsyncFake]], Any], **options: Any) -> set[Any]:
-    """The tasks that a loop leaves unfinished, where nobody closes the pool."""
+    """The tasks that a loop leaves unfinished, if the pool is not closed."""
     loops: list[asyncio.AbstractEventLoop] = []
 
     async def noted() -> None:

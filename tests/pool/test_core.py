@@ -322,7 +322,7 @@ def test_drain_replaces_idle_lent_and_half_made_connections() -> None:
     assert Discard(b, "drain") in take(core)
 
 
-def test_resize_closes_what_is_too_many_when_nobody_uses_it() -> None:
+def test_resize_closes_surplus_connections_when_they_are_idle() -> None:
     core, made = opened(min_size=4, max_size=4)
     lent = [core.checkout(0), core.checkout(0)]
     core.resize(Settings(min_size=1, max_size=1), 0)
@@ -531,7 +531,7 @@ class Machine(RuleBasedStateMachine):
         assert stats.opened == stats.size + sum(stats.closed.values()) + sum(stats.lost.values())
         assert stats.waiting == len(self.queue)
         assert stats.connecting == len(self.attempts)
-        assert not (self.queue and idle), "idle while somebody waits"
+        assert not (self.queue and idle), "idle while a request waits"
         assert not self.core.closed
         # Whoever waits is waiting for something: a return, an attempt, or the end of a pause.
         if self.queue and not stats.in_use and not stats.connecting:
@@ -554,7 +554,7 @@ def test_a_pool_that_has_worked_waits_for_what_may_be_mended() -> None:
     assert core.waiting == 1
 
 
-def test_a_mistake_is_told_until_the_next_attempt_is_due() -> None:
+def test_mistake_is_raised_until_the_next_attempt_is_due() -> None:
     core: PoolCore[Fake, str] = PoolCore(Settings(backoff=1), lambda: 1.0)
     core.open(0)
     core.enqueue("w", 0)

@@ -26,7 +26,7 @@ CHANGES: list[Case] = [
 ]
 """A column's type, a value for it, another type, a value for that, and what has to be stored."""
 SILENT = ("timestamp", "float4", "bytea")
-"""Another session's change of these is told by nobody: the server converts what was the type before."""
+"""Another session's change of these is not reported: the server converts from the previous type."""
 CASES = [
     pytest.param(who, case, id=f"{who}-{case[0]}-{case[2]}")
     for who in ("own", "own in a pipeline", "other")

@@ -1,4 +1,4 @@
-"""COPY, and large requests behind others, through poolers that reassign the server connection after transactions."""
+"""COPY, and large requests after others, through poolers that reassign the server connection after transactions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.testing import PostgresServer
 
 Pooled = tuple[str, dict[str, Any]]
 LIMIT = 20.0
-"""Seconds after which somebody waits for ever."""
+"""Seconds after which a request is considered to wait forever."""
 
 
 @pytest.fixture(scope="module", params=["system", "newest"])
@@ -77,7 +77,7 @@ def test_requests_around_a_copy_are_answered(pooled: Pooled, copy: Callable[[Any
     asyncio.run(test())
 
 
-def test_a_large_request_behind_another_keeps_its_server(pooled: Pooled) -> None:
+def test_large_request_after_another_keeps_its_server(pooled: Pooled) -> None:
     async def asks(conn: Any, stopped: asyncio.Event) -> None:
         while not stopped.is_set():
             assert await conn.fetchval("select %s::text", "other") == "other"

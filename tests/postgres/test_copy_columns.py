@@ -1,4 +1,4 @@
-"""COPY describes what it copies in the transaction that it copies in, and leaves nothing behind."""
+"""COPY describes its columns in its own transaction, and leaves no objects on the server."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_generated_columns_are_left_out_as_the_server_does(
     assert conn.fetch(f"SELECT * FROM {table}") == [(1, 2, "x"), (2, 4, None)]
 
 
-def test_no_prepared_statement_is_left_behind(connect: Connect, dba: Any, schema: str) -> None:
+def test_no_prepared_statement_is_left(connect: Connect, dba: Any, schema: str) -> None:
     conn, table = connect(autocommit=True, prepared=False), f"{schema}.t"
     dba.execute(f"CREATE TABLE {table} (v int8)")
     conn.copy_in(table, [(1,)])
@@ -143,12 +143,12 @@ def test_copy_out_that_is_left_early_leaves_the_connection_usable(conn: Any) -> 
 @pytest.mark.parametrize(
     "source", ["SELECT\n1", " (select 1)", "VALUES(1)", "-- c\nSELECT 1", "/* c */ WITH a AS (SELECT 1) TABLE a"]
 )
-def test_a_query_is_told_from_a_name(conn: Any, source: str) -> None:
+def test_query_is_distinguished_from_a_name(conn: Any, source: str) -> None:
     assert list(conn.copy_out(source)) == [(1,)]
 
 
 @pytest.mark.parametrize("name", ["my tab", "select", "values", "tab\nle", "updates of it"])
-def test_a_name_is_told_from_a_query(conn: Any, name: str) -> None:
+def test_name_is_distinguished_from_a_query(conn: Any, name: str) -> None:
     conn.execute(f'CREATE TEMP TABLE "{name}" (a int)')
     assert conn.copy_in(name, [(1,)]) == 1
     assert list(conn.copy_out(name)) == [(1,)]

@@ -71,7 +71,7 @@ def test_words_that_end_nothing_leave_cursors_open(connect: Connect, script: str
     assert cursor.fetchall() == [(1,), (2,), (3,)]
 
 
-async def test_a_declaration_that_was_cancelled_leaves_no_cursor_behind(url: str) -> None:
+async def test_cancelled_declaration_leaves_no_cursor(url: str) -> None:
     async with await headrace.aio.connect(url) as conn:
         for number in range(10):
             cursor = conn.cursor(f"held_{number}", withhold=True)
@@ -87,7 +87,7 @@ async def test_a_declaration_that_was_cancelled_leaves_no_cursor_behind(url: str
         assert await conn.fetch("SELECT name FROM pg_cursors WHERE is_holdable") == []
 
 
-async def test_a_description_that_was_cancelled_leaves_no_cursor_behind(url: str) -> None:
+async def test_cancelled_description_leaves_no_cursor(url: str) -> None:
     async with await headrace.aio.connect(url) as conn:
         cursor = conn.cursor("held", withhold=True)
         task = asyncio.create_task(cursor.execute("SELECT 1"))
@@ -101,7 +101,7 @@ async def test_a_description_that_was_cancelled_leaves_no_cursor_behind(url: str
         assert await conn.fetch("SELECT name FROM pg_cursors WHERE is_holdable") == []
 
 
-def test_a_declaration_that_was_overdue_leaves_no_cursor_behind(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overdue_declaration_leaves_no_cursor(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with headrace.connect(url) as conn:
         # The answer comes too late to be waited for, and too early to be cancelled.
         cursor, wait = conn.cursor("held", withhold=True), conn._wait

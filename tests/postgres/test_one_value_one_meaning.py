@@ -1,4 +1,4 @@
-"""One value, one meaning: each way out gives the same Python value, and each way in stores the same one."""
+"""One value, one meaning: each way to read returns the same Python value, and each way to write stores the same one."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def types(url: str) -> None:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are alike, their classes and NaN too."""
+    """Returns true if two values are alike, their classes and NaN too."""
     return repr(a) == repr(b) and type(a) is type(b)
 
 
@@ -196,7 +196,7 @@ BY_COLUMN = {
     ),
     *("polygon[]", "circle[]"),
 }
-"""Types whose values only the column tells apart: a tuple, a whole float, a time without zone."""
+"""Types whose values only the column distinguishes: a tuple, a whole float, a time without zone."""
 
 
 class Level(enum.Enum):

@@ -30,7 +30,7 @@ def mine(connect: Connect, schema: str, request: pytest.FixtureRequest) -> Any:
 
 
 def piped(conn: Any, sql: str) -> Any:
-    """Rows of a statement that has others before and behind it."""
+    """Rows of a statement that has others before and after it."""
     with conn.pipeline():
         conn.execute("SELECT 1")
         cursor = conn.execute(sql)
@@ -48,7 +48,7 @@ def test_pipeline_after_own_definitions_sees_them(mine: Any, change: Any) -> Non
         assert piped(mine, "SELECT * FROM t") == piped(mine, "SELECT * FROM t") == expected
 
 
-def test_definitions_within_a_pipeline_are_seen_behind_them(mine: Any) -> None:
+def test_definitions_within_a_pipeline_are_seen_after_them(mine: Any) -> None:
     assert piped(mine, "SELECT * FROM t") == [(1,)]
     for change, row in (("ALTER TABLE t ADD b int", (1, None)), ("DO $$BEGIN ALTER TABLE t DROP b; END$$", (1,))):
         with mine.pipeline():

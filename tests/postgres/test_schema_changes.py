@@ -190,7 +190,7 @@ def test_a_pipeline_that_met_another_table_works_the_next_time(
     assert piped() == piped() == [[(1,)]] * 3
     conn.rollback()
     dba.execute(f"ALTER TABLE {schema}.f ADD b int")
-    # Loud, or right: a statement that has nothing behind it yet is repeated.
+    # An error, or the right result: a statement without others after it is repeated.
     with contextlib.suppress(errors.FeatureNotSupported):
         assert piped() == [[(1, None)]] * 3
     conn.rollback()
@@ -224,5 +224,5 @@ def test_the_first_select_in_a_pipeline_that_met_another_table_is_right_or_says_
     conn.commit()
     assert piped() == piped() == [("1",)]
     conn.commit()
-    # What is behind it is never carried out twice.
+    # Statements after it are never executed twice.
     assert dba.fetchval(f"SELECT count(*) FROM {schema}.h") in ((4, 5) if said else (5,))

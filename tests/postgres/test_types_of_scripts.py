@@ -1,4 +1,4 @@
-"""What ``executescript`` gives: the simple protocol tells the types of a result, and not what they are made of."""
+"""Results of ``executescript``: the simple protocol describes the types of a result, and not their parts."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_type_that_is_gone_before_its_script_ends_is_refused(conn: Any, schema
 
 
 @pytest.mark.parametrize("autocommit", [True, False])
-def test_types_are_looked_up_behind_pipelined_statements(
+def test_types_are_looked_up_after_pipelined_statements(
     connect: Connect, dba: Any, schema: str, autocommit: bool
 ) -> None:
     dba.executescript("CREATE TYPE pair AS (a int, b text); CREATE TABLE t (a int primary key)")

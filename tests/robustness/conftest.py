@@ -1,4 +1,4 @@
-"""The databases that the harnesses here run on, and what each has to be told."""
+"""The databases of these tests, and the statements that differ."""
 
 from __future__ import annotations
 

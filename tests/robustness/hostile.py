@@ -21,10 +21,10 @@ LINGER = 0.25
 MEMORY = 96 * 1024
 """KiB that one case may take at its peak."""
 SECONDS = 8.0
-"""What one case may take: the limit of the calls' timeout, and CANCEL_TIMEOUT behind it."""
+"""What one case may take: the limit of the calls' timeout, and CANCEL_TIMEOUT after it."""
 
 Answer = Callable[[bytes], list[bytes]]
-"""Given what the server said: what the client is told in its place. The end is then near."""
+"""Replaces a message of the server by bytes for the client, after which the connection is expected to end."""
 
 
 class HostileProxy(Accepting):

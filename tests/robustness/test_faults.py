@@ -104,7 +104,7 @@ def test_garbage_is_an_error_or_the_right_rows(target: Target, seed: int) -> Non
             return
         try:
             rows = conn.execute(target.series(200), timeout=2).fetchall()
-            # One byte of one value may be wrong: a protocol without checksums cannot tell. Never the framing.
+            # One byte of one value may be wrong: a protocol without checksums cannot detect that. Never the framing.
             assert len(rows) == 200
             assert sum(row != (i,) for i, row in enumerate(rows, 1)) <= 1
         except (errors.Error, TimeoutError):

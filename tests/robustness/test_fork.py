@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:
 
 
 def in_child(work: Callable[[], str]) -> str:
-    """What ``work`` gives, or the error it raises, in a forked child."""
+    """The result of ``work``, or the error that it raises, in a forked child."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:

@@ -47,7 +47,7 @@ def interrupted(after: float) -> Generator[None]:
 
 
 def rows(gate: Gate) -> Iterator[tuple[int]]:
-    """Rows, behind some of which the server is silent and the user impatient."""
+    """Rows, after some of which the server is silent and the user interrupts."""
     for n in range(1000):
         yield (n,)
     gate.state = "frozen"

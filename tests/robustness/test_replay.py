@@ -1,4 +1,4 @@
-"""Recorded conversations with a real server, replayed to the driver split and cut at every byte: it gives what was
+"""Recorded conversations with a real server, replayed to the driver, split and cut at every byte: it returns what was
 recorded or raises its own error, in time; never a hang, never a wrong row."""
 
 from __future__ import annotations
@@ -93,6 +93,6 @@ def test_split_and_cut_at_every_byte(target: Target, name: str) -> None:
         except errors.Error:
             pass
         else:
-            # Only what nobody waited for was cut off.
+            # Only data that was not waited for was cut off.
             assert got == expected, f"cut at {at}"
         replay.close()

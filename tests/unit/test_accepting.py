@@ -1,4 +1,4 @@
-"""What tests listen with leaves nothing behind, whoever connects to it and whenever."""
+"""The listener of the tests leaves no threads and sockets, whichever clients connect, and whenever."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from accepting import Accepting
 
 
 class Echo(Accepting):
-    """Says what it hears; a certain word is too much for it."""
+    """Echoes what it receives; one word makes it fail."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Echo(Accepting):
             client.sendall(block)
 
 
-def test_strangers_who_connect_at_the_end_leave_no_socket_behind() -> None:
+def test_strangers_who_connect_at_the_end_leave_no_socket() -> None:
     for _ in range(20):
         echo = Echo()
         over = threading.Event()

@@ -1,4 +1,4 @@
-"""Whom to try in which order, without a server: each row tells the answers and what is then asked for."""
+"""Which hosts to try in which order, without a server: each row has the answers and the next attempts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Answer = Any
 
 @pytest.fixture(autouse=True)
 def no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Nobody's ~/.postgresql has a say."""
+    """Files in ~/.postgresql have no effect."""
     monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path
 
@@ -184,7 +184,7 @@ def test_tls_plan(text: str, host: str, plan: list[str]) -> None:
         (from_server(InvalidPassword), False),
         (from_server(InvalidCatalogName), False),
         (from_server(InvalidAuthorizationSpecification), False),
-        (ProgrammingError("the caller is wrong"), False),
+        (ProgrammingError("the settings are wrong"), False),
     ],
 )
 def test_which_failures_lead_to_the_next_host(error: Exception, goes_on: bool) -> None:
@@ -240,7 +240,7 @@ def test_several_failures_are_one_error() -> None:
     late = {"a": ConnectionTimeout("late"), "b": ConnectionTimeout("too")}
     found, _ = run(options(host="a,b", sslmode="disable"), late, {"a": ["a", "a"]})
     assert type(found) is ConnectionTimeout
-    # Each once, and with the address where the name alone does not tell.
+    # Each once, and with the address if the name alone is ambiguous.
     assert str(found) == "connection to a:5432 failed: late; connection to b:5432 failed: too"
     late = {"1.1.1.1": ConnectionTimeout("late"), "::1": ConnectionTimeout("late")}
     found, _ = run(options(host="a", sslmode="disable"), late, {"a": ["1.1.1.1", "::1"]})

@@ -93,7 +93,8 @@ def test_the_classes_are_those_of_psycopg() -> None:
         their = psycopg.errors.lookup(sqlstate)
         our = error_for(sqlstate)
         assert our.__name__ == their.__name__
-        # Where psycopg has no opinion (DatabaseError), ours may be narrower; a missing database is met on connecting.
+        # Where psycopg has no opinion (DatabaseError), headrace's may be narrower; a missing database is met on
+        # connecting.
         base = their.__base__.__name__
         if base != "DatabaseError" and sqlstate != "3D000":
             assert our.__base__ is getattr(errors, base), sqlstate

@@ -206,7 +206,7 @@ def test_contradictions_are_never_solved_by_the_weaker_setting(keywords: dict[st
         tls(**keywords)
 
 
-def test_an_authority_that_is_not_used_is_told_of() -> None:
+def test_unused_authority_is_a_warning() -> None:
     with pytest.warns(UserWarning, match="ssl_ca is not used"):
         assert tls(ssl_mode="REQUIRED", ssl_ca="ca.pem").mode == "REQUIRED"
 

@@ -64,7 +64,7 @@ class User:
 
 @dataclass
 class Derived:
-    """With a parameter that is no field."""
+    """With a parameter that is not a field."""
 
     id: int
     key: InitVar[int]

@@ -95,7 +95,7 @@ def test_every_method_that_waits_takes_a_timeout(kind: type, name: str) -> None:
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
 def test_every_class_of_the_package_is_looked_at(kind: type) -> None:
-    """What a class inherits is another class of the list, or was written by nobody here."""
+    """What a class inherits is another class of the list, or was not written in this package."""
     for base in kind.__mro__[1:]:
         if base.__module__.startswith("headrace") and any(inspect.isfunction(v) for v in vars(base).values()):
             assert base in CLASSES or base.__name__ in ("CursorBase", "Declared"), base

@@ -1,6 +1,6 @@
 """The server's half of MySQL 8's logins without TLS, where the password travels encrypted with the server's RSA
-key, as the manual has it. Beside the genuine one (test_genuine.py) it says what it was told. It takes the password
-apart with the program ``openssl``, and shares no code with the driver. MySQL: "Caching SHA-256 Pluggable
+key, as the manual has it. Unlike the genuine one (test_genuine.py) it records what it received. It decrypts the
+password with the program ``openssl``, and shares no code with the driver. MySQL: "Caching SHA-256 Pluggable
 Authentication", "SHA-256 Pluggable Authentication"."""
 
 from __future__ import annotations
@@ -30,17 +30,18 @@ def make_key(folder: Path) -> tuple[Path, Path]:
     return private, public
 
 
-class RsaPeer(Accepting):
-    """Listens on a loopback port. ``cached`` says whether it knows the password's hash already, so that
-    caching_sha2_password goes the fast way; ``heard`` is every byte of every client, ``told`` what it did."""
+class RsaServer(Accepting):
+    """Listens on a loopback port. ``cached`` is true if it knows the password's hash already, so that
+    caching_sha2_password takes the fast way; ``received`` is every byte of every client, ``seen`` the steps of each
+    login."""
 
     def __init__(self, plugin: str, private: Path, public: Path) -> None:
         super().__init__()
         self.plugin = plugin.encode()
         self.private, self.public = private, public.read_bytes()
         self.cached = False
-        self.heard = b""
-        self.told: list[str] = []
+        self.received = b""
+        self.seen: list[str] = []
         self.listen()
 
     def _read(self, client: socket.socket) -> tuple[bytes, int]:
@@ -48,7 +49,7 @@ class RsaPeer(Accepting):
         if len(head) < 4:
             raise ConnectionError
         body = client.recv(int.from_bytes(head[:3], "little"), socket.MSG_WAITALL)
-        self.heard += head + body
+        self.received += head + body
         return body, head[3]
 
     @staticmethod
@@ -84,14 +85,14 @@ class RsaPeer(Accepting):
             once = hashlib.sha256(PASSWORD).digest()
             other = hashlib.sha256(hashlib.sha256(once).digest() + scramble).digest()
             if self.cached and proof == bytes(a ^ b for a, b in zip(once, other, strict=True)):
-                self.told.append("fast")
+                self.seen.append("fast")
                 self._send(client, b"\x01\x03", sequence + 1)
                 return True, sequence + 1
             self._send(client, b"\x01\x04", sequence + 1)
-            self.told.append("full")
+            self.seen.append("full")
             proof, sequence = self._read(client)
         if proof == asks:
-            self.told.append("key asked for")
+            self.seen.append("key asked for")
             self._send(client, b"\x01" + self.public, sequence + 1)
             proof, sequence = self._read(client)
         command = ["openssl", "pkeyutl", "-decrypt", "-inkey", self.private, "-pkeyopt", "rsa_padding_mode:oaep"]

@@ -22,21 +22,21 @@ WAYS = ["commit", "rollback", "text", "block"]
 def place(any_db: Database) -> str:
     """The URL of a database with an empty table."""
     with any_db.connect(autocommit=True) as conn:
-        conn.execute("drop table if exists behind")
-        conn.execute("create table behind (n int)")
+        conn.execute("drop table if exists later")
+        conn.execute("create table later (n int)")
     return any_db.url
 
 
 def rows(url: str) -> list[int]:
     with headrace.connect(url, autocommit=True) as conn:
-        return [n for (n,) in conn.fetch("select n from behind order by n")]
+        return [n for (n,) in conn.fetch("select n from later order by n")]
 
 
 async def begin(conn: Any) -> None:
     """A transaction with a row, begun in SQL where the connection commits by itself."""
     if conn.autocommit:
         await conn.execute("begin work")
-    await conn.execute("insert into behind values (1)")
+    await conn.execute("insert into later values (1)")
 
 
 async def end(conn: Any, way: str) -> None:
@@ -47,7 +47,7 @@ async def end(conn: Any, way: str) -> None:
 async def block(conn: Any, number: int, undone: bool = False) -> None:
     """A block with a row."""
     async with conn.transaction():
-        await conn.execute(f"insert into behind values ({number})")
+        await conn.execute(f"insert into later values ({number})")
         if undone:
             raise headrace.Rollback
 
@@ -65,7 +65,7 @@ async def outer_block_is_ending(conn: Any) -> asyncio.Task[None]:
 @pytest.mark.parametrize("undone", [False, True])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("autocommit", [False, True])
-async def test_block_behind_an_end_is_a_transaction(place: str, autocommit: bool, way: str, undone: bool) -> None:
+async def test_block_after_an_end_is_a_transaction(place: str, autocommit: bool, way: str, undone: bool) -> None:
     async with await headrace.aio.connect(place, autocommit=autocommit) as conn:
         if way == "block":
             ending: Any = await outer_block_is_ending(conn)
@@ -78,10 +78,10 @@ async def test_block_behind_an_end_is_a_transaction(place: str, autocommit: bool
 
 
 @pytest.mark.parametrize("way", ["commit", "rollback"])
-async def test_block_behind_an_end_that_is_cancelled_before_it_is_sent_ends_nothing_else(place: str, way: str) -> None:
+async def test_block_after_an_end_that_is_cancelled_before_it_is_sent_ends_nothing_else(place: str, way: str) -> None:
     async with await headrace.aio.connect(place) as conn:
         await begin(conn)
-        # As it does behind a batch, the end waits.
+        # As after a batch, the end waits.
         conn._core.wire.pause_requests(True)
         ending = asyncio.ensure_future(end(conn, way))
         undone = asyncio.ensure_future(block(conn, 2, undone=True))
@@ -99,7 +99,7 @@ async def test_block_behind_an_end_that_is_cancelled_before_it_is_sent_ends_noth
 
 
 @pytest.mark.parametrize("autocommit", [False, True])
-async def test_block_behind_a_beginning_is_a_savepoint(place: str, autocommit: bool) -> None:
+async def test_block_after_a_beginning_is_a_savepoint(place: str, autocommit: bool) -> None:
     async with await headrace.aio.connect(place, autocommit=autocommit) as conn:
 
         async def blocks() -> None:
@@ -108,7 +108,7 @@ async def test_block_behind_a_beginning_is_a_savepoint(place: str, autocommit: b
 
         await asyncio.gather(begin(conn), blocks())
         assert conn.transaction_status is TransactionStatus.INTRANS
-        assert await conn.fetch("select n from behind order by n") == [(1,), (2,)]
+        assert await conn.fetch("select n from later order by n") == [(1,), (2,)]
         await conn.rollback()
         assert rows(place) == [], "the end of the block has committed what was begun before it"
 
@@ -120,7 +120,7 @@ async def test_blocks_begin_in_time_beside_a_busy_task(place: str, autocommit: b
 
         async def busy() -> None:
             while True:
-                await conn.execute("insert into behind values (1)")
+                await conn.execute("insert into later values (1)")
                 with contextlib.suppress(headrace.ProgrammingError):
                     await conn.commit()
 
@@ -132,10 +132,10 @@ async def test_blocks_begin_in_time_beside_a_busy_task(place: str, autocommit: b
         await asyncio.wait(tasks)
 
 
-def test_block_behind_the_commit_of_another_thread_is_a_transaction(place: str) -> None:
+def test_block_after_the_commit_of_another_thread_is_a_transaction(place: str) -> None:
     with headrace.connect(place) as conn:
         for turn in range(1, 26):
-            conn.execute("insert into behind values (0)")
+            conn.execute("insert into later values (0)")
             together = threading.Barrier(2)
             refused: list[headrace.Error] = []
 
@@ -150,7 +150,7 @@ def test_block_behind_the_commit_of_another_thread_is_a_transaction(place: str) 
             thread.start()
             together.wait(30)
             with conn.transaction():
-                conn.execute(f"insert into behind values ({turn})")
+                conn.execute(f"insert into later values ({turn})")
             thread.join(30)
             if refused:
                 conn.commit()
