@@ -517,14 +517,29 @@ def error_for(sqlstate: str) -> type[DatabaseError]:
 
 
 def connect_failed(message: str, causes: Sequence[Error] = ()) -> OperationalError:
-    """The error of a connection that could not be made; its code is that of its ``causes`` where they have the same."""
+    """Makes the error of a connection that could not be opened.
+
+    Args:
+        message: its text.
+        causes: the errors of the attempts; if all have the same code, it is also that of the error.
+
+    Returns:
+        The error.
+    """
     error = OperationalError(message)
     error.code = common_code(causes)
     return error
 
 
 def common_code(causes: Sequence[Error]) -> str | None:
-    """The code of errors that kept a connection from being made: their own where they have the same."""
+    """Returns the code for errors of several attempts to connect.
+
+    Args:
+        causes: the errors.
+
+    Returns:
+        Their code, if all have the same; otherwise ``connect_failed``.
+    """
     codes = {cause.code for cause in causes}
     return codes.pop() if len(codes) == 1 else "connect_failed"
 
@@ -548,10 +563,17 @@ _FIELDS: Final = {
 
 
 def error_from_fields(fields: dict[str, str], statement: str | None = None, row: int | None = None) -> DatabaseError:
-    """The exception for an ErrorResponse.
+    """Makes the error of an ErrorResponse of PostgreSQL.
 
-    ``fields`` are by their one-letter codes ("Error and Notice Message Fields" in the manual), ``statement`` is the
-    text that was sent, ``row`` the 0-based row of a batch. Fields that are missing or malformed stay ``None``.
+    Fields that are missing or malformed stay None.
+
+    Args:
+        fields: by their one-letter codes: "Error and Notice Message Fields" in the manual.
+        statement: the text that was sent.
+        row: the number of the row of a batch, from 0.
+
+    Returns:
+        The error, of the class for its SQLSTATE.
     """
     message = fields.get("M") or "the server sent no message"
     error = error_for(fields.get("C", ""))(message)

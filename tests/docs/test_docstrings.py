@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 MODULES = ("headrace", "headrace.postgres", "headrace.mysql", "headrace.informix", "headrace.pool", "headrace.rows",
-           "headrace.types", "headrace.aio", "headrace.aio.postgres", "headrace.aio.mysql", "headrace.aio.informix",
-           "headrace.aio.pool")  # fmt: skip
+           "headrace.types", "headrace.errors", "headrace.testing", "headrace.aio", "headrace.aio.postgres",
+           "headrace.aio.mysql", "headrace.aio.informix", "headrace.aio.pool")  # fmt: skip
+"""Those of headrace's own interface. That of ``headrace.compat`` is MySQLdb's, and that of ``headrace.sqlalchemy``
+SQLAlchemy's: their documentation describes it."""
 NOT_VERBS = {"Always", "Previous", "This", "Various"}
 
 

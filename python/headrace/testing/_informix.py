@@ -67,7 +67,11 @@ class InformixServer:
         return f"informix://{login}@{self.host}:{self.port}/{self.database}?server={self.server}{locales}"
 
     def parameters(self) -> Parameters:
-        """The keyword arguments of ``connect``."""
+        """Returns the keyword arguments of ``connect``.
+
+        Returns:
+            Host, port, user, password, database and server.
+        """
         return {
             "host": self.host,
             "port": self.port,
@@ -78,7 +82,14 @@ class InformixServer:
         }
 
     def jdbc_url(self, **properties: str) -> str:
-        """The URL for IBM's JDBC driver, with further properties of a connection."""
+        """Returns the URL for IBM's JDBC driver.
+
+        Args:
+            properties: further properties of a connection.
+
+        Returns:
+            The URL, with the user and the password.
+        """
         given = {"INFORMIXSERVER": self.server, "user": self.user, "password": self.password, **properties}
         tail = ";".join(f"{name}={value}" for name, value in given.items())
         return f"jdbc:informix-sqli://{self.host}:{self.port}/{self.database}:{tail}"
@@ -155,6 +166,9 @@ def informix(
         redirects: other server names that clients may ask for: ``NAME`` is sent back here under the server's own name,
             ``NAME=SERVER@HOST:PORT`` there.
         optimized: build with optimisation, for races.
+
+    Returns:
+        A context manager; its value is the running server.
 
     Raises:
         ServerUnavailable: there is no program to start, or it did not start; the message has its output.

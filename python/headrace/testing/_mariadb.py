@@ -59,6 +59,9 @@ def mariadb(
         plugins: plugins to load, such as ``ha_rocksdb``.
         home: the folder of an installation, as MariaDB's own archives unpack, to be used instead of the system's.
 
+    Returns:
+        A context manager; its value is the running server.
+
     Raises:
         ServerUnavailable: the programs are missing or do not start; the message says what to do.
     """

@@ -49,7 +49,10 @@ class MySQLInstallation:
 
     @classmethod
     def found(cls) -> MySQLInstallation:
-        """The ``mysqld`` in the PATH or in a ``sbin`` folder, if that is not MariaDB's.
+        """Finds the ``mysqld`` in the PATH or in a ``sbin`` folder, if that is not MariaDB's.
+
+        Returns:
+            The installation of MySQL.
 
         Raises:
             ServerUnavailable: there is none; the message names the command that installs one.
@@ -81,6 +84,9 @@ def mysql(
         settings: options of the server, such as ``{"max_connections": "500"}``.
         tls: with TLS and a certificate that the server makes for itself; most clients use TLS where it is offered.
         installation: another program than the one that :meth:`MySQLInstallation.found` returns.
+
+    Returns:
+        A context manager; its value is the running server.
 
     Raises:
         ServerUnavailable: the program is missing or does not start; the message says what to do.

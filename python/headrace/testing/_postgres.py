@@ -101,11 +101,15 @@ class PostgresServer:
         return int(self.version.split(".")[0])
 
     def log(self) -> str:
-        """What the server has logged so far."""
+        """Returns the log of the server.
+
+        Returns:
+            Its text so far.
+        """
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
 
     def stop(self) -> None:
-        """Stop the server and remove its directory; does nothing the second time."""
+        """Stops the server and removes its directory; does nothing the second time."""
         if self._supervisor is not None:
             end(self._supervisor)
 
@@ -128,6 +132,9 @@ def postgres(
         settings: lines of ``postgresql.conf``. ``fsync`` is off unless they set it.
         hba: lines of ``pg_hba.conf``, before those that trust everybody on this machine. The superuser on the Unix
             socket is trusted before them all.
+
+    Returns:
+        A context manager; its value is the running server.
 
     Raises:
         ServerUnavailable: the programs are missing or none of them starts; the message says what to do.
