@@ -50,6 +50,7 @@ PROSE = (
     (r"\ban asynchronous (?=[a-z])", "a "),
     (r"\bTasks may share it: their requests\b", "Threads may share it: their calls"),
     (r"\banother task\b", "another thread"),
+    (r"\bfor one task at a time\b", "for one thread at a time"),
 )
 """Words of docstrings and comments."""
 NOTE = "# Made by tools/async_to_sync.py of {source}: edit that file, and run the tool.\n"

@@ -22,11 +22,10 @@ class Warning(Exception):
 class Error(Exception):
     """Base of every error that headrace raises (PEP 249).
 
-    The server's own words are attributes; what it did not say is ``None``. ``row`` is the 0-based row of a
-    batch that the error is about, ``statement`` the text that was executed, ``position`` the 1-based character
-    in it that the server points at. Where several statements were sent in one text, and those before the one that
-    failed stand (MySQL), ``cursor`` has their results. ``code`` names what went wrong with a connection or a pool; it
-    stays as it is.
+    The fields of the server's error are attributes; fields that it did not send are ``None``. ``row`` is the row of a
+    batch that failed, from 0; ``statement`` is the text that was executed, and ``position`` the character in it, from
+    1. If several statements were sent in one text, and those before the failed one were executed (MySQL), ``cursor``
+    has their results. ``code`` identifies an error of a connection or a pool; codes do not change between versions.
     """
 
     code: str | None = None
@@ -107,11 +106,11 @@ def _point_at(statement: str, position: int) -> list[str]:
 
 
 class InterfaceError(Error):
-    """The driver was used wrongly."""
+    """The driver was not used correctly."""
 
 
 class DatabaseError(Error):
-    """The database, or the way to it, failed."""
+    """Errors of the database, or of the connection to it."""
 
 
 class DataError(DatabaseError):
@@ -119,7 +118,7 @@ class DataError(DatabaseError):
 
 
 class OperationalError(DatabaseError):
-    """The server or the connection failed, through no fault of the statement."""
+    """The server or the connection failed, independently of the statement."""
 
 
 class IntegrityError(DatabaseError):
@@ -127,7 +126,7 @@ class IntegrityError(DatabaseError):
 
 
 class InternalError(DatabaseError):
-    """The database is in trouble."""
+    """The server failed, or the transaction is in a state that does not allow this."""
 
 
 class ProgrammingError(DatabaseError):

@@ -31,7 +31,7 @@ __all__ = ["ConnectionPool", "PoolConnection", "PoolStats"]
 
 
 class PoolConnection(Pooled, Protocol):
-    """What a pool needs of a blocking connection, of whatever database."""
+    """The part of a blocking connection, of any database, that a pool uses."""
 
     @property
     def transaction_status(self) -> TransactionStatus:
@@ -89,27 +89,34 @@ class ConnectionPool(Generic[C]):
     ``"discard"`` all state of the session is discarded, with ``"none"`` nothing is done. One in an unknown state is
     closed, and never lent again.
 
-    Parameters:
-
-    - ``conninfo``, ``kwargs``: passed to ``connect``, by default :func:`headrace.connect`. Any callable that returns a
-      :class:`PoolConnection` can be used. It is called for every connection to the server, and so is a password
-      function.
-    - ``min_size``, ``max_size``: connections kept open, and opened at most.
-    - ``timeout``: seconds that a request waits.
-    - ``max_lifetime``, ``max_idle``: seconds after which a connection is replaced, or closed where it is not needed for
-      ``min_size``; checked when it is lent and every few seconds. ``None`` is no limit.
-    - ``max_waiting``: requests that may wait; 0 is any number.
-    - ``reconnect_timeout``: seconds of failed attempts after which the pool stops connecting until the next request,
-      and waiting requests raise PoolTimeout; ``None`` is never. ``backoff``, ``backoff_max``: the first and the longest
-      pause between attempts.
-    - ``configure``: called with each new connection. ``check``: called with each one before it is lent; when it raises,
-      another connection is tried. ``on_checkout``: the same, but its exception is raised by :meth:`connection`. Changes
-      that the three leave uncommitted are committed.
-    - ``open``: whether to open now, or in :meth:`open` or ``with``.
-
     Defaults are in :mod:`headrace.defaults`. A pool that was opened before a fork raises PoolClosed in the child.
+    Changes that ``configure``, ``check`` and ``on_checkout`` leave uncommitted are committed.
 
-    Raises ProgrammingError for settings that are not valid.
+    Args:
+        conninfo: passed to ``connect``.
+        kwargs: keywords for ``connect``.
+        connect: a callable that returns a :class:`PoolConnection`; None for :func:`headrace.connect`. It is called for
+            every connection to the server, and so is a password function.
+        min_size: connections that are kept open.
+        max_size: connections that are opened at most.
+        timeout: seconds that a request waits.
+        max_lifetime: seconds after which a connection is replaced; checked when it is lent and every few seconds. None
+            for no limit.
+        max_idle: seconds after which an idle connection is closed, if ``min_size`` does not need it; None for no limit.
+        max_waiting: requests that may wait; 0 for any number.
+        reconnect_timeout: seconds of failed attempts after which the pool stops connecting until the next request, and
+            waiting requests raise PoolTimeout; None for no limit.
+        backoff: seconds of the first pause between attempts to connect.
+        backoff_max: seconds of the longest pause.
+        reset: what is reset when a connection is returned: ``rollback``, ``discard`` or ``none``.
+        configure: called with each new connection.
+        check: called with each connection before it is lent; if it raises an exception, another connection is tried.
+        on_checkout: called with each connection before it is lent; its exception is raised by :meth:`connection`.
+        name: the name in errors, warnings and threads.
+        open: open the pool now, and not in :meth:`open` or ``with``.
+
+    Raises:
+        ProgrammingError: a setting is not valid.
     """
 
     def __init__(

@@ -21,7 +21,8 @@ Row = tuple[Any, ...]
 
 
 class RowFactory(Protocol[RowT]):
-    """See the module."""
+    """A function that is called once for each result, with the names of its columns, and returns the function that
+    converts a tuple into a row."""
 
     def __call__(self, names: Sequence[str], /) -> Callable[[Row], RowT]:
         """The function that makes rows of a result with these columns."""

@@ -160,9 +160,8 @@ def TimestampFromTicks(ticks: float) -> datetime.datetime:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A span of calendar months, days and microseconds: what ``interval`` is. One without months comes as
-    :class:`datetime.timedelta`; a calendar month is not a fixed span of time, so a value with months is an
-    ``Interval``."""
+    """A span of calendar months, days and microseconds: the value of an ``interval`` with months. A calendar month is
+    not a fixed span of time; a value without months is a :class:`datetime.timedelta`."""
 
     months: int = 0
     days: int = 0
@@ -350,9 +349,9 @@ def _range(lower: Any, upper: Any, bounds: str, empty: bool) -> Range[Any]:
 
 
 class Multirange(Sequence[Range[T]], Generic[T]):
-    """Several ranges, in the order they are given or come from the server. Immutable.
+    """Several ranges, in the order in which they were given or received. Immutable.
 
-    The server sorts and merges what it is sent; until then ranges stay as they are.
+    The server sorts and merges them; here they are not changed.
     """
 
     __slots__ = ("_ranges",)
@@ -400,7 +399,7 @@ class Multirange(Sequence[Range[T]], Generic[T]):
 
 @dataclass(frozen=True)
 class Json:
-    """Asks for a value to be sent as ``json``. ``dumps_with`` turns it into text; :func:`json.dumps` by default."""
+    """Sends a value as ``json``. ``dumps_with`` converts it to text; by default :func:`json.dumps`."""
 
     value: Any
     dumps_with: Callable[[Any], str | bytes] = json.dumps
@@ -415,7 +414,7 @@ class Json:
 
 
 class Jsonb(Json):
-    """Asks for a value to be sent as ``jsonb``."""
+    """Sends a value as ``jsonb``."""
 
 
 class Opaque:
@@ -523,7 +522,7 @@ class Circle(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Notify:
-    """A notification."""
+    """A notification, of ``LISTEN`` and ``NOTIFY``."""
 
     channel: str
     payload: str
@@ -555,7 +554,7 @@ class Notice:
 
 
 class TransactionStatus(enum.IntEnum):
-    """Where a connection stands."""
+    """The state of a connection's transaction."""
 
     IDLE = 0
     ACTIVE = 1
@@ -575,8 +574,8 @@ class Xid:
     """A global transaction id for two-phase commit (PEP 249).
 
     On the server it is a text: format, global transaction and branch, the latter two in base 64, with ``_`` between
-    them. The JDBC driver and psycopg write the same, so each can finish what another has left. A text of any other
-    kind is an id by itself: its ``format_id`` and ``bqual`` are ``None``.
+    them. The JDBC driver and psycopg use the same text, so that each can finish the transactions of the others. For a
+    text of another form, ``format_id`` and ``bqual`` are ``None``.
 
     >>> str(Xid(1, "transfer", "bank"))
     '1_dHJhbnNmZXI=_YmFuaw=='

@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from headrace.aio.pool import AsyncConnectionPool
+from headrace.pool import ConnectionPool
+
 MODULES = ("headrace", "headrace.postgres", "headrace.mysql", "headrace.informix", "headrace.pool", "headrace.rows",
            "headrace.types", "headrace.errors", "headrace.testing", "headrace.aio", "headrace.aio.postgres",
            "headrace.aio.mysql", "headrace.aio.informix", "headrace.aio.pool")  # fmt: skip
@@ -109,6 +112,11 @@ def test_what_is_returned_is_explained(name: str) -> None:
     returned = str(inspect.signature(function).return_annotation)
     if returned not in ("None", "object"):
         assert "Returns" in found or "Yields" in found
+
+
+@pytest.mark.parametrize("pool", [ConnectionPool, AsyncConnectionPool])
+def test_every_parameter_of_a_pool_is_explained(pool: type) -> None:
+    assert entries(sections(inspect.getdoc(pool) or "")["Args"]) == set(inspect.signature(pool).parameters)
 
 
 def raised(function: Callable[..., Any]) -> set[str]:

@@ -178,7 +178,7 @@ def timings(wire: Wire) -> dict[str, dict[str, int]]:
 
 
 class Rollback(Exception):
-    """Raised inside a ``transaction()`` block it rolls the block back, and is not seen outside."""
+    """Raise it inside a ``transaction()`` block to roll the block back, without an error outside."""
 
     def __init__(self, *args: object) -> None:
         # psycopg's Rollback(transaction) undoes an outer block: taken for an inner one's, it would commit the outer.

@@ -9,7 +9,7 @@ from .pool_settings import ClosedReason, LostReason
 
 
 class Pooled(Protocol):
-    """What the core needs of a connection."""
+    """The part of a connection that the core uses."""
 
     @property
     def closed(self) -> bool:

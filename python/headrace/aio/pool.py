@@ -28,7 +28,7 @@ __all__ = ["AsyncConnectionPool", "AsyncPoolConnection", "PoolStats"]
 
 
 class AsyncPoolConnection(Pooled, Protocol):
-    """What a pool needs of an asyncio connection, of whatever database."""
+    """The part of an asyncio connection, of any database, that a pool uses."""
 
     @property
     def transaction_status(self) -> TransactionStatus:
@@ -69,13 +69,43 @@ _FOREVER = 1e9
 
 
 class AsyncConnectionPool(Generic[C]):
-    """The asyncio form of :class:`headrace.pool.ConnectionPool`: same parameters, methods awaited, callbacks
-    asynchronous.
+    """Lends connections to tasks, the longest waiting first: the asyncio form of :class:`headrace.pool.ConnectionPool`.
 
-    It belongs to the loop that it is opened on: with ``open=True`` when it is made inside one, else at its first use.
+    It belongs to the loop on which it is opened: with ``open=True`` if it is created inside one, else at its first use.
 
-    A task may be cancelled anywhere. While it waits, or just as it gets a connection, none is lost; the
-    reset of a connection that it brings back runs on in the background.
+    A task may be cancelled at any time: no connection is lost, and the reset of a connection that it returns continues
+    in the background.
+
+    Defaults are in :mod:`headrace.defaults`. A pool that was opened before a fork raises PoolClosed in the child.
+    Changes that ``configure``, ``check`` and ``on_checkout`` leave uncommitted are committed.
+
+    Args:
+        conninfo: passed to ``connect``.
+        kwargs: keywords for ``connect``.
+        connect: a callable that returns an awaitable :class:`AsyncPoolConnection`; None for
+            :func:`headrace.aio.connect`. It is called for every connection to the server, and so is a password function.
+        min_size: connections that are kept open.
+        max_size: connections that are opened at most.
+        timeout: seconds that a request waits.
+        max_lifetime: seconds after which a connection is replaced; checked when it is lent and every few seconds. None
+            for no limit.
+        max_idle: seconds after which an idle connection is closed, if ``min_size`` does not need it; None for no limit.
+        max_waiting: requests that may wait; 0 for any number.
+        reconnect_timeout: seconds of failed attempts after which the pool stops connecting until the next request, and
+            waiting requests raise PoolTimeout; None for no limit.
+        backoff: seconds of the first pause between attempts to connect.
+        backoff_max: seconds of the longest pause.
+        reset: what is reset when a connection is returned: ``rollback``, ``discard`` or ``none``.
+        configure: an asynchronous function, called with each new connection.
+        check: an asynchronous function, called with each connection before it is lent; if it raises an exception,
+            another connection is tried.
+        on_checkout: an asynchronous function, called with each connection before it is lent; its exception is raised by
+            :meth:`connection`.
+        name: the name in errors and warnings.
+        open: open the pool now, and not in :meth:`open` or ``with``.
+
+    Raises:
+        ProgrammingError: a setting is not valid.
     """
 
     def __init__(

@@ -22,7 +22,10 @@ R = TypeVar("R")
 
 
 class Cursor(BlockingCursor[R]):
-    """Executes statements and holds their results (PEP 249). Parameters are written ``?`` or ``:1``."""
+    """Executes statements and holds their results (PEP 249). Parameters are written ``?`` or ``:1``.
+
+    A result is received whole. It is for one thread at a time.
+    """
 
     @property
     def connection(self) -> Connection[Any]:
@@ -51,10 +54,11 @@ class Cursor(BlockingCursor[R]):
 
 
 class ServerCursor(Declared, BlockingCursor[R]):
-    """A cursor that stays open on the server under a name: its rows are fetched as they are asked for.
+    """A cursor that stays open on the server with a name: its rows are fetched on demand.
 
-    With ``scrollable`` they are fetched by number, in any order; with ``withhold`` it outlives its transaction. Rows of
-    a query ``FOR UPDATE`` are fetched one by one, so that ``WHERE CURRENT OF`` means the row that was given last.
+    With ``scrollable`` they are fetched by number, in any order; with ``withhold`` it stays open after its transaction.
+    Rows of a query ``FOR UPDATE`` are fetched one by one, so that ``WHERE CURRENT OF`` is the row that was fetched
+    last.
     """
 
     def __init__(

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class LargeObject(io.RawIOBase):
-    """A BLOB or CLOB as an unbuffered binary file: only what is read or written at a time is in memory.
+    """A BLOB or CLOB as an unbuffered binary file: only the data of one call is in memory.
 
-    Opened by :meth:`Connection.open_lob` and :meth:`Connection.create_lob`. Small pieces are best read through
-    ``io.BufferedReader``, and text, which is in the database's code set, through ``io.TextIOWrapper``. It is closed
-    with its transaction or session at the latest, but not by the garbage collector.
+    Opened by :meth:`Connection.open_lob` and :meth:`Connection.create_lob`. To read small pieces use
+    ``io.BufferedReader``, and for text, which is in the database's code set, ``io.TextIOWrapper``. It is closed with
+    its transaction or session at the latest, but not by the garbage collector.
     """
 
     def __init__(self, connection: Connection[Any], state: LobState) -> None:

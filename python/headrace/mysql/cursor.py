@@ -20,7 +20,7 @@ R = TypeVar("R")
 class Cursor(BlockingCursor[R]):
     """Executes statements and holds their results (PEP 249).
 
-    Parameters are written ``%s``, ``%(name)s`` or ``?``. A result is received whole.
+    Parameters are written ``%s``, ``%(name)s`` or ``?``. A result is received whole. It is for one thread at a time.
     """
 
     @property

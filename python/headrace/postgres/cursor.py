@@ -28,8 +28,8 @@ class Cursor(BlockingCursor[R]):
     """Executes statements and holds their results (PEP 249).
 
     Parameters are written ``%s``, ``%(name)s`` or ``$1``. A result is received whole; for one larger than memory use
-    :meth:`Connection.stream` or a named cursor. Without parameters a text of several statements goes by
-    :meth:`Connection.executescript`.
+    :meth:`Connection.stream` or a named cursor. For a text of several statements use
+    :meth:`Connection.executescript`. It is for one thread at a time.
     """
 
     @property
@@ -81,7 +81,7 @@ class Cursor(BlockingCursor[R]):
 
 
 class ServerCursor(Cursor[R]):
-    """A cursor that lives on the server under a name, and is fetched in blocks of ``itersize`` rows.
+    """A cursor that is declared on the server with a name, and fetched in blocks of ``itersize`` rows.
 
     It needs a transaction, unless it is declared ``withhold``.
     """

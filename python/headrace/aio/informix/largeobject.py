@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class AsyncLargeObject:
-    """The asyncio form of :class:`headrace.informix.LargeObject`. Iterated over it gives its content in blocks."""
+    """The asyncio form of :class:`headrace.informix.LargeObject`. An iteration returns its content in blocks."""
 
     def __init__(self, connection: AsyncConnection[Any], state: LobState) -> None:
         self._connection = connection

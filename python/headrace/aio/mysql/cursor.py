@@ -18,7 +18,7 @@ R = TypeVar("R")
 class AsyncCursor(LoopCursor[R]):
     """Executes statements and holds their results (PEP 249).
 
-    Parameters are written ``%s``, ``%(name)s`` or ``?``. A result is received whole.
+    Parameters are written ``%s``, ``%(name)s`` or ``?``. A result is received whole. It is for one task at a time.
     """
 
     @property

@@ -29,8 +29,8 @@ class AsyncCursor(LoopCursor[R]):
     """Executes statements and holds their results (PEP 249).
 
     Parameters are written ``%s``, ``%(name)s`` or ``$1``. A result is received whole; for one larger than memory use
-    :meth:`AsyncConnection.stream` or a named cursor. Without parameters a text of several statements goes by
-    :meth:`AsyncConnection.executescript`.
+    :meth:`AsyncConnection.stream` or a named cursor. For a text of several statements use
+    :meth:`AsyncConnection.executescript`. It is for one task at a time.
     """
 
     @property
@@ -82,7 +82,7 @@ class AsyncCursor(LoopCursor[R]):
 
 
 class AsyncServerCursor(AsyncCursor[R]):
-    """A cursor that lives on the server under a name, and is fetched in blocks of ``itersize`` rows.
+    """A cursor that is declared on the server with a name, and fetched in blocks of ``itersize`` rows.
 
     It needs a transaction, unless it is declared ``withhold``.
     """
