@@ -55,7 +55,7 @@ def test_every_way_to_say_where(server: PostgresServer, monkeypatch: pytest.Monk
         ("host=a,b hostaddr=1.1.1.1", "2 hosts"),
         ("sslmode=prefer sslrootcert=system", "verify-full"),
         ("sslmode=prefer sslnegotiation=direct", "direct"),
-        ("connect_timeout=soon", "no number"),
+        ("connect_timeout=soon", "is not a number"),
         ("require_auth=magic", "require_auth"),
         ("client_encoding=latin1", "UTF8"),
         ("postgresql://[::1/d", "IPv6"),

@@ -392,7 +392,7 @@ def test_routines(conn: Any) -> None:
     cursor = conn.cursor()
     assert cursor.callproc("twice", (5,)) == (5,)
     assert cursor.fetchall() == [(10,)]
-    with pytest.raises(errors.ProgrammingError, match="no name"):
+    with pytest.raises(errors.ProgrammingError, match="is not the name of a routine"):
         cursor.callproc("twice(1); drop table x", ())
 
 

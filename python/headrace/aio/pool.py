@@ -83,7 +83,8 @@ class AsyncConnectionPool(Generic[C]):
         conninfo: passed to ``connect``.
         kwargs: keywords for ``connect``.
         connect: a callable that returns an awaitable :class:`AsyncPoolConnection`; None for
-            :func:`headrace.aio.connect`. It is called for every connection to the server, and so is a password function.
+            :func:`headrace.aio.connect`. It is called for every connection to the server, and so is a password
+            function.
         min_size: connections that are kept open.
         max_size: connections that are opened at most.
         timeout: seconds that a request waits.
