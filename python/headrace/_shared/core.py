@@ -163,8 +163,8 @@ class Core(Transactions):
         return self.submit_batch(sql, rows, returning)
 
     def ask_for_answers(self, pipeline: Pipelined | None) -> Any:
-        """Queues what makes the server answer the statements of a pipeline so far, where it would not by itself; gives
-        its ticket, or None."""
+        """Queues a request for the replies to the statements of a pipeline so far, if the server needs one; returns its
+        ticket, or None."""
         return None
 
     @abstractmethod

@@ -279,8 +279,8 @@ class PoolCore(Generic[C, W]):
     ) -> ResetMode | None:
         """A connection comes back, with what its ``transaction_status`` said.
 
-        Gives the mode of the reset that it needs (then ``reset_done`` follows), at least ``at_least`` where it is in a
-        transaction; or None where it needs none. Raises ProgrammingError for one that this pool has not lent.
+        Returns the mode of the reset that it needs (then ``reset_done`` follows), at least ``at_least`` where it is in
+        a transaction; or None where it needs none. Raises ProgrammingError for one that this pool has not lent.
         """
         entry = self._lent.get(id(connection))
         if entry is None or entry.reset_by is not None:

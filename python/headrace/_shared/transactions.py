@@ -101,7 +101,7 @@ class Transactions(ABC):
 
     def foresee(self) -> Ahead:
         """Returns true if a transaction is open once all that was asked for is done, and whether that is settled: it is
-        a guess where only an answer tells."""
+        a guess if it depends on a reply."""
         if self.wire.closed:
             return Ahead(open=False, settled=True)
         ahead = self.wire.transaction_ahead()

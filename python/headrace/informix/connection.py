@@ -150,7 +150,7 @@ class Connection(InformixBase[R], BlockingConnection[R]):
             while asked:
                 take()
         finally:
-            # After an error nobody waits for the others.
+            # After an error the other results are not needed.
             while asked and not self.closed:
                 self._core.wire.discard(asked.pop())
         return out

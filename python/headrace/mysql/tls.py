@@ -102,7 +102,7 @@ def _ssl(settings: Settings, files: dict[str, str | None]) -> list[tuple[str, st
     given = settings.values.get("ssl")
     if given is None or given == "":
         return []
-    # A module that nobody has imported has made no context, and importing it takes longer than all of this package.
+    # A module that was not imported has made no context, and importing it takes longer than all of this package.
     if (ssl := sys.modules.get("ssl")) is not None and isinstance(given, ssl.SSLContext):
         raise NotSupportedError("ssl: headrace brings its own TLS; give ssl_mode, ssl_ca, ssl_cert and ssl_key")
     if not isinstance(given, Mapping):

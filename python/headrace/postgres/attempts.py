@@ -6,7 +6,7 @@ It yields a :data:`Step` and is sent its result, or thrown its error:
 - :class:`Try`: a session (anything with ``wire.parameters()`` and ``close()``), or a DatabaseError;
 - :class:`Check`: ``(in_hot_standby, read_only)``, each ``"on"`` or ``"off"``, or a DatabaseError.
 
-Whether a failure ends the search follows libpq ("Specifying Multiple Hosts" in the manual): nobody there, a server that
+Whether a failure ends the search follows libpq ("Specifying Multiple Hosts" in the manual): no answer, a server that
 is starting up, or one that is not what target_session_attrs asks for leads to the next address or host; any other
 answer of a server, above all a wrong password, ends it. Two differences: a server without a free connection is passed
 over too, and with sslmode=prefer only a server whose pg_hba.conf refuses TLS is tried again without, so that a password
@@ -273,7 +273,8 @@ def _tls_may_help(error: DatabaseError, tls: str) -> bool:
 
 
 def _examine(session: Any, wanted: str) -> Generator[Step, Any, str | None]:
-    """What keeps a session from being wanted; it is then closed, as it is when that cannot be told."""
+    """Returns why a session does not fit ``target_session_attrs``; it is then closed, as it is if that cannot be
+    determined."""
     try:
         problem = yield from _unsuitable(session, wanted)
     except OperationalError as error:

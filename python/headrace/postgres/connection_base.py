@@ -23,7 +23,7 @@ class PostgresBase(ConnectionBase[R]):
     def __init__(self, core: ConnectionCore, row_factory: RowFactory[R]) -> None:
         super().__init__(core, row_factory)
         self._adapters = Adapters(core.wire)
-        # Not a reference of its own: a connection that nobody holds closes at once, not when cycles are collected.
+        # Not a reference of its own: a connection without references closes at once, not when cycles are collected.
         me = weakref.ref(self)
 
         def abandon(ticket: Any) -> None:

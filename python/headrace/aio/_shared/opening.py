@@ -19,7 +19,7 @@ from .within import within
 
 async def open_wire(wire: Wire, options: dict[str, Any], timeout: float | None) -> asyncio.BaseTransport:
     """The asyncio form of :func:`headrace._shared.opening.open_wire`; ``options`` are those that ``wire`` was made
-    with. Gives the transport."""
+    with. Returns the transport."""
 
     async def session() -> asyncio.BaseTransport:
         transport = await open_transport(asyncio.get_running_loop(), wire, options)

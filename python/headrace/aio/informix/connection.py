@@ -149,7 +149,7 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
             while asked:
                 await take()
         finally:
-            # After an error nobody waits for the others.
+            # After an error the other results are not needed.
             while asked and not self.closed:
                 self._core.wire.discard(asked.pop())
         return out

@@ -286,8 +286,8 @@ class BaseConnection:
             raise exceptions.NotSupportedError(
                 exceptions.UNKNOWN, f"charset={charset!r}: text travels as utf8mb4, whatever the tables' character sets"
             )
-        behind = f" COLLATE {collation}" if collation else ""
-        self._simple(f"SET NAMES {charset if collation else 'utf8mb4'}{behind}")
+        clause = f" COLLATE {collation}" if collation else ""
+        self._simple(f"SET NAMES {charset if collation else 'utf8mb4'}{clause}")
 
     def set_sql_mode(self, sql_mode: str) -> None:
         """Sets the session's SQL mode."""

@@ -56,8 +56,8 @@ class InsertValues:
         start, end, last = row
         if not any(token[0] == "place" for token in stream[at + 1 : last]):
             return None
-        behind = stream[last + 1][1] if last + 1 < len(stream) else ""
-        if behind in (",", ";") or any(token[0] == "place" for token in stream[last + 1 :]):
+        after = stream[last + 1][1] if last + 1 < len(stream) else ""
+        if after in (",", ";") or any(token[0] == "place" for token in stream[last + 1 :]):
             return None
         return Parts(text[:start], text[start:end], text[end:])
 
