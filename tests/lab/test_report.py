@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headrace_lab import page, readme, report
+from headrace_lab import overview, page, readme, report
 
 
 def row(contestant: str, median: float | None, **more: Any) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def test_a_race_fails_where_ours_do(result: dict[str, Any]) -> None:
     assert report.failed(result) == wrong
 
 
-@pytest.mark.parametrize("width", [80, 100, 160])
+@pytest.mark.parametrize("width", [80, 100, 180])
 def test_the_terminal_table_fits(result: dict[str, Any], width: int, capsys: pytest.CaptureFixture[str]) -> None:
     report.terminal(result, width)
     out = capsys.readouterr().out
@@ -93,10 +93,48 @@ def test_the_page_needs_nothing_but_itself(result: dict[str, Any]) -> None:
     tags = Tags()
     tags.feed(text)
     assert tags.loaded == []
-    assert tags.rows == 1 + len(result["results"])
+    assert tags.rows == 2 + 1 + len(result["results"]), "the overview, with a line for the workload, and its details"
     assert "&lt;it has no such thing&gt;" in text
     assert 'name="viewport"' in text or "name='viewport'" in text
     assert "1.50x (slower)" in text
+
+
+def test_the_overview_has_a_ratio_of_wall_time_and_of_cpu_for_each_contestant(result: dict[str, Any]) -> None:
+    for r in result["results"]:
+        if r["contestant"] == "psycopg":
+            r["client_cpu_s"] = 0.012
+    made = overview.overview(result)
+    assert made.contestants == ["headrace", "liar", "asyncpg", "psycopg", "pg8000"], "the fastest others first"
+    (line,) = made.lines
+    assert line.label == "fetch 10,000"
+    assert line.floor == "1 ms · 2 ms"
+    cells = dict(zip(made.contestants, line.ratios, strict=True))
+    assert cells["psycopg"] == overview.Ratio(3.0, 6.0)
+    assert cells["headrace"] == overview.Ratio(2.0, 1.0)
+    assert cells["headrace"].shades == (2, 0)
+    assert [cells[name].wall for name in ("liar", "pg8000")] == [None, None]
+    assert cells["liar"].problem == "disqualified: another result"
+
+
+@pytest.mark.parametrize(
+    ("intervals", "verdict"),
+    [
+        ([[1.4, 1.6], [1.1, 1.2]], "faster than all others"),
+        ([[1.4, 1.6]], "faster than one"),
+        ([[1.4, 1.6], [0.9, 1.2]], "no difference shown to two"),
+        ([[0.7, 0.9], [0.9, 1.2]], "slower than one"),
+        ([], "-"),
+    ],
+)
+def test_a_verdict_names_who_headrace_is_not_faster_than(intervals: list[list[float]], verdict: str) -> None:
+    names = ("one", "two")
+    rows = [row(name, 0.003, ratio_to_rival_ci=interval) for name, interval in zip(names, intervals, strict=False)]
+    assert overview.verdict_of([row("headrace", 0.002), *rows]) == verdict
+
+
+def test_a_report_of_before_has_the_cpus_ratio_too(result: dict[str, Any]) -> None:
+    assert "cpu_ratio_to_floor" not in result["results"][0]
+    assert "| 1.00 |" in report.markdown(result)
 
 
 def test_a_baseline_is_compared_by_the_ratio_to_the_floor(result: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from .cores import Halves, halves, pin, sides
 from .processes import Worker, awake, environment, server_cpu, workers
 from .report import NOT_OFFERED
 from .roundtrips import round_trips
-from .stats import iqr, median, percentile, ratio_interval
+from .stats import iqr, median, percentile, quotient, ratio_interval
 
 ROUNDS: Final = 15
 QUICK_ROUNDS: Final = 5
@@ -233,7 +233,7 @@ class Race:
                 "peak_rss_bytes": times.rss or None,
                 "disqualified": times.wrong, "error": times.error,
                 "median_s": None, "iqr_s": None, "client_cpu_s": None, "server_cpu_s": None,
-                "ratio_to_floor": None, "ratio_ci": None, "p50_s": None, "p99_s": None,
+                "ratio_to_floor": None, "ratio_ci": None, "cpu_ratio_to_floor": None, "p50_s": None, "p99_s": None,
                 "rival": None, "ratio_to_rival": None, "ratio_to_rival_ci": None,
             }  # fmt: skip
             if times.seconds:
@@ -245,6 +245,7 @@ class Race:
                 if "floor" in all_times and all_times["floor"].seconds:
                     ratio, low, high = ratio_interval(times.seconds, all_times["floor"].seconds)
                     row["ratio_to_floor"], row["ratio_ci"] = ratio, [low, high]
+                    row["cpu_ratio_to_floor"] = quotient(row["client_cpu_s"], median(all_times["floor"].cpu))
                 headrace_times = all_times.get(whose)
                 # A contestant that only counts rows has not done what is compared.
                 same_work = headrace_times and headrace_times.seconds and headrace_times.reached == times.reached

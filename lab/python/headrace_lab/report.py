@@ -7,7 +7,7 @@ from typing import Any
 
 from . import workloads as w
 from .differences import DIFFERENCES
-from .stats import verdict
+from .stats import quotient, verdict
 
 Row = dict[str, Any]
 
@@ -28,6 +28,10 @@ def groups(report: dict[str, Any]) -> Iterable[tuple[str, list[Row]]]:
     for row in report["results"]:
         seen.setdefault((row["workload"], row["size"], row["cores"]), []).append(row)
     for (name, size, cores), rows in seen.items():
+        floor = next((row for row in rows if row["contestant"] == "floor"), {})
+        for row in rows:
+            # Reports of before 2026-11-23 do not have it.
+            row.setdefault("cpu_ratio_to_floor", quotient(row["client_cpu_s"], floor.get("client_cpu_s")))
         rows.sort(key=lambda r: (r["contestant"] != "floor", failure(r) is not None, r["median_s"] or 0.0))
         what = w.WORKLOADS[name].what if name in w.WORKLOADS else ""
         several = len({r["cores"] for r in report["results"] if r["workload"] == name}) > 1
@@ -42,9 +46,11 @@ HEADINGS = (
     "to floor",
     "95 % interval",
     "against headrace",
+    "client CPU",
+    "CPU to floor",
+    "per row",
     "IQR",
     "p99",
-    "client CPU",
     "server CPU",
     "peak MB",
     "round trips",
@@ -72,8 +78,8 @@ CORES = {
 """What single queries were run on."""
 NOT_OFFERED = "not offered: "
 """What the error of a workload begins with that a driver has no way to do."""
-NARROW, MEDIUM = 100, 140
-"""Terminal widths, in characters, below which only the first five or eight columns are shown."""
+NARROW, MEDIUM = 100, 170
+"""Terminal widths, in characters, below which only the first five or seven columns are shown."""
 
 
 def failure(row: Row) -> str | None:
@@ -95,7 +101,7 @@ def against(row: Row) -> str:
 def cells(row: Row) -> tuple[str, ...]:
     """A row as text."""
     if wrong := failure(row):
-        return (row["contestant"], *["-"] * 3, wrong, *[""] * 7)
+        return (row["contestant"], *["-"] * 3, wrong, *[""] * (len(HEADINGS) - 5))
     ci = row["ratio_ci"]
     return (
         row["contestant"],
@@ -103,13 +109,15 @@ def cells(row: Row) -> tuple[str, ...]:
         "" if row["ratio_to_floor"] is None else f"{row['ratio_to_floor']:.2f}",
         "" if ci is None else f"{ci[0]:.2f} to {ci[1]:.2f}",
         against(row),
+        duration(row["client_cpu_s"]),
+        "" if row["cpu_ratio_to_floor"] is None else f"{row['cpu_ratio_to_floor']:.2f}",
+        duration(quotient(row["client_cpu_s"], row["size"])),
         duration(row["iqr_s"]),
         duration(row["p99_s"]),
-        duration(row["client_cpu_s"]),
         duration(row["server_cpu_s"]) if row["server_cpu_s"] else "-",
         f"{row['peak_rss_bytes'] / 1e6:.0f}" if row["peak_rss_bytes"] else "-",
         "" if row.get("round_trips") is None else f"{row['round_trips']:,.4g}",
-        "reached the caller" if row["rows_reached_caller"] else "count only",
+        "decoded" if row["rows_reached_caller"] else "count only",
     )
 
 
@@ -119,11 +127,11 @@ def terminal(report: dict[str, Any], width: int | None = None) -> None:
     from rich.table import Table
 
     console = Console(width=width)
-    shown = 5 if console.width < NARROW else 8 if console.width < MEDIUM else len(HEADINGS)
+    shown = 5 if console.width < NARROW else 7 if console.width < MEDIUM else len(HEADINGS)
     for title, rows in groups(report):
         table = Table(title=title, title_justify="left", header_style="bold")
         for i, heading in enumerate(HEADINGS[:shown]):
-            table.add_column(heading, justify="left" if i in (0, 4, 11) else "right", no_wrap=i != 4)
+            table.add_column(heading, justify="left" if i in (0, 4, len(HEADINGS) - 1) else "right", no_wrap=i != 4)
         for row in rows:
             if failure(row):
                 continue

@@ -47,6 +47,11 @@ def ratio_interval(a: Sequence[float], b: Sequence[float], seed: int = 1) -> tup
     return float(np.median(x) / np.median(y)), float(low), float(high)
 
 
+def quotient(part: float | None, whole: float | None) -> float | None:
+    """Their ratio; None where one of them is missing, or the whole is 0."""
+    return None if part is None or not whole else part / whole
+
+
 def verdict(low: float, high: float) -> str:
     """The verdict of an interval on a ratio."""
     if low <= 1.0 <= high:
