@@ -32,7 +32,7 @@ rust     = $(shell find $(1) \( -name target -prune \) -o -type f \( -name '*.rs
 SOURCES     := pyproject.toml Cargo.toml Cargo.lock $(call rust,crates)
 LAB_SOURCES := lab/pyproject.toml Cargo.toml Cargo.lock $(call rust,lab/crates)
 
-.PHONY: help race test test-live test-free-threaded free-threaded lint bench fuzz docs build server simulators jdbc libmariadb cargo
+.PHONY: help race mariadb-server test test-live test-free-threaded free-threaded lint bench fuzz docs build server simulators jdbc libmariadb cargo
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -47,7 +47,8 @@ help:
 	@echo "make docs    the documentation, into build/site/"
 	@echo "make build   both extension modules into .venv, optimised"
 
-race: build $(STAMPS)/lab
+# PostgreSQL comes as a wheel, MySQL is fetched by the lab, the Informix test server is built; MariaDB is the system's.
+race: build $(STAMPS)/lab $(if $(findstring mariadb,$(RACE_ARGS))$(findstring --across,$(RACE_ARGS)),mariadb-server)
 	@echo "==> race: headrace race $(RACE_ARGS)"
 	@$(BIN)/headrace race $(RACE_ARGS)
 
@@ -162,13 +163,15 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS)
 	@touch $@
 
+mariadb-server:
+	@{ command -v mariadbd || [ -x /usr/sbin/mariadbd ]; } >/dev/null || .ci/packages mariadb-server
+
 # The tests want a server with TLS, which the wheel that the race uses by default has not, npm for an old MySQL, and Go for
 # go-mysql-server, which many systems' own is too old for.
-server:
+server: mariadb-server
 	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
 		{ command -v pg_config >/dev/null && [ -x "$$(pg_config --bindir)/postgres" ]; } || .ci/packages postgresql
 	@command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || .ci/packages pgbouncer
-	@{ command -v mariadbd || [ -x /usr/sbin/mariadbd ]; } >/dev/null || .ci/packages mariadb-server
 	@[ -e /usr/lib/mysql/plugin/ha_rocksdb.so ] || .ci/packages mariadb-plugin-rocksdb || true
 	@command -v npm >/dev/null || .ci/packages npm || true
 	@for go in go /usr/local/go/bin/go; do $$go version 2>/dev/null; done | grep -qE ' go1\.(2[3-9]|[3-9][0-9])' || \
