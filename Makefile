@@ -136,7 +136,7 @@ $(STAMPS)/build: $(SOURCES) $(STAMPS)/backend | cargo
 
 # By pip, which maturin itself offers no way to tell that what the lab depends on is installed by the stamp of that name.
 $(STAMPS)/build-lab: $(LAB_SOURCES) $(STAMPS)/build
-	@echo "==> build: headrace_lab._native, optimised"
+	@echo "==> build: headrace_lab._iibench, optimised"
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable lab >$(STAMPS)/build-lab.log 2>&1 || \
 		{ cat $(STAMPS)/build-lab.log; exit 1; }
 	@touch $@

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace_lab._native import Histogram
+from headrace_lab._iibench import Histogram
 from headrace_lab.iibench import measure
 from headrace_lab.iibench.counters import Counters
 from headrace_lab.iibench.measure import Recorder

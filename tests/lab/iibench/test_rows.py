@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace_lab._native import IibenchRows
+from headrace_lab._iibench import IibenchRows
 from headrace_lab.iibench.options import Options
 from headrace_lab.iibench.producer import firsts, made_here, maker
 from headrace_lab.iibench.reference import PythonRows, output

@@ -11,7 +11,7 @@ const LONGEST: u64 = 3_600_000_000_000;
 const DIGITS: u8 = 3;
 
 /// A histogram of durations in nanoseconds.
-#[pyclass(frozen, module = "headrace_lab._native")]
+#[pyclass(frozen, module = "headrace_lab._iibench")]
 #[derive(Debug)]
 pub struct Histogram {
     counts: Mutex<Hdr<u64>>,

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDateTime, PyDict, PyList, PyString, PyTuple};
 
 /// A stream of rows: row k is a function of the seed, the stream and k.
-#[pyclass(frozen, module = "headrace_lab._native")]
+#[pyclass(frozen, module = "headrace_lab._iibench")]
 #[derive(Debug)]
 pub struct IibenchRows {
     rows: Rows,

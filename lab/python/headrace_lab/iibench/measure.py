@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from headrace_lab._native import Histogram
+from headrace_lab._iibench import Histogram
 
 SECOND: Final = 1_000_000_000
 SAMPLED_ROWS: Final = 800

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from headrace_lab._native import IibenchRows
+from headrace_lab._iibench import IibenchRows
 from headrace_lab.databases import of_url
 
 CLIENTS: Final = ("overlap", "inline", "producer", "pregen")

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from headrace_lab._native import Histogram
+from headrace_lab._iibench import Histogram
 
 from .crew import Member
 from .host import Usage

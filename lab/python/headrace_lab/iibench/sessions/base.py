@@ -13,7 +13,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
-from headrace_lab._native import IibenchRows
+from headrace_lab._iibench import IibenchRows
 
 from ..databases.base import COLUMNS, Database
 
