@@ -5,10 +5,8 @@
 mod support;
 
 use headrace_core::protocol::Protocol;
-use headrace_core::{ReadBuffer, Session as _, WriteBuffer};
-use headrace_informix::machine::{
-    BatchStrategy, Declare, Execute, Machine, Options, Position, Request, Rows, Savepoint,
-};
+use headrace_core::{IfUnsent, Modes, ReadBuffer, Session as _, Verb, WriteBuffer};
+use headrace_informix::machine::{BatchStrategy, Declare, Execute, Machine, Options, Position, Request, Rows};
 use headrace_testkit::{Shared, TestValue as V, drive, unhex};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
@@ -102,15 +100,15 @@ fn request(kind: u8, sql: &str, flag: bool) -> Request {
         4 => Request::Fetch { cursor: 1, bytes: 64 },
         5 => Request::Scroll { cursor: 1, to: if flag { Position::Last } else { Position::Row(2) } },
         6 if flag => Request::Close { cursor: 1 },
-        6 => Request::Savepoint(Savepoint::Set, "s".into()),
-        7 if flag => Request::Commit { block: kind & 16 == 16 },
-        7 => Request::Rollback,
-        8 => Request::Begin,
-        9 => Request::Ping,
+        6 => Request::Verb(Verb::Savepoint { name: "s".into(), begin: (kind & 16 == 16).then(Modes::default) }),
+        7 if flag => Request::Verb(Verb::Commit(if kind & 16 == 16 { IfUnsent::RollBack } else { IfUnsent::Forget })),
+        7 => Request::Verb(Verb::Rollback(IfUnsent::RollBack)),
+        8 => Request::Verb(Verb::Begin(Modes::default())),
+        9 => Request::Verb(Verb::Ping),
         10 => Request::Routine { signature: "function informix.ifx_lo_close(integer)".into(), begin: flag },
         11 => Request::ReadObject { object: 3, bytes: i32::from(kind) },
         12 => Request::WriteObject { object: 3, data: vec![b'x'; usize::from(kind) * 300].into() },
-        _ => Request::Savepoint(if flag { Savepoint::Release } else { Savepoint::Rollback }, "s".into()),
+        _ => Request::Verb(if flag { Verb::Release("s".into()) } else { Verb::RollbackTo("s".into()) }),
     }
 }
 

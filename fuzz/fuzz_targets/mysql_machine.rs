@@ -6,7 +6,7 @@
 mod support;
 
 use headrace_core::protocol::Protocol;
-use headrace_core::{ReadBuffer, Session as _, WriteBuffer};
+use headrace_core::{IfUnsent, Modes, ReadBuffer, Session as _, Verb, WriteBuffer};
 use headrace_mysql::auth::Secret;
 use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Machine, Options, Request, Rows};
 use headrace_testkit::{TestValue, drive_with};
@@ -50,6 +50,11 @@ fn greeting() -> [Vec<u8>; 2] {
     [next(), next()]
 }
 
+/// The request of a verb that has one.
+fn verb(verb: &Verb) -> Request {
+    Machine::<TestHandler>::of_verb(verb).expect("MySQL has it").remove(0)
+}
+
 fn request(kind: u8, sql: &str, flag: bool, earlier: u64) -> Request {
     let sql = sql.into();
     let strategy = [BatchStrategy::Auto, BatchStrategy::Pipelined, BatchStrategy::Bulk, BatchStrategy::Joined]
@@ -68,7 +73,7 @@ fn request(kind: u8, sql: &str, flag: bool, earlier: u64) -> Request {
             text: AsText::IfUnprepared,
             cursor: None,
         }),
-        4 => Request::Query { sql, infile: flag, discarded: None },
+        4 => Request::Query { sql, infile: flag },
         5 => Request::Prepare { sql },
         6 if flag => Request::Fetch { cursor: earlier, rows: 2 },
         6 => Request::CloseCursor { cursor: earlier },
@@ -76,8 +81,8 @@ fn request(kind: u8, sql: &str, flag: bool, earlier: u64) -> Request {
         7 => Request::Ping,
         8 => Request::ResetConnection,
         9 => Request::Reserve,
-        10 => Request::Query { sql: "COMMIT".into(), infile: false, discarded: Some("ROLLBACK".into()) },
-        11 => Request::Query { sql, infile: flag, discarded: Some("ROLLBACK".into()) },
+        10 => verb(&Verb::Commit(IfUnsent::RollBack)),
+        11 => verb(&if flag { Verb::Release("s".into()) } else { Verb::Begin(Modes::default()) }),
         _ => {
             let request = request(kind / 13, &sql, flag, earlier);
             // A reservation contains requests of other kinds only.

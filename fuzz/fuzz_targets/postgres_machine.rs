@@ -6,7 +6,7 @@
 #[allow(dead_code)]
 mod support;
 
-use headrace_core::{Protocol, ReadBuffer, WriteBuffer};
+use headrace_core::{IfUnsent, Protocol, ReadBuffer, Verb, WriteBuffer};
 use headrace_postgres::machine::{
     Binding, Columns, Copy, Cursor, Execute, Machine, Options, Portal, PortalId, Prepare, Purpose, Request, Rows, Tls,
 };
@@ -78,13 +78,11 @@ impl Script {
                 let portal = Portal { id, max_rows: 2, reserves: self.flag(11) };
                 Request::Execute(Execute { portal: Some(portal), ..one })
             }
-            4 => Request::Script {
-                sql: "SELECT 1; SELECT 2".into(),
-                prelude: None,
-                copy: self.flag(3),
-                ends_block: self.flag(8),
-                discarded: self.flag(3).then(|| "ROLLBACK".into()),
-            },
+            4 if self.flag(8) => {
+                let unsent = if self.flag(3) { IfUnsent::RollBack } else { IfUnsent::Forget };
+                Machine::<TestHandler>::of_verb(&Verb::Commit(unsent)).expect("PostgreSQL has it").remove(0)
+            }
+            4 => Request::Script { sql: "SELECT 1; SELECT 2".into(), prelude: None, copy: self.flag(3) },
             5 => Request::Describe { sql: one.sql },
             6 => Request::DescribePortal { portal: id },
             7 => Request::Fetch { portal: id, max_rows: i32::from(i), columns: self.columns.clone() },

@@ -101,7 +101,19 @@ class Wire:
     def fileno(self) -> int: ...
     def verb(
         self,
-        verb: Literal["begin", "commit", "rollback", "savepoint", "release", "rollback_to", "reset", "ping"],
+        verb: Literal[
+            "begin",
+            "commit",
+            "rollback",
+            "savepoint",
+            "release",
+            "rollback_to",
+            "prepare",
+            "commit_prepared",
+            "rollback_prepared",
+            "reset",
+            "ping",
+        ],
         name: str | None = None,
         *,
         begin: tuple[str | None, bool | None, bool | None] | None = None,
@@ -171,8 +183,6 @@ class PostgresWire(Wire):
         *,
         prelude: str | None = None,
         copy: CopyBuffer | None = None,
-        ends_block: bool = False,
-        discarded: str | None = None,
     ) -> Any: ...
     def describe(self, sql: str) -> Any: ...
     def describe_portal(self, portal: tuple[str, int]) -> Any: ...
@@ -241,7 +251,8 @@ class MySqlWire(Wire):
         returning: bool = False,
         flat: bool = False,
     ) -> Any: ...
-    def query(self, sql: str, *, infile: bool = False, discarded: str | None = None, reservation: int = 0) -> Any: ...
+    def query(self, sql: str, *, infile: bool = False, reservation: int = 0) -> Any: ...
+    def guard(self, guarding: Literal["begin", "keep", "undo"], reservation: int) -> list[Any]: ...
     def reserve(self) -> tuple[Any, int]: ...
     def release(self, number: int) -> None: ...
     def autocommits(self) -> bool | None: ...

@@ -52,4 +52,4 @@ pub use session::{Cancellation, Certificate, Interrupt, NextStep, Session, Trans
 pub use sink::{Container, Inet, Sink};
 pub use sqlstate::{Condition, Diagnostics, ErrorClass, SqlState};
 pub use statements::{Epoch, Prepared, Statements};
-pub use verb::{IfUnsent, Isolation, Modes, Verb};
+pub use verb::{Effect, IfUnsent, Isolation, Modes, Verb};

@@ -5,6 +5,7 @@
 
 use crate::cancel::Left;
 use crate::protocol::{Discarded, Fatal, Outcome, ResponseHandler, Room};
+use crate::verb::Effect;
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::{Index, IndexMut};
@@ -449,6 +450,13 @@ impl<R: Pending> Queue<R> {
     /// Returns true if the server works on nothing but requests that a cancel request may hit.
     pub fn is_at_discarded(&self) -> bool {
         self.in_flight().any(R::is_at_server) && self.in_flight().all(R::is_cancellable)
+    }
+
+    /// True if a transaction is open once every request has ended, given whether one is `open` as of the last reply, and
+    /// the `effect` of each request: see [`crate::Session::transaction_ahead`].
+    pub fn transaction_ahead(&self, open: bool, effect: impl Fn(&R) -> Effect) -> Option<bool> {
+        let mut requests = self.requests.iter().enumerate();
+        requests.try_fold(open, |open, (at, request)| effect(request).leaves_open(open, at < self.started))
     }
 
     /// Ends every request with `reason`. The error with which the server ended the session, `closing_error`, goes to

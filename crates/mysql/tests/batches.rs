@@ -387,7 +387,7 @@ fn a_local_file_is_what_the_handler_supplies() {
     let mut session = Server::shared().session_with(Options { local_infile: true, ..Server::options() });
     session.must("create or replace table loaded (a int, b varchar(20))");
     let sql = "load data local infile 'anything' into table loaded fields terminated by ','";
-    let (id, received) = session.ask(Request::Query { sql: sql.into(), infile: true, discarded: None }, vec![], vec![]);
+    let (id, received) = session.ask(Request::Query { sql: sql.into(), infile: true }, vec![], vec![]);
     let after = session.query("select count(*), sum(a) from loaded");
     let is_asked =
         move |machine: &headrace_mysql::machine::Machine<_>| machine.infile_state(id) != InfileState::Waiting;
@@ -439,7 +439,7 @@ fn compressed_sessions_do_the_same() {
     }
     session.must("create or replace table loaded_packed (a int)");
     let sql = "load data local infile 'x' into table loaded_packed";
-    let (id, received) = session.ask(Request::Query { sql: sql.into(), infile: true, discarded: None }, vec![], vec![]);
+    let (id, received) = session.ask(Request::Query { sql: sql.into(), infile: true }, vec![], vec![]);
     session.pump(move |machine| machine.infile_state(id) != InfileState::Waiting).unwrap();
     let lines = "7\n".repeat(100_000);
     session.machine.infile_data(id, &mut session.write_buffer, |out| out.extend_from_slice(lines.as_bytes()));
@@ -527,14 +527,10 @@ fn fewer_capabilities_do_the_same() {
 #[test]
 fn a_discarded_request_leaves_the_others_alone() {
     let mut session = session();
-    let (first, received) = session.ask(
-        Request::Query { sql: "select sleep(0.2), 'first'".into(), infile: false, discarded: None },
-        vec![],
-        vec![],
-    );
+    let (first, received) =
+        session.ask(Request::Query { sql: "select sleep(0.2), 'first'".into(), infile: false }, vec![], vec![]);
     let second = session.execute("select ?", vec![V::from("second")]);
-    let (third, never) =
-        session.ask(Request::Query { sql: "select 'third'".into(), infile: false, discarded: None }, vec![], vec![]);
+    let (third, never) = session.ask(Request::Query { sql: "select 'third'".into(), infile: false }, vec![], vec![]);
     assert_eq!(session.machine.discard(third), Discarded::Gone, "nothing of it was sent");
     session.machine.transmit((), &mut session.write_buffer);
     assert_eq!(session.machine.discard(first), Discarded::Followed, "KILL QUERY could hit the second");

@@ -18,8 +18,6 @@ DUPLICATES: Final = {"error": "", "ignore": "IGNORE", "replace": "REPLACE"}
 _SKIPPED = re.compile(r"Skipped: (\d+)")
 _AT_ROW = re.compile(r" at row (\d+)$")
 _DUPLICATE_ENTRY: Final = 1062
-_NO_NOTES: Final = "SET @headrace_notes = @@sql_notes, sql_notes = 0"
-_NOTES: Final = "SET sql_notes = @headrace_notes"
 LOADING: Final = (
     "a LOAD DATA is being fed on this connection, and a statement would wait for its end: collect the rows first, or "
     "use a second connection"
@@ -65,26 +63,19 @@ class Guard:
     def __init__(self, core: MySqlCore) -> None:
         self._core = core
         self.reservation = 0
-        self._savepoint: str | None = None
         self._begun = False
 
-    def query(self, sql: str, *, infile: bool = False, discarded: str | None = None) -> Any:
+    def query(self, sql: str, *, infile: bool = False) -> Any:
         """Queues a statement of the load."""
-        return self._core.wire.query(sql, infile=infile, discarded=discarded, reservation=self.reservation)
+        return self._core.wire.query(sql, infile=infile, reservation=self.reservation)
 
     def enter(self) -> Flow[None]:
         """Waits for the connection, and begins."""
-        core = self._core
-        reserved, self.reservation = core.wire.reserve()
+        wire = self._core.wire
+        reserved, self.reservation = wire.reserve()
         yield reserved
-        # Everything before it is answered, so this is the current state.
-        begin = "START TRANSACTION"
-        if not core.wire.session()["autocommit"] or core.wire.in_transaction():
-            self._savepoint = f"headrace_{next(core.numbers)}"
-            begin = f"SAVEPOINT {self._savepoint}"
         self._begun = True
-        # They are sent in any case, so that their ends have something to end.
-        yield from each([self.query(sql, discarded=sql) for sql in (begin, _NO_NOTES)])
+        yield from each(wire.guard("begin", self.reservation))
 
     def leave(self, undo: bool) -> Flow[None]:
         """Ends it, and lets others go on."""
@@ -97,11 +88,7 @@ class Guard:
                 wire.release(self.reservation)
 
     def _end(self, undo: bool) -> Flow[None]:
-        back, done = "ROLLBACK", "COMMIT"
-        if self._savepoint is not None:
-            back, done = f"ROLLBACK TO SAVEPOINT {self._savepoint}", f"RELEASE SAVEPOINT {self._savepoint}"
-        restore = self.query(_NOTES, discarded=_NOTES)
-        end = self.query(back if undo else done, discarded=back)
+        restore, end = self._core.wire.guard("undo" if undo else "keep", self.reservation)
         yield restore
         try:
             yield end

@@ -232,7 +232,7 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        self._run(self._core.tpc_finish("COMMIT", xid), timeout)
+        self._run(self._core.tpc_finish(False, xid), timeout)
 
     def tpc_rollback(self, xid: Xid | str | None = None, *, timeout: float | None = None) -> None:
         """Rolls a two-phase transaction back.
@@ -247,7 +247,7 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        self._run(self._core.tpc_finish("ROLLBACK", xid), timeout)
+        self._run(self._core.tpc_finish(True, xid), timeout)
 
     def tpc_recover(self, *, timeout: float | None = None) -> list[Xid]:
         """Returns the prepared transactions of the database, to be finished by ``tpc_commit(xid)`` or

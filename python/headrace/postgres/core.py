@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from .._native import Columns, CopyBuffer, PostgresWire, Result, Transfer
 from .._shared.core import Core, Pipelined
@@ -146,12 +146,12 @@ class ConnectionCore(Core):
         self.tpc = Xid.parse(xid) if isinstance(xid, str) else xid
         self.tpc_prepared = False
         try:
-            yield self.wire.script(self.begin_statement())
+            yield from each(self.wire.verb("begin", begin=self.modes()))
         except BaseException:
             self.tpc = None
             # The server may have begun it all the same.
             if not self.wire.closed:
-                yield self.wire.script("ROLLBACK", ends_block=True, discarded="ROLLBACK")
+                yield from each(self.wire.verb("rollback", owed=True))
             raise
 
     def tpc_prepare(self) -> Flow[None]:
@@ -160,22 +160,24 @@ class ConnectionCore(Core):
             raise ProgrammingError("tpc_prepare() needs tpc_begin() first")
         if self.tpc_prepared:
             raise ProgrammingError("the transaction is prepared already")
-        results = yield self.wire.script(f"PREPARE TRANSACTION {quote_literal(str(self.tpc))}", ends_block=True)
-        self._check_two_phase(results)
+        answers = yield from each(self.wire.verb("prepare", str(self.tpc)))
+        self._check_two_phase(answers[0])
         self.tpc_prepared = True
 
-    def tpc_finish(self, word: str, xid: Xid | str | None) -> Flow[None]:
+    def tpc_finish(self, rollback: bool, xid: Xid | str | None) -> Flow[None]:
         """Second phase, of this connection's transaction or of a recovered one."""
+        verb: Literal["commit", "rollback"] = "rollback" if rollback else "commit"
         if xid is None and self.tpc is None:
-            raise ProgrammingError(f"tpc_{word.lower()}() without an xid needs tpc_begin() first")
+            raise ProgrammingError(f"tpc_{verb}() without an xid needs tpc_begin() first")
         if xid is not None and self.tpc is not None:
-            raise ProgrammingError(f"tpc_{word.lower()}() with an xid cannot be called inside a two-phase transaction")
+            raise ProgrammingError(f"tpc_{verb}() with an xid cannot be called inside a two-phase transaction")
         if xid is not None or self.tpc_prepared:
-            yield self.wire.script(f"{word} PREPARED {quote_literal(str(xid or self.tpc))}")
+            end_prepared = self.wire.verb("rollback_prepared" if rollback else "commit_prepared", str(xid or self.tpc))
+            yield from each(end_prepared)
         else:
-            results = yield self.wire.script(word, ends_block=True)
-            if word == "COMMIT":
-                self._check_two_phase(results)
+            answers = yield from each(self.wire.verb(verb))
+            if not rollback:
+                self._check_two_phase(answers[0])
         self.tpc = None
         self.tpc_prepared = False
 

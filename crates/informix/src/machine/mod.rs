@@ -21,7 +21,7 @@ mod startup;
 mod statement;
 mod verb;
 
-pub use request::{BatchStrategy, Declare, Execute, Position, Request, Rows, Savepoint};
+pub use request::{BatchStrategy, Declare, Execute, Position, Request, Rows};
 pub use run::Tuples;
 pub use stage::{Event, State, TRANSITIONS};
 pub use startup::{Options, Secret};
@@ -296,7 +296,7 @@ impl<H: IfxHandler> Session for Machine<H> {
     }
 
     fn transaction_ahead(&self) -> Option<bool> {
-        self.queue.iter().try_fold(self.open, |open, pending| pending.request.leaves_transaction(open))
+        self.queue.transaction_ahead(self.open, |pending| pending.request.effect())
     }
 
     fn statements(&self) -> usize {

@@ -3,7 +3,7 @@
 use super::IfxHandler;
 use super::batch::{Batch, Guard, Step};
 use super::query::Query;
-use super::request::{Execute, Request, Rows, Savepoint};
+use super::request::{Execute, Request, Rows};
 use super::stage::{Event, Executed, HasState, go};
 pub(super) use super::stage::{Stage, State};
 use super::statement::Statement;
@@ -11,7 +11,7 @@ use crate::limits as own;
 use crate::messages::kind;
 use crate::messages::server::ServerError;
 pub(super) use headrace_core::Failure;
-use headrace_core::{Mismatch, Pending, ResponseHandler, Slot, Statements};
+use headrace_core::{Mismatch, Pending, ResponseHandler, Slot, Statements, Verb};
 use std::sync::Arc;
 
 /// The statement of a request, and its source.
@@ -258,7 +258,9 @@ impl<H: IfxHandler> PendingRequest<H> {
     /// Returns true if it ends a block, or a transaction without keeping it. If that were interrupted, a transaction
     /// without an owner would stay open, and later statements would run in it.
     pub(super) fn ends_block(&self) -> bool {
-        self.request.is_owed_end() || matches!(self.request, Request::Savepoint(..))
+        let of_savepoint =
+            |verb: &Verb| matches!(verb, Verb::Savepoint { .. } | Verb::Release(_) | Verb::RollbackTo(_));
+        self.request.is_owed_end() || matches!(&self.request, Request::Verb(verb) if of_savepoint(verb))
     }
 
     pub(super) fn is_batch(&self) -> bool {
@@ -281,21 +283,11 @@ impl<H: IfxHandler> Pending for PendingRequest<H> {
         self.slot
     }
 
-    /// A rollback is sent in any case.
     fn replace_discarded(&mut self, _: Option<&Self>) -> bool {
-        match self.request {
-            Request::Commit { block: true } => {
-                self.request = Request::Rollback;
-                true
-            }
-            Request::Savepoint(Savepoint::Release, ref name) => {
-                // The end of a block that is cancelled undoes it, as that of a whole transaction does.
-                self.request = Request::Savepoint(Savepoint::Rollback, name.clone());
-                true
-            }
-            Request::Rollback | Request::Savepoint(Savepoint::Rollback, _) => true,
-            _ => false,
-        }
+        let Request::Verb(verb) = &self.request else { return false };
+        let Some(instead) = verb.if_discarded() else { return false };
+        self.request = Request::Verb(instead);
+        true
     }
 
     fn is_at_server(&self) -> bool {

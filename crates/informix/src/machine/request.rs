@@ -1,6 +1,7 @@
 //! The requests of a connection, and the groups that were sent for them.
 
 use crate::messages::server::ServerError;
+use headrace_core::verb::{Effect, IfUnsent, Verb};
 use headrace_core::words::keeps_transaction;
 use std::sync::Arc;
 
@@ -65,17 +66,6 @@ pub enum Position {
     Last,
 }
 
-/// An operation on a savepoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Savepoint {
-    /// Set it.
-    Set,
-    /// Forget it.
-    Release,
-    /// Undo the changes after it.
-    Rollback,
-}
-
 /// A request.
 #[derive(Clone, Debug)]
 pub enum Request {
@@ -123,25 +113,15 @@ pub enum Request {
         /// The bytes to write.
         data: Arc<[u8]>,
     },
-    /// A savepoint of this name.
-    Savepoint(Savepoint, Arc<str>),
-    /// COMMIT WORK, if a transaction is open then.
-    Commit {
-        /// It ends a block that must end: discarded before it was sent, it becomes a ROLLBACK.
-        block: bool,
-    },
-    /// ROLLBACK WORK, if a transaction is open then.
-    Rollback,
-    /// BEGIN WORK, unless a transaction is open then.
-    Begin,
-    /// A round trip that does nothing else (SQ_VERSION).
-    Ping,
+    /// A verb of the session. BEGIN WORK is sent unless a transaction is open then, COMMIT WORK and ROLLBACK WORK if one
+    /// is.
+    Verb(Verb),
 }
 
 impl Request {
     /// Returns true if it is the end of a block, which has to be sent.
     pub(super) fn is_owed_end(&self) -> bool {
-        matches!(self, Request::Commit { block: true } | Request::Rollback)
+        matches!(self, Request::Verb(verb) if verb.effect().is_owed_end())
     }
 
     /// The statement that it has to be prepared for.
@@ -162,19 +142,19 @@ impl Request {
         }
     }
 
-    /// True if a transaction is open after it, given whether one was before. `None` if only the reply shows it: a text
-    /// of the user's, a BEGIN WORK before a statement that may be refused before it is sent, and a COMMIT WORK that is
-    /// interrupted, or leaves the queue if it is cancelled before.
-    pub(super) fn leaves_transaction(&self, open: bool) -> Option<bool> {
+    /// Its effect on the transaction.
+    pub(super) fn effect(&self) -> Effect {
         match self {
-            Request::Commit { block } => block.then_some(false),
-            Request::Rollback => Some(false),
-            Request::Begin | Request::Routine { begin: true, .. } => open.then_some(true),
-            Request::Execute(_) | Request::Declare(_) => {
-                let keeps = self.sql().is_some_and(|sql| keeps_transaction(sql));
-                (keeps && (open || !self.begins())).then_some(open)
-            }
-            _ => Some(open),
+            // Sent, it may be interrupted.
+            Request::Verb(Verb::Commit(IfUnsent::Forget)) => Effect::Unknown,
+            Request::Verb(verb) => verb.effect(),
+            Request::Routine { begin: true, .. } => Effect::Begins,
+            Request::Execute(_) | Request::Declare(_) => match self.sql().is_some_and(|sql| keeps_transaction(sql)) {
+                true if self.begins() => Effect::Begins,
+                true => Effect::Keeps,
+                false => Effect::Unknown,
+            },
+            _ => Effect::Keeps,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::cursor::Opening;
 use super::pending::{Failure, Source, Stage, State, Used};
-use super::request::{Expect, Group, Request, Savepoint};
+use super::request::{Expect, Group, Request};
 use super::stage::{Event, Executed};
 use super::statement::Statement;
 use super::{IfxHandler, Logging, Machine, Phase};
@@ -10,7 +10,7 @@ use crate::capabilities::Feature;
 use crate::messages::{client, kind, tag};
 use crate::types::encode;
 use crate::{lexer, limits as own};
-use headrace_core::{Mismatch, Parameters, WriteBuffer, limits};
+use headrace_core::{Mismatch, Parameters, Verb, WriteBuffer, limits};
 use std::sync::atomic::Ordering;
 
 impl<H: IfxHandler> Machine<H> {
@@ -79,8 +79,6 @@ impl<H: IfxHandler> Machine<H> {
         if pending.request.sql().is_none() && !goes_on {
             pending.go(Event::StartWhole, Stage::Sent);
         }
-        let (block, logging) = (self.in_block, self.logging);
-        let out = write_buffer.tail();
         match &pending.request {
             Request::Execute(_) | Request::Declare(_) => {}
             Request::Fetch { .. } | Request::Scroll { .. } => self.fetch_cursor(cx, at, write_buffer),
@@ -91,29 +89,53 @@ impl<H: IfxHandler> Machine<H> {
             Request::Routine { .. } | Request::ReadObject { .. } | Request::WriteObject { .. } => {
                 self.start_routine(at, write_buffer);
             }
-            Request::Savepoint(verb, name) => {
-                let (verb, name) = (*verb, name.clone());
-                self.savepoint(verb, &name, at, write_buffer);
+            Request::Verb(verb) => {
+                let verb = verb.clone();
+                self.start_verb(&verb, at, write_buffer);
             }
-            Request::Commit { .. } if block || logging == Logging::Ansi => {
-                client::plain(out, tag::SQ_CMMTWORK);
-                client::eot(out);
+        }
+    }
+
+    fn start_verb(&mut self, verb: &Verb, at: usize, write_buffer: &mut WriteBuffer) {
+        let is_open = self.in_block || self.logging == Logging::Ansi;
+        match verb {
+            Verb::Begin(_) => self.begin_unless_open(write_buffer),
+            Verb::Commit(_) if is_open => {
+                client::plain(write_buffer.tail(), tag::SQ_CMMTWORK);
+                client::eot(write_buffer.tail());
                 self.in_block = false;
                 self.expect(Expect::Commit);
             }
-            Request::Rollback if block || logging == Logging::Ansi => {
-                client::rollback(out);
-                client::eot(out);
+            Verb::Rollback(_) if is_open => {
+                client::rollback(write_buffer.tail());
+                client::eot(write_buffer.tail());
                 self.in_block = false;
                 self.expect(Expect::Rollback);
             }
-            Request::Begin if !block && logging != Logging::None => self.begin(write_buffer),
-            Request::Commit { .. } | Request::Rollback | Request::Begin => {}
-            Request::Ping => {
-                client::plain(out, tag::SQ_VERSION);
-                client::eot(out);
+            Verb::Savepoint { name, begin } => {
+                if begin.is_some() {
+                    self.begin_unless_open(write_buffer);
+                }
+                self.savepoint(&[tag::SQ_SQLISETSVPT], name, at, write_buffer);
+            }
+            Verb::Release(name) => self.savepoint(&[tag::SQ_SQLIRELSVPT], name, at, write_buffer),
+            Verb::RollbackTo(name) => {
+                self.savepoint(&[tag::SQ_SQLIRBACKSVPT, tag::SQ_SQLIRELSVPT], name, at, write_buffer);
+            }
+            Verb::Ping => {
+                client::plain(write_buffer.tail(), tag::SQ_VERSION);
+                client::eot(write_buffer.tail());
                 self.expect(Expect::Ping);
             }
+            // Nothing is open; the others are refused before they are queued.
+            Verb::Commit(_) | Verb::Rollback(_) => {}
+            Verb::Prepare(_) | Verb::CommitPrepared(_) | Verb::RollbackPrepared(_) | Verb::Reset => {}
+        }
+    }
+
+    fn begin_unless_open(&mut self, write_buffer: &mut WriteBuffer) {
+        if !self.in_block && self.logging != Logging::None {
+            self.begin(write_buffer);
         }
     }
 
@@ -128,17 +150,14 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    fn savepoint(&mut self, verb: Savepoint, name: &str, at: usize, write_buffer: &mut WriteBuffer) {
-        let tag = match verb {
-            Savepoint::Set => tag::SQ_SQLISETSVPT,
-            Savepoint::Release => tag::SQ_SQLIRELSVPT,
-            Savepoint::Rollback => tag::SQ_SQLIRBACKSVPT,
-        };
+    fn savepoint(&mut self, tags: &[u16], name: &str, at: usize, write_buffer: &mut WriteBuffer) {
         match self.codeset.encode(name.as_bytes()) {
             Ok(name) if self.capabilities.has(Feature::Savepoints) => {
-                client::savepoint(write_buffer.tail(), tag, &name);
-                client::eot(write_buffer.tail());
-                self.expect(Expect::Savepoint);
+                for &tag in tags {
+                    client::savepoint(write_buffer.tail(), tag, &name);
+                    client::eot(write_buffer.tail());
+                    self.expect(Expect::Savepoint);
+                }
             }
             Ok(_) => self.queue[at].refuse("the server has no savepoints (it is older than 11.50)".into()),
             Err(character) => {

@@ -8,13 +8,13 @@
 //! The requests in question are the last ones that were started; together they are called the *run*.
 
 use super::pending::{PendingRequest, State};
-use super::request::{Execute, Expect, Group, Request, Rows, Savepoint};
+use super::request::{Execute, Expect, Group, Request, Rows};
 use super::statement::Statement;
 use super::{IfxHandler, Logging, Machine};
 use crate::limits as own;
 use crate::messages::server::Description;
 use crate::messages::{client, kind};
-use headrace_core::{Prepared, WriteBuffer};
+use headrace_core::{Prepared, Verb, WriteBuffer};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -177,7 +177,7 @@ impl<H: IfxHandler> Machine<H> {
 
 /// Returns true if a request rolls back what its transaction may have defined.
 fn takes_back<H: IfxHandler>(pending: &PendingRequest<H>) -> bool {
-    matches!(pending.request, Request::Rollback | Request::Savepoint(Savepoint::Rollback, _))
+    matches!(pending.request, Request::Verb(Verb::Rollback(_) | Verb::RollbackTo(_)))
 }
 
 impl Duplicates {

@@ -1,9 +1,8 @@
 //! Verbs of a session as requests.
 
-use super::{Request, Savepoint};
+use super::Request;
 use headrace_core::Mismatch;
 use headrace_core::verb::{IfUnsent, Modes, Verb};
-use std::sync::Arc;
 
 /// Of a transaction's modes Informix has the isolation level and read-only, set by statements of their own, for the
 /// rest of the session or of the transaction.
@@ -14,7 +13,7 @@ fn check(modes: &Modes) -> Result<(), Mismatch> {
     Err(Mismatch::wrong_type("BEGIN WORK of Informix takes no modes: execute SET ISOLATION or SET TRANSACTION"))
 }
 
-fn name_of(name: &Arc<str>) -> Result<Arc<str>, Mismatch> {
+fn check_name(name: &str) -> Result<(), Mismatch> {
     let is_start = |first: u8| first.is_ascii_alphabetic() || first == b'_';
     let is_name = name.bytes().next().is_some_and(is_start)
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -23,71 +22,56 @@ fn name_of(name: &Arc<str>) -> Result<Arc<str>, Mismatch> {
             "{name:?} cannot be the name of a savepoint: use letters, digits and _, and no digit first"
         )));
     }
-    Ok(name.clone())
+    Ok(())
 }
 
-/// The requests of a verb.
+/// The request of a verb.
 pub(super) fn requests(verb: &Verb) -> Result<Vec<Request>, Mismatch> {
-    Ok(match verb {
-        Verb::Begin(modes) => {
-            check(modes)?;
-            vec![Request::Begin]
-        }
-        Verb::Commit(unsent) => vec![Request::Commit { block: *unsent == IfUnsent::RollBack }],
-        // Always sent: see `replace_discarded`.
-        Verb::Rollback(_) => vec![Request::Rollback],
+    match verb {
+        Verb::Begin(modes) => check(modes)?,
         Verb::Savepoint { name, begin } => {
-            let set = Request::Savepoint(Savepoint::Set, name_of(name)?);
-            match begin {
-                None => vec![set],
-                Some(modes) => {
-                    check(modes)?;
-                    vec![Request::Begin, set]
-                }
-            }
+            check_name(name)?;
+            begin.as_ref().map_or(Ok(()), check)?;
         }
-        Verb::Release(name) => vec![Request::Savepoint(Savepoint::Release, name_of(name)?)],
-        Verb::RollbackTo(name) => {
-            let name = name_of(name)?;
-            vec![Request::Savepoint(Savepoint::Rollback, name.clone()), Request::Savepoint(Savepoint::Release, name)]
-        }
+        Verb::Release(name) | Verb::RollbackTo(name) => check_name(name)?,
+        // A rollback is sent in any case.
+        Verb::Rollback(_) => return Ok(vec![Request::Verb(Verb::Rollback(IfUnsent::RollBack))]),
         Verb::Reset => return Err(Mismatch::wrong_type("Informix cannot forget the state of a session: open another")),
-        Verb::Ping => vec![Request::Ping],
-    })
+        Verb::Prepare(_) | Verb::CommitPrepared(_) | Verb::RollbackPrepared(_) => {
+            return Err(Mismatch::wrong_type(
+                "a program cannot prepare a transaction of Informix for a two-phase commit",
+            ));
+        }
+        Verb::Commit(_) | Verb::Ping => {}
+    }
+    Ok(vec![Request::Verb(verb.clone())])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
-    fn asked(verb: &Verb) -> Result<String, String> {
-        requests(verb).map(|requests| format!("{requests:?}")).map_err(|error| error.message)
+    fn refusal(verb: &Verb) -> Option<String> {
+        requests(verb).err().map(|error| error.message)
     }
 
     #[test]
-    fn a_verb_is_one_request_or_two() {
-        let (name, modes): (Arc<str>, _) = ("s1".into(), Modes::default());
-        for (verb, wanted) in [
-            (Verb::Begin(modes), "[Begin]"),
-            (Verb::Commit(IfUnsent::Forget), "[Commit { block: false }]"),
-            (Verb::Commit(IfUnsent::RollBack), "[Commit { block: true }]"),
-            (Verb::Rollback(IfUnsent::Forget), "[Rollback]"),
-            (Verb::Savepoint { name: name.clone(), begin: None }, "[Savepoint(Set, \"s1\")]"),
-            (Verb::Savepoint { name: name.clone(), begin: Some(modes) }, "[Begin, Savepoint(Set, \"s1\")]"),
-            (Verb::Release(name.clone()), "[Savepoint(Release, \"s1\")]"),
-            (Verb::RollbackTo(name), "[Savepoint(Rollback, \"s1\"), Savepoint(Release, \"s1\")]"),
-            (Verb::Ping, "[Ping]"),
-        ] {
-            assert_eq!(asked(&verb).as_deref(), Ok(wanted), "{verb:?}");
-        }
+    fn a_rollback_is_sent_in_any_case() {
+        let requests = requests(&Verb::Rollback(IfUnsent::Forget)).expect("Informix has it");
+        assert!(matches!(requests[..], [Request::Verb(Verb::Rollback(IfUnsent::RollBack))]), "{requests:?}");
     }
 
     #[test]
     fn what_informix_cannot_do_is_refused_before_anything_is_queued() {
+        let (name, modes): (Arc<str>, _) = ("s1".into(), Modes { read_only: Some(true), ..Modes::default() });
+        assert_eq!(refusal(&Verb::Savepoint { name: name.clone(), begin: Some(Modes::default()) }), None);
         for name in ["", "1a", "a b", "a\"b", "ä"] {
-            assert!(asked(&Verb::Savepoint { name: name.into(), begin: None }).is_err(), "{name:?}");
+            assert!(refusal(&Verb::Savepoint { name: name.into(), begin: None }).is_some(), "{name:?}");
         }
-        assert!(asked(&Verb::Begin(Modes { read_only: Some(true), ..Modes::default() })).is_err());
-        assert!(asked(&Verb::Reset).is_err());
+        assert!(refusal(&Verb::Begin(modes)).is_some());
+        assert!(refusal(&Verb::Savepoint { name, begin: Some(modes) }).is_some());
+        assert!(refusal(&Verb::Prepare("a".into())).is_some());
+        assert!(refusal(&Verb::Reset).is_some());
     }
 }

@@ -3,7 +3,8 @@
 
 use crate::side_by_side::{SELECT, ask, count, describe_duplicates, described, done, ends, opened, row, rows, warm};
 use crate::support::session::{EOT, Session};
-use headrace_informix::machine::{Request, Savepoint};
+use headrace_core::{IfUnsent, Modes, Verb};
+use headrace_informix::machine::Request;
 use headrace_testkit::{TestValue as V, Trace, unhex};
 
 /// Replies to the preparation, execution and release of a definition.
@@ -56,11 +57,12 @@ pub fn copies_are_prepared_again_after_a_definition() {
 
 #[test]
 pub fn a_query_waits_for_what_takes_definitions_back() {
-    let back = || [Request::Rollback, Request::Savepoint(Savepoint::Rollback, "s".into())];
-    for (request, defined) in back().into_iter().map(|r| (r, true)).chain(back().map(|r| (r, false))) {
-        let what = format!("{request:?} {defined}");
+    // With the number of replies: after a rollback to it the savepoint is released.
+    let back = [(Verb::Rollback(IfUnsent::RollBack), 1), (Verb::RollbackTo("s".into()), 2)];
+    for ((verb, replies), defined) in back.into_iter().flat_map(|back| [(back.clone(), true), (back, false)]) {
+        let what = format!("{verb:?} {defined}");
         let mut session = warm();
-        session.ask(Request::Begin, Vec::new(), Vec::new());
+        session.ask(Request::Verb(Verb::Begin(Modes::default())), Vec::new(), Vec::new());
         session.feed(&unhex(EOT)).unwrap();
         if defined {
             define(&mut session);
@@ -69,11 +71,11 @@ pub fn a_query_waits_for_what_takes_definitions_back() {
             session.feed(&[row(1), done(1), unhex(EOT)].concat()).unwrap();
         }
         session.sent();
-        session.ask(request, Vec::new(), Vec::new());
+        session.ask(Request::Verb(verb), Vec::new(), Vec::new());
         let received = session.execute(SELECT, vec![V::Int(1)], false);
         let sent = session.sent();
         assert_eq!(opens(&sent), usize::from(!defined), "{what} {sent:?}");
-        session.feed(&unhex(EOT)).unwrap();
+        session.feed(&unhex(&EOT.repeat(replies))).unwrap();
         let sent = session.sent();
         assert_eq!(sent.count(&["SQ_PREPARE select"]), usize::from(defined), "{what} {sent:?}");
         if defined {

@@ -3,8 +3,8 @@
 
 use crate::support::bytes;
 use crate::support::session::{EOT, Session};
-use headrace_core::{Discarded, Interrupt, Session as _};
-use headrace_informix::machine::{Request, Savepoint};
+use headrace_core::{Discarded, IfUnsent, Interrupt, Modes, Session as _, Verb};
+use headrace_informix::machine::Request;
 use headrace_testkit::{TestValue as V, unhex};
 use std::time::{Duration, Instant};
 
@@ -68,20 +68,20 @@ pub fn nothing_is_interrupted_where_nothing_runs() {
 #[test]
 pub fn what_ends_a_block_is_not_interrupted() {
     let ends = [
-        Request::Rollback,
-        Request::Commit { block: true },
-        Request::Savepoint(Savepoint::Rollback, "s".into()),
-        Request::Savepoint(Savepoint::Release, "s".into()),
+        (Verb::Rollback(IfUnsent::RollBack), 1),
+        (Verb::Commit(IfUnsent::RollBack), 1),
+        (Verb::RollbackTo("s".into()), 2),
+        (Verb::Release("s".into()), 1),
     ];
-    for request in ends {
+    for (verb, groups) in ends {
         let mut session = Session::start();
-        session.ask(Request::Begin, vec![], vec![]);
+        session.ask(Request::Verb(Verb::Begin(Modes::default())), vec![], vec![]);
         session.feed(&unhex(DONE)).unwrap();
-        session.ask(request.clone(), vec![], vec![]);
-        assert_eq!(session.machine.discard(2), Discarded::Followed, "{request:?}");
-        assert!(!session.machine.is_at_discarded(), "{request:?}");
-        session.feed(&unhex(DONE)).unwrap();
-        assert_eq!(session.machine.in_flight(), 0, "{request:?}");
+        session.ask(Request::Verb(verb.clone()), vec![], vec![]);
+        assert_eq!(session.machine.discard(2), Discarded::Followed, "{verb:?}");
+        assert!(!session.machine.is_at_discarded(), "{verb:?}");
+        session.feed(&unhex(&DONE.repeat(groups))).unwrap();
+        assert_eq!(session.machine.in_flight(), 0, "{verb:?}");
     }
     // A statement can be interrupted, but not if the end of its block was sent after it.
     let mut session = busy();
@@ -91,7 +91,7 @@ pub fn what_ends_a_block_is_not_interrupted() {
 #[test]
 pub fn the_end_of_an_inner_block_that_is_cancelled_before_it_is_sent_undoes_it() {
     let mut session = busy();
-    session.ask(Request::Savepoint(Savepoint::Release, "s".into()), vec![], vec![]);
+    session.ask(Request::Verb(Verb::Release("s".into())), vec![], vec![]);
     assert_eq!(session.machine.discard(2), Discarded::Gone);
     session.feed(&bytes("reply", "prep_select_036")).unwrap();
     let sent = session.sent();

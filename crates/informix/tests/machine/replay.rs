@@ -4,7 +4,7 @@
 use crate::support::session::{EOT, NEXT_BLOCK, Session, greeting};
 use crate::support::{bytes, completion};
 use headrace_core::protocol::{Fatal, Protocol};
-use headrace_core::{Discarded, Session as _};
+use headrace_core::{Discarded, IfUnsent, Modes, Session as _, Verb};
 use headrace_informix::machine::{Execute, Logging, Request, Rows};
 use headrace_testkit::{TestValue as V, Trace, unhex};
 
@@ -221,7 +221,7 @@ pub fn a_batch_that_cannot_be_rolled_back_ends_the_connection() {
     assert!(session.feed(&unhex("000dff0c0000000000000000000c")).is_err());
     // A later request would be part of its transaction.
     let (mut session, _) = batch_being_rolled_back();
-    session.ask(Request::Ping, Vec::new(), Vec::new());
+    session.ask(Request::Verb(Verb::Ping), Vec::new(), Vec::new());
     assert!(session.feed(&unhex(INTERRUPTED)).is_err());
 }
 
@@ -236,7 +236,7 @@ pub fn a_batch_whose_commit_fails_is_rolled_back() {
         session.feed(&unhex(EOT)).unwrap();
         assert!(session.sent().ends_with(&["SQ_CMMTWORK", "SQ_EOT"]));
         if after {
-            session.ask(Request::Ping, Vec::new(), Vec::new());
+            session.ask(Request::Verb(Verb::Ping), Vec::new(), Vec::new());
         }
         let failed = session.feed(&unhex("000dfd4d0000000000000000000c"));
         assert_eq!(failed.is_err(), after);
@@ -251,7 +251,7 @@ pub fn a_batch_whose_commit_fails_is_rolled_back() {
 #[test]
 pub fn a_batch_inside_a_transaction_is_guarded_by_a_savepoint() {
     let mut session = Session::start();
-    session.ask(Request::Begin, Vec::new(), Vec::new());
+    session.ask(Request::Verb(Verb::Begin(Modes::default())), Vec::new(), Vec::new());
     session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
     let received = session.batch(10, true);
     session.sent();
@@ -295,12 +295,12 @@ pub fn a_transaction_begins_with_the_first_statement_that_needs_one() {
     assert!(session.sent().starts_with(&["SQ_BEGIN", "SQ_EOT", "SQ_ID 0"]));
     session.feed(&[bytes("reply", "srv_t2_tx_056"), bytes("reply", "prep_select_036")].concat()).unwrap();
     assert!(session.machine.in_transaction());
-    let received = session.ask(Request::Commit { block: false }, Vec::new(), Vec::new());
+    let received = session.ask(Request::Verb(Verb::Commit(IfUnsent::Forget)), Vec::new(), Vec::new());
     assert_eq!(session.sent(), ["SQ_ID 0", "SQ_CLOSE", "SQ_EOT", "SQ_CMMTWORK", "SQ_EOT"]);
     session.feed(&[unhex(EOT), bytes("reply", "srv_t2_tx_060")].concat()).unwrap();
     assert_eq!(received.get().end.as_deref(), Some("done"));
     assert!(!session.machine.in_transaction());
-    let nothing = session.ask(Request::Rollback, Vec::new(), Vec::new());
+    let nothing = session.ask(Request::Verb(Verb::Rollback(IfUnsent::RollBack)), Vec::new(), Vec::new());
     assert!(session.sent().is_empty());
     assert_eq!(nothing.get().end.as_deref(), Some("done"));
 }

@@ -2,7 +2,7 @@
 
 use crate::support::bytes;
 use crate::support::session::{EOT, NEXT_BLOCK, Session};
-use headrace_core::{Discarded, Session as _};
+use headrace_core::{Discarded, IfUnsent, Modes, Session as _, Verb};
 use headrace_informix::machine::Request;
 use headrace_testkit::{Shared, TestValue as V, Trace, unhex};
 
@@ -119,7 +119,7 @@ pub fn a_session_that_forgets_its_statements_releases_the_copies_too() {
     session.feed(&[unhex(EOT), [row(1), done(1)].concat().repeat(4), unhex(&EOT.repeat(4))].concat()).unwrap();
     session.sent();
     session.machine.forget_statements();
-    session.ask(Request::Ping, Vec::new(), Vec::new());
+    session.ask(Request::Verb(Verb::Ping), Vec::new(), Vec::new());
     let sent = session.sent();
     for id in 0..=4 {
         assert_eq!(count(&sent, id, "SQ_RELEASE"), 1, "{id} {sent:?}");
@@ -294,18 +294,20 @@ fn the_last_of_several_abandoned_requests_may_be_interrupted() {
 
 #[test]
 pub fn the_abandoned_end_of_a_block_is_sent() {
-    for (request, is_sent) in
-        [(Request::Commit { block: true }, true), (Request::Rollback, true), (Request::Commit { block: false }, false)]
-    {
+    for (verb, is_sent) in [
+        (Verb::Commit(IfUnsent::RollBack), true),
+        (Verb::Rollback(IfUnsent::RollBack), true),
+        (Verb::Commit(IfUnsent::Forget), false),
+    ] {
         let mut session = Session::start();
-        session.ask(Request::Begin, Vec::new(), Vec::new());
+        session.ask(Request::Verb(Verb::Begin(Modes::default())), Vec::new(), Vec::new());
         session.feed(&unhex(EOT)).unwrap();
         session.sent();
         session.machine.pause();
-        session.ask(request, Vec::new(), Vec::new());
+        session.ask(Request::Verb(verb), Vec::new(), Vec::new());
         assert_eq!(session.machine.discard(2), Discarded::Gone, "nothing of it was sent");
         session.machine.unpause();
-        session.ask(Request::Ping, Vec::new(), Vec::new());
+        session.ask(Request::Verb(Verb::Ping), Vec::new(), Vec::new());
         let out = session.sent();
         assert_eq!(out.contains(&["SQ_RBWORK", "SQ_EOT"]), is_sent, "{out:?}");
     }

@@ -23,7 +23,8 @@ mod upload;
 mod verb;
 mod wire;
 
-pub use request::{AsText, BatchStrategy, Execute, Request, Rows};
+pub use request::{AsText, BatchStrategy, Execute, Request, Rows, VerbStatement};
+pub use reservation::Guarding;
 pub use run::RowPackets;
 pub use session::Session;
 pub use stage::{BATCH_TRANSITIONS, BatchEvent, BatchState, Event, State, TRANSITIONS};
@@ -272,11 +273,7 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
             return None;
         }
         let autocommits = !self.manual && self.session.status.contains(StatusFlags::AUTOCOMMIT);
-        let shared = self.shares_transaction();
-        let started = self.queue.started();
-        let mut requests = self.queue.iter().enumerate();
-        requests
-            .try_fold(shared, |open, (at, pending)| pending.request.leaves_transaction(open, autocommits, at < started))
+        self.queue.transaction_ahead(self.shares_transaction(), |pending| pending.request.effect(autocommits))
     }
 
     fn statements(&self) -> usize {
@@ -311,7 +308,7 @@ impl<H: MyHandler> Protocol for Machine<H> {
 
     fn text(request: &Request) -> Option<&Arc<str>> {
         match request {
-            Request::Query { sql, .. } => Some(sql),
+            Request::Query { sql, .. } | Request::Verb(VerbStatement { sql, .. }) => Some(sql),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! A request in the queue, and its progress.
 
 use super::MyHandler;
-use super::request::{AsText, Request};
+use super::request::{AsText, Request, VerbStatement};
 pub(super) use super::stage::Stage;
 use super::stage::{Event, State, TRANSITIONS};
 use super::statement::Statement;
@@ -140,7 +140,7 @@ impl<H: MyHandler> Pending for PendingRequest<H> {
 
     fn replace_discarded(&mut self, _: Option<&Self>) -> bool {
         match &mut self.request {
-            Request::Query { sql, discarded: Some(instead), .. } => {
+            Request::Verb(VerbStatement { sql, discarded: Some(instead), .. }) => {
                 *sql = instead.clone();
                 true
             }

@@ -1,6 +1,7 @@
 //! The requests of a connection.
 
 use crate::sql::changes_session;
+use headrace_core::verb::Effect;
 use headrace_core::words::keeps_transaction;
 use std::sync::Arc;
 
@@ -56,6 +57,18 @@ pub struct Execute {
     pub cursor: Option<u32>,
 }
 
+/// A statement of a [verb](headrace_core::Verb), or of the guard of a load: the driver has made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerbStatement {
+    /// The statement.
+    pub sql: Arc<str>,
+    /// The effect of the verb on the transaction.
+    pub effect: Effect,
+    /// The statement that is sent in its place if it is discarded before it was sent: the end of a block must not be
+    /// missing.
+    pub discarded: Option<Arc<str>>,
+}
+
 /// A request.
 #[derive(Clone, Debug)]
 pub enum Request {
@@ -73,8 +86,6 @@ pub enum Request {
         /// The response handler will supply the data of a LOAD DATA LOCAL; without it the server's request for a file
         /// is refused.
         infile: bool,
-        /// The text to send in its place if it is discarded before it was sent: the end of a block must not be missing.
-        discarded: Option<Arc<str>>,
     },
     /// Fetch more rows from the cursor that request `cursor` opened.
     Fetch {
@@ -93,6 +104,8 @@ pub enum Request {
         /// Its name.
         schema: Arc<str>,
     },
+    /// A statement of a verb, by COM_QUERY.
+    Verb(VerbStatement),
     /// COM_PING
     Ping,
     /// COM_RESET_CONNECTION, and the character set again, which the server forgets with the rest.
@@ -109,14 +122,8 @@ pub enum Request {
     },
 }
 
-/// Returns true if the driver made this text, which sets a savepoint, releases it or rolls back to it.
-fn is_about_savepoint(sql: &str) -> bool {
-    const WORDS: [&str; 3] = ["SAVEPOINT ", "RELEASE SAVEPOINT ", "ROLLBACK TO SAVEPOINT "];
-    WORDS.iter().any(|word| sql.starts_with(word)) && !sql.contains(';')
-}
-
 impl Request {
-    /// The statement's text, if there is one.
+    /// The statement's text, if it is the user's.
     pub(super) fn sql(&self) -> Option<&Arc<str>> {
         match self {
             Request::Execute(Execute { sql, .. }) | Request::Prepare { sql } | Request::Query { sql, .. } => Some(sql),
@@ -124,28 +131,24 @@ impl Request {
         }
     }
 
-    /// Returns true if it is the end of a block, which has to be sent.
-    pub(super) fn is_owed_end(&self) -> bool {
-        matches!(self, Request::Query { sql, discarded: Some(_), .. } if matches!(&**sql, "COMMIT" | "ROLLBACK"))
-    }
-
-    /// True if a transaction is open after it, given whether one was before, and whether it is `sent`. `None` if only
-    /// the reply tells.
-    pub(super) fn leaves_transaction(&self, open: bool, autocommits: bool, sent: bool) -> Option<bool> {
+    /// Its effect on the transaction; `autocommits` tells whether a statement without a transaction is one of its own.
+    pub(super) fn effect(&self, autocommits: bool) -> Effect {
         match self {
-            // Without a text to send in its place it leaves the queue if it is cancelled before.
-            Request::Query { sql, discarded, .. } if matches!(&**sql, "COMMIT" | "ROLLBACK") => {
-                (sent || discarded.is_some()).then_some(false)
-            }
-            Request::Query { sql, .. } if is_about_savepoint(sql) => Some(open),
+            Request::Verb(statement) => statement.effect,
             // In a transaction it may be the victim of a deadlock, which ends the transaction; and without autocommit
             // any statement that touches a table begins one.
-            Request::Query { sql, .. } | Request::Execute(Execute { sql, .. }) => {
-                (keeps_transaction(sql) && !open && autocommits).then_some(false)
-            }
-            Request::ResetConnection | Request::Reserve | Request::Within { .. } => None,
-            _ => Some(open),
+            Request::Query { sql, .. } | Request::Execute(Execute { sql, .. }) => match keeps_transaction(sql) {
+                true if autocommits => Effect::MayEnd,
+                _ => Effect::Unknown,
+            },
+            Request::ResetConnection | Request::Reserve | Request::Within { .. } => Effect::Unknown,
+            _ => Effect::Keeps,
         }
+    }
+
+    /// Returns true if it is the end of a block, which has to be sent.
+    pub(super) fn is_owed_end(&self) -> bool {
+        matches!(self, Request::Verb(statement) if statement.effect.is_owed_end())
     }
 
     /// Returns true if statements that were prepared before it may have another meaning after it; `several` tells

@@ -11,8 +11,25 @@
 //! abandoned load comes before anything else.
 
 use super::pending::{PendingRequest, Stage};
-use super::{Machine, MyHandler};
+use super::{Machine, MyHandler, VerbStatement};
+use crate::packets::capabilities::StatusFlags;
 use headrace_core::Session as _;
+use headrace_core::verb::{Effect, IfUnsent};
+
+/// What is done with the guard of a load: a transaction of its own, or a savepoint if one is open or autocommit is off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guarding {
+    /// Begin it.
+    Begin,
+    /// End it, and keep what was loaded.
+    Keep,
+    /// Undo what was loaded.
+    Undo,
+}
+
+/// Notes are warnings to the server, but they are not about rows that were changed to fit.
+const NO_NOTES: &str = "SET @headrace_notes = @@sql_notes, sql_notes = 0";
+const NOTES: &str = "SET sql_notes = @headrace_notes";
 
 /// A reservation of the connection.
 #[derive(Debug)]
@@ -46,6 +63,32 @@ impl<H: MyHandler> Machine<H> {
             _ => {
                 self.discard(number);
             }
+        }
+    }
+
+    /// The two statements that begin the guard of a load within the reservation, or end it. They are sent in any case: a
+    /// guard that has begun has to be ended, and an end needs a guard.
+    pub fn guard(&self, guarding: Guarding) -> [VerbStatement; 2] {
+        let in_transaction = self.reservation.as_ref().is_some_and(|reservation| reservation.in_transaction);
+        let own = !in_transaction && self.session.status.contains(StatusFlags::AUTOCOMMIT);
+        let replaced = |sql: &str, effect: Effect, instead: &str| VerbStatement {
+            sql: sql.into(),
+            effect,
+            discarded: Some(instead.into()),
+        };
+        let statement = |sql: &str, effect: Effect| replaced(sql, effect, sql);
+        let end = |sql: &str| match own {
+            true => replaced(sql, Effect::Ends(IfUnsent::RollBack), "ROLLBACK"),
+            false => replaced(sql, Effect::Keeps, "ROLLBACK TO SAVEPOINT headrace_load"),
+        };
+        let notes = statement(if guarding == Guarding::Begin { NO_NOTES } else { NOTES }, Effect::Keeps);
+        match (guarding, own) {
+            (Guarding::Begin, true) => [statement("START TRANSACTION", Effect::Begins), notes],
+            (Guarding::Begin, false) => [statement("SAVEPOINT headrace_load", Effect::Keeps), notes],
+            (Guarding::Keep, true) => [notes, end("COMMIT")],
+            (Guarding::Keep, false) => [notes, end("RELEASE SAVEPOINT headrace_load")],
+            (Guarding::Undo, true) => [notes, end("ROLLBACK")],
+            (Guarding::Undo, false) => [notes, end("ROLLBACK TO SAVEPOINT headrace_load")],
         }
     }
 

@@ -3,7 +3,7 @@
 use super::batch::Batch;
 use super::pending::{Failure, PendingRequest, Stage, Used};
 use super::reply::{Expect, Kind};
-use super::request::{AsText, Execute, Request, Rows};
+use super::request::{AsText, Execute, Request, Rows, VerbStatement};
 use super::session::Session;
 use super::stage::{Event, State};
 use super::statement::Statement;
@@ -112,7 +112,7 @@ impl<H: MyHandler> Machine<H> {
         match pending.request.clone() {
             Request::Execute(execute) => self.start_execute(at, &execute, cx, write_buffer),
             Request::Prepare { sql } => self.start_prepare(at, &sql, cx, write_buffer),
-            Request::Query { sql, .. } => {
+            Request::Query { sql, .. } | Request::Verb(VerbStatement { sql, .. }) => {
                 let next = self.wire.write(write_buffer, |out| command::text(out, Command::Query, sql.as_bytes()));
                 self.expect(next, Kind::Result { binary: false });
             }

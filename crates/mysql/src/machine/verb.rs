@@ -1,14 +1,10 @@
 //! Verbs of a session as requests.
 
-use super::Request;
+use super::{Request, VerbStatement};
 use crate::sql::quoted;
 use headrace_core::Mismatch;
-use headrace_core::verb::{IfUnsent, Modes, Verb};
+use headrace_core::verb::{Modes, Verb};
 use std::sync::Arc;
-
-fn query(sql: impl Into<Arc<str>>, discarded: Option<&str>) -> Request {
-    Request::Query { sql: sql.into(), infile: false, discarded: discarded.map(Arc::from) }
-}
 
 fn name_of(name: &str) -> Result<String, Mismatch> {
     if name.contains('\0') {
@@ -18,58 +14,67 @@ fn name_of(name: &str) -> Result<String, Mismatch> {
 }
 
 /// MySQL, "SET TRANSACTION Statement": without a scope it applies to the next transaction alone.
-fn begin(modes: &Modes) -> Result<Vec<Request>, Mismatch> {
+fn begin(modes: &Modes) -> Result<Vec<String>, Mismatch> {
     if modes.deferrable.is_some() {
         return Err(Mismatch::wrong_type("MySQL has no deferrable transactions"));
     }
-    let mut requests = Vec::new();
-    if let Some(level) = modes.isolation {
-        requests.push(query(format!("SET TRANSACTION ISOLATION LEVEL {}", level.name()), None));
-    }
-    requests.push(match modes.read_only {
-        None => query("START TRANSACTION", None),
-        Some(true) => query("START TRANSACTION READ ONLY", None),
-        Some(false) => query("START TRANSACTION READ WRITE", None),
-    });
-    Ok(requests)
+    let level = modes.isolation.map(|level| format!("SET TRANSACTION ISOLATION LEVEL {}", level.name()));
+    let start = match modes.read_only {
+        None => "START TRANSACTION",
+        Some(true) => "START TRANSACTION READ ONLY",
+        Some(false) => "START TRANSACTION READ WRITE",
+    };
+    Ok(level.into_iter().chain([start.to_owned()]).collect())
+}
+
+/// The statements of a verb that has any.
+fn statements(verb: &Verb) -> Result<Vec<String>, Mismatch> {
+    Ok(match verb {
+        Verb::Begin(modes) => begin(modes)?,
+        Verb::Commit(_) => vec!["COMMIT".into()],
+        Verb::Rollback(_) => vec!["ROLLBACK".into()],
+        Verb::Savepoint { name, begin: modes } => {
+            let mut statements = modes.as_ref().map_or_else(|| Ok(Vec::new()), begin)?;
+            statements.push(format!("SAVEPOINT {}", name_of(name)?));
+            statements
+        }
+        Verb::Release(name) => vec![format!("RELEASE SAVEPOINT {}", name_of(name)?)],
+        Verb::RollbackTo(name) => {
+            let name = name_of(name)?;
+            vec![format!("ROLLBACK TO SAVEPOINT {name}"), format!("RELEASE SAVEPOINT {name}")]
+        }
+        Verb::Prepare(_) | Verb::CommitPrepared(_) | Verb::RollbackPrepared(_) | Verb::Reset | Verb::Ping => Vec::new(),
+    })
 }
 
 /// The requests of a verb.
 pub(super) fn requests(verb: &Verb) -> Result<Vec<Request>, Mismatch> {
-    let end = |word: &str, unsent: IfUnsent| vec![query(word, (unsent == IfUnsent::RollBack).then_some("ROLLBACK"))];
-    Ok(match verb {
-        Verb::Begin(modes) => begin(modes)?,
-        Verb::Commit(unsent) => end("COMMIT", *unsent),
-        Verb::Rollback(unsent) => end("ROLLBACK", *unsent),
-        Verb::Savepoint { name, begin: modes } => {
-            let set = query(format!("SAVEPOINT {}", name_of(name)?), None);
-            let mut requests = modes.as_ref().map_or_else(|| Ok(Vec::new()), begin)?;
-            requests.push(set);
-            requests
+    match verb {
+        Verb::Reset => return Ok(vec![Request::ResetConnection]),
+        Verb::Ping => return Ok(vec![Request::Ping]),
+        Verb::Prepare(_) | Verb::CommitPrepared(_) | Verb::RollbackPrepared(_) => {
+            return Err(Mismatch::wrong_type("MySQL prepares only what XA START has begun: execute the XA statements"));
         }
-        Verb::Release(name) | Verb::RollbackTo(name) => {
-            let name = name_of(name)?;
-            let undo = format!("ROLLBACK TO SAVEPOINT {name}");
-            let release = query(format!("RELEASE SAVEPOINT {name}"), Some(&undo));
-            match verb {
-                Verb::Release(_) => vec![release],
-                _ => vec![query(undo.as_str(), Some(&undo)), release],
-            }
-        }
-        Verb::Reset => vec![Request::ResetConnection],
-        Verb::Ping => vec![Request::Ping],
-    })
+        _ => {}
+    }
+    // The first statement of the verb that replaces it; the others only release a savepoint.
+    let instead = verb.if_discarded().map(|instead| statements(&instead)).transpose()?.unwrap_or_default();
+    let discarded = instead.into_iter().next().map(Arc::<str>::from);
+    let request = |sql: String| {
+        Request::Verb(VerbStatement { sql: sql.into(), effect: verb.effect(), discarded: discarded.clone() })
+    };
+    Ok(statements(verb)?.into_iter().map(request).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headrace_core::verb::Isolation;
+    use headrace_core::verb::{IfUnsent, Isolation};
 
     fn texts(verb: &Verb) -> Vec<(String, Option<String>)> {
         let requests = requests(verb).expect("the name is one").into_iter();
         let queries = requests.filter_map(|request| match request {
-            Request::Query { sql, infile: false, discarded } => {
+            Request::Verb(VerbStatement { sql, discarded, .. }) => {
                 Some((sql.to_string(), discarded.map(|text| text.to_string())))
             }
             _ => None,
@@ -106,5 +111,6 @@ mod tests {
         }
         assert!(requests(&Verb::Begin(Modes { deferrable: Some(true), ..modes })).is_err());
         assert!(requests(&Verb::RollbackTo("a\0b".into())).is_err());
+        assert!(requests(&Verb::Prepare("a".into())).is_err());
     }
 }

@@ -549,7 +549,7 @@ pub fn a_packet_of_many_parts_can_only_be_a_row() {
 #[test]
 pub fn requests_within_a_reservation_go_before_those_that_wait() {
     let mut session = session(mysql8());
-    let query = |sql: &str| Request::Query { sql: sql.into(), infile: false, discarded: None };
+    let query = |sql: &str| Request::Query { sql: sql.into(), infile: false };
     let ask = |session: &mut Session<Script>, request| session.ask(request, Vec::new(), Vec::new());
     let (number, reserved) = ask(&mut session, Request::Reserve);
     ask(&mut session, query("another's"));

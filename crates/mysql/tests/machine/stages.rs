@@ -1,9 +1,10 @@
 //! The states of a request that no recording covers: prepared or not, bound again, dropped, with a file.
 
 use crate::conversations::*;
+use crate::support::TestHandler;
 use crate::support::session::Session;
-use headrace_core::{Discarded, FatalKind, Protocol, Session as _};
-use headrace_mysql::machine::{BatchStrategy, InfileState, Options, Request};
+use headrace_core::{Discarded, FatalKind, IfUnsent, Modes, Protocol, Session as _, Verb};
+use headrace_mysql::machine::{BatchStrategy, InfileState, Machine, Options, Request};
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_testkit::{Shared, TestValue as V};
 
@@ -37,20 +38,51 @@ fn end(received: &Shared) -> String {
 #[test]
 pub fn the_abandoned_end_of_a_block_ends_the_block_or_the_session() {
     const INTERRUPTED: &[u8] = b"\xff\x25\x05#70100Query execution was interrupted";
-    for (sql, discarded, answer, survives) in [
-        ("ROLLBACK", Discarded::Alone, OK, true),
-        ("ROLLBACK", Discarded::Alone, INTERRUPTED, false),
-        ("COMMIT", Discarded::Alone, OK, true),
-        ("COMMIT", Discarded::Alone, INTERRUPTED, false),
+    let owed = IfUnsent::RollBack;
+    for (verb, answer, survives) in [
+        (Verb::Rollback(owed), OK, true),
+        (Verb::Rollback(owed), INTERRUPTED, false),
+        (Verb::Commit(owed), OK, true),
+        (Verb::Commit(owed), INTERRUPTED, false),
     ] {
         let mut session = session(mysql8());
-        let end = Request::Query { sql: sql.into(), infile: false, discarded: Some("ROLLBACK".into()) };
-        let (id, _) = session.ask(end, vec![], vec![]);
+        let id = submit(&mut session, &verb);
         session.flush();
-        assert_eq!(session.machine.discard(id), discarded, "{sql}");
+        assert_eq!(session.machine.discard(id), Discarded::Alone, "{verb:?}");
         session.peer.replies.push_back(reply(&[answer]));
         let ended = session.run().map_err(|fatal| fatal.kind).err();
-        assert_eq!(ended, (!survives).then_some(FatalKind::TransactionInDoubt), "{sql}");
+        assert_eq!(ended, (!survives).then_some(FatalKind::TransactionInDoubt), "{verb:?}");
+    }
+}
+
+/// Submits a verb of one statement, and returns the number of its request.
+fn submit(session: &mut Session<Script>, verb: &Verb) -> u64 {
+    let requests = Machine::<TestHandler>::of_verb(verb).unwrap();
+    let [request] = requests.try_into().unwrap();
+    session.ask(request, vec![], vec![]).0
+}
+
+#[test]
+pub fn the_transaction_ahead_is_that_of_the_verbs_that_are_queued() {
+    let (forget, owed) = (IfUnsent::Forget, IfUnsent::RollBack);
+    let savepoint = || Verb::Savepoint { name: "COMMIT; load".into(), begin: None };
+    for (verbs, queued, sent) in [
+        (vec![Verb::Begin(Modes::default())], None, None),
+        (vec![Verb::Commit(forget)], None, Some(false)),
+        (vec![Verb::Commit(owed)], Some(false), Some(false)),
+        (vec![Verb::Rollback(owed), savepoint()], Some(false), Some(false)),
+        (vec![savepoint(), Verb::Release("COMMIT; load".into()), Verb::Ping], Some(false), Some(false)),
+        (vec![Verb::Reset], None, None),
+    ] {
+        let mut session = session(mysql8());
+        session.machine.pause();
+        for verb in &verbs {
+            submit(&mut session, verb);
+        }
+        assert_eq!(session.machine.transaction_ahead(), queued, "{verbs:?}");
+        session.machine.unpause();
+        session.flush();
+        assert_eq!(session.machine.transaction_ahead(), sent, "{verbs:?}");
     }
 }
 
@@ -107,7 +139,7 @@ fn uploading() -> (Session<Script>, u64, Shared) {
     let mut session = connecting(Options { local_infile: true, ..options("pw") }, replies);
     session.start().unwrap();
     session.peer.received.clear();
-    let request = Request::Query { sql: "load data local infile 'x'".into(), infile: true, discarded: None };
+    let request = Request::Query { sql: "load data local infile 'x'".into(), infile: true };
     let (id, received) = session.ask(request, vec![], vec![]);
     session.peer.replies.push_back(reply(&[b"\xfbx"]));
     session.pump(|machine| machine.infile_state(id) == InfileState::Streaming(b"x".to_vec())).unwrap();

@@ -115,7 +115,7 @@ impl<P: Peer> Session<P> {
     }
 
     pub fn query(&mut self, sql: &str) -> Shared {
-        self.ask(Request::Query { sql: sql.into(), infile: false, discarded: None }, Vec::new(), Vec::new()).1
+        self.ask(Request::Query { sql: sql.into(), infile: false }, Vec::new(), Vec::new()).1
     }
 
     pub fn execute(&mut self, sql: &str, row: Vec<TestValue>) -> Shared {

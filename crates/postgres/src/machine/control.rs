@@ -1,10 +1,12 @@
-//! Which statements of the user's begin or end a transaction block, or are about savepoints.
+//! Which statements of the user's begin or end a transaction block, or are about savepoints. A verb of the session is
+//! data, which tells the same without its text.
 //!
 //! The machine sends BEGIN before a statement if no block is open according to what it has sent. A COMMIT in the user's
 //! own SQL changes that, and with AND CHAIN, or after an error, the text does not tell how. So the text only indicates
 //! that the reply has to be awaited.
 
 use crate::sql::{self, Lexer, Token, is_word, leading_word};
+use headrace_core::verb::{Effect, Verb};
 
 /// The possible effect of a text on the transaction block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,17 @@ pub(super) enum Nesting {
     Release(Option<String>),
     /// ROLLBACK TO
     RollbackTo(Option<String>),
+}
+
+/// The effect of a verb.
+pub(super) fn of_verb(verb: &Verb) -> Control {
+    match (verb, verb.effect()) {
+        (Verb::Savepoint { .. } | Verb::Release(_) | Verb::RollbackTo(_), _) => Control::Nests,
+        (_, Effect::Begins) => Control::Begins,
+        (_, Effect::Ends(_)) => Control::Ends,
+        // DISCARD ALL is refused in a block.
+        (_, Effect::Keeps | Effect::MayEnd | Effect::Unknown) => Control::None,
+    }
 }
 
 /// The possible effect of one statement, by its first words.
@@ -87,6 +100,18 @@ impl Effects {
         let statements = sql::statements(sql);
         let ends = statements.iter().any(|statement| of_statement(statement) == Control::Ends);
         Self { ends, nestings: statements.into_iter().filter_map(nesting).collect() }
+    }
+
+    /// Those of a verb.
+    pub(super) fn of_verb(verb: &Verb) -> Self {
+        let name = |name: &str| Some(name.to_owned());
+        let nestings = match verb {
+            Verb::Savepoint { name: set, .. } => vec![Nesting::Savepoint(name(set))],
+            Verb::Release(released) => vec![Nesting::Release(name(released))],
+            Verb::RollbackTo(left) => vec![Nesting::RollbackTo(name(left)), Nesting::Release(name(left))],
+            _ => Vec::new(),
+        };
+        Self { ends: of_verb(verb) == Control::Ends, nestings }
     }
 }
 
@@ -205,7 +230,8 @@ impl<'a> Words<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Control, Effects, Nesting, of_script, of_statement};
+    use super::{Control, Effects, Nesting, of_script, of_statement, of_verb};
+    use headrace_core::verb::{IfUnsent, Modes, Verb};
 
     #[test]
     fn statements_that_begin_or_end_a_block_are_recognised_by_their_first_words() {
@@ -248,6 +274,28 @@ mod tests {
         for (sql, control) in cases {
             assert_eq!(of_script(sql), control, "{sql}");
         }
+    }
+
+    /// For a name that is no word of SQL, the text of a verb and the verb have the same effects.
+    #[test]
+    fn a_verb_has_the_effects_of_its_text() {
+        let end = IfUnsent::Forget;
+        for (verb, sql) in [
+            (Verb::Begin(Modes::default()), "BEGIN"),
+            (Verb::Commit(end), "COMMIT"),
+            (Verb::Rollback(end), "ROLLBACK"),
+            (Verb::Savepoint { name: "Big".into(), begin: None }, "SAVEPOINT \"Big\""),
+            (Verb::Release("a\"b".into()), "RELEASE SAVEPOINT \"a\"\"b\""),
+            (Verb::RollbackTo("s".into()), "ROLLBACK TO SAVEPOINT \"s\"; RELEASE SAVEPOINT \"s\""),
+            (Verb::Prepare("a".into()), "PREPARE TRANSACTION 'a'"),
+            (Verb::Reset, "DISCARD ALL"),
+        ] {
+            assert_eq!(of_verb(&verb), of_script(sql), "{sql}");
+            assert_eq!(Effects::of_verb(&verb), Effects::of(sql), "{sql}");
+        }
+        let misleading = Verb::Savepoint { name: "commit".into(), begin: None };
+        assert_eq!(of_verb(&misleading), Control::Nests);
+        assert_eq!(of_verb(&Verb::CommitPrepared("a".into())), Control::None, "another transaction ends");
     }
 
     #[test]

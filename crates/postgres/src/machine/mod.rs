@@ -345,16 +345,12 @@ impl<H: PgHandler> Session for Machine<H> {
     }
 
     fn transaction_ahead(&self) -> Option<bool> {
-        let open = self.shared_transaction() != TransactionStatus::Idle;
-        let started = self.queue.started();
         // A transaction that a group of requests has begun is reported at its end, when they have left the queue.
-        let grouped = started > 0 && matches!(self.queue[0].request, Request::Sync);
-        let mut requests = self.queue.iter().enumerate();
-        if grouped {
-            None
-        } else {
-            requests.try_fold(open, |open, (at, pending)| pending.request.leaves_block(open, at < started))
+        if let Some(PendingRequest { request: Request::Sync, .. }) = self.queue.in_flight().next() {
+            return None;
         }
+        let open = self.shared_transaction() != TransactionStatus::Idle;
+        self.queue.transaction_ahead(open, |pending| pending.request.effect())
     }
 
     fn statements(&self) -> usize {
@@ -411,12 +407,12 @@ impl<H: PgHandler> Protocol for Machine<H> {
     }
 
     fn of_verb(verb: &Verb) -> Result<Vec<Request>, Mismatch> {
-        verb::requests(verb)
+        Ok(vec![verb::request(verb)?])
     }
 
     fn text(request: &Request) -> Option<&Arc<str>> {
         match request {
-            Request::Script { sql, .. } => Some(sql),
+            Request::Script { sql, .. } | Request::Verb { sql, .. } => Some(sql),
             _ => None,
         }
     }

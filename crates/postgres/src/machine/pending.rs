@@ -7,6 +7,7 @@ pub(super) use super::stage::Stage;
 use super::stage::{CatalogueRow, Event, TRANSITIONS};
 use super::statement::Statement;
 use super::typing::Typing;
+use super::verb;
 use super::work::{Preparation, Work};
 use crate::types::Oid;
 pub(super) use headrace_core::Failure;
@@ -153,8 +154,11 @@ impl<H: PgHandler> Pending for PendingRequest<H> {
 
     /// The end of a block has to be sent, and so has the Sync that ends a group of requests.
     fn replace_discarded(&mut self, before: Option<&Self>) -> bool {
-        if let Request::Script { sql, discarded: Some(instead), .. } = &mut self.request {
-            *sql = instead.clone();
+        if let Request::Verb { verb, .. } = &self.request
+            && let Some(instead) = verb.if_discarded()
+            && let Ok(instead) = verb::request(&instead)
+        {
+            self.request = instead;
             return true;
         }
         let ends_group = self.request.syncs() && before.is_some_and(|before| !before.request.syncs());

@@ -13,7 +13,7 @@ use crate::messages::frontend;
 use crate::messages::tag::{backend as tag, field};
 use crate::types::DateOrder;
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, FatalKind, Outcome, ReadBuffer, Room, Session, WriteBuffer, limits};
+use headrace_core::{Fatal, FatalKind, IfUnsent, Outcome, ReadBuffer, Room, Session, Verb, WriteBuffer, limits};
 
 impl<H: PgHandler> Machine<H> {
     /// Handles every whole message in the read buffer; replies for the authentication are written to the write buffer.
@@ -534,13 +534,8 @@ impl<H: PgHandler> Machine<H> {
         }
         self.queue.put_back(fresh);
         if status == TransactionStatus::Failed {
-            let rollback = Request::Script {
-                sql: "ROLLBACK".into(),
-                prelude: None,
-                copy: false,
-                ends_block: true,
-                discarded: None,
-            };
+            let verb = Verb::Rollback(IfUnsent::Forget);
+            let rollback = Request::Verb { verb, sql: "ROLLBACK".into(), prelude: None };
             self.queue.insert_own(lane, |slot| PendingRequest::new(slot, rollback));
         }
         Ok(())

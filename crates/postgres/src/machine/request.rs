@@ -3,6 +3,7 @@
 use super::control;
 use super::statement::Columns;
 use crate::types::Oid;
+use headrace_core::verb::{Effect, Verb};
 use std::sync::Arc;
 
 /// Whether a statement gets a name on the server.
@@ -156,10 +157,15 @@ pub enum Request {
         prelude: Option<Arc<str>>,
         /// The response handler will feed or read a COPY.
         copy: bool,
-        /// It ends the transaction block (COMMIT, ROLLBACK).
-        ends_block: bool,
-        /// The text to send in its place if it is discarded before it was sent: the end of a block must not be missing.
-        discarded: Option<Arc<str>>,
+    },
+    /// A verb of the session, by the simple protocol.
+    Verb {
+        /// The verb.
+        verb: Verb,
+        /// Its statements.
+        sql: Arc<str>,
+        /// As for [`Request::Script`].
+        prelude: Option<Arc<str>>,
     },
     /// Copy rows whose columns are described first, in the same transaction.
     Copy(Copy),
@@ -215,6 +221,7 @@ impl Request {
         match self {
             Request::Execute(Execute { prelude, .. })
             | Request::Script { prelude, .. }
+            | Request::Verb { prelude, .. }
             | Request::Copy(Copy { prelude, .. }) => prelude.as_ref(),
             _ => None,
         }
@@ -222,24 +229,24 @@ impl Request {
 
     /// Returns true if it is the end of a block, which has to be sent.
     pub(super) fn is_owed_end(&self) -> bool {
-        matches!(self, Request::Script { ends_block: true, discarded: Some(_), .. })
+        matches!(self, Request::Verb { verb, .. } if verb.effect().is_owed_end())
     }
 
-    /// True if a transaction block is open after it, given whether one was before, and whether it is `sent`. `None` if
-    /// only the reply shows it: a text of the user's, a BEGIN before a statement that may be refused before it is sent,
-    /// and an end that leaves the queue if it is cancelled before.
-    pub(super) fn leaves_block(&self, open: bool, sent: bool) -> Option<bool> {
+    /// Its effect on the transaction block.
+    pub(super) fn effect(&self) -> Effect {
         let is_about_block = match self {
-            Request::Script { ends_block: true, discarded, .. } => {
-                return (sent || discarded.is_some()).then_some(false);
-            }
+            Request::Verb { verb, .. } => return verb.effect(),
             Request::Script { sql, .. } => control::of_script(sql).is_about_block(),
             Request::Execute(Execute { sql, .. }) => control::of_statement(sql).is_about_block(),
             _ => false,
         };
         // The block of a stream does not belong to other code.
-        let begins = !open && self.prelude().is_some() && self.reserving_portal().is_none();
-        (!is_about_block && !begins).then_some(open)
+        let begins = self.prelude().is_some() && self.reserving_portal().is_none();
+        match (is_about_block, begins) {
+            (true, _) => Effect::Unknown,
+            (false, true) => Effect::Begins,
+            (false, false) => Effect::Keeps,
+        }
     }
 
     /// The portal that gets a transaction block of its own if this request begins one.
@@ -292,8 +299,9 @@ impl Request {
         !matches!(self, Request::Execute(execute) if execute.ordered || execute.rows.is_batch())
     }
 
+    /// Returns true if it is sent by the simple protocol.
     pub(super) fn is_script(&self) -> bool {
-        matches!(self, Request::Script { .. })
+        matches!(self, Request::Script { .. } | Request::Verb { .. })
     }
 }
 

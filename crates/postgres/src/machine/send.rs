@@ -182,8 +182,6 @@ impl<H: PgHandler> Machine<H> {
             self.start_statement(at, cx, write_buffer);
             return;
         }
-        let open = self.block_is_open(at);
-        let redefined = self.changed_in_block || self.is_changing(at);
         let pending = &mut self.queue[at];
         let (event, stage) = match &pending.request {
             // Later messages would be read as its data.
@@ -201,23 +199,7 @@ impl<H: PgHandler> Machine<H> {
         pending.go(event, stage);
         let out = write_buffer.tail();
         match &pending.request {
-            Request::Script { sql, prelude, ends_block, .. } => {
-                let prelude = prelude.as_deref().filter(|_| !open);
-                if prelude.is_some() {
-                    pending.block.prelude = Prelude::Sent;
-                }
-                let prefix = prelude.map_or(String::new(), |p| format!("{p};"));
-                frontend::query(out, &prefix, sql);
-                let open = open || pending.block.awaits_prelude();
-                // The end of a block rolls back what the block has defined, or may.
-                if !*ends_block || redefined {
-                    self.changing = Some(pending.slot.id);
-                }
-                let control = if *ends_block { Control::Ends } else { control::of_script(sql) };
-                let is_certain = !control.is_about_block() || (*ends_block && !self.portals.has_uncommitted());
-                self.in_block = is_certain.then_some(open && control != Control::Ends);
-                self.follow(at, control);
-            }
+            Request::Script { .. } | Request::Verb { .. } => self.send_script(at, out),
             Request::Fetch { portal, max_rows, columns } => {
                 pending.answer.columns = Some(columns.clone());
                 frontend::execute(out, &portal.name, *max_rows);
@@ -257,19 +239,42 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// Records the effect of the text of the request `at`, which is being sent, on the transaction block and its
-    /// savepoints.
-    fn follow(&mut self, at: usize, control: Control) {
-        if control == Control::None {
-            return;
-        }
+    /// Sends a request of the simple protocol.
+    fn send_script(&mut self, at: usize, out: &mut Vec<u8>) {
+        let open = self.block_is_open(at);
+        let redefined = self.changed_in_block || self.is_changing(at);
         let pending = &mut self.queue[at];
-        let (Request::Execute(Execute { sql, .. }) | Request::Script { sql, .. }) = &pending.request else { return };
-        // A word in the body of a function must not count here.
-        let Effects { ends, nestings } = Effects::of(sql);
+        let (sql, verb) = match &pending.request {
+            Request::Script { sql, .. } => (sql, None),
+            Request::Verb { sql, verb, .. } => (sql, Some(verb)),
+            _ => return,
+        };
+        let prelude = pending.request.prelude().filter(|_| !open);
+        let prefix = prelude.map_or(String::new(), |prelude| format!("{prelude};"));
+        frontend::query(out, &prefix, sql);
+        if prelude.is_some() {
+            pending.block.prelude = Prelude::Sent;
+        }
+        let open = open || pending.block.awaits_prelude();
+        let control = verb.map_or_else(|| control::of_script(sql), control::of_verb);
+        let ends_block = verb.is_some() && control == Control::Ends;
+        // The end of a block rolls back what the block has defined, or may.
+        if !ends_block || redefined {
+            self.changing = Some(pending.slot.id);
+        }
+        let is_certain = !control.is_about_block() || (ends_block && !self.portals.has_uncommitted());
+        self.in_block = is_certain.then_some(open && control != Control::Ends);
+        if control != Control::None {
+            let effects = verb.map_or_else(|| Effects::of(sql), Effects::of_verb);
+            self.follow(at, effects);
+        }
+    }
+
+    /// Records the effects of the request `at`, which is being sent, on the transaction block and its savepoints.
+    fn follow(&mut self, at: usize, Effects { ends, nestings }: Effects) {
         if ends {
             if self.portals.has_uncommitted() {
-                pending.block.ending = Ending::Awaited;
+                self.queue[at].block.ending = Ending::Awaited;
             }
             self.portals.end_block();
         }
@@ -319,7 +324,10 @@ impl<H: PgHandler> Machine<H> {
         if control::may_change_schema(sql) {
             self.changing = Some(pending.slot.id);
         }
-        self.follow(at, control);
+        // A word in the body of a function must not count here.
+        if let Some(effects) = (control != Control::None).then(|| Effects::of(sql)) {
+            self.follow(at, effects);
+        }
         let pending = &mut self.queue[at];
         if let (Request::Execute(Execute { sql, expected: Some(expected), .. }), Work::Statement(preparation)) =
             (&pending.request, &mut pending.work)

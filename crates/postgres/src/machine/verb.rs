@@ -2,7 +2,7 @@
 
 use super::Request;
 use headrace_core::Mismatch;
-use headrace_core::verb::{IfUnsent, Modes, Verb};
+use headrace_core::verb::{Modes, Verb};
 use std::sync::Arc;
 
 /// The statement that begins a transaction.
@@ -24,76 +24,72 @@ fn quoted(name: &str) -> Result<String, Mismatch> {
     Ok(format!("\"{}\"", name.replace('"', "\"\"")))
 }
 
-fn script(sql: String, prelude: Option<String>, ends_block: bool, discarded: Option<String>) -> Request {
-    let text = |text: Option<String>| text.map(Arc::from);
-    Request::Script { sql: sql.into(), prelude: text(prelude), copy: false, ends_block, discarded: text(discarded) }
+/// An identifier of a prepared transaction as a literal, whatever standard_conforming_strings is.
+fn literal(text: &str) -> Result<String, Mismatch> {
+    if text.contains('\0') {
+        return Err(Mismatch::wrong_type("the identifier of a transaction cannot hold a NUL character"));
+    }
+    let escape = if text.contains('\\') { "E" } else { "" };
+    Ok(format!("{escape}'{}'", text.replace('\\', "\\\\").replace('\'', "''")))
 }
 
-/// The requests of a verb.
-pub(super) fn requests(verb: &Verb) -> Result<Vec<Request>, Mismatch> {
-    let end = |word: &str, unsent: IfUnsent| {
-        script(word.into(), None, true, (unsent == IfUnsent::RollBack).then(|| "ROLLBACK".into()))
-    };
-    Ok(vec![match verb {
-        Verb::Begin(modes) => script(begin_statement(modes), None, false, None),
-        Verb::Commit(unsent) => end("COMMIT", *unsent),
-        Verb::Rollback(unsent) => end("ROLLBACK", *unsent),
+/// The statements of a verb that has any, and the BEGIN before them.
+fn statements(verb: &Verb) -> Result<(String, Option<String>), Mismatch> {
+    let release = |name: &str| Ok(format!("RELEASE SAVEPOINT {}", quoted(name)?));
+    let sql = match verb {
+        Verb::Begin(modes) => begin_statement(modes),
+        Verb::Commit(_) => "COMMIT".into(),
+        Verb::Rollback(_) => "ROLLBACK".into(),
         Verb::Savepoint { name, begin } => {
-            script(format!("SAVEPOINT {}", quoted(name)?), begin.as_ref().map(begin_statement), false, None)
+            return Ok((format!("SAVEPOINT {}", quoted(name)?), begin.as_ref().map(begin_statement)));
         }
-        Verb::Release(name) | Verb::RollbackTo(name) => {
-            let release = format!("RELEASE SAVEPOINT {}", quoted(name)?);
-            let undo = format!("ROLLBACK TO SAVEPOINT {}; {release}", quoted(name)?);
-            let sql = if matches!(verb, Verb::Release(_)) { release } else { undo.clone() };
-            script(sql, None, false, Some(undo))
-        }
-        Verb::Reset => script("DISCARD ALL".into(), None, false, None),
-        Verb::Ping => Request::Sync,
-    }])
+        Verb::Release(name) => release(name)?,
+        Verb::RollbackTo(name) => format!("ROLLBACK TO SAVEPOINT {}; {}", quoted(name)?, release(name)?),
+        Verb::Prepare(id) => format!("PREPARE TRANSACTION {}", literal(id)?),
+        Verb::CommitPrepared(id) => format!("COMMIT PREPARED {}", literal(id)?),
+        Verb::RollbackPrepared(id) => format!("ROLLBACK PREPARED {}", literal(id)?),
+        Verb::Reset => "DISCARD ALL".into(),
+        Verb::Ping => String::new(),
+    };
+    Ok((sql, None))
+}
+
+/// The request of a verb.
+pub(super) fn request(verb: &Verb) -> Result<Request, Mismatch> {
+    if let Verb::Ping = verb {
+        return Ok(Request::Sync);
+    }
+    let (sql, prelude) = statements(verb)?;
+    Ok(Request::Verb { verb: verb.clone(), sql: sql.into(), prelude: prelude.map(Arc::from) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headrace_core::verb::Isolation;
-
-    fn texts(verb: &Verb) -> Vec<(String, Option<String>, bool, Option<String>)> {
-        let own = |text: Option<Arc<str>>| text.map(|text| text.to_string());
-        let requests = requests(verb).expect("the name is one").into_iter();
-        let scripts = requests.filter_map(|request| match request {
-            Request::Script { sql, prelude, ends_block, discarded, .. } => {
-                Some((sql.to_string(), own(prelude), ends_block, own(discarded)))
-            }
-            _ => None,
-        });
-        scripts.collect()
-    }
+    use headrace_core::verb::{IfUnsent, Isolation};
 
     #[test]
     fn a_verb_is_one_script() {
         let (undo, modes) = ("ROLLBACK TO SAVEPOINT \"a\"\"b\"; RELEASE SAVEPOINT \"a\"\"b\"", Modes::default());
         let name: Arc<str> = "a\"b".into();
-        for (verb, sql, prelude, ends_block, discarded) in [
-            (Verb::Begin(modes), "BEGIN", None, false, None),
-            (Verb::Commit(IfUnsent::Forget), "COMMIT", None, true, None),
-            (Verb::Commit(IfUnsent::RollBack), "COMMIT", None, true, Some("ROLLBACK")),
-            (Verb::Rollback(IfUnsent::RollBack), "ROLLBACK", None, true, Some("ROLLBACK")),
-            (Verb::Savepoint { name: name.clone(), begin: None }, "SAVEPOINT \"a\"\"b\"", None, false, None),
-            (
-                Verb::Savepoint { name: name.clone(), begin: Some(modes) },
-                "SAVEPOINT \"a\"\"b\"",
-                Some("BEGIN"),
-                false,
-                None,
-            ),
-            (Verb::Release(name.clone()), "RELEASE SAVEPOINT \"a\"\"b\"", None, false, Some(undo)),
-            (Verb::RollbackTo(name), undo, None, false, Some(undo)),
-            (Verb::Reset, "DISCARD ALL", None, false, None),
+        for (verb, sql, begin) in [
+            (Verb::Begin(modes), "BEGIN", None),
+            (Verb::Commit(IfUnsent::Forget), "COMMIT", None),
+            (Verb::Rollback(IfUnsent::RollBack), "ROLLBACK", None),
+            (Verb::Savepoint { name: name.clone(), begin: None }, "SAVEPOINT \"a\"\"b\"", None),
+            (Verb::Savepoint { name: name.clone(), begin: Some(modes) }, "SAVEPOINT \"a\"\"b\"", Some("BEGIN")),
+            (Verb::Release(name.clone()), "RELEASE SAVEPOINT \"a\"\"b\"", None),
+            (Verb::RollbackTo(name), undo, None),
+            (Verb::Prepare("it's".into()), "PREPARE TRANSACTION 'it''s'", None),
+            (Verb::CommitPrepared("a\\b".into()), "COMMIT PREPARED E'a\\\\b'", None),
+            (Verb::RollbackPrepared("a".into()), "ROLLBACK PREPARED 'a'", None),
+            (Verb::Reset, "DISCARD ALL", None),
         ] {
-            let own = |text: Option<&str>| text.map(str::to_owned);
-            assert_eq!(texts(&verb), [(sql.to_owned(), own(prelude), ends_block, own(discarded))], "{verb:?}");
+            let made = statements(&verb).expect("the name is one");
+            assert_eq!((made.0.as_str(), made.1.as_deref()), (sql, begin), "{verb:?}");
         }
-        assert!(requests(&Verb::Release("a\0b".into())).is_err());
+        assert!(request(&Verb::Release("a\0b".into())).is_err());
+        assert!(request(&Verb::Prepare("a\0b".into())).is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::session::*;
 use crate::support::TestHandler;
 use headrace_core::protocol::{Fatal, FatalKind, Protocol};
-use headrace_core::{Discarded, Session as _, TransactionStatus};
+use headrace_core::{Discarded, IfUnsent, Session as _, TransactionStatus, Verb};
 use headrace_postgres::machine::{Execute, Portal, PortalId, Prepare, Request, Rows};
 use headrace_postgres::messages::tag::{self, backend};
 use headrace_testkit::TestValue;
@@ -157,7 +157,7 @@ pub fn nothing_is_sent_after_a_copy_before_it_is_answered() {
     let mut session = Session::start();
     let sql = "select 1; copy t to stdout".into();
     let (handler, _) = TestHandler::new(Vec::new(), Vec::new());
-    let request = Request::Script { sql, prelude: None, copy: false, ends_block: false, discarded: None };
+    let request = Request::Script { sql, prelude: None, copy: false };
     session.machine.submit(request, handler);
     session.machine.transmit((), &mut session.write_buffer);
     session.write_buffer.take();
@@ -169,14 +169,11 @@ pub fn nothing_is_sent_after_a_copy_before_it_is_answered() {
 
 #[test]
 pub fn the_abandoned_end_of_a_block_is_sent() {
-    for discarded in [None, Some("ROLLBACK")] {
+    for (unsent, kept) in [(IfUnsent::Forget, false), (IfUnsent::RollBack, true)] {
         let mut session = Session::start();
         session.machine.pause();
         let (handler, _) = TestHandler::new(Vec::new(), Vec::new());
-        let (sql, discarded) = ("COMMIT".into(), discarded.map(Into::into));
-        let kept = discarded.is_some();
-        let request = Request::Script { sql, prelude: None, copy: false, ends_block: true, discarded };
-        session.machine.submit(request, handler);
+        session.machine.submit(verb(&Verb::Commit(unsent)), handler);
         assert_eq!(session.machine.discard(1), Discarded::Gone, "nothing of it was sent");
         session.machine.unpause();
         session.machine.transmit((), &mut session.write_buffer);
@@ -404,29 +401,25 @@ pub fn in_a_failed_transaction_a_forgotten_statement_is_reported_to_the_handler(
     assert_eq!(session.machine.statements(), 0, "but the next time it is prepared again");
 }
 
-fn end_of_block(sql: &str) -> Request {
-    let discarded = Some("ROLLBACK".into());
-    Request::Script { sql: sql.into(), prelude: None, copy: false, ends_block: true, discarded }
-}
-
 #[test]
 pub fn the_abandoned_end_of_a_block_ends_the_block_or_the_session() {
-    for (sql, discarded, answer, survives) in [
-        ("ROLLBACK", Discarded::Alone, [completed("ROLLBACK"), ready(b'I')], true),
-        ("ROLLBACK", Discarded::Alone, [error("57014"), ready(b'E')], false),
-        ("COMMIT", Discarded::Alone, [error("57014"), ready(b'I')], true),
-        ("COMMIT", Discarded::Alone, [error("57014"), ready(b'T')], false),
+    let (commit, rollback) = (Verb::Commit(IfUnsent::RollBack), Verb::Rollback(IfUnsent::RollBack));
+    for (end, answer, survives) in [
+        (&rollback, [completed("ROLLBACK"), ready(b'I')], true),
+        (&rollback, [error("57014"), ready(b'E')], false),
+        (&commit, [error("57014"), ready(b'I')], true),
+        (&commit, [error("57014"), ready(b'T')], false),
     ] {
         let mut session = Session::start();
         session.ask(script("BEGIN", false), vec![], vec![]);
         session.feed_messages(&[completed("BEGIN"), ready(b'T')]);
-        let (id, _) = session.ask(end_of_block(sql), vec![], vec![]);
-        assert_eq!(session.machine.discard(id), discarded, "{sql}");
+        let (id, _) = session.ask(verb(end), vec![], vec![]);
+        assert_eq!(session.machine.discard(id), Discarded::Alone, "{end:?}");
         let ended = session.feed(&answer.concat());
         assert_eq!(
             ended.map_err(|fatal| fatal.kind).err(),
             (!survives).then_some(FatalKind::TransactionInDoubt),
-            "{sql}"
+            "{end:?}"
         );
     }
 }
@@ -550,11 +543,7 @@ pub fn replies_before_the_end_of_a_portal_are_read() {
     ]
     .concat();
     session.feed(&first).unwrap();
-    let (waits, _) = ask(
-        &mut session,
-        3,
-        Request::Script { sql: "select 1".into(), prelude: None, copy: false, ends_block: false, discarded: None },
-    );
+    let (waits, _) = ask(&mut session, 3, Request::Script { sql: "select 1".into(), prelude: None, copy: false });
     assert!(session.machine.is_kept_waiting(waits), "until the stream's reader goes on");
     ask(&mut session, 2, Request::Sync);
     let (end, ended) = ask(&mut session, 1, Request::ClosePortal { portal });

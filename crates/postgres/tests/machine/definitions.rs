@@ -1,6 +1,7 @@
 //! A session's own definitions, made or rolled back, apply to its next requests.
 
 use crate::session::*;
+use headrace_core::{IfUnsent, Verb};
 use headrace_postgres::machine::{Execute, Request, Rows};
 use headrace_postgres::messages::tag::backend;
 
@@ -18,7 +19,8 @@ fn execute_in_block(session: &mut Session, sql: &str, columns: Option<&[(&str, u
 
 #[test]
 fn a_query_after_the_end_of_a_block_that_defined_something_is_described_again() {
-    for (sql, defined) in [("ROLLBACK", true), ("COMMIT", true), ("ROLLBACK", false), ("COMMIT", false)] {
+    let ends = [Verb::Rollback(IfUnsent::Forget), Verb::Commit(IfUnsent::Forget)];
+    for (end, defined) in ends.iter().flat_map(|end| [(end, true), (end, false)]) {
         let mut session = Session::start();
         let before = [("a", 23)];
         execute_in_block(&mut session, SQL, Some(&before), "SELECT 0");
@@ -26,9 +28,7 @@ fn a_query_after_the_end_of_a_block_that_defined_something_is_described_again() 
             execute_in_block(&mut session, "alter table t add b int", Some(&[]), "ALTER TABLE");
             execute_in_block(&mut session, SQL, Some(&[("a", 23), ("b", 23)]), "SELECT 0");
         }
-        let sql = sql.into();
-        let end = Request::Script { sql, prelude: None, copy: false, ends_block: true, discarded: None };
-        session.ask(end, Vec::new(), Vec::new());
+        session.ask(verb(end), Vec::new(), Vec::new());
         // One of a pipeline, which is not repeated.
         let Request::Execute(execute) = execution(SQL, Rows::One, true) else { unreachable!() };
         session.ask(Request::Execute(Execute { ordered: true, ..execute }), Vec::new(), Vec::new());

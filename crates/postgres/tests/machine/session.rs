@@ -2,7 +2,7 @@
 
 use crate::support::TestHandler;
 use headrace_core::protocol::{Fatal, Protocol};
-use headrace_core::{ReadBuffer, Session as _, WriteBuffer};
+use headrace_core::{ReadBuffer, Session as _, Verb, WriteBuffer};
 use headrace_postgres::machine::{Binding, Execute, Machine, Options, Prepare, Purpose, Request, Rows, Tls};
 use headrace_postgres::messages::backend::header;
 use headrace_postgres::messages::tag::{self, backend};
@@ -222,7 +222,12 @@ pub fn execution(sql: &str, rows: Rows, sync: bool) -> Request {
 
 /// A script; `copy` makes it a COPY whose rows are available.
 pub fn script(sql: &str, copy: bool) -> Request {
-    Request::Script { sql: sql.into(), prelude: None, copy, ends_block: false, discarded: None }
+    Request::Script { sql: sql.into(), prelude: None, copy }
+}
+
+/// The request of a verb.
+pub fn verb(verb: &Verb) -> Request {
+    Machine::<TestHandler>::of_verb(verb).unwrap().remove(0)
 }
 
 impl Session {

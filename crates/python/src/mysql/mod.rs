@@ -13,7 +13,9 @@ use crate::query::Sql;
 use crate::wire::{State, StateGuard, Transfer, Wire, blocking};
 use dialect::{MyMachine, MySql};
 use headrace_core::{Protocol as _, Session as _, limits};
-use headrace_mysql::machine::{self, AsText, BatchStrategy, Execute, InfileState, Request, Rows};
+use headrace_mysql::machine::{
+    self, AsText, BatchStrategy, Execute, Guarding, InfileState, Request, Rows, VerbStatement,
+};
 use headrace_mysql::packets::capabilities::StatusFlags;
 use headrace_mysql::packets::column::Column;
 use headrace_mysql::packets::reply::ServerError;
@@ -270,15 +272,14 @@ impl MySqlWire {
         wire.enqueue::<MySql>(py, state, request, call)
     }
 
-    /// Queues a COM_QUERY; with `infile` the caller supplies the data of a LOAD DATA LOCAL. `discarded` is sent in its
-    /// place if it is discarded before it was sent. `reservation` is the number of the reservation that it belongs to.
-    #[pyo3(signature = (sql, *, infile=false, discarded=None, reservation=0))]
+    /// Queues a COM_QUERY; with `infile` the caller supplies the data of a LOAD DATA LOCAL. `reservation` is the number
+    /// of the reservation that it belongs to.
+    #[pyo3(signature = (sql, *, infile=false, reservation=0))]
     fn query(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
         sql: Sql<'_>,
         infile: bool,
-        discarded: Option<String>,
         reservation: u64,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
@@ -286,8 +287,26 @@ impl MySqlWire {
         let sql: Arc<str> = sql.0.to_str()?.into();
         let mut call = wire.mysql_call(py, &state, ResultShape::All, sql.clone())?;
         call.script = true;
-        let discarded = discarded.map(Arc::from);
-        wire.enqueue_within(py, state, Request::Query { sql, infile, discarded }, call, reservation)
+        wire.enqueue_within(py, state, Request::Query { sql, infile }, call, reservation)
+    }
+
+    /// Queues the statements that begin the guard of a load within a reservation that has begun (`begin`), or end it and
+    /// `keep` or `undo` what was loaded. Returns their tickets.
+    fn guard(slf: &Bound<'_, Self>, py: Python<'_>, guarding: &str, reservation: u64) -> PyResult<Vec<Py<PyAny>>> {
+        let wire = slf.as_super().get();
+        let guarding = match guarding {
+            "begin" => Guarding::Begin,
+            "keep" => Guarding::Keep,
+            "undo" => Guarding::Undo,
+            _ => return Err(errors::programming(py, &format!("{guarding:?} is not one of begin, keep, undo"))),
+        };
+        let statements = wire.lock(py)?.connection.machine.of::<MySql>(py)?.guard(guarding);
+        let queue = |statement: VerbStatement| {
+            let state = wire.lock(py)?;
+            let call = wire.mysql_call(py, &state, ResultShape::All, statement.sql.clone())?;
+            wire.enqueue_within(py, state, Request::Verb(statement), call, reservation)
+        };
+        statements.into_iter().map(queue).collect()
     }
 
     /// Queues a reservation of the connection: once its ticket is done, only requests within it are sent. Returns its

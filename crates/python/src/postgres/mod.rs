@@ -151,16 +151,14 @@ impl PostgresWire {
     }
 
     /// Queues statements of the simple protocol; the result is a list of results. With `copy` the caller writes or
-    /// reads a COPY, whose data goes there. `discarded` is sent in its place if it is discarded before it was sent.
-    #[pyo3(signature = (sql, *, prelude=None, copy=None, ends_block=false, discarded=None))]
+    /// reads a COPY, whose data goes there.
+    #[pyo3(signature = (sql, *, prelude=None, copy=None))]
     fn script(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
         sql: Sql<'_>,
         prelude: Option<&str>,
         copy: Option<Py<CopyBuffer>>,
-        ends_block: bool,
-        discarded: Option<&str>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         if sql.0.to_str()?.contains('\0') {
@@ -173,8 +171,7 @@ impl PostgresWire {
         call.script = true;
         call.copy = copy;
         let copy = call.copy.is_some();
-        let (prelude, discarded) = (wire.prelude(prelude, false), discarded.map(Arc::from));
-        let request = Request::Script { sql, prelude, copy, ends_block, discarded };
+        let request = Request::Script { sql, prelude: wire.prelude(prelude, false), copy };
         wire.enqueue(py, state, request, call)
     }
 

@@ -153,7 +153,7 @@ pub(crate) fn modes(py: Python<'_>, (isolation, read_only, deferrable): ModeKey)
 #[pymethods]
 impl Wire {
     /// Queues an operation: `begin`, `commit`, `rollback`, `savepoint`, `release`, `rollback_to` (which releases, too),
-    /// `reset` or `ping`. Returns the tickets or futures of its requests, which are all queued at once.
+    /// `prepare`, `commit_prepared`, `rollback_prepared`, `reset` or `ping`. Returns the tickets or futures of its requests, which are all queued at once.
     ///
     /// With `begin` a savepoint begins a transaction of these modes first. An end that is `owed` becomes a rollback if
     /// it is discarded before it was sent.
@@ -180,6 +180,9 @@ impl Wire {
             }
             ("release", Some(name)) => Verb::Release(name.into()),
             ("rollback_to", Some(name)) => Verb::RollbackTo(name.into()),
+            ("prepare", Some(id)) => Verb::Prepare(id.into()),
+            ("commit_prepared", Some(id)) => Verb::CommitPrepared(id.into()),
+            ("rollback_prepared", Some(id)) => Verb::RollbackPrepared(id.into()),
             ("reset", None) => Verb::Reset,
             ("ping", None) => Verb::Ping,
             _ => return Err(errors::programming(py, &format!("{verb:?} is not a verb, or its name is missing"))),

@@ -265,7 +265,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        await self._run(self._core.tpc_finish("COMMIT", xid), timeout)
+        await self._run(self._core.tpc_finish(False, xid), timeout)
 
     async def tpc_rollback(self, xid: Xid | str | None = None, *, timeout: float | None = None) -> None:
         """Rolls a two-phase transaction back.
@@ -280,7 +280,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        await self._run(self._core.tpc_finish("ROLLBACK", xid), timeout)
+        await self._run(self._core.tpc_finish(True, xid), timeout)
 
     async def tpc_recover(self, *, timeout: float | None = None) -> list[Xid]:
         """Returns the prepared transactions of the database, to be finished by ``tpc_commit(xid)`` or

@@ -215,11 +215,11 @@ class BaseConnection:
 
     def commit(self) -> None:
         """Commits."""
-        self._simple("COMMIT")
+        self._end("commit")
 
     def rollback(self) -> None:
         """Rolls back."""
-        self._simple("ROLLBACK")
+        self._end("rollback")
 
     def autocommit(self, on: bool) -> None:
         """Turns autocommit on or off."""
@@ -228,6 +228,11 @@ class BaseConnection:
     def get_autocommit(self) -> bool:
         """Returns true if it is on."""
         return bool(self._session()["autocommit"])
+
+    def _end(self, verb: Literal["commit", "rollback"]) -> None:
+        with self._busy() as connection:
+            for ticket in connection._core.wire.verb(verb):
+                connection._wait(ticket, None)
 
     def _simple(self, statement: str) -> None:
         with self._busy() as connection:
