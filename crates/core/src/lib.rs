@@ -46,7 +46,7 @@ pub use cancel::Left;
 pub use column::{Column, Described};
 pub use params::{Mismatch, Parameters, Value, ValueKind};
 pub use protocol::{Discarded, Fatal, FatalKind, Outcome, Protocol, ResponseHandler, Room, shortened};
-pub use queue::{Failure, Pending, Queue, Requests, Slot};
+pub use queue::{Failure, Pending, Pipelining, Queue, Requests, Slot};
 pub use run::{Cells, ColumnSink, Run};
 pub use session::{Cancellation, Certificate, Interrupt, NextStep, Session, TransactionStatus};
 pub use sink::{Container, Inet, Sink};

@@ -141,6 +141,17 @@ impl<H: ResponseHandler> Slot<H> {
     }
 }
 
+/// Which other requests may be in flight together with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pipelining {
+    /// Any.
+    Free,
+    /// Those that were sent before it. Before it is answered nothing is sent after it.
+    Last,
+    /// None: it is not sent before the earlier ones are answered either.
+    Alone,
+}
+
 /// A request in the queue, with the data that its protocol needs.
 pub trait Pending {
     /// The type of response handlers.
@@ -156,6 +167,8 @@ pub trait Pending {
     /// The request is discarded before anything of it was sent: it becomes the request that has to be sent in its
     /// place. Returns false if there is none, so that it leaves the queue. `before` is the request that precedes it.
     fn replace_discarded(&mut self, before: Option<&Self>) -> bool;
+    /// Which other requests may be in flight together with it.
+    fn pipelining(&self) -> Pipelining;
     /// Returns true if the server may still be working on something of it, now that it has begun to be sent.
     fn is_at_server(&self) -> bool;
     /// Returns true if a cancel request may hit it.
@@ -321,10 +334,21 @@ impl<R: Pending> Queue<R> {
     }
 
     /// Returns true if the queue allows the next request to start: there is one, no cancel request is under way that
-    /// could hit it, and it is of the same lane as those in flight.
+    /// could hit it, and it is of the same lane as those in flight and may be in flight together with them.
+    #[inline]
     pub fn may_start(&self) -> bool {
         let Some(next) = self.next().filter(|_| !self.is_paused()) else { return false };
-        self.last().is_none_or(|last| last.slot().lane == next.slot().lane)
+        self.last().is_none_or(|last| {
+            last.slot().lane == next.slot().lane
+                && last.pipelining() == Pipelining::Free
+                && next.pipelining() != Pipelining::Alone
+        })
+    }
+
+    /// Returns true if the request that was started last has to be answered before anything is sent after it.
+    #[inline]
+    pub fn is_exclusive(&self) -> bool {
+        self.last().is_some_and(|last| last.pipelining() != Pipelining::Free)
     }
 
     /// Starts the next request, and returns its place.

@@ -1,9 +1,9 @@
 //! The queue of pending requests, with a protocol that does nothing.
 
 use headrace_core::{
-    Cancellation, Certificate, Column, Condition, Described, Diagnostics, Discarded, ErrorClass, Failure, Fatal,
-    FatalKind, Left, Mismatch, NextStep, Pending, Queue, Requests, Room, Session, Sink, Slot, TransactionStatus,
-    WriteBuffer,
+    Cancellation, Certificate, Column, Condition, Described, Diagnostics, Discarded, Effect, ErrorClass, Failure,
+    Fatal, FatalKind, IfUnsent, Left, Mismatch, NextStep, Pending, Pipelining, Queue, Requests, Room, Session, Sink,
+    Slot, TransactionStatus, WriteBuffer,
 };
 use headrace_testkit::{Dialect, Shared, TestHandler};
 use std::borrow::Cow;
@@ -74,6 +74,13 @@ impl Pending for Request {
         }
         ends
     }
+    fn pipelining(&self) -> Pipelining {
+        match self.name {
+            "last" => Pipelining::Last,
+            "alone" => Pipelining::Alone,
+            _ => Pipelining::Free,
+        }
+    }
     fn is_at_server(&self) -> bool {
         true
     }
@@ -137,6 +144,54 @@ fn two_lanes_are_never_in_flight_together_and_a_paused_queue_starts_nothing() {
     queue.pop_front();
     queue.pop_front();
     assert!(queue.may_start());
+}
+
+#[test]
+fn a_request_tells_what_may_be_in_flight_with_it() {
+    for (first, second, together) in [
+        ("free", "free", true),
+        ("free", "last", true),
+        ("free", "alone", false),
+        ("last", "free", false),
+        ("alone", "free", false),
+    ] {
+        let mut queue = Queue::default();
+        for name in [first, second] {
+            submit(&mut queue, name, 0);
+        }
+        assert!(queue.may_start(), "{first}: nothing is in flight");
+        queue.start();
+        assert_eq!(queue.may_start(), together, "{second} after {first}");
+        queue.pop_front();
+        assert!(queue.may_start(), "{second} once {first} is answered");
+    }
+}
+
+#[test]
+fn the_transaction_ahead_follows_from_each_request() {
+    let effect = |request: &Request| match request.name {
+        "begin" => Effect::Begins,
+        "commit" => Effect::Ends(IfUnsent::Forget),
+        "rollback" => Effect::Ends(IfUnsent::RollBack),
+        _ => Effect::Keeps,
+    };
+    for (names, sent, ahead) in [
+        (["insert", "insert"], 0, Some(true)),
+        (["insert", "commit"], 0, None),
+        (["insert", "commit"], 2, Some(false)),
+        (["insert", "rollback"], 0, Some(false)),
+        (["rollback", "begin"], 2, None),
+        (["begin", "insert"], 0, Some(true)),
+    ] {
+        let mut queue = Queue::default();
+        for name in names {
+            submit(&mut queue, name, 0);
+        }
+        for _ in 0..sent {
+            queue.start();
+        }
+        assert_eq!(queue.transaction_ahead(true, effect), ahead, "{names:?}, {sent} sent");
+    }
 }
 
 #[test]

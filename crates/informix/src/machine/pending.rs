@@ -11,7 +11,7 @@ use crate::limits as own;
 use crate::messages::kind;
 use crate::messages::server::ServerError;
 pub(super) use headrace_core::Failure;
-use headrace_core::{Mismatch, Pending, ResponseHandler, Slot, Statements, Verb};
+use headrace_core::{Mismatch, Pending, Pipelining, ResponseHandler, Slot, Statements, Verb};
 use std::sync::Arc;
 
 /// The statement of a request, and its source.
@@ -288,6 +288,15 @@ impl<H: IfxHandler> Pending for PendingRequest<H> {
         let Some(instead) = verb.if_discarded() else { return false };
         self.request = Request::Verb(instead);
         true
+    }
+
+    /// Whether a transaction is open after several statements, which database is, and what tables are, is unknown before
+    /// they are answered.
+    fn pipelining(&self) -> Pipelining {
+        let is_unknown = |statement: &Arc<Statement>| {
+            statement.several || statement.changes_database() || statement.changes_definitions()
+        };
+        if self.statement().is_some_and(is_unknown) { Pipelining::Last } else { Pipelining::Free }
     }
 
     fn is_at_server(&self) -> bool {

@@ -57,13 +57,7 @@ impl<H: IfxHandler> Machine<H> {
 
     /// Returns true if the next request can be started now, while the run may still have something to read.
     pub(super) fn can_start(&mut self, write_buffer: &mut WriteBuffer) -> bool {
-        // Whether a transaction is open after several statements, which database is, and what tables are, is unknown
-        // before they are answered.
-        let unknown = |statement: &Arc<Statement>| {
-            statement.several || statement.changes_database() || statement.changes_definitions()
-        };
-        if self.run().any(|pending| pending.statement().is_some_and(unknown) || (self.redefined && takes_back(pending)))
-        {
+        if self.redefined && self.run().any(takes_back) {
             return false;
         }
         if self.run().all(|pending| pending.state() == State::Sent && !pending.closes_later()) {

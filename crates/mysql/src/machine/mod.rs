@@ -299,7 +299,7 @@ impl<H: MyHandler> Protocol for Machine<H> {
     }
 
     fn submit(&mut self, request: Request, handler: H) -> u64 {
-        self.queue.submit(handler, |slot| PendingRequest::new(slot, request, self.several))
+        self.queue.submit(handler, |slot| PendingRequest::new(slot, request, self.several, self.local_infile))
     }
 
     fn of_verb(verb: &Verb) -> Result<Vec<Request>, Mismatch> {

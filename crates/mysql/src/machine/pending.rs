@@ -7,7 +7,7 @@ use super::stage::{Event, State, TRANSITIONS};
 use super::statement::Statement;
 use crate::packets::capabilities::StatusFlags;
 pub(super) use headrace_core::Failure;
-use headrace_core::{Pending, ResponseHandler, Slot};
+use headrace_core::{Pending, Pipelining, ResponseHandler, Slot};
 use std::sync::Arc;
 
 /// The statement of a request.
@@ -35,9 +35,9 @@ pub struct PendingRequest<H: ResponseHandler> {
     /// The reservation that it is part of; 0 for none.
     pub(super) reservation: u64,
     stage: Stage,
-    /// Statements prepared before it may have another meaning after it, so nothing is sent after it before it is
-    /// answered.
+    /// Statements prepared before it may have another meaning after it.
     pub(super) changes: bool,
+    pipelining: Pipelining,
     /// Its statement, once that is known.
     pub(super) used: Option<Used>,
     /// COM_STMT_EXECUTE travels after COM_STMT_PREPARE.
@@ -52,14 +52,19 @@ pub struct PendingRequest<H: ResponseHandler> {
 }
 
 impl<H: MyHandler> PendingRequest<H> {
-    pub(super) fn new(slot: Slot<H>, request: Request, several: bool) -> Self {
+    /// `several` tells whether the server accepts several statements in one text, `local_infile` whether it may request
+    /// a file.
+    pub(super) fn new(slot: Slot<H>, request: Request, several: bool, local_infile: bool) -> Self {
         let (reservation, request) = match request {
             Request::Within { reservation, request } => (reservation, *request),
             request => (0, request),
         };
+        let changes = request.changes_session(several);
+        let is_alone = changes || request.is_exclusive(local_infile);
         Self {
             slot,
-            changes: request.changes_session(several),
+            changes,
+            pipelining: if is_alone { Pipelining::Alone } else { Pipelining::Free },
             request,
             reservation,
             stage: Stage::Queued,
@@ -116,11 +121,6 @@ impl<H: MyHandler> PendingRequest<H> {
         let as_text = self.statement().is_some_and(|statement| statement.id.is_none());
         as_text && matches!(&self.request, Request::Execute(execute) if execute.text == AsText::IfUnprepared)
     }
-
-    /// Returns true if nothing may be sent after it before it is answered.
-    pub(super) fn is_exclusive(&self, local_infile: bool) -> bool {
-        self.changes || self.request.is_exclusive(local_infile)
-    }
 }
 
 impl<H: MyHandler> Pending for PendingRequest<H> {
@@ -146,6 +146,10 @@ impl<H: MyHandler> Pending for PendingRequest<H> {
             }
             _ => false,
         }
+    }
+
+    fn pipelining(&self) -> Pipelining {
+        self.pipelining
     }
 
     fn is_at_server(&self) -> bool {

@@ -161,7 +161,7 @@ impl Request {
         }
     }
 
-    /// Returns true if nothing may be sent after it before it is answered: the last statements of a batch depend on its
+    /// Returns true if nothing may be in flight together with it: the last statements of a batch depend on its
     /// replies, the server takes whatever follows a LOAD DATA LOCAL for the file, and a reservation begins when
     /// everything else is answered.
     pub(super) fn is_exclusive(&self, local_infile: bool) -> bool {

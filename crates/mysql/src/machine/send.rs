@@ -50,11 +50,7 @@ impl<H: MyHandler> Machine<H> {
         if self.reservation.is_some() && !self.bring_forward() {
             return false;
         }
-        let Some(next) = self.queue.next().filter(|_| self.queue.may_start()) else { return false };
-        let last = self.queue.last();
-        let alone =
-            next.is_exclusive(self.local_infile) || last.is_some_and(|pending| pending.is_exclusive(self.local_infile));
-        self.expects.len() < self.window && (!alone || self.queue.started() == 0)
+        self.queue.may_start() && self.expects.len() < self.window
     }
 
     /// Records that a reply to the last started request is to come.

@@ -104,8 +104,6 @@ pub struct Machine<H: ResponseHandler> {
     statement_number: u64,
     /// The last request that was sent and may do so.
     changing: Option<u64>,
-    /// The request that was started last, if it may be a COPY: see [`Request::may_copy`].
-    copying: Option<u64>,
     /// The number of times that it has altered types, including the row types of tables.
     alterations: u64,
     /// The transaction block that is open has done so, which a rollback undoes.
@@ -146,7 +144,6 @@ impl<H: PgHandler> Machine<H> {
             statements: Statements::new(statements),
             statement_number: 0,
             changing: None,
-            copying: None,
             alterations: 0,
             changed_in_block: false,
             names: 0,

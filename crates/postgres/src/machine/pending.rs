@@ -11,7 +11,7 @@ use super::verb;
 use super::work::{Preparation, Work};
 use crate::types::Oid;
 pub(super) use headrace_core::Failure;
-use headrace_core::{Pending, ResponseHandler, Slot};
+use headrace_core::{Pending, Pipelining, ResponseHandler, Slot};
 use std::sync::Arc;
 
 /// A request in the queue.
@@ -23,12 +23,22 @@ pub struct PendingRequest<H: ResponseHandler> {
     pub(super) work: Work,
     pub(super) answer: Answer,
     pub(super) block: Block,
+    /// It may be a COPY: see [`Request::may_copy`]. Set when it is started.
+    pub(super) may_copy: bool,
 }
 
 impl<H: PgHandler> PendingRequest<H> {
     pub(super) fn new(slot: Slot<H>, mut request: Request) -> Self {
         let work = Work::new(&mut request);
-        Self { slot, request, stage: Stage::Queued, work, answer: Answer::default(), block: Block::new() }
+        Self {
+            slot,
+            request,
+            stage: Stage::Queued,
+            work,
+            answer: Answer::default(),
+            block: Block::new(),
+            may_copy: false,
+        }
     }
 
     /// Its state.
@@ -167,6 +177,11 @@ impl<H: PgHandler> Pending for PendingRequest<H> {
             self.work = Work::Nothing;
         }
         ends_group
+    }
+
+    #[inline]
+    fn pipelining(&self) -> Pipelining {
+        if self.may_copy { Pipelining::Last } else { Pipelining::Free }
     }
 
     fn is_at_server(&self) -> bool {

@@ -53,7 +53,7 @@ impl<H: PgHandler> Machine<H> {
 
     /// Returns true if a request can be started; it is then the next in the queue.
     fn has_next(&mut self) -> bool {
-        if self.queue.last().is_some_and(|pending| self.copying == Some(pending.slot.id)) {
+        if self.queue.is_exclusive() {
             return false;
         }
         if self.queue.is_paused() {
@@ -167,8 +167,8 @@ impl<H: PgHandler> Machine<H> {
     fn start_next(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         self.query_server_process();
         let at = self.queue.start();
-        let pending = &self.queue[at];
-        self.copying = pending.request.may_copy().then_some(pending.slot.id);
+        let pending = &mut self.queue[at];
+        pending.may_copy = pending.request.may_copy();
         if self.skipping && self.group_is_open(at) {
             // The server would skip it unread, so only the Sync that ends the group is worth sending.
             self.queue[at].go(Event::StartSkipped, Stage::AwaitSync);
