@@ -5,7 +5,6 @@ use super::request::{AsText, Request, VerbStatement};
 pub(super) use super::stage::Stage;
 use super::stage::{Event, State, TRANSITIONS};
 use super::statement::Statement;
-use crate::packets::capabilities::StatusFlags;
 pub(super) use headrace_core::Failure;
 use headrace_core::{Pending, Pipelining, ResponseHandler, Slot};
 use std::sync::Arc;
@@ -40,15 +39,8 @@ pub struct PendingRequest<H: ResponseHandler> {
     pipelining: Pipelining,
     /// Its statement, once that is known.
     pub(super) used: Option<Used>,
-    /// COM_STMT_EXECUTE travels after COM_STMT_PREPARE.
-    pub(super) ahead: bool,
     /// The number of replies that are still to come.
     pub(super) replies_due: usize,
-    /// The number of warnings of the opening of a cursor, which are reported with its first rows.
-    pub(super) warnings: u16,
-    /// The status before the rows of OUT parameters (that they are such, and that more follows): MySQL 5.6 does not
-    /// repeat it after them.
-    pub(super) out_params: StatusFlags,
 }
 
 impl<H: MyHandler> PendingRequest<H> {
@@ -69,10 +61,7 @@ impl<H: MyHandler> PendingRequest<H> {
             reservation,
             stage: Stage::Queued,
             used: None,
-            ahead: false,
             replies_due: 0,
-            warnings: 0,
-            out_params: StatusFlags::empty(),
         }
     }
 

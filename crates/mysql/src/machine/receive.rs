@@ -149,7 +149,7 @@ impl<H: MyHandler> Machine<H> {
 
     /// Rows: all that are complete, each in a packet of its own.
     fn rows(&mut self, cx: H::Context<'_>, unread: &[u8]) -> Result<usize, Fatal> {
-        let (Reply::Rows { columns }, Some(expect)) = (&self.reply, self.expects.front_mut()) else { return Ok(0) };
+        let (Reply::Rows { columns, .. }, Some(expect)) = (&self.reply, self.expects.front_mut()) else { return Ok(0) };
         if self.wire.assembler.is_open() {
             return Ok(0);
         }
@@ -208,7 +208,7 @@ impl<H: MyHandler> Machine<H> {
                 let sql = pending.request.sql().map(AsRef::as_ref);
                 let columns = draft.finish(kind.is_binary(), capabilities, known, sql)?;
                 if deprecate_eof {
-                    self.described(cx, kind, columns)
+                    self.described(cx, kind, columns, StatusFlags::empty())
                 } else {
                     self.reply = Reply::DefinitionsEnd { columns };
                     Ok(())
@@ -216,19 +216,19 @@ impl<H: MyHandler> Machine<H> {
             }
             Reply::DefinitionsEnd { columns } => {
                 let end = Completion::read_eof(payload)?;
-                if end.status.contains(StatusFlags::PS_OUT_PARAMS) {
-                    let kept = StatusFlags::PS_OUT_PARAMS | StatusFlags::MORE_RESULTS_EXISTS;
-                    self.front()?.out_params = end.status & kept;
-                }
-                self.described(cx, kind, columns)?;
+                let announced = match end.status.contains(StatusFlags::PS_OUT_PARAMS) {
+                    true => end.status & (StatusFlags::PS_OUT_PARAMS | StatusFlags::MORE_RESULTS_EXISTS),
+                    false => StatusFlags::empty(),
+                };
+                self.described(cx, kind, columns, announced)?;
                 if end.status.contains(StatusFlags::CURSOR_EXISTS) {
                     // The rows wait for COM_STMT_FETCH, so this was the end of the reply.
                     self.reply = Reply::First;
-                    return self.completed(cx, kind, None, end, Vec::new());
+                    return self.completed(cx, kind, None, announced, end, Vec::new());
                 }
                 Ok(())
             }
-            Reply::Rows { columns } => match payload {
+            Reply::Rows { columns, announced } => match payload {
                 [header::ERR, ..] => self.failed(cx, kind, ServerError::read(payload)?),
                 [header::EOF, ..] if payload.len() < MAX_PAYLOAD_BYTES => {
                     let (end, changes) = if deprecate_eof {
@@ -236,7 +236,7 @@ impl<H: MyHandler> Machine<H> {
                     } else {
                         (Completion::read_eof(payload)?, Vec::new())
                     };
-                    self.completed(cx, kind, None, end, changes)
+                    self.completed(cx, kind, None, announced, end, changes)
                 }
                 _ => {
                     // A row in several parts.
@@ -246,7 +246,7 @@ impl<H: MyHandler> Machine<H> {
                         let id = pending.slot.id;
                         self.queue.note(id, room);
                     }
-                    self.reply = Reply::Rows { columns };
+                    self.reply = Reply::Rows { columns, announced };
                     Ok(())
                 }
             },

@@ -69,6 +69,8 @@ pub(super) enum Kind {
     Prepare,
     /// The response handler's statement, its rows in the binary protocol or as text.
     Result { binary: bool },
+    /// The same, sent in the same round trip as COM_STMT_PREPARE.
+    Ahead,
     /// COM_STMT_FETCH.
     Fetch,
     /// A command that is answered by an OK packet alone.
@@ -103,7 +105,7 @@ pub(super) enum Kind {
 impl Kind {
     /// Returns true if rows and results are the response handler's.
     pub fn is_for_handler(self) -> bool {
-        matches!(self, Kind::Result { .. } | Kind::Fetch | Kind::Row { .. } | Kind::Simple)
+        matches!(self, Kind::Result { .. } | Kind::Ahead | Kind::Fetch | Kind::Row { .. } | Kind::Simple)
     }
 
     pub fn is_binary(self) -> bool {
@@ -121,7 +123,12 @@ pub(super) enum Reply {
     /// The EOF packet after them, without DEPRECATE_EOF.
     DefinitionsEnd { columns: Arc<Columns> },
     /// Rows.
-    Rows { columns: Arc<Columns> },
+    Rows {
+        columns: Arc<Columns>,
+        /// The status before the rows of OUT parameters (that they are such, and that more follows): MySQL 5.6 does not
+        /// repeat it after them. Empty for other rows.
+        announced: StatusFlags,
+    },
     /// COM_STMT_PREPARE: definitions of parameters, then of columns, each with an EOF packet after without
     /// DEPRECATE_EOF.
     Prepared { ok: PrepareOk, params_left: usize, columns_left: usize, draft: Draft },
@@ -160,12 +167,12 @@ impl<H: MyHandler> Machine<H> {
                 if let Some(handler) = &mut pending.slot.handler {
                     handler.columns(cx, &columns);
                 }
-                self.reply = Reply::Rows { columns };
+                self.reply = Reply::Rows { columns, announced: StatusFlags::empty() };
                 self.packet(cx, sequence, payload, write_buffer)
             }
             (_, [header::OK, ..]) => {
                 let (ok, changes) = Completion::read_ok(payload, self.session.capabilities)?;
-                self.completed(cx, kind, Some(ok.affected_rows), ok, changes)
+                self.completed(cx, kind, Some(ok.affected_rows), StatusFlags::empty(), ok, changes)
             }
             (_, [header::LOCAL_INFILE_REQUEST, name @ ..]) => {
                 self.local_infile(cx, name, sequence.wrapping_add(1), write_buffer)
@@ -180,7 +187,7 @@ impl<H: MyHandler> Machine<H> {
                     let columns = columns
                         .ok_or_else(|| Fatal::peer("the server left out column definitions that it never sent"))?;
                     if self.session.capabilities.contains(Capabilities::DEPRECATE_EOF) {
-                        return self.described(cx, kind, columns);
+                        return self.described(cx, kind, columns, StatusFlags::empty());
                     }
                     self.reply = Reply::DefinitionsEnd { columns };
                     return Ok(());
@@ -200,8 +207,14 @@ impl<H: MyHandler> Machine<H> {
         if count == 0 { 0 } else { usize::from(count) + usize::from(eof) }
     }
 
-    /// The columns of a result are known; rows follow.
-    pub(super) fn described(&mut self, cx: H::Context<'_>, kind: Kind, columns: Arc<Columns>) -> Result<(), Fatal> {
+    /// The columns of a result are known; rows follow. `announced` is the status of [`Reply::Rows`].
+    pub(super) fn described(
+        &mut self,
+        cx: H::Context<'_>,
+        kind: Kind,
+        columns: Arc<Columns>,
+        announced: StatusFlags,
+    ) -> Result<(), Fatal> {
         let pending = self.front()?;
         if let Some(statement) = pending.statement().filter(|_| columns.binary) {
             statement.set_columns(&columns);
@@ -209,7 +222,7 @@ impl<H: MyHandler> Machine<H> {
         if let Some(handler) = pending.slot.handler.as_mut().filter(|_| kind.is_for_handler()) {
             handler.columns(cx, &columns);
         }
-        self.reply = Reply::Rows { columns };
+        self.reply = Reply::Rows { columns, announced };
         Ok(())
     }
 
@@ -265,7 +278,8 @@ impl<H: MyHandler> Machine<H> {
         let statement = Arc::new(Statement::prepared(sql, ok, columns.clone(), binding, vectors, once, epoch));
         pending.used = Some(Used::Own(statement.clone()));
         let only = matches!(pending.request, Request::Prepare { .. });
-        if pending.ahead || only {
+        let is_executed = matches!(pending.stage(), Stage::Preparing { is_executed: true });
+        if is_executed || only {
             pending.go(Event::PreparedLast, Stage::Sent);
         } else {
             pending.go(Event::Prepared, Stage::Bindable);
@@ -289,12 +303,14 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// One result is complete; `completion` is its last packet, `rows` the number of changed rows if it has no rows.
+    /// One result is complete; `completion` is its last packet, `rows` the number of changed rows if it has no rows,
+    /// `announced` the status before its rows.
     pub(super) fn completed(
         &mut self,
         cx: H::Context<'_>,
         kind: Kind,
         rows: Option<u64>,
+        announced: StatusFlags,
         completion: Completion,
         changes: Vec<StateChange>,
     ) -> Result<(), Fatal> {
@@ -303,15 +319,18 @@ impl<H: MyHandler> Machine<H> {
         }
         let suspended = self.cursor_moved(kind, completion.status);
         let pending = self.front()?;
-        let status = completion.status | std::mem::replace(&mut pending.out_params, StatusFlags::empty());
+        let status = completion.status | announced;
         let more = status.contains(StatusFlags::MORE_RESULTS_EXISTS);
         let waits = suspended && kind != Kind::Fetch;
-        pending.warnings = pending.warnings.max(completion.warnings);
+        let mut warnings = completion.warnings;
+        if let Stage::Opening { warnings: earlier } = pending.stage_mut() {
+            warnings = warnings.max(*earlier);
+            *earlier = if waits { warnings } else { 0 };
+        }
         if let Some(handler) =
             pending.slot.handler.as_mut().filter(|_| (kind.is_for_handler() || kind == Kind::Chunk) && !waits)
         {
             let generated = (completion.last_insert_id > 0).then_some(completion.last_insert_id.into());
-            let warnings = std::mem::take(&mut pending.warnings);
             let out_params = status.contains(StatusFlags::PS_OUT_PARAMS);
             handler.result(cx, Summary { tag: &completion.info, rows, generated, warnings, suspended, out_params });
         }
@@ -392,7 +411,7 @@ impl<H: MyHandler> Machine<H> {
                 self.not_prepared(error)?;
             }
             // The execution after a preparation that failed.
-            Kind::Result { binary: true } if pending.ahead && pending.statement().is_none_or(|s| s.id.is_none()) => {}
+            Kind::Ahead if pending.statement().is_none_or(|statement| statement.id.is_none()) => {}
             // The fetch after an execution that failed, or that opened no cursor.
             Kind::Fetch if cursor && !cursor_open => {}
             Kind::Result { .. } if stale && pending.is_from_cache() && alone && pending.slot.may_repeat() => {

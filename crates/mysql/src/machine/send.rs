@@ -204,7 +204,7 @@ impl<H: MyHandler> Machine<H> {
                 self.drop_tail(cx, None);
             }
             None => {
-                self.queue[at].go(Event::StartPrepare, Stage::Preparing);
+                self.queue[at].go(Event::StartPrepare, Stage::Preparing { is_executed: false });
                 self.prepare(sql, write_buffer);
             }
         }
@@ -242,7 +242,7 @@ impl<H: MyHandler> Machine<H> {
             self.keep(statement);
             return self.bind_tail(cx, write_buffer);
         }
-        pending.go(Event::StartPrepare, Stage::Preparing);
+        pending.go(Event::StartPrepare, Stage::Preparing { is_executed: false });
         // The server's count of parameters must be certain.
         let countable = !scan.uncertain
             && pending
@@ -273,8 +273,8 @@ impl<H: MyHandler> Machine<H> {
         let how = (LAST_PREPARED, false, 0);
         match write_execute(&mut self.wire, &self.session, handler, how, lists, cx, write_buffer) {
             Ok(next) => {
-                self.queue[at].ahead = true;
-                self.expect(next, Kind::Result { binary: true });
+                *self.queue[at].stage_mut() = Stage::Preparing { is_executed: true };
+                self.expect(next, Kind::Ahead);
             }
             Err(error) => {
                 self.take_back(write_buffer, mark, replies_due);
@@ -304,7 +304,7 @@ impl<H: MyHandler> Machine<H> {
         }
         if !statement.takes(&handler.params(cx)) {
             // A new one is bound to nothing.
-            pending.go(Event::Rebound, Stage::Preparing);
+            pending.go(Event::Rebound, Stage::Preparing { is_executed: false });
             pending.used = None;
             self.statements.take(&execute.sql);
             self.statements.close(&statement);
@@ -314,7 +314,8 @@ impl<H: MyHandler> Machine<H> {
         let flags = if cursor.is_some() { command::CURSOR_TYPE_READ_ONLY } else { 0 };
         match write_row(&mut self.wire, &self.session, handler, &statement, flags, cx, write_buffer) {
             Ok(next) => {
-                pending.go(Event::Executed, Stage::Sent);
+                let stage = if cursor.is_some() { Stage::Opening { warnings: 0 } } else { Stage::Sent };
+                pending.go(Event::Executed, stage);
                 self.expect(next, Kind::Result { binary: statement.id.is_some() });
                 if let (Some(rows), Some(id)) = (cursor, statement.id) {
                     let next = self.wire.write(write_buffer, |out| command::fetch(out, id, rows));

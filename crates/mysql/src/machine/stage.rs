@@ -18,7 +18,10 @@ use headrace_core::transitions::Transitions;
 #[derive(Debug)]
 pub(super) enum Stage {
     Queued,
-    Preparing,
+    Preparing {
+        /// COM_STMT_EXECUTE was sent after COM_STMT_PREPARE.
+        is_executed: bool,
+    },
     Bindable,
     Batch(Box<Batch>),
     Uploading {
@@ -29,6 +32,11 @@ pub(super) enum Stage {
     },
     /// Sent: the file is over.
     Uploaded,
+    /// Sent: a cursor is opened, and its first rows are requested.
+    Opening {
+        /// The number of warnings of the opening, which are reported with the first rows.
+        warnings: u16,
+    },
     Sent,
 }
 
@@ -71,11 +79,11 @@ impl Stage {
     pub(super) fn state(&self) -> State {
         match self {
             Stage::Queued => State::Queued,
-            Stage::Preparing => State::Preparing,
+            Stage::Preparing { .. } => State::Preparing,
             Stage::Bindable => State::Bindable,
             Stage::Batch(_) => State::Batch,
             Stage::Uploading { .. } => State::Uploading,
-            Stage::Uploaded | Stage::Sent => State::Sent,
+            Stage::Uploaded | Stage::Opening { .. } | Stage::Sent => State::Sent,
         }
     }
 }
