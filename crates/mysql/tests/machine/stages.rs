@@ -4,7 +4,7 @@ use crate::conversations::*;
 use crate::support::TestHandler;
 use crate::support::session::Session;
 use headrace_core::{Discarded, FatalKind, IfUnsent, Modes, Protocol, Session as _, Verb};
-use headrace_mysql::machine::{BatchStrategy, InfileState, Machine, Options, Request};
+use headrace_mysql::machine::{BatchStrategy, Guarding, InfileState, Machine, Options, Request};
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_testkit::{Shared, TestValue as V};
 
@@ -83,6 +83,40 @@ pub fn the_transaction_ahead_is_that_of_the_verbs_that_are_queued() {
         session.machine.unpause();
         session.flush();
         assert_eq!(session.machine.transaction_ahead(), sent, "{verbs:?}");
+    }
+}
+
+#[test]
+pub fn the_discarded_end_of_a_load_undoes_it() {
+    const OPEN: &[u8] = &[0, 0, 0, 3, 0, 0, 0];
+    for (status, begin, undo) in [
+        (OK, "COM_QUERY START TRANSACTION", "COM_QUERY ROLLBACK"),
+        (OPEN, "COM_QUERY SAVEPOINT headrace_load", "COM_QUERY ROLLBACK TO SAVEPOINT headrace_load"),
+    ] {
+        let mut session = session(mysql8());
+        session.query("do 0");
+        answer(&mut session, vec![reply(&[status])]);
+        let (reservation, _) = session.ask(Request::Reserve, vec![], vec![]);
+        session.flush();
+        let guard = |session: &mut Session<Script>, guarding: Guarding| {
+            session.machine.guard(guarding).map(|statement| {
+                let request = Box::new(Request::Verb(statement));
+                session.ask(Request::Within { reservation, request }, vec![], vec![]).0
+            })
+        };
+        guard(&mut session, Guarding::Begin);
+        answer(&mut session, vec![reply(&[OPEN]), reply(&[OPEN])]);
+        assert!(session.peer.sent().contains(&[begin]), "{begin}");
+        session.machine.pause();
+        let [notes, end] = guard(&mut session, Guarding::Keep);
+        for id in [notes, end] {
+            assert_eq!(session.machine.discard(id), Discarded::Gone);
+        }
+        session.machine.unpause();
+        session.machine.release(reservation);
+        session.peer.received.clear();
+        answer(&mut session, vec![reply(&[OPEN]), reply(&[status])]);
+        assert_eq!(session.peer.sent(), ["COM_QUERY SET sql_notes = @headrace_notes", undo]);
     }
 }
 
