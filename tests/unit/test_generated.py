@@ -1,4 +1,4 @@
-"""How the blocking files are made of the asyncio ones. That they are up to date is checked by `make lint`, which has ruff."""
+"""How the blocking files are made of the asyncio ones. `make lint`, which has ruff, checks that they are up to date."""
 
 from __future__ import annotations
 

