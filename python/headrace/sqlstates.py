@@ -1,7 +1,7 @@
 """Every SQLSTATE that PostgreSQL 18 reports as an error, with the name of its condition.
 
-From the appendix "PostgreSQL Error Codes" of the manual. Classes 00 and 01 (success and warnings) are no
-errors and are left out. :mod:`headrace.errors` makes one exception class of each.
+tools/update_sqlstates.py makes the table of PostgreSQL's errcodes.txt. Classes 00 and 01 (success and warnings)
+are not errors and are left out. :mod:`headrace.errors` makes one exception class of each.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-//! Every SQLSTATE that PostgreSQL reports as an error, by the name of its condition.
+//! Every SQLSTATE that PostgreSQL 18 reports as an error, by the name of its condition.
 //!
-//! Made by tools/update_sqlstates.py from src/backend/utils/errcodes.txt of PostgreSQL's source.
+//! Made by tools/update_sqlstates.py from errcodes.txt of PostgreSQL 18 (in its source:
+//! src/backend/utils/errcodes.txt).
 
 use super::SqlState;
 

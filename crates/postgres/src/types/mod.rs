@@ -13,6 +13,7 @@ mod introspect;
 mod literal;
 mod numeric;
 pub mod oid;
+mod pg_type;
 mod registry;
 mod scalars;
 mod text;

@@ -1,5 +1,4 @@
-//! The numbers of the built-in types that the driver itself has to name: `pg_type.dat` of PostgreSQL 18. The others are
-//! rows of the table in `builtin.rs`.
+//! The numbers of the built-in types that the driver itself has to name. The others are rows of the table in `pg_type.rs`.
 
 use super::Oid;
 
@@ -46,12 +45,6 @@ oids! {
     NUMERIC = 1700 "numeric",
     UUID = 2950 "uuid",
     JSONB = 3802 "jsonb",
-    INT4MULTIRANGE = 4451 "int4multirange",
-    NUMMULTIRANGE = 4532 "nummultirange",
-    TSMULTIRANGE = 4533 "tsmultirange",
-    TSTZMULTIRANGE = 4534 "tstzmultirange",
-    DATEMULTIRANGE = 4535 "datemultirange",
-    INT8MULTIRANGE = 4536 "int8multirange",
 }
 
 /// int2vector and oidvector: arrays in binary form, numbers with blanks between them in text form.
