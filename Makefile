@@ -93,6 +93,8 @@ lint: $(STAMPS)/dev $(STAMPS)/lab $(STAMPS)/test cargo
 	@$(BIN)/pyright
 	@echo "==> lint: the blocking files that are made of the asyncio ones"
 	@$(BIN)/python tools/async_to_sync.py --check
+	@echo "==> lint: the tables of error numbers"
+	@$(BIN)/python tools/update_mysql_errors.py --check
 	@echo "==> lint: the files in changes/"
 	@$(BIN)/python tools/changelog.py --check
 	@echo "==> lint: cargo fmt, cargo clippy"

@@ -1,6 +1,7 @@
 //! Any bytes into every decoder of MySQL's two protocols, and any text past the lexer: no panic, no unbounded memory.
 #![no_main]
 
+use headrace_mysql::errors::Numbering;
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_mysql::packets::column::{Column, PrepareOk};
 use headrace_mysql::packets::compress::{self, Algorithm};
@@ -63,7 +64,7 @@ fuzz_target!(|data: &[u8]| {
     }
     let _ = PrepareOk::read(rest);
     let _ = Completion::read_eof(rest);
-    let _ = ServerError::read(rest);
+    let _ = ServerError::read(rest, Numbering::MySql);
     let _ = HandshakeV10::read(rest).map(|hello| hello.version());
     let _ = auth_switch_request(rest);
     if let Some((_, _, plain)) = compress::header(rest) {

@@ -52,6 +52,14 @@ def test_statements_without_parameters_get_literals(my: Conn, my_url: str) -> No
     my.execute("drop user ?@'%'", ("made",))
 
 
+def test_a_trigger_that_follows_a_missing_one_is_no_idle_timeout(my_server: Served, my: Conn) -> None:
+    fresh(my, "table triggered (n int)")
+    with pytest.raises(errors.DatabaseError) as raised:
+        my.execute("create trigger made before insert on triggered for each row follows missing set new.n = 1")
+    assert not isinstance(raised.value, errors.IdleSessionTimeout)
+    assert my.fetchval("select 1") == 1
+
+
 def test_warnings(my: Conn) -> None:
     cursor = my.execute("select 1 / 0, cast('12x' as signed)")
     assert cursor.warning_count == 2

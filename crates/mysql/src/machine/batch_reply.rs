@@ -2,14 +2,12 @@
 
 use super::batch::{Guard, Remedy};
 use super::pending::{Failure, Stage};
-use super::reply::{Kind, UNSUPPORTED_PS, is_stale};
+use super::reply::{Kind, is_stale};
 use super::stage::{BatchEvent, Phase};
 use super::{Machine, MyHandler};
+use crate::errors::numbers::UNSUPPORTED_PS;
 use crate::packets::reply::{Completion, ServerError};
 use headrace_core::Fatal;
-
-/// `ER_QUERY_INTERRUPTED`, MySQL's `ER_QUERY_TIMEOUT` and MariaDB's `ER_STATEMENT_TIMEOUT`.
-const INTERRUPTED: [u16; 3] = [1317, 3024, 1969];
 
 impl<H: MyHandler> Machine<H> {
     /// The reply to one command of the batch in front, which is the only request that was started.
@@ -97,7 +95,7 @@ impl<H: MyHandler> Machine<H> {
 
 /// Returns true if the reason of an error is not a row: a cancel request, a time limit, or a transaction that was ended.
 fn is_interrupted(error: &ServerError) -> bool {
-    error.ends_transaction() || INTERRUPTED.contains(&error.code)
+    error.ends_transaction() || error.is_interruption()
 }
 
 /// Returns true if two errors are about the same row: the same text except `at row 5`, which counts within the

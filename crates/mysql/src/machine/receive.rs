@@ -129,7 +129,7 @@ impl<H: MyHandler> Machine<H> {
     }
 
     fn goodbye(&mut self, payload: &[u8]) -> Result<(), Fatal> {
-        let error = ServerError::read(payload)?;
+        let error = ServerError::read(payload, self.session.numbering())?;
         let reason = Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {}", error.message));
         self.closing_error = Some(error);
         Err(reason)
@@ -229,7 +229,7 @@ impl<H: MyHandler> Machine<H> {
                 Ok(())
             }
             Reply::Rows { columns, announced } => match payload {
-                [header::ERR, ..] => self.failed(cx, kind, ServerError::read(payload)?),
+                [header::ERR, ..] => self.failed(cx, kind, ServerError::read(payload, self.session.numbering())?),
                 [header::EOF, ..] if payload.len() < MAX_PAYLOAD_BYTES => {
                     let (end, changes) = if deprecate_eof {
                         Completion::read_ok(payload, self.session.capabilities)?

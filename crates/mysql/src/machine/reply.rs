@@ -7,6 +7,10 @@ use super::request::{AsText, Execute, Request, Rows};
 use super::stage::{Event, State};
 use super::statement::{Columns, Draft, Statement};
 use super::{LastPrepared, Machine, MyHandler};
+use crate::errors::numbers::{
+    IMPOSSIBLE_STRING_CONVERSION, MAX_PREPARED_STMT_COUNT_REACHED, NEED_REPREPARE, NON_DML_DYNAMIC_PARAMETERS,
+    PARSE_ERROR, SP_NOT_VAR_ARG, UNKNOWN_STMT_HANDLER, UNSUPPORTED_PS,
+};
 use crate::packets::body::Body;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::column::{Column, PrepareOk};
@@ -18,23 +22,6 @@ use headrace_core::Session as _;
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, FatalKind, WriteBuffer};
 use std::sync::Arc;
-
-/// `ER_UNKNOWN_STMT_HANDLER`: the server has forgotten the statement.
-const UNKNOWN_STMT_HANDLER: u16 = 1243;
-/// `ER_UNSUPPORTED_PS`: the binary protocol does not take this statement.
-pub(super) const UNSUPPORTED_PS: u16 = 1295;
-/// `ER_NEED_REPREPARE`: the tables changed, and the server did not manage to prepare the statement again by itself.
-const NEED_REPREPARE: u16 = 1615;
-/// `ER_PARSE_ERROR`
-const PARSE_ERROR: u16 = 1064;
-/// MySQL 9's "Dynamic parameters can only be used in DML statements": it reads them elsewhere (KILL), and refuses them.
-const PARAMETERS_IN_DML_ONLY: u16 = 6413;
-/// `ER_MAX_PREPARED_STMT_COUNT_REACHED`
-const MAX_PREPARED_STMT_COUNT_REACHED: u16 = 1461;
-const OUT_PARAMETER_IS_NO_VARIABLE: u16 = 1414;
-
-/// `ER_IMPOSSIBLE_STRING_CONVERSION`
-const IMPOSSIBLE_STRING_CONVERSION: u16 = 3988;
 
 /// Returns true if the server has refused a prepared statement before it executed anything of it.
 pub(super) fn is_stale(error: &ServerError) -> bool {
@@ -145,7 +132,7 @@ impl<H: MyHandler> Machine<H> {
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         match (kind, payload) {
-            (_, [header::ERR, ..]) => self.failed(cx, kind, ServerError::read(payload)?),
+            (_, [header::ERR, ..]) => self.failed(cx, kind, ServerError::read(payload, self.session.numbering())?),
             (Kind::Prepare, _) => {
                 let ok = PrepareOk::read(payload)?;
                 let (params_left, columns_left) = (self.definitions(ok.params), self.definitions(ok.columns));
@@ -419,7 +406,7 @@ impl<H: MyHandler> Machine<H> {
             }
             _ if matches!(pending.stage(), Stage::Batch(_)) => self.batch_reply(kind, Err(error))?,
             _ => {
-                if error.code == OUT_PARAMETER_IS_NO_VARIABLE && pending.went_as_text() {
+                if error.code == SP_NOT_VAR_ARG && pending.went_as_text() {
                     error.message.push_str(
                         "; the server has prepared no more statements (max_prepared_stmt_count), so that the parameters \
                          were literals: use callproc(), or raise that limit",
@@ -466,7 +453,7 @@ impl<H: MyHandler> Machine<H> {
         let single = execute && matches!(&pending.request, Request::Execute(Execute { rows: Rows::One, .. }));
         match (error.code, sql) {
             // There may be no parameters there (CREATE USER ... IDENTIFIED BY ?), but literals: as text, this time.
-            (PARSE_ERROR | PARAMETERS_IN_DML_ONLY, Some(sql)) if single && takes_literals(&sql, modes) => {
+            (PARSE_ERROR | NON_DML_DYNAMIC_PARAMETERS, Some(sql)) if single && takes_literals(&sql, modes) => {
                 pending.used = Some(Used::Own(Arc::new(Statement::text(sql))));
                 pending.go(Event::GoesAsText, Stage::Bindable);
             }
@@ -499,11 +486,8 @@ impl<H: MyHandler> Machine<H> {
         let fetch_follows = pending.replies_due > 1;
         if fetch_follows {
             // A fetch is in flight after it, whose error comes next.
-            pending.slot.fail(ServerError {
-                code: UNKNOWN_STMT_HANDLER,
-                sqlstate: "HY000".into(),
-                message: "the server forgot the prepared statement; run it again".into(),
-            });
+            let text = "the server forgot the prepared statement; run it again";
+            pending.slot.fail(ServerError::of_driver(UNKNOWN_STMT_HANDLER, text));
         } else {
             pending.go(Event::Again, Stage::Queued);
             pending.slot.repeat();

@@ -9,6 +9,7 @@ use super::stage::{Event, State};
 use super::statement::Statement;
 use super::wire::Wire;
 use super::{LastPrepared, Machine, MyHandler, Phase};
+use crate::errors::numbers::STMT_HAS_NO_OPEN_CURSOR;
 use crate::packets::command::{self, Command, LAST_PREPARED};
 use crate::packets::frame;
 use crate::packets::reply::ServerError;
@@ -173,11 +174,8 @@ impl<H: MyHandler> Machine<H> {
 
     fn start_fetch(&mut self, at: usize, cursor: u64, rows: u32, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let Some(statement) = self.cursors.get(&cursor).cloned() else {
-            let error = ServerError {
-                code: 1421,
-                sqlstate: "HY000".into(),
-                message: "the cursor is not open any more: it has given its last row, or was closed".into(),
-            };
+            let text = "the cursor is not open any more: it has given its last row, or was closed";
+            let error = ServerError::of_driver(STMT_HAS_NO_OPEN_CURSOR, text);
             return self.drop_tail(cx, Some(Failure::Server { error, row: None }));
         };
         let id = statement.id.unwrap_or(LAST_PREPARED);

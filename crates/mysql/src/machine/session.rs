@@ -1,6 +1,7 @@
 //! The session: the server, the negotiated capabilities, and the state as the server last reported it.
 
 use super::binding::SETTLES_TYPES;
+use crate::errors::Numbering;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::reply::{Completion, StateChange};
 use crate::sql::{Modes, Scan, is_harmless_variable};
@@ -67,6 +68,11 @@ impl Session {
         let names = ["character_set_client", "character_set_results"];
         let charsets = names.iter().filter_map(|name| self.variables.get(*name));
         charsets.into_iter().find(|charset| !HARMLESS.contains(&charset.as_str())).cloned()
+    }
+
+    /// The list that the numbers of its errors are in.
+    pub(super) fn numbering(&self) -> Numbering {
+        Numbering::of(self.mariadb)
     }
 
     /// Returns true if a prepared statement keeps the types of the values that it was executed with.

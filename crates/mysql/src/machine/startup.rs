@@ -1,6 +1,7 @@
 //! From the greeting to the first OK packet: capabilities, TLS, authentication.
 
 use crate::auth::{Authenticator, Channel, Plugin, Secret, ServerKey};
+use crate::errors::Numbering;
 use crate::packets::capabilities::Capabilities;
 use crate::packets::compress::Algorithm;
 use crate::packets::frame;
@@ -168,7 +169,8 @@ impl Startup {
     /// One packet of the server.
     pub fn packet(&mut self, sequence: u8, payload: &[u8], write_buffer: &mut WriteBuffer) -> Result<Progress, Fatal> {
         if let [header::ERR, ..] = payload {
-            return Ok(Progress::Refused(ServerError::read(payload)?));
+            let mariadb = self.greeting.as_ref().is_some_and(|greeting| greeting.mariadb);
+            return Ok(Progress::Refused(ServerError::read(payload, Numbering::of(mariadb))?));
         }
         if sequence != self.sequence {
             return Err(Fatal::peer(format!(

@@ -12,6 +12,9 @@ use crate::packets::frame;
 use crate::packets::reply::ServerError;
 use headrace_core::{Fatal, WriteBuffer};
 
+/// `CR_LOAD_DATA_LOCAL_INFILE_REJECTED`, a number of MySQL's client library.
+const LOAD_DATA_LOCAL_INFILE_REJECTED: u16 = 2068;
+
 /// The state of a LOAD DATA LOCAL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InfileState {
@@ -91,12 +94,8 @@ impl<H: MyHandler> Machine<H> {
         match &mut pending.slot.handler {
             Some(handler) if is_fed => handler.bulk_ready(cx, false, 0),
             _ => {
-                // CR_LOAD_DATA_LOCAL_INFILE_REJECTED, the text of MySQL's own clients.
-                pending.slot.fail(ServerError {
-                    code: 2068,
-                    sqlstate: "HY000".into(),
-                    message: "LOAD DATA LOCAL INFILE is refused: no data were handed over for it".into(),
-                });
+                let text = "LOAD DATA LOCAL INFILE is refused: no data were handed over for it";
+                pending.slot.fail(ServerError::of_driver(LOAD_DATA_LOCAL_INFILE_REJECTED, text));
                 self.end_file(write_buffer, sequence);
             }
         }

@@ -3,6 +3,7 @@
 
 use super::body::Body;
 use super::capabilities::{Capabilities, StatusFlags};
+use crate::errors::Numbering;
 use headrace_core::Fatal;
 use std::fmt;
 
@@ -118,6 +119,8 @@ pub struct ServerError {
     pub sqlstate: String,
     /// The server's message.
     pub message: String,
+    /// The list that `code` is in.
+    pub numbering: Numbering,
 }
 
 impl ServerError {
@@ -125,7 +128,7 @@ impl ServerError {
     ///
     /// # Errors
     /// [`Fatal`] if it is malformed.
-    pub fn read(payload: &[u8]) -> Result<Self, Fatal> {
+    pub fn read(payload: &[u8], numbering: Numbering) -> Result<Self, Fatal> {
         let mut body = Body::new("ERR packet", payload);
         body.u8()?;
         let code = body.u16()?;
@@ -137,19 +140,7 @@ impl ServerError {
             sqlstate = String::from_utf8_lossy(state).into_owned();
             message = words;
         }
-        Ok(Self { code, sqlstate, message: String::from_utf8_lossy(message).into_owned() })
-    }
-
-    /// Returns true if the server ends the session with it: shutdown, a killed or idle connection.
-    pub fn is_fatal(&self) -> bool {
-        // ER_SERVER_SHUTDOWN, ER_CONNECTION_KILLED, ER_SESSION_WAS_KILLED, ER_CLIENT_INTERACTION_TIMEOUT
-        matches!(self.code, 1053 | 1927 | 3169 | 4031)
-    }
-
-    /// Returns true if InnoDB has rolled back the whole transaction with it: a deadlock, a lock wait that timed out (if
-    /// `innodb_rollback_on_timeout` is set), a full lock table, a lost transaction.
-    pub fn ends_transaction(&self) -> bool {
-        matches!(self.code, 1205 | 1206 | 1213 | 1402 | 1614) || self.sqlstate.starts_with("40")
+        Ok(Self { code, sqlstate, message: String::from_utf8_lossy(message).into_owned(), numbering })
     }
 }
 
@@ -211,12 +202,12 @@ mod tests {
 
     #[test]
     fn errors_with_and_without_sqlstate() {
-        let error = ServerError::read(b"\xff\x26\x04#23000Duplicate entry").unwrap();
+        let error = ServerError::read(b"\xff\x26\x04#23000Duplicate entry", Numbering::MySql).unwrap();
         assert_eq!((error.code, error.sqlstate.as_str(), error.message.as_str()), (1062, "23000", "Duplicate entry"));
         assert_eq!(error.to_string(), "(1062, 23000) Duplicate entry");
-        let early = ServerError::read(b"\xff\x10\x04Too many connections").unwrap();
+        let early = ServerError::read(b"\xff\x10\x04Too many connections", Numbering::MySql).unwrap();
         assert_eq!((early.code, early.sqlstate.as_str()), (1040, "HY000"));
-        assert!(ServerError::read(b"\xff\x10").is_err());
+        assert!(ServerError::read(b"\xff\x10", Numbering::MySql).is_err());
         assert!(!early.is_fatal() && !early.ends_transaction());
     }
 
