@@ -41,7 +41,7 @@ help:
 	@echo "make test    all tests: Rust, then Python against real servers"
 	@echo "make test-live INFORMIX_URL=...  the tests of the Informix driver's behaviour, on a server of your own"
 	@echo "make test-free-threaded FREE_THREADED=python3.14t  the tests of threads and tasks, without the global lock"
-	@echo "make lint    ruff, mypy, pyright, generated files, rustfmt, clippy"
+	@echo "make lint    ruff, mypy, pyright, stubtest, generated files, rustfmt, clippy"
 	@echo "make bench   micro-benchmarks of the codecs, from Rust and from Python"
 	@echo "make fuzz    fuzz every decoder for FUZZ_SECONDS each"
 	@echo "make docs    the documentation, into build/site/"
@@ -84,13 +84,15 @@ free-threaded: build $(STAMPS)/lab $(STAMPS)/test
 	@echo "==> test: pytest without the global lock $(TEST_ARGS)"
 	@PYTHON_GIL=0 $(BIN)/python -m pytest $(FREE_THREADED_TESTS) $(TEST_ARGS)
 
-lint: $(STAMPS)/dev $(STAMPS)/lab $(STAMPS)/test cargo
+lint: $(STAMPS)/dev $(STAMPS)/lab $(STAMPS)/test build
 	@echo "==> lint: ruff check, ruff format"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@echo "==> lint: mypy --strict, pyright"
 	@$(BIN)/mypy --strict python lab/python examples $(wildcard tests/typing)
 	@$(BIN)/pyright
+	@echo "==> lint: stubtest: the extensions' types are those of what is built"
+	@$(BIN)/stubtest headrace._native headrace_lab._iibench
 	@echo "==> lint: the blocking files that are made of the asyncio ones"
 	@$(BIN)/python tools/async_to_sync.py --check
 	@echo "==> lint: the tables of error numbers"
