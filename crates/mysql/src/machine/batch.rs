@@ -33,6 +33,7 @@ use super::send::write_row;
 use super::session::Session;
 use super::stage::{BATCH_TRANSITIONS, BatchEvent, Event, Phase};
 use super::statement::Statement;
+use super::verb::{self, COMMIT, ROLLBACK};
 use super::{Machine, MyHandler};
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::command::{self, Command};
@@ -42,6 +43,14 @@ use headrace_core::WriteBuffer;
 use headrace_core::limits::{self, CHUNK_BYTES, CHUNK_ROWS, CHUNKS_IN_FLIGHT};
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// The savepoint of a batch inside a transaction.
+const SAVEPOINT: &str = "headrace_batch";
+
+/// The savepoint before chunk `number`. The server forgets the one before the last when its name is used again.
+fn chunk_savepoint(number: u64) -> String {
+    format!("headrace_chunk_{}", number % 2)
+}
 
 /// How the batch is rolled back if a row fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,12 +259,13 @@ impl<H: MyHandler> Machine<H> {
                     // The failed row of an abandoned batch is not reported, and its rows would have to be cancelled
                     // again.
                     Some(Remedy::Repeat { chunk, number }) if batch.guard != Guard::None && !abandoned => {
-                        let sql = match (number, batch.guard) {
-                            (0, Guard::Savepoint) => "ROLLBACK TO SAVEPOINT headrace_batch".to_owned(),
-                            (0, _) => "ROLLBACK".to_owned(),
-                            _ => format!("ROLLBACK TO SAVEPOINT headrace_chunk_{}", number % 2),
-                        };
+                        let guard = batch.guard;
                         batch.go(BatchEvent::ChunkFailed, Phase::Undo { chunk });
+                        let sql = match (number, guard) {
+                            (0, Guard::Savepoint) => verb::rollback_to(SAVEPOINT),
+                            (0, _) => self.session.end(ROLLBACK).into_owned(),
+                            _ => verb::rollback_to(&chunk_savepoint(number)),
+                        };
                         self.own_query(&sql, Kind::Undo, write_buffer);
                     }
                     remedy => {
@@ -282,7 +292,7 @@ impl<H: MyHandler> Machine<H> {
             Phase::Closing { .. } if replies_due > 0 => false,
             Phase::Closing { lost } if *lost => {
                 *lost = false;
-                self.own_query("ROLLBACK", Kind::Release, write_buffer);
+                self.own_query(&self.session.end(ROLLBACK), Kind::Release, write_buffer);
                 true
             }
             Phase::Closing { .. } if matches!(batch.remedy.take(), Some(Remedy::Again)) => {
@@ -359,7 +369,7 @@ impl<H: MyHandler> Machine<H> {
         match guard {
             Guard::None => {}
             Guard::Autocommit => self.own_query("SET autocommit=0", Kind::Guard, write_buffer),
-            Guard::Savepoint => self.own_query("SAVEPOINT headrace_batch", Kind::Guard, write_buffer),
+            Guard::Savepoint => self.own_query(&verb::savepoint(SAVEPOINT), Kind::Guard, write_buffer),
         }
         if !chunked && let Err(error) = self.send_row(cx, write_buffer) {
             self.refuse(cx, error, 0, write_buffer);
@@ -456,8 +466,7 @@ impl<H: MyHandler> Machine<H> {
         let number = batch.chunks;
         batch.chunks += 1;
         if batch.guard != Guard::None && number > 0 {
-            let sql = format!("SAVEPOINT headrace_chunk_{}", number % 2);
-            self.own_query(&sql, Kind::Guard, write_buffer);
+            self.own_query(&verb::savepoint(&chunk_savepoint(number)), Kind::Guard, write_buffer);
         }
         let Some(at) = self.queue.last_at() else { return };
         let Stage::Batch(batch) = self.queue[at].stage_mut() else { return };
@@ -506,17 +515,15 @@ impl<H: MyHandler> Machine<H> {
             // Nothing to end: the state Closing continues at once.
             (Guard::None, _) => {}
             (Guard::Autocommit, _) => {
-                let (sql, kind) = if undo { ("ROLLBACK", Kind::Release) } else { ("COMMIT", Kind::Commit) };
-                self.own_query(sql, kind, write_buffer);
+                let (sql, kind) = if undo { (ROLLBACK, Kind::Release) } else { (COMMIT, Kind::Commit) };
+                self.own_query(&self.session.end(sql), kind, write_buffer);
                 self.own_query("SET autocommit=1", Kind::Restore, write_buffer);
             }
             (Guard::Savepoint, true) => {
-                self.own_query("ROLLBACK TO SAVEPOINT headrace_batch", Kind::RollbackTo, write_buffer);
-                self.own_query("RELEASE SAVEPOINT headrace_batch", Kind::Release, write_buffer);
+                self.own_query(&verb::rollback_to(SAVEPOINT), Kind::RollbackTo, write_buffer);
+                self.own_query(&verb::release(SAVEPOINT), Kind::Release, write_buffer);
             }
-            (Guard::Savepoint, false) => {
-                self.own_query("RELEASE SAVEPOINT headrace_batch", Kind::Release, write_buffer)
-            }
+            (Guard::Savepoint, false) => self.own_query(&verb::release(SAVEPOINT), Kind::Release, write_buffer),
         }
     }
 }

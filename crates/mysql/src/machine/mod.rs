@@ -35,6 +35,7 @@ pub use upload::InfileState;
 use crate::packets::capabilities::StatusFlags;
 use crate::packets::command::{self, Command};
 use crate::packets::reply::ServerError;
+use crate::sql::words;
 use headrace_core::Session as _;
 use headrace_core::{
     Cancellation, Certificate, Fatal, Mismatch, NextStep, Protocol, Queue, ReadBuffer, Requests, ResponseHandler,
@@ -85,6 +86,9 @@ pub struct Machine<H: ResponseHandler> {
     wire: Wire,
     /// A KILL QUERY was sent that the next statement may meet.
     kill_due: bool,
+    /// The server has chained a transaction to one that the driver has ended: it is ended before the next request. It is
+    /// empty, or has what was in flight after the end and was to be committed.
+    chained: bool,
     /// The reservation that has the connection to itself.
     reservation: Option<Reservation>,
     /// Commands in flight at most.
@@ -123,6 +127,7 @@ impl<H: MyHandler> Machine<H> {
             reply: Reply::First,
             wire: Wire::default(),
             kill_due: false,
+            chained: false,
             reservation: None,
             statements: Statements::new(statements),
             last_prepared: LastPrepared::None,
@@ -182,6 +187,8 @@ impl<H: MyHandler> Machine<H> {
     fn finish(&mut self, cx: H::Context<'_>, pending: PendingRequest<H>) {
         if pending.changes {
             self.forget_statements();
+            let mut words = pending.request.sql().into_iter().flat_map(|sql| words(sql));
+            self.session.completes_otherwise |= words.any(|word| word.eq_ignore_ascii_case("completion_type"));
         }
         self.note_reserved(pending.slot.id);
         pending.slot.finish(cx);

@@ -3,7 +3,7 @@
 
 use super::binding::Binding;
 use super::pending::{Stage, Used};
-use super::request::{AsText, Execute, Request, Rows};
+use super::request::{AsText, Execute, Request, Rows, VerbStatement};
 use super::stage::{Event, State};
 use super::statement::{Columns, Draft, Statement};
 use super::{LastPrepared, Machine, MyHandler};
@@ -20,6 +20,7 @@ use crate::sql::{Modes, Scan};
 use crate::types::ColumnType;
 use headrace_core::Session as _;
 use headrace_core::protocol::Summary;
+use headrace_core::verb::Effect;
 use headrace_core::{Fatal, FatalKind, WriteBuffer};
 use std::sync::Arc;
 
@@ -82,6 +83,8 @@ pub(super) enum Kind {
     Restore,
     /// `SET autocommit=0` before the first request.
     Manual,
+    /// COMMIT of a transaction that the server has chained to one that the driver has ended.
+    Unchain,
     /// COM_STMT_PREPARE of `DO 0`, which is closed at once: the statement before it is then no longer the last prepared
     /// one.
     Displaced,
@@ -304,6 +307,9 @@ impl<H: MyHandler> Machine<H> {
         if self.session.report(&completion, changes) {
             self.forget_statements();
         }
+        if completion.status.contains(StatusFlags::IN_TRANS) && matches!(kind, Kind::Result { binary: false }) {
+            self.note_chained();
+        }
         let suspended = self.cursor_moved(kind, completion.status);
         let pending = self.front()?;
         let status = completion.status | announced;
@@ -328,6 +334,26 @@ impl<H: MyHandler> Machine<H> {
             self.batch_reply(kind, Ok(completion))?;
         }
         self.answered(cx)
+    }
+
+    /// A transaction is open after the reply to the request in front. If the request was to end it, the server's
+    /// `completion_type` has chained another to it.
+    fn note_chained(&mut self) {
+        let autocommits = self.session.status.contains(StatusFlags::AUTOCOMMIT);
+        let alone = self.queue.started() == 1;
+        match self.queue.first().map(|pending| &pending.request) {
+            Some(Request::Verb(VerbStatement { effect: Effect::Ends(_), .. })) => {
+                self.session.completes_otherwise = true;
+                self.session.status.remove(StatusFlags::IN_TRANS);
+                // Without autocommit, what is in flight after the end belongs to the next transaction anyway.
+                self.chained = autocommits || alone;
+            }
+            // What was in flight after the end has begun a transaction of its own, or may have.
+            Some(request) if self.chained => {
+                self.chained = matches!(request.effect(autocommits), Effect::Keeps | Effect::MayEnd);
+            }
+            _ => {}
+        }
     }
 
     /// Records the state of the cursor after a result; returns true if more rows can be fetched.
@@ -372,6 +398,10 @@ impl<H: MyHandler> Machine<H> {
         if kind == Kind::Manual {
             // Without it the next statements would be committed one by one.
             return Err(Fatal::peer(format!("the server did not turn autocommit off: {}", error.message)));
+        }
+        if kind == Kind::Unchain {
+            // The next statements would be part of it, and be lost with it.
+            return Err(Fatal::end_failed(&error.message));
         }
         if kind == Kind::Kill && goodbye.is_none() {
             return self.answered(cx);

@@ -11,6 +11,7 @@
 //! abandoned load comes before anything else.
 
 use super::pending::{PendingRequest, Stage};
+use super::verb::{COMMIT, ROLLBACK, release, rollback_to, savepoint};
 use super::{Machine, MyHandler, VerbStatement};
 use crate::packets::capabilities::StatusFlags;
 use headrace_core::Session as _;
@@ -30,6 +31,9 @@ pub enum Guarding {
 /// Notes are warnings to the server, but they are not about rows that were changed to fit.
 const NO_NOTES: &str = "SET @headrace_notes = @@sql_notes, sql_notes = 0";
 const NOTES: &str = "SET sql_notes = @headrace_notes";
+
+/// The savepoint of a load inside a transaction.
+const SAVEPOINT: &str = "headrace_load";
 
 /// A reservation of the connection.
 #[derive(Debug)]
@@ -78,17 +82,17 @@ impl<H: MyHandler> Machine<H> {
         };
         let statement = |sql: &str, effect: Effect| replaced(sql, effect, sql);
         let end = |sql: &str| match own {
-            true => replaced(sql, Effect::Ends(IfUnsent::RollBack), "ROLLBACK"),
-            false => replaced(sql, Effect::Keeps, "ROLLBACK TO SAVEPOINT headrace_load"),
+            true => replaced(sql, Effect::Ends(IfUnsent::RollBack), ROLLBACK),
+            false => replaced(sql, Effect::Keeps, &rollback_to(SAVEPOINT)),
         };
         let notes = statement(if guarding == Guarding::Begin { NO_NOTES } else { NOTES }, Effect::Keeps);
         match (guarding, own) {
             (Guarding::Begin, true) => [statement("START TRANSACTION", Effect::Begins), notes],
-            (Guarding::Begin, false) => [statement("SAVEPOINT headrace_load", Effect::Keeps), notes],
-            (Guarding::Keep, true) => [notes, end("COMMIT")],
-            (Guarding::Keep, false) => [notes, end("RELEASE SAVEPOINT headrace_load")],
-            (Guarding::Undo, true) => [notes, end("ROLLBACK")],
-            (Guarding::Undo, false) => [notes, end("ROLLBACK TO SAVEPOINT headrace_load")],
+            (Guarding::Begin, false) => [statement(&savepoint(SAVEPOINT), Effect::Keeps), notes],
+            (Guarding::Keep, true) => [notes, end(COMMIT)],
+            (Guarding::Keep, false) => [notes, end(&release(SAVEPOINT))],
+            (Guarding::Undo, true) => [notes, end(ROLLBACK)],
+            (Guarding::Undo, false) => [notes, end(&rollback_to(SAVEPOINT))],
         }
     }
 

@@ -7,6 +7,7 @@ use super::request::{AsText, Execute, Request, Rows, VerbStatement};
 use super::session::Session;
 use super::stage::{Event, State};
 use super::statement::Statement;
+use super::verb::COMMIT;
 use super::wire::Wire;
 use super::{LastPrepared, Machine, MyHandler, Phase};
 use crate::errors::numbers::STMT_HAS_NO_OPEN_CURSOR;
@@ -15,6 +16,7 @@ use crate::packets::frame;
 use crate::packets::reply::ServerError;
 use crate::sql::Scan;
 use crate::types::{Lists, encode_param, encode_param_for_mysql, splice_literal};
+use headrace_core::verb::Effect;
 use headrace_core::{Mismatch, Parameters, ResponseHandler, WriteBuffer, limits};
 use std::sync::Arc;
 
@@ -102,6 +104,9 @@ impl<H: MyHandler> Machine<H> {
         if std::mem::take(&mut self.manual_due) {
             self.own_query("SET autocommit=0", Kind::Manual, write_buffer);
         }
+        if std::mem::take(&mut self.chained) {
+            self.own_query(&self.session.end(COMMIT), Kind::Unchain, write_buffer);
+        }
         let pending = &mut self.queue[at];
         if !matches!(pending.request, Request::Execute(_) | Request::Prepare { .. }) {
             pending.go(Event::StartWhole, Stage::Sent);
@@ -109,6 +114,9 @@ impl<H: MyHandler> Machine<H> {
         match pending.request.clone() {
             Request::Execute(execute) => self.start_execute(at, &execute, cx, write_buffer),
             Request::Prepare { sql } => self.start_prepare(at, &sql, cx, write_buffer),
+            Request::Verb(VerbStatement { sql, effect: Effect::Ends(_), .. }) if self.session.completes_otherwise => {
+                self.own_query(&self.session.end(&sql), Kind::Result { binary: false }, write_buffer);
+            }
             Request::Query { sql, .. } | Request::Verb(VerbStatement { sql, .. }) => {
                 let next = self.wire.write(write_buffer, |out| command::text(out, Command::Query, sql.as_bytes()));
                 self.expect(next, Kind::Result { binary: false });

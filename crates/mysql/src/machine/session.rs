@@ -1,11 +1,13 @@
 //! The session: the server, the negotiated capabilities, and the state as the server last reported it.
 
 use super::binding::SETTLES_TYPES;
+use super::verb::ENDS_ALONE;
 use crate::errors::Numbering;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::reply::{Completion, StateChange};
 use crate::sql::{Modes, Scan, is_harmless_variable};
 use crate::types::Lists;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The session as the server last reported it.
@@ -35,6 +37,8 @@ pub struct Session {
     pub(super) foreign_charset: Option<String>,
     /// An error may have ended the transaction since; errors carry no status.
     pub(super) doubtful: bool,
+    /// The session's `completion_type` may not be the default.
+    pub(super) completes_otherwise: bool,
     /// Statements that would begin a transaction like the present one, if the server reports them.
     pub transaction_characteristics: Option<String>,
 }
@@ -44,6 +48,12 @@ impl Session {
     /// open.
     pub fn in_transaction(&self) -> bool {
         self.doubtful || self.status.contains(StatusFlags::IN_TRANS)
+    }
+
+    /// COMMIT or ROLLBACK, as the driver sends it: the transaction ends, and nothing else happens. For those that the
+    /// program executes, `completion_type` counts.
+    pub(super) fn end<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+        if self.completes_otherwise { format!("{sql}{ENDS_ALONE}").into() } else { sql.into() }
     }
 
     /// The SQL modes that change how a string is parsed.

@@ -6,11 +6,32 @@ use headrace_core::Mismatch;
 use headrace_core::verb::{Modes, Verb};
 use std::sync::Arc;
 
-fn name_of(name: &str) -> Result<String, Mismatch> {
-    if name.contains('\0') {
-        return Err(Mismatch::wrong_type("an identifier cannot hold a NUL character"));
+pub(super) const COMMIT: &str = "COMMIT";
+pub(super) const ROLLBACK: &str = "ROLLBACK";
+/// What follows COMMIT or ROLLBACK if the session's `completion_type` may not be the default: it chains another
+/// transaction to each, or ends the session after it.
+pub(super) const ENDS_ALONE: &str = " AND NO CHAIN NO RELEASE";
+
+/// Sets a savepoint.
+pub(super) fn savepoint(name: &str) -> String {
+    format!("SAVEPOINT {}", quoted(name))
+}
+
+/// Forgets a savepoint.
+pub(super) fn release(name: &str) -> String {
+    format!("RELEASE SAVEPOINT {}", quoted(name))
+}
+
+/// Undoes what came after a savepoint, which stays.
+pub(super) fn rollback_to(name: &str) -> String {
+    format!("ROLLBACK TO SAVEPOINT {}", quoted(name))
+}
+
+fn check_name(name: &str) -> Result<(), Mismatch> {
+    match name.contains('\0') {
+        true => Err(Mismatch::wrong_type("an identifier cannot hold a NUL character")),
+        false => Ok(()),
     }
-    Ok(quoted(name))
 }
 
 /// MySQL, "SET TRANSACTION Statement": without a scope it applies to the next transaction alone.
@@ -29,20 +50,20 @@ fn begin(modes: &Modes) -> Result<Vec<String>, Mismatch> {
 
 /// The statements of a verb that has any.
 fn statements(verb: &Verb) -> Result<Vec<String>, Mismatch> {
+    if let Verb::Savepoint { name, .. } | Verb::Release(name) | Verb::RollbackTo(name) = verb {
+        check_name(name)?;
+    }
     Ok(match verb {
         Verb::Begin(modes) => begin(modes)?,
-        Verb::Commit(_) => vec!["COMMIT".into()],
-        Verb::Rollback(_) => vec!["ROLLBACK".into()],
+        Verb::Commit(_) => vec![COMMIT.into()],
+        Verb::Rollback(_) => vec![ROLLBACK.into()],
         Verb::Savepoint { name, begin: modes } => {
             let mut statements = modes.as_ref().map_or_else(|| Ok(Vec::new()), begin)?;
-            statements.push(format!("SAVEPOINT {}", name_of(name)?));
+            statements.push(savepoint(name));
             statements
         }
-        Verb::Release(name) => vec![format!("RELEASE SAVEPOINT {}", name_of(name)?)],
-        Verb::RollbackTo(name) => {
-            let name = name_of(name)?;
-            vec![format!("ROLLBACK TO SAVEPOINT {name}"), format!("RELEASE SAVEPOINT {name}")]
-        }
+        Verb::Release(name) => vec![release(name)],
+        Verb::RollbackTo(name) => vec![rollback_to(name), release(name)],
         Verb::Prepare(_) | Verb::CommitPrepared(_) | Verb::RollbackPrepared(_) | Verb::Reset | Verb::Ping => Vec::new(),
     })
 }

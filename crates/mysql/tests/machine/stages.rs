@@ -91,7 +91,7 @@ pub fn the_discarded_end_of_a_load_undoes_it() {
     const OPEN: &[u8] = &[0, 0, 0, 3, 0, 0, 0];
     for (status, begin, undo) in [
         (OK, "COM_QUERY START TRANSACTION", "COM_QUERY ROLLBACK"),
-        (OPEN, "COM_QUERY SAVEPOINT headrace_load", "COM_QUERY ROLLBACK TO SAVEPOINT headrace_load"),
+        (OPEN, "COM_QUERY SAVEPOINT `headrace_load`", "COM_QUERY ROLLBACK TO SAVEPOINT `headrace_load`"),
     ] {
         let mut session = session(mysql8());
         session.query("do 0");
