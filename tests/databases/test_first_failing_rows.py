@@ -89,6 +89,44 @@ def test_the_first_failing_row_is_named_and_nothing_is_applied(
             assert conn.fetch("select id from first_failing") == [(-1,)], name
 
 
+@pytest.mark.parametrize("before", ["duplicate", "null"])
+@pytest.mark.parametrize("inside", [False, True], ids=["alone", "inside"])
+@pytest.mark.parametrize("autocommit", [True, False])
+def test_nothing_of_a_small_batch_is_sent_if_a_row_cannot_be(
+    any_db: Database, autocommit: bool, inside: bool, before: str
+) -> None:
+    """The server would refuse an earlier row, but it is never asked."""
+    prepare(any_db)
+    with any_db.connect(autocommit=autocommit) as conn:
+        for name, sql, keywords in strategies(any_db):
+            rows = batch(before, "refused", 10, 3, 7)
+            # The rows are sent one at a time: after a deadlock, others would not be rolled back.
+            asked = any_db.kind == "mysql" and name == "pipelined" and inside and autocommit
+            error, row = (ERRORS[before], 3) if asked else (ERRORS["refused"], 7)
+            with pytest.raises(error) as caught, conn.transaction() if inside else contextlib.nullcontext():
+                conn._wait(conn.wire.execute_batch(sql, rows, **keywords), None)
+            assert caught.value.row == row, name
+            assert conn.fetch("select id from first_failing") == [(-1,)], name
+            conn.executemany(sql, [(1, "one"), (2, "two")])
+            assert conn.fetch("select id from first_failing order by id") == [(-1,), (1,), (2,)], name
+            conn.execute("delete from first_failing where id > 0")
+            conn.commit()
+
+
+@pytest.mark.parametrize("before", ["duplicate", "null"])
+async def test_nothing_of_a_small_batch_is_sent_if_a_row_cannot_be_on_a_loop(any_db: Database, before: str) -> None:
+    prepare(any_db)
+    async with await any_db.aconnect(autocommit=True) as conn:
+        for name, sql, keywords in strategies(any_db):
+            rows = batch(before, "refused", 10, 3, 7)
+            with pytest.raises(ERRORS["refused"]) as caught:
+                await conn._wait(conn.wire.execute_batch(sql, rows, **keywords), None)
+            assert caught.value.row == 7, name
+            await conn.executemany(sql, [(1, "one"), (2, "two")])
+            assert await conn.fetch("select id from first_failing order by id") == [(-1,), (1,), (2,)], name
+            await conn.execute("delete from first_failing where id > 0")
+
+
 @pytest.mark.parametrize(("first", "second", "count", "at", "then"), CASES[:5])
 async def test_the_first_failing_row_is_named_on_a_loop(
     any_db: Database, first: str, second: str, count: int, at: int, then: int

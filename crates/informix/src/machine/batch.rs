@@ -37,6 +37,7 @@ pub(super) struct Batch<H: ResponseHandler> {
     step: Step,
     /// How it is made atomic.
     pub guard: Guard,
+    beginning: Beginning,
     travels: Travels,
     /// Rows that were sent.
     sent: u64,
@@ -45,6 +46,15 @@ pub(super) struct Batch<H: ResponseHandler> {
     /// The server's reply about the rows of an insert cursor, until that is closed.
     put: Put,
     putting: Putting<H>,
+}
+
+/// The state before a batch, which it returns to if nothing of it was sent.
+#[derive(Clone, Copy, Debug)]
+struct Beginning {
+    /// The position in the write buffer.
+    mark: u64,
+    in_block: bool,
+    open: bool,
 }
 
 /// The state of a batch.
@@ -111,10 +121,11 @@ enum Putting<H: ResponseHandler> {
 }
 
 impl<H: ResponseHandler> Batch<H> {
-    fn new(guard: Guard, strategy: BatchStrategy) -> Self {
+    fn new(guard: Guard, beginning: Beginning, strategy: BatchStrategy) -> Self {
         Self {
             step: Step::Sending,
             guard,
+            beginning,
             travels: Travels::on(strategy),
             sent: 0,
             affected: 0,
@@ -143,6 +154,7 @@ impl<H: IfxHandler> Machine<H> {
             // A server before 11.50: the rows of a failed batch stay in the user's transaction.
             _ => Guard::None,
         };
+        let beginning = Beginning { mark: write_buffer.mark(), in_block: self.in_block, open: self.open };
         self.guard_batch(guard, write_buffer);
         let pending = &mut self.queue[at];
         let Request::Execute(Execute { strategy, .. }) = pending.request else { return };
@@ -154,7 +166,7 @@ impl<H: IfxHandler> Machine<H> {
         let can = plan.is_some() && guard != Guard::None;
         let again = can && pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx));
         let strategy = if strategy == BatchStrategy::Put && !again { BatchStrategy::Groups } else { strategy };
-        pending.go(Event::BatchBegun, Stage::Batch(Batch::new(guard, strategy)));
+        pending.go(Event::BatchBegun, Stage::Batch(Batch::new(guard, beginning, strategy)));
     }
 
     fn guard_batch(&mut self, guard: Guard, write_buffer: &mut WriteBuffer) {
@@ -190,7 +202,7 @@ impl<H: IfxHandler> Machine<H> {
         let start = out.len();
         client::id(out, statement.id);
         let empty = out.len();
-        let mut more = slot.failure.is_none();
+        let (mut more, mut refused) = (slot.failure.is_none(), None);
         while more && (out.len() == empty || out.len() - start < *group) {
             let mark = out.len();
             let waits = std::mem::take(row_waits);
@@ -213,7 +225,7 @@ impl<H: IfxHandler> Machine<H> {
                 }
                 Err(error) => {
                     out.truncate(mark);
-                    slot.fail_row(Failure::Client { error, row: Some(batch.sent) });
+                    refused = Some(Failure::Client { error, row: Some(batch.sent) });
                     more = false;
                 }
             }
@@ -226,6 +238,9 @@ impl<H: IfxHandler> Machine<H> {
         } else {
             client::eot(out);
             self.expect(Expect::Execute { first });
+        }
+        if let Some(failure) = refused {
+            self.refuse_row(failure, write_buffer);
         }
     }
 
@@ -245,7 +260,7 @@ impl<H: IfxHandler> Machine<H> {
         client::curname(out, &cursor);
         client::plain(out, tag::SQ_OPEN);
         client::ret_type(out, true, &plan.types);
-        let mut more = slot.failure.is_none();
+        let (mut more, mut refused) = (slot.failure.is_none(), None);
         while more && out.len() - start < own::GROUP_BYTES {
             let Some(handler) = &mut slot.handler else {
                 more = false;
@@ -266,7 +281,7 @@ impl<H: IfxHandler> Machine<H> {
                     break;
                 }
                 Err(error) => {
-                    slot.fail_row(Failure::Client { error, row: Some(batch.sent) });
+                    refused = Some(Failure::Client { error, row: Some(batch.sent) });
                     more = false;
                 }
             }
@@ -277,14 +292,36 @@ impl<H: IfxHandler> Machine<H> {
         let count = batch.sent - first;
         if count == 0 {
             out.truncate(start);
+        } else {
+            client::eot(out);
+            client::id(out, id);
+            client::plain(out, tag::SQ_CLOSE);
+            client::eot(out);
+            self.expect(Expect::Put { first, count });
+            self.expect(Expect::PutClose { first, count });
+        }
+        if let Some(failure) = refused {
+            self.refuse_row(failure, write_buffer);
+        }
+    }
+
+    /// The response handler's own error about a row. If nothing of the batch has left yet, nothing will.
+    fn refuse_row(&mut self, failure: Failure<H>, write_buffer: &mut WriteBuffer) {
+        let Some(pending) = self.queue.last_mut() else { return };
+        pending.slot.fail_row(failure);
+        let id = pending.slot.id;
+        let Some(batch) = pending.batch_mut() else { return };
+        let Beginning { mark, in_block, open } = batch.beginning;
+        if !write_buffer.truncate(mark) {
             return;
         }
-        client::eot(out);
-        client::id(out, id);
-        client::plain(out, tag::SQ_CLOSE);
-        client::eot(out);
-        self.expect(Expect::Put { first, count });
-        self.expect(Expect::PutClose { first, count });
+        // A transaction that is not only that of the batch was begun before it.
+        let own = std::mem::replace(&mut batch.guard, Guard::None) == Guard::Transaction;
+        let is_of_batch = |group: &&Group| group.request_id == id && (own || !matches!(group.expect, Expect::Begin));
+        let taken = self.groups.iter().rev().take_while(is_of_batch).count();
+        self.groups.truncate(self.groups.len() - taken);
+        pending.groups -= taken;
+        (self.in_block, self.open) = (in_block, open);
     }
 
     /// Every row is answered: keeps them all, or none, or begins again with another strategy.
@@ -345,9 +382,10 @@ impl<H: IfxHandler> Machine<H> {
             return false;
         }
         let Some(first) = slot.failure.take() else { return false };
-        let guard = batch.guard;
+        let (guard, beginning) = (batch.guard, batch.beginning);
         batch.go(Event::PutFailed, Step::Sending);
-        *batch = Batch { putting: Putting::Repeated(Box::new(first)), ..Batch::new(guard, BatchStrategy::Groups) };
+        let again = Batch::new(guard, beginning, BatchStrategy::Groups);
+        *batch = Batch { putting: Putting::Repeated(Box::new(first)), ..again };
         match guard {
             Guard::Savepoint => client::savepoint(write_buffer.tail(), tag::SQ_SQLIRBACKSVPT, SAVEPOINT),
             _ => client::rollback(write_buffer.tail()),

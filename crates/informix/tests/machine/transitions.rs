@@ -38,7 +38,7 @@ fn every_row_of_the_table_is_taken() {
         replay::a_batch_that_cannot_be_rolled_back_ends_the_connection,
         replay::a_batch_whose_commit_fails_is_rolled_back,
         replay::a_batch_inside_a_transaction_is_guarded_by_a_savepoint,
-        replay::a_bad_value_in_a_batch_names_its_row_and_rolls_back,
+        replay::a_bad_value_in_a_batch_of_which_nothing_was_sent_names_its_row,
         replay::a_transaction_begins_with_the_first_statement_that_needs_one,
         replay::rows_come_in_blocks_and_the_next_is_requested_before_the_last_has_come,
         replay::rows_and_their_end_in_one_piece_are_not_requested_twice,
