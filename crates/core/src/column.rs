@@ -204,6 +204,21 @@ pub enum Native {
         /// The encoded length: bytes, or digits, or the qualifier of a DATETIME or INTERVAL.
         length: i32,
     },
+    /// CUBRID: the reply to PREPARE.
+    Cubrid {
+        /// The type's number; of a collection that of its elements.
+        type_number: u8,
+        /// The type's name in SQL.
+        type_name: Arc<str>,
+        /// Digits, characters or bits; -1 without a limit.
+        precision: i32,
+        /// Digits after the point.
+        scale: i16,
+        /// The number of the character set.
+        charset: u8,
+        /// `owner.table`, or empty.
+        class: Arc<str>,
+    },
 }
 
 #[cfg(test)]

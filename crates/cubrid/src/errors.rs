@@ -1,0 +1,238 @@
+//! The meaning of CUBRID's error numbers.
+//!
+//! The CAS has numbers from -10000 on (`src/broker/cas_error.h`), which it sends as -1000 and so on to clients that do
+//! not know them; the database has those of `src/base/error_code.h`. The server sends a text for most of the latter,
+//! and none for the former: those texts are here, in words of our own.
+
+use crate::messages::server::{Origin, ServerError, renewed};
+use headrace_core::sqlstate::*;
+use std::borrow::Cow;
+use std::fmt;
+
+use Condition::{Class, State};
+use ErrorClass::{Database, Internal, NotSupported, Operational, Programming};
+
+/// Numbers of the CAS that the machine acts on.
+pub mod cas {
+    /// The handle of a statement is unknown, or was closed.
+    pub const SRV_HANDLE: i32 = -10_006;
+    /// The result has no row there, or was closed.
+    pub const NO_MORE_DATA: i32 = -10_012;
+    /// A statement has to be prepared again.
+    pub const STMT_POOLING: i32 = -10_024;
+}
+
+/// Numbers of the database that the machine acts on.
+pub mod dbms {
+    /// The transaction was chosen to end a deadlock: all of it is rolled back.
+    pub const UNILATERALLY_ABORTED: i32 = -72;
+}
+
+/// Each number of the CAS, its condition and its text.
+#[rustfmt::skip]
+const CAS: &[(i32, Condition, &str)] = &[
+    (-10_103, State(SQLSERVER_REJECTED_ESTABLISHMENT_OF_SQLCONNECTION), "the broker accepts TLS only, or no TLS"),
+    (-10_102, State(INVALID_CURSOR_STATE), "the cursor cannot be at this position"),
+    (-10_101, State(TOO_MANY_CONNECTIONS), "the broker has too many clients"),
+    (-10_100, State(FEATURE_NOT_SUPPORTED), "the broker does not implement the function"),
+    (-10_027, State(FEATURE_NOT_SUPPORTED), "a result cannot both be updatable and outlive a commit"),
+    (-10_026, State(CONFIGURATION_LIMIT_EXCEEDED), "the session has too many prepared statements"),
+    (-10_025, State(CONNECTION_FAILURE), "the broker's process has lost the database server"),
+    (-10_024, State(INVALID_SQL_STATEMENT_NAME), "the statement has to be prepared again; a value that its column cannot be assigned has the same effect"),
+    (-10_023, Class(Programming), "the CALL is malformed"),
+    (-10_022, State(NO_ADDITIONAL_DYNAMIC_RESULT_SETS_RETURNED), "the statement has no more results"),
+    (-10_021, State(CANNOT_COERCE), "the elements of the collection are of different types"),
+    (-10_020, State(WRONG_OBJECT_TYPE), "the attribute is not a collection"),
+    (-10_019, Class(Operational), "the broker has no such session to cancel"),
+    (-10_018, State(SQLSERVER_REJECTED_ESTABLISHMENT_OF_SQLCONNECTION), "the broker does not admit this client"),
+    (-10_017, State(TOO_MANY_CONNECTIONS), "the broker has no free process, and its queue is full"),
+    (-10_016, Class(Operational), "the broker cannot open a file"),
+    (-10_015, State(INVALID_PARAMETER_VALUE), "the catalogue has no query of this number"),
+    (-10_014, Class(Programming), "an object has no such operation"),
+    (-10_013, State(UNDEFINED_OBJECT), "the object does not exist"),
+    (-10_012, State(INVALID_CURSOR_STATE), "the result has no such row, was closed by the end of its transaction, or does not exist"),
+    (-10_011, State(INVALID_PARAMETER_VALUE), "the session has no parameter of this number"),
+    (-10_010, State(INVALID_TEXT_REPRESENTATION), "a value cannot be converted to the expected type"),
+    (-10_009, State(INVALID_PARAMETER_VALUE), "a parameter cannot be bound to this place"),
+    (-10_008, State(FEATURE_NOT_SUPPORTED), "a parameter is of a type that cannot be bound"),
+    (-10_007, State(UNDEFINED_PARAMETER), "the number of parameters is not that of the statement's placeholders"),
+    (-10_006, State(INVALID_SQL_STATEMENT_NAME), "the prepared statement is not known"),
+    (-10_005, State(INVALID_TRANSACTION_TERMINATION), "a transaction cannot be ended so"),
+    (-10_004, State(PROTOCOL_VIOLATION), "the arguments of a function are wrong"),
+    (-10_003, State(CONNECTION_FAILURE), "the broker's process could not read the request"),
+    (-10_002, State(OUT_OF_MEMORY), "the broker's process has no memory"),
+    (-10_001, State(INTERNAL_ERROR), "the broker's process failed"),
+    (-10_000, State(INTERNAL_ERROR), "the broker's process failed"),
+];
+
+/// Each number of the database, its condition and a text for errors that come without one.
+#[rustfmt::skip]
+const DBMS: &[(i32, Condition, &str)] = &[
+    (-1284, State(FOREIGN_KEY_VIOLATION), "a foreign key is violated"),
+    (-1197, State(INVALID_JSON_TEXT), "the text is not JSON"),
+    (-1162, State(INVALID_DATETIME_FORMAT), "the text is not a time zone"),
+    (-1157, State(INVALID_PARAMETER_VALUE), "the isolation level is not supported"),
+    (-1070, State(UNDEFINED_OBJECT), "the session variable is not defined"),
+    (-1016, State(IO_ERROR), "the external file of a BLOB or CLOB cannot be accessed"),
+    (-966, State(LOCK_NOT_AVAILABLE), "the wait for a lock was too long"),
+    (-924, State(FOREIGN_KEY_VIOLATION), "a foreign key is violated"),
+    (-922, State(FOREIGN_KEY_VIOLATION), "a foreign key is violated"),
+    (-886, State(UNIQUE_VIOLATION), "a unique key is violated"),
+    (-787, State(INVALID_DATETIME_FORMAT), "the text is not a date and time"),
+    (-677, State(SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION), "the database server cannot be reached"),
+    (-671, State(CONNECTION_FAILURE), "the database server cannot be reached"),
+    (-670, State(UNIQUE_VIOLATION), "a unique key is violated"),
+    (-649, State(NUMERIC_VALUE_OUT_OF_RANGE), "a NUMERIC has at most 38 digits"),
+    (-631, State(NOT_NULL_VIOLATION), "a column that takes no NULL was set to NULL"),
+    (-581, State(READ_ONLY_SQL_TRANSACTION), "the database is read-only"),
+    (-550, State(INVALID_SAVEPOINT_SPECIFICATION), "the savepoint does not exist"),
+    (-539, State(NUMERIC_VALUE_OUT_OF_RANGE), "a number is out of range"),
+    (-494, State(SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION), "the statement, or the type of a parameter, is wrong"),
+    (-493, State(SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION), "the statement is wrong"),
+    (-458, State(NUMERIC_VALUE_OUT_OF_RANGE), "a number is out of range"),
+    (-454, Class(NotSupported), "a value is of a type that is not valid here"),
+    (-447, State(INVALID_CURSOR_STATE), "the result is closed"),
+    (-440, State(INVALID_CURSOR_STATE), "the cursor is not at a row"),
+    (-427, State(NUMERIC_VALUE_OUT_OF_RANGE), "a number is out of range"),
+    (-224, State(CONNECTION_DOES_NOT_EXIST), "the broker's process is not connected with the database"),
+    (-204, State(INVALID_TEXT_REPRESENTATION), "the text is not a NUMERIC"),
+    (-199, State(CONNECTION_FAILURE), "the database server does not answer"),
+    (-191, State(CONNECTION_FAILURE), "the database server cannot be reached"),
+    (-181, State(CANNOT_COERCE_VALUE), "a value cannot be converted to the type of its column"),
+    (-176, State(INVALID_DATETIME_FORMAT), "the text is not a date"),
+    (-171, State(INVALID_PASSWORD), "wrong password"),
+    (-165, State(INVALID_AUTHORIZATION_SPECIFICATION), "the user does not exist"),
+    (-157, State(INSUFFICIENT_PRIVILEGE), "no privilege"),
+    (-156, State(INSUFFICIENT_PRIVILEGE), "no privilege"),
+    (-111, State(CRASH_SHUTDOWN), "the database server has ended the transaction"),
+    (-76, State(LOCK_NOT_AVAILABLE), "the wait for a lock was too long"),
+    (-75, State(LOCK_NOT_AVAILABLE), "the wait for a lock was too long"),
+    (-74, State(LOCK_NOT_AVAILABLE), "the wait for a lock was too long"),
+    (-73, State(LOCK_NOT_AVAILABLE), "the wait for a lock was too long"),
+    (-72, State(SERIALIZATION_FAILURE), "the transaction was rolled back to end a deadlock"),
+    (-65, State(DUPLICATE_TABLE), "the table exists already"),
+    (-64, State(UNDEFINED_TABLE), "the table does not exist"),
+    (-48, Class(Operational), "the object was deleted"),
+    (-15, State(IO_ERROR), "a volume of the database cannot be accessed"),
+    (-14, State(IO_ERROR), "a volume of the database cannot be written"),
+    (-13, State(IO_ERROR), "a volume of the database cannot be read"),
+    (-4, State(QUERY_CANCELED), "the statement was interrupted: cancelled, or at its time limit"),
+    (-3, State(OUT_OF_MEMORY), "the database server has no memory"),
+    (-2, State(INTERNAL_ERROR), "the database server failed"),
+    (-1, State(INTERNAL_ERROR), "the database server failed"),
+];
+
+/// A value that has no conversion to a type: data, not the statement, is wrong.
+const CANNOT_COERCE_VALUE: SqlState = INVALID_CHARACTER_VALUE_FOR_CAST;
+
+impl ServerError {
+    fn meaning(&self) -> Option<&'static (i32, Condition, &'static str)> {
+        let (table, code) = match self.origin {
+            Origin::Cas => (CAS, renewed(self.code)),
+            Origin::Dbms => (DBMS, self.code),
+        };
+        let at = table.binary_search_by_key(&code, |(code, ..)| *code).ok()?;
+        table.get(at)
+    }
+}
+
+impl Diagnostics for ServerError {
+    fn condition(&self) -> Condition {
+        match (self.meaning(), self.origin) {
+            (Some((_, condition, _)), _) => *condition,
+            (None, Origin::Cas) => Class(Internal),
+            (None, Origin::Dbms) => Class(Database),
+        }
+    }
+
+    fn message(&self) -> Cow<'_, str> {
+        Cow::Owned(self.to_string())
+    }
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.message.trim();
+        if text.is_empty() {
+            f.write_str(self.meaning().map_or("the server reports an error", |(_, _, text)| text))?;
+        } else {
+            f.write_str(text)?;
+        }
+        let of = match self.origin {
+            Origin::Cas => "CAS error",
+            Origin::Dbms => "error",
+        };
+        write!(f, " ({of} {})", self.code)
+    }
+}
+
+impl std::error::Error for ServerError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(origin: Origin, code: i32, message: &str) -> ServerError {
+        ServerError { origin, code, message: message.into() }
+    }
+
+    #[test]
+    fn the_tables_are_in_order() {
+        assert!(CAS.is_sorted_by(|(a, ..), (b, ..)| a < b));
+        assert!(DBMS.is_sorted_by(|(a, ..), (b, ..)| a < b));
+    }
+
+    #[test]
+    fn numbers_have_a_condition_and_a_text() {
+        for (origin, code, message, condition, text) in [
+            (Origin::Dbms, -670, "Unique. ", State(UNIQUE_VIOLATION), "Unique. (error -670)"),
+            (
+                Origin::Dbms,
+                -72,
+                "",
+                State(SERIALIZATION_FAILURE),
+                "the transaction was rolled back to end a deadlock (error -72)",
+            ),
+            (Origin::Dbms, -5555, "New.", Class(Database), "New. (error -5555)"),
+            (Origin::Dbms, -5555, "", Class(Database), "the server reports an error (error -5555)"),
+            (
+                Origin::Cas,
+                -10_006,
+                "",
+                State(INVALID_SQL_STATEMENT_NAME),
+                "the prepared statement is not known (CAS error -10006)",
+            ),
+            (Origin::Cas, -10_099, "", Class(Internal), "the server reports an error (CAS error -10099)"),
+        ] {
+            let error = error(origin, code, message);
+            assert_eq!((error.condition(), error.to_string().as_str()), (condition, text), "{code}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_the_database_have_the_classes_of_pep_249() {
+        use ErrorClass::*;
+        for (class, codes) in [
+            (Operational, &[-4, -13, -14, -15, -3, -48, -72, -73, -74, -75, -76, -966, -111, -199, -224, -191][..]),
+            (Operational, &[-677, -671, -165, -171, -1016]),
+            (Programming, &[-64, -65, -156, -157, -493, -494, -1070]),
+            (Data, &[-176, -787, -1162, -181, -427, -458, -539, -204, -649, -1197, -1157]),
+            (Integrity, &[-631, -670, -886, -922, -924, -1284]),
+            (NotSupported, &[-454]),
+            (Internal, &[-440, -447, -581]),
+        ] {
+            for code in codes {
+                assert_eq!(error(Origin::Dbms, *code, "").class(), class, "{code}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_cas_has_two_numberings_for_the_same_errors() {
+        for (code, ..) in CAS {
+            let old = error(Origin::Cas, code + 9000, "");
+            assert_eq!(old.condition(), error(Origin::Cas, *code, "").condition(), "{code}");
+            assert_eq!(ServerError::cas(code + 9000).code, *code);
+        }
+    }
+}

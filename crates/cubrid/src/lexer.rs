@@ -1,0 +1,296 @@
+//! Placeholders and statements in CUBRID's SQL.
+//!
+//! In a string a quote is doubled; a backslash is an ordinary character unless the server has
+//! `no_backslash_escapes=no`. Identifiers are enclosed in `"…"`, `[…]` or `` `…` ``; comments are `-- …`, `// …` and
+//! `/* … */`.
+
+use headrace_core::placeholders::{Converted, Style};
+use std::borrow::Cow;
+
+/// The most parameters that a statement may have.
+const PARAMETERS: usize = headrace_core::limits::PARAMETERS;
+
+/// The kind of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A name without quotes, a keyword or a number.
+    Word,
+    /// A string.
+    String,
+    /// A name in quotes.
+    Quoted,
+    /// `?`
+    Placeholder,
+    /// `:1`
+    Numbered,
+    /// Any other single byte.
+    Punctuation(u8),
+}
+
+/// A token and its position, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its first byte.
+    pub start: usize,
+    /// The byte after its last.
+    pub end: usize,
+}
+
+/// The tokens of a text; white space and comments are skipped.
+#[derive(Clone, Debug)]
+pub struct Lexer<'a> {
+    sql: &'a [u8],
+    at: usize,
+    /// A backslash in a string begins an escape.
+    escapes: bool,
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'#' | b'$') || byte >= 0x80
+}
+
+impl<'a> Lexer<'a> {
+    /// At the beginning of `sql`; a backslash in a string is an ordinary character.
+    pub fn new(sql: &'a str) -> Self {
+        Self::with_escapes(sql, false)
+    }
+
+    /// The same for a server on which a backslash may begin an escape.
+    pub fn with_escapes(sql: &'a str, escapes: bool) -> Self {
+        Self { sql: sql.as_bytes(), at: 0, escapes }
+    }
+
+    fn skip_to(&mut self, end: &[u8]) {
+        let found = self.sql[self.at..].windows(end.len()).position(|window| window == end);
+        self.at = found.map_or(self.sql.len(), |offset| self.at + offset + end.len());
+    }
+
+    /// Passes over white space and comments.
+    fn skip(&mut self) {
+        loop {
+            match self.sql[self.at..] {
+                [byte, ..] if byte.is_ascii_whitespace() => self.at += 1,
+                [b'-', b'-', ..] | [b'/', b'/', ..] => self.skip_to(b"\n"),
+                [b'/', b'*', ..] => {
+                    self.at += 2;
+                    self.skip_to(b"*/");
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// To the end of a string or identifier that has begun; a doubled end is part of it.
+    fn skip_quoted(&mut self, end: u8) {
+        while let Some(&byte) = self.sql.get(self.at) {
+            self.at += 1;
+            if byte == b'\\' && end == b'\'' && self.escapes {
+                self.at += 1;
+            } else if byte == end {
+                if self.sql.get(self.at) != Some(&end) {
+                    return;
+                }
+                self.at += 1;
+            }
+        }
+        self.at = self.sql.len();
+    }
+
+    fn skip_while(&mut self, is: impl Fn(u8) -> bool) {
+        while self.sql.get(self.at).is_some_and(|byte| is(*byte)) {
+            self.at += 1;
+        }
+    }
+}
+
+impl Iterator for Lexer<'_> {
+    type Item = Token;
+
+    fn next(&mut self) -> Option<Token> {
+        self.skip();
+        let start = self.at;
+        let first = *self.sql.get(start)?;
+        self.at += 1;
+        let kind = match first {
+            b'\'' => {
+                self.skip_quoted(b'\'');
+                Kind::String
+            }
+            b'"' | b'`' => {
+                self.skip_quoted(first);
+                Kind::Quoted
+            }
+            b'[' => {
+                self.skip_quoted(b']');
+                Kind::Quoted
+            }
+            b'?' => Kind::Placeholder,
+            b':' if self.sql.get(self.at).is_some_and(u8::is_ascii_digit) => {
+                self.skip_while(|byte| byte.is_ascii_digit());
+                Kind::Numbered
+            }
+            byte if is_word(byte) => {
+                self.skip_while(is_word);
+                Kind::Word
+            }
+            byte => Kind::Punctuation(byte),
+        };
+        Some(Token { kind, start, end: self.at })
+    }
+}
+
+/// A statement whose placeholders are all `?`, which is the server's own style; `:1` is converted.
+///
+/// # Errors
+/// A message, for a NUL character, mixed styles, or a number out of range.
+pub fn convert(sql: &str) -> Result<Converted, String> {
+    headrace_core::placeholders::check(sql)?;
+    let found = placeholders(sql)?;
+    if !found.numbered {
+        return Ok(Converted::native(sql));
+    }
+    let count = found.order.iter().max().map_or(0, |last| last + 1);
+    Ok(Converted { sql: found.sql.into_owned(), style: Style::Numeric, names: Vec::new(), count, order: found.order })
+}
+
+/// A statement whose placeholders are all `?`, and the parameter of each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placeholders<'a> {
+    /// The statement in the server's style.
+    pub sql: Cow<'a, str>,
+    /// For each `?` in order the 0-based number of its parameter.
+    pub order: Vec<usize>,
+    /// The parameters were written `:1`, so one may be in several places.
+    pub numbered: bool,
+}
+
+/// Finds the placeholders, and turns `:1` into `?`.
+///
+/// # Errors
+/// A message, when both styles are mixed or a number is out of range.
+pub fn placeholders(sql: &str) -> Result<Placeholders<'_>, String> {
+    let is_numbered = |token: &Token| token.kind == Kind::Numbered;
+    let count = Lexer::new(sql).filter(|token| token.kind == Kind::Placeholder).count();
+    if !Lexer::new(sql).any(|token| is_numbered(&token)) {
+        return Ok(Placeholders { sql: Cow::Borrowed(sql), order: (0..count).collect(), numbered: false });
+    }
+    if count > 0 {
+        return Err("the statement mixes ? and :1 parameters; use one style".into());
+    }
+    let (mut out, mut order, mut from) = (String::with_capacity(sql.len()), Vec::new(), 0);
+    for token in Lexer::new(sql).filter(is_numbered) {
+        let text = &sql[token.start..token.end];
+        let number = text[1..].parse::<usize>().ok().filter(|number| (1..=PARAMETERS).contains(number));
+        order.push(number.ok_or_else(|| format!("{text} is not a parameter: they count from :1"))? - 1);
+        out.push_str(&sql[from..token.start]);
+        out.push('?');
+        from = token.end;
+    }
+    out.push_str(&sql[from..]);
+    Ok(Placeholders { sql: Cow::Owned(out), order, numbered: true })
+}
+
+/// Returns true if a text contains several statements: only the first would be executed.
+pub fn is_several(sql: &str) -> bool {
+    let mut tokens = Lexer::new(sql).skip_while(|token| token.kind != Kind::Punctuation(b';'));
+    tokens.any(|token| token.kind != Kind::Punctuation(b';'))
+}
+
+/// What a statement does apart from reading and writing rows, judged by its first words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing, as far as they tell.
+    None,
+    /// It ends the transaction.
+    EndsTransaction,
+    /// It changes definitions, so that statements which were prepared before may have other columns.
+    ChangesDefinitions,
+}
+
+/// The first words of statements that change definitions.
+const DEFINITIONS: [&str; 5] = ["create", "alter", "drop", "rename", "truncate"];
+
+/// What a statement does, judged by its first words.
+pub fn effect(sql: &str) -> Effect {
+    let mut words = Lexer::new(sql).map(|token| &sql[token.start..token.end]);
+    let mut word = || words.next().unwrap_or_default();
+    let first = word();
+    let is = |word: &str, known: &str| word.eq_ignore_ascii_case(known);
+    if DEFINITIONS.iter().any(|known| is(first, known)) {
+        return Effect::ChangesDefinitions;
+    }
+    if is(first, "commit") {
+        return Effect::EndsTransaction;
+    }
+    if !is(first, "rollback") {
+        return Effect::None;
+    }
+    // ROLLBACK [WORK] TO [SAVEPOINT] does not end it.
+    let second = word();
+    let to = if is(second, "work") { word() } else { second };
+    if is(to, "to") { Effect::None } else { Effect::EndsTransaction }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(sql: &str) -> usize {
+        placeholders(sql).unwrap().order.len()
+    }
+
+    #[test]
+    fn placeholders_are_outside_of_strings_names_and_comments() {
+        for (sql, expected) in [
+            ("select ?, ?", 2),
+            ("select '?', 'it''s ?', ?", 1),
+            (r"select '\', ?", 1),
+            ("select \"a?\", [b?], `c?`, ?", 1),
+            ("select ? -- ?\n, ? // ?\n, ? /* ? */", 3),
+            ("select a/b, ?", 1),
+            ("select 'open ?", 0),
+            ("select {1, ?}", 1),
+        ] {
+            assert_eq!(count(sql), expected, "{sql}");
+        }
+        let escaped = Lexer::with_escapes(r"select '\' ?', ?", true).filter(|token| token.kind == Kind::Placeholder);
+        assert_eq!(escaped.count(), 1);
+    }
+
+    #[test]
+    fn numbers_become_question_marks() {
+        let converted = convert("select :2, ':1', a:b, :1, :2").unwrap();
+        assert_eq!((converted.sql.as_str(), converted.order.as_slice()), ("select ?, ':1', a:b, ?, ?", &[1, 0, 1][..]));
+        assert_eq!((converted.count, converted.style), (2, Style::Numeric));
+        assert_eq!(convert("select ?").unwrap(), Converted::native("select ?"));
+        for wrong in ["select :1, ?", "select :0", "select :99999999999", "select '\0'"] {
+            assert!(convert(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn several_statements_are_noticed() {
+        for (sql, several) in
+            [("select 1", false), ("select 1; -- end\n ;", false), ("select ';'", false), ("select 1; select 2", true)]
+        {
+            assert_eq!(is_several(sql), several, "{sql}");
+        }
+    }
+
+    #[test]
+    fn the_first_words_tell_the_effect() {
+        for (sql, expected) in [
+            ("select 1", Effect::None),
+            ("/* a */ Commit", Effect::EndsTransaction),
+            ("rollback work", Effect::EndsTransaction),
+            ("rollback work to savepoint a", Effect::None),
+            ("ROLLBACK TO a", Effect::None),
+            ("// a\n create table t (a int)", Effect::ChangesDefinitions),
+            ("", Effect::None),
+        ] {
+            assert_eq!(effect(sql), expected, "{sql}");
+        }
+    }
+}
