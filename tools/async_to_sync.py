@@ -24,9 +24,10 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "python/headrace"
 GENERATED = (
+    *("_shared/connection.py", "_shared/cursor.py"),
     *("informix/connection.py", "informix/cursor.py"),
     *("mysql/connection.py", "mysql/cursor.py"),
-    *("postgres/connection.py", "postgres/cursor.py"),
+    *("postgres/connection.py", "postgres/cursor.py", "postgres/streaming.py"),
 )
 """Those that are made, by their path in the package."""
 NAMES = {
@@ -40,6 +41,7 @@ NAMES = {
     "StopAsyncIteration": "StopIteration",
     "aclose": "close",
     "aclosing": "closing",
+    "asynccontextmanager": "contextmanager",
 }
 """Python's own, and what each is without a loop."""
 OURS = ((re.compile(r"^Loop(?=[A-Z])"), "Blocking"), (re.compile(r"^Async(?=[A-Z])"), ""))
@@ -48,14 +50,19 @@ PROSE = (
     (r"\bawait ", ""),
     (r"\basyncio\b", "blocking"),
     (r"\ban asynchronous (?=[a-z])", "a "),
+    (
+        r"\bTasks may share it: their requests are queued and are pipelined\b",
+        "Threads may share it: their calls are queued",
+    ),
     (r"\bTasks may share it: their requests\b", "Threads may share it: their calls"),
     (r"\banother task\b", "another thread"),
+    (r"\bAnother task\b", "Another thread"),
     (r"\bfor one task at a time\b", "for one thread at a time"),
 )
 """Words of docstrings and comments."""
 NOTE = "# Made by tools/async_to_sync.py of {source}: edit that file, and run the tool.\n"
 LEFT_OUT = "# asyncio only"
-IN_ITS_PLACE = "# blocking: "
+IN_ITS_PLACE = "# blocking:"
 
 
 class Edits:
@@ -119,7 +126,7 @@ def without_the_loops_own(text: str) -> str:
                 look(node)
 
     look(ast.parse(text))
-    return re.sub(rf"^( *){IN_ITS_PLACE}", r"\1", edits.done(), flags=re.MULTILINE)
+    return re.sub(rf"^( *){IN_ITS_PLACE}(?: |$)", r"\1", edits.done(), flags=re.MULTILINE)
 
 
 def with_its_own_imports(text: str, path: str) -> str:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from headrace._shared import connection, flows, transactions
+from headrace._shared import connection, flows, transactions, waiting
 from headrace.types import TransactionStatus
 
 from .conftest import Database
 
-FILES = (transactions.__file__, flows.__file__, connection.__file__)
+FILES = (transactions.__file__, flows.__file__, connection.__file__, waiting.__file__)
 FUNCTIONS = {
     "enter",
     "enter_transaction",

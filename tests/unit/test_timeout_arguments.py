@@ -12,11 +12,15 @@ import pytest
 
 import headrace.aio.informix as aio_informix
 import headrace.aio.mysql as aio_mysql
-from headrace._shared.connection import BlockingConnection, Pipeline
+from headrace._shared.connection import BlockingConnection
 from headrace._shared.connection_base import ConnectionBase
 from headrace._shared.cursor import BlockingCursor
-from headrace.aio._shared.connection import AsyncPipeline, LoopConnection
+from headrace._shared.pipeline import Pipeline
+from headrace._shared.waiting import BlockingWaiting
+from headrace.aio._shared.connection import LoopConnection
 from headrace.aio._shared.cursor import LoopCursor
+from headrace.aio._shared.pipeline import AsyncPipeline
+from headrace.aio._shared.waiting import LoopWaiting
 from headrace.aio.informix.cursor import AsyncServerCursor as AsyncInformixServerCursor
 from headrace.aio.informix.largeobject import AsyncLargeObject
 from headrace.aio.mysql.watched import Watched
@@ -42,6 +46,7 @@ CLASSES: list[type] = [
     *(base for kind in (postgres.Connection, mysql.Connection) for base in kind.__bases__),
     *(base for kind in (AsyncConnection, aio_mysql.AsyncConnection) for base in kind.__bases__),
     Watched,
+    *(BlockingWaiting, LoopWaiting),
     *(BlockingConnection, postgres.Connection, mysql.Connection, informix.Connection, Pipeline),
     *(BlockingCursor, Cursor, ServerCursor, mysql.Cursor, informix.Cursor, InformixServerCursor),
     *(Copy, LargeObject, ConnectionPool),
@@ -53,7 +58,7 @@ CLASSES: list[type] = [
 NOTHING_TO_WAIT_FOR = {
     "a cursor is made without a word to the server": ["cursor"],
     "a connection and a pool are left without waiting, and a pool fills in the background": [
-        *("BlockingConnection.close", "LoopConnection.close", "open", "drain", "resize"),
+        *("BlockingWaiting.close", "LoopWaiting.close", "open", "drain", "resize"),
     ],
     "what is known here": [
         *("check_alive", "timings", "reset_timings", "stats", "xid", "tell", "readable", "writable", "seekable"),

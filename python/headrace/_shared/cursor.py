@@ -1,5 +1,7 @@
 """The blocking cursor, whatever the database."""
 
+# Made by tools/async_to_sync.py of aio/_shared/cursor.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 import time
@@ -53,30 +55,24 @@ class BlockingCursor(CursorBase[R]):
         if self._closed:
             raise InterfaceError("the cursor is closed")
         core = self._core
-        if core.timing:
-            started = time.perf_counter_ns()
-            try:
-                self._execute(sql, params, timeout)
-            finally:
-                core.wire.count("execute", time.perf_counter_ns() - started)
-            return self
-        self._execute(sql, params, timeout)
-        return self
-
-    def _execute(self, sql: str, params: Params, timeout: float | None) -> None:
-        core = self._core
-        if core.pipelines and (pipeline := core.pipeline()) is not None:
-            self._is_pending(core.submit_pipelined(pipeline, sql, params), pipeline)
-            if pipeline.is_due(defaults.PIPELINE_NUDGE):
-                core.wire.nudge()
-            return
-        ticket = core.submit(sql, params)
-        self._clear()
+        started = time.perf_counter_ns() if core.timing else 0
         try:
-            self._take(self._connection._wait(ticket, timeout))
-        except DatabaseError as error:
-            self._failed(error)
-            raise
+            if core.pipelines and (pipeline := core.pipeline()) is not None:
+                self._is_pending(core.submit_pipelined(pipeline, sql, params), pipeline)
+                if pipeline.is_due(defaults.PIPELINE_NUDGE):
+                    core.wire.nudge()
+                return self
+            ticket = core.submit(sql, params)
+            self._clear()
+            try:
+                self._take(self._connection._wait(ticket, timeout))
+            except DatabaseError as error:
+                self._failed(error)
+                raise
+        finally:
+            if started:
+                core.wire.count("execute", time.perf_counter_ns() - started)
+        return self
 
     def executemany(
         self: Self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
@@ -123,13 +119,16 @@ class BlockingCursor(CursorBase[R]):
         """Waits for the result of a pipelined statement."""
         ticket, self._pending = self._pending, None
         if ticket is not None and self._pipeline is not None:
-            self._core.ask_for_answers(self._pipeline)
+            self._ask_for_answers()
             self._pipeline.resolved(self)
             try:
                 self._take(self._connection._wait(ticket, limit))
             except DatabaseError as error:
                 self._failed(error)
                 raise
+
+    def _ask_for_answers(self) -> None:
+        self._core.ask_for_answers(self._pipeline)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits for the result of a pipelined statement.
@@ -147,23 +146,11 @@ class BlockingCursor(CursorBase[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: without ``timeout``, the ``command_timeout`` is over, and the statement was cancelled.
         """
-        ticket = self._pending
-        if ticket is None:
-            return True
-        if timeout is None:
+        if self._pending is not None:
+            self._ask_for_answers()
+            if timeout is not None:
+                return self._connection._look(self, timeout)  # type: ignore[no-any-return]
             self._resolve(timeout)
-            return True
-        self._pending = None
-        self._core.ask_for_answers(self._pipeline)
-        try:
-            outcome = self._connection._look(ticket, timeout)
-        except TimeoutError:
-            self._pending = ticket
-            return False
-        finally:
-            if self._pending is None and self._pipeline is not None:
-                self._pipeline.resolved(self)
-        self._take(outcome)
         return True
 
     def fetchone(self, *, timeout: float | None = None) -> R | None:
@@ -225,12 +212,6 @@ class BlockingCursor(CursorBase[R]):
         if self._pending is not None:
             self._resolve(timeout)
         return self._timed(self._all) if self._core.timing else self._all()
-
-    def _timed(self, fetch: Any) -> Any:
-        started = time.perf_counter_ns()
-        result = fetch()
-        self._core.wire.count("fetch", time.perf_counter_ns() - started)
-        return result
 
     def __iter__(self) -> Iterator[R]:
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -113,6 +114,13 @@ class CursorBase(Generic[R]):
         self._pending = None
         self._take(outcome)
         return True
+
+    def _timed(self, fetch: Callable[[], Any]) -> Any:
+        """Counts a fetch, and the time for it."""
+        started = time.perf_counter_ns()
+        result = fetch()
+        self._core.wire.count("fetch", time.perf_counter_ns() - started)
+        return result
 
     def _failed(self, error: DatabaseError) -> None:
         """Keeps what came before the statement that failed, where there were several in one text."""

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, overload
 
 from .._shared.dispatch import module_for
 from ..rows import Row, RowFactory
-from ._shared.connection import AsyncPipeline
+from ._shared.pipeline import AsyncPipeline
 from .pool import AsyncConnectionPool
 from .postgres.connection import AsyncConnection
 from .postgres.cursor import AsyncCursor, AsyncServerCursor

@@ -1,5 +1,7 @@
 """Rows of PostgreSQL in bounded memory, blocking."""
 
+# Made by tools/async_to_sync.py of aio/postgres/streaming.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 import contextlib
@@ -12,7 +14,6 @@ from typing import Any, TypeVar
 from .. import defaults, errors
 from .._native import Result
 from .._shared.connection import BlockingConnection
-from .._shared.core import Gate
 from .._shared.cursor_base import Params
 from ..rows import tuple_row
 from .connection_base import PostgresBase
@@ -101,7 +102,7 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
         return rows
 
     def _stream_rows(self, reading: Reading, timeout: float | None) -> Generator[R]:
-        gate = Gate(self._core, BUSY)
+        gate = self._gate(reading, BUSY)
         with contextlib.closing(self._stream(reading, timeout, gate)) as blocks:
             for block in blocks:
                 rows = iter(block)
@@ -110,8 +111,8 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
                 gate.pass_on()
                 yield from rows
 
-    def _stream(self, reading: Reading, timeout: float | None, gate: Gate | None = None) -> Generator[list[R]]:
-        gate = gate or Gate(self._core, BUSY)
+    def _stream(self, reading: Reading, timeout: float | None, gate: Any = None) -> Generator[list[R]]:
+        gate = gate or self._gate(reading, BUSY)
         try:
             result: Result = self._wait(reading.begin(), timeout)
             reading.first(result, gate)
@@ -138,10 +139,10 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
         try:
             ended = reading.end()
             if ended is not None:
-                self._wait(ended, timeout)
+                self._see_out(ended, timeout)
         except errors.Error:
             if not (reading.ended or self.closed):
-                # Collected in the middle of this thread's own request: it would keep the connection for ever.
+                # Collected in the middle of this thread's own request: the connection would stay occupied.
                 threading.Thread(target=self._end_reading, args=(reading, timeout), daemon=True).start()
             # The rest of a portal in another transaction is lost with the connection.
             if reading.own and not reading.abandoned:

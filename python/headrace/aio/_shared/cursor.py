@@ -19,7 +19,10 @@ Self = TypeVar("Self", bound="LoopCursor[Any]")
 
 
 class LoopCursor(CursorBase[R]):
-    """The asyncio form of :class:`headrace._shared.cursor.BlockingCursor`."""
+    """Executes statements and holds their results (PEP 249). It is for one task at a time.
+
+    A result is received whole.
+    """
 
     def __init__(self, connection: Any, row_factory: RowFactory[R]) -> None:
         super().__init__(connection._core, row_factory)
@@ -52,20 +55,24 @@ class LoopCursor(CursorBase[R]):
             raise InterfaceError("the cursor is closed")
         core = self._core
         started = time.perf_counter_ns() if core.timing else 0
-        if core.pipelines and (pipeline := core.pipeline()) is not None:
-            self._is_pending(core.submit_pipelined(pipeline, sql, params), pipeline)
-            if pipeline.is_due(defaults.PIPELINE_TURN):
-                await asyncio.sleep(0)
-            return self
-        future = core.submit(sql, params)
-        self._clear()
         try:
-            self._take(await self._connection._wait(future, timeout))
-        except DatabaseError as error:
-            self._failed(error)
-            raise
-        if core.timing:
-            core.wire.count("execute", time.perf_counter_ns() - started)
+            if core.pipelines and (pipeline := core.pipeline()) is not None:
+                self._is_pending(core.submit_pipelined(pipeline, sql, params), pipeline)
+                if pipeline.is_due(defaults.PIPELINE_TURN):  # asyncio only
+                    await asyncio.sleep(0)
+                # blocking: if pipeline.is_due(defaults.PIPELINE_NUDGE):
+                # blocking:     core.wire.nudge()
+                return self
+            ticket = core.submit(sql, params)
+            self._clear()
+            try:
+                self._take(await self._connection._wait(ticket, timeout))
+            except DatabaseError as error:
+                self._failed(error)
+                raise
+        finally:
+            if started:
+                core.wire.count("execute", time.perf_counter_ns() - started)
         return self
 
     async def executemany(
@@ -100,32 +107,35 @@ class LoopCursor(CursorBase[R]):
         if core.pipelines and (pipeline := core.pipeline()) is not None:
             self._is_pending(core.submit_batch_pipelined(pipeline, sql, rows, returning), pipeline)
             self._keeps_rows = returning
-            if pipeline.is_due(defaults.PIPELINE_TURN):
+            if pipeline.is_due(defaults.PIPELINE_TURN):  # asyncio only
                 await asyncio.sleep(0)
+            # blocking: core.wire.nudge()
             return self
-        future = core.submit_batch(sql, rows, returning)
+        ticket = core.submit_batch(sql, rows, returning)
         self._keeps_rows = returning
-        self._take(await self._connection._wait(future, timeout))
+        self._take(await self._connection._wait(ticket, timeout))
         if core.timing:
             core.wire.count("execute", time.perf_counter_ns() - started)
         return self
 
     async def _resolve(self, limit: Limit) -> None:
-        future, self._pending = self._pending, None
-        if future is not None and self._pipeline is not None:
+        """Waits for the result of a pipelined statement."""
+        ticket, self._pending = self._pending, None
+        if ticket is not None and self._pipeline is not None:
             self._ask_for_answers()
             self._pipeline.resolved(self)
             try:
-                self._take(await self._connection._wait(future, limit))
+                self._take(await self._connection._wait(ticket, limit))
             except DatabaseError as error:
                 self._failed(error)
                 raise
 
     def _ask_for_answers(self) -> None:
-        sync = self._core.ask_for_answers(self._pipeline)
-        if sync is not None:
+        sync = self._core.ask_for_answers(self._pipeline)  # asyncio only
+        if sync is not None:  # asyncio only
             # Its error is also that of the statement before it, whose result is waited for.
             sync.add_done_callback(_heard)
+        # blocking: self._core.ask_for_answers(self._pipeline)
 
     async def wait(self, timeout: float | None = None) -> bool:
         """Waits for the result of a pipelined statement.
@@ -145,8 +155,8 @@ class LoopCursor(CursorBase[R]):
         """
         if self._pending is not None:
             self._ask_for_answers()
-            if timeout is not None and not (await asyncio.wait([self._pending], timeout=timeout))[0]:
-                return False
+            if timeout is not None:
+                return await self._connection._look(self, timeout)  # type: ignore[no-any-return]
             await self._resolve(timeout)
         return True
 
@@ -167,7 +177,7 @@ class LoopCursor(CursorBase[R]):
         """
         if self._pending is not None:
             await self._resolve(timeout)
-        return self._one()  # type: ignore[no-any-return]
+        return self._timed(self._one) if self._core.timing else self._one()  # type: ignore[no-any-return]
 
     async def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
         """Returns the next rows.
@@ -187,6 +197,8 @@ class LoopCursor(CursorBase[R]):
         """
         if self._pending is not None:
             await self._resolve(timeout)
+        if self._core.timing:
+            return self._timed(lambda: self._many(size))  # type: ignore[no-any-return]
         return self._many(size)
 
     async def fetchall(self, *, timeout: float | None = None) -> list[R]:
@@ -206,12 +218,7 @@ class LoopCursor(CursorBase[R]):
         """
         if self._pending is not None:
             await self._resolve(timeout)
-        if self._core.timing:
-            started = time.perf_counter_ns()
-            rows = self._all()
-            self._core.wire.count("fetch", time.perf_counter_ns() - started)
-            return rows
-        return self._all()
+        return self._timed(self._all) if self._core.timing else self._all()
 
     def __aiter__(self) -> AsyncIterator[R]:
         return self
@@ -282,6 +289,6 @@ class LoopCursor(CursorBase[R]):
         await self.close()
 
 
-def _heard(future: asyncio.Future[Any]) -> None:
+def _heard(future: asyncio.Future[Any]) -> None:  # asyncio only
     if not future.cancelled():
         future.exception()

@@ -13,8 +13,8 @@ from ..._shared.core import Opened
 from ..._shared.limits import Limit, afresh, until
 from ...mysql import load
 from ...mysql.core import MySqlCore
-from .._shared.connection import _look_at
 from .._shared.opened import TaskGate
+from .._shared.waiting import look_at
 from .watched import Watched
 
 R = TypeVar("R")
@@ -135,7 +135,7 @@ class AsyncLoading(Watched[R]):
             await self._run(guard.enter(), limit)
             future = guard.query(sql, infile=True)
             # If the task is cancelled in the meantime, its error cannot be raised.
-            future.add_done_callback(_look_at)
+            future.add_done_callback(look_at)
             try:
                 while wire.infile_state(future) == Transfer.WAITING:
                     await self._wait(wire.step(future), limit)

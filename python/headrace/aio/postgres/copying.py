@@ -13,7 +13,8 @@ from ..._shared.core import Opened
 from ..._shared.limits import until
 from ...postgres.connection_base import PostgresBase
 from ...postgres.core import ConnectionCore
-from .._shared.connection import LoopConnection, _look_at
+from .._shared.connection import LoopConnection
+from .._shared.waiting import look_at
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -110,7 +111,7 @@ class AsyncCopying(PostgresBase[R], LoopConnection[R]):
         try:
             if wire.copy_state(ticket) == Transfer.STREAMING:
                 # The server's error about it is expected, and not raised.
-                ticket.add_done_callback(_look_at)
+                ticket.add_done_callback(look_at)
                 wire.copy_end(ticket, reason)
             else:
                 self._abandon(ticket)

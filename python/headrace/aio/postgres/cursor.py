@@ -15,8 +15,8 @@ from ...errors import Error, NotSupportedError, ProgrammingError
 from ...postgres.core import quote_identifier
 from ...postgres.declared import Declared
 from ...rows import RowFactory
-from .._shared.connection import _look_at
 from .._shared.cursor import LoopCursor
+from .._shared.waiting import look_at
 
 if TYPE_CHECKING:
     from .connection import AsyncConnection
@@ -148,7 +148,7 @@ class AsyncServerCursor(AsyncCursor[R]):
             ended = declared.close()
             if ended is not None:  # asyncio only
                 # Its result is not needed.
-                ended.add_done_callback(_look_at)
+                ended.add_done_callback(look_at)
             # blocking: if ended is not None and isinstance(error, Exception):
             # blocking:     self._connection._wait(ended, afresh(limit))
 

@@ -16,17 +16,38 @@ from ...postgres.connection_base import PostgresBase
 from ...postgres.core import ConnectionCore
 from ...postgres.streams import BUSY, Reading
 from ...rows import tuple_row
-from .._shared.connection import LoopConnection, _look_at
-from .._shared.opened import TaskGate
+from .._shared.connection import LoopConnection
+from .._shared.waiting import look_at
+
+# blocking: import threading
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-def _end_abandoned(reading: Reading) -> None:
+def _end_abandoned(reading: Reading) -> None:  # asyncio only
     ended = reading.end()
     if ended is not None:
-        ended.add_done_callback(_look_at)
+        ended.add_done_callback(look_at)
+
+
+def _end_collected(reading: Reading) -> None:  # asyncio only
+    """Ends what a generator reads from as soon as the generator is collected: its own end comes a turn of the loop
+    later, and the next statement must not have to wait for that."""
+    loop = reading.loop
+    if loop is None or loop.is_closed():
+        return
+    try:
+        running = asyncio.get_running_loop()
+    except RuntimeError:
+        running = None
+    if running is loop:
+        with contextlib.suppress(errors.Error):
+            _end_abandoned(reading)
+    if not reading.ended:
+        # Another thread's, or the engine was in the middle of something when memory was collected.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(_end_abandoned, reading)
 
 
 class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
@@ -98,46 +119,32 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
         return self._watched(reading, self._stream(reading, timeout))
 
     def _watched(self, reading: Reading, rows: AsyncGenerator[T]) -> AsyncGenerator[T]:
-        """Ends what a generator reads from as soon as the generator is collected: its own end comes a turn of the loop
-        later, and the next statement must not have to wait for that."""
+        """Notes when the generator is collected: an error cannot be raised then."""
 
         def gone(_: Any) -> None:
             reading.abandoned = True
-            loop = reading.loop
-            if loop is None or loop.is_closed():
-                return
-            try:
-                running = asyncio.get_running_loop()
-            except RuntimeError:
-                running = None
-            if running is loop:
-                with contextlib.suppress(errors.Error):
-                    _end_abandoned(reading)
-            if not reading.ended:
-                # Another thread's, or the engine was in the middle of something when memory was collected.
-                with contextlib.suppress(RuntimeError):
-                    loop.call_soon_threadsafe(_end_abandoned, reading)
+            _end_collected(reading)  # asyncio only
 
         reading.watch = weakref.ref(rows, gone)
         return rows
 
     async def _stream_rows(self, reading: Reading, timeout: float | None) -> AsyncGenerator[R]:
-        gate = TaskGate(reading, BUSY)
+        gate = self._gate(reading, BUSY)
         async with contextlib.aclosing(self._stream(reading, timeout, gate)) as blocks:
             async for block in blocks:
                 rows = iter(block)
-                for row in islice(rows, 1):
+                for row in islice(rows, 1):  # asyncio only
                     yield row
-                # Another task may go on with it. A look after every row would cost as much as the step.
+                # blocking: yield from islice(rows, 1)
+                # Another task may go on with it. A look after every row would cost more than the row.
                 gate.pass_on()
-                for row in rows:
+                for row in rows:  # asyncio only
                     yield row
+                # blocking: yield from rows
 
-    async def _stream(
-        self, reading: Reading, timeout: float | None, gate: TaskGate | None = None
-    ) -> AsyncGenerator[list[R]]:
-        reading.loop = asyncio.get_running_loop()
-        gate = gate or TaskGate(reading, BUSY)
+    async def _stream(self, reading: Reading, timeout: float | None, gate: Any = None) -> AsyncGenerator[list[R]]:
+        reading.loop = asyncio.get_running_loop()  # asyncio only
+        gate = gate or self._gate(reading, BUSY)
         try:
             result: Result = await self._wait(reading.begin(), timeout)
             reading.first(result, gate)
@@ -146,7 +153,8 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
             while True:
                 ahead = reading.ahead(result)
                 if ahead is not None:
-                    ahead.add_done_callback(_look_at)
+                    ahead.add_done_callback(look_at)  # asyncio only
+                    # blocking: self._push(0, timeout)
                 rows: Any = result.rows
                 if rows:
                     yield rows if make is None else list(map(make, rows))
@@ -166,5 +174,9 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
             if ended is not None:
                 await self._see_out(ended, timeout)
         except errors.Error:
+            # blocking: if not (reading.ended or self.closed):
+            # blocking:     # Collected in the middle of this thread's own request: the connection would stay occupied.
+            # blocking:     threading.Thread(target=self._end_reading, args=(reading, timeout), daemon=True).start()
+            # The rest of a portal in another transaction is lost with the connection.
             if reading.own and not reading.abandoned:
                 raise

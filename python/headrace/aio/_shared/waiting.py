@@ -1,0 +1,242 @@
+"""How an asyncio connection waits for the server: within limits, through cancellations; how it cancels, and ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import time
+import warnings
+import weakref
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from ... import defaults, errors
+from ..._native import Discarded, Wire
+from ..._shared.connection_base import ConnectionBase
+from ..._shared.core import Core, Opened
+from ..._shared.flows import Flow
+from ..._shared.limits import Limit, Until, afresh, overdue, until
+from ...errors import OperationalError
+from ...rows import RowFactory
+from .cursor import LoopCursor
+from .opened import TaskGate
+from .within import within
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class LoopWaiting(ConnectionBase[R]):
+    """What an asyncio connection does differently from a blocking one."""
+
+    def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
+        super().__init__(core, row_factory)
+        core.me = asyncio.current_task
+        # The loop holds the transport, and the transport the engine: nothing else would end the session. Not __del__:
+        # a closed connection leaves nothing to run, in which an interrupt would be lost.
+        self._dropped = weakref.finalize(
+            self, close_dropped, weakref.ref(core.wire), asyncio.get_running_loop(), core.where()
+        )
+        self._dropped.atexit = False
+        self._cancelling: set[asyncio.Task[None]] = set()
+
+    @abstractmethod
+    async def _send_cancel(self) -> float | None:
+        """Requests the server to end what this connection runs. Returns the seconds after which to try again, if it
+        cannot be sent yet."""
+
+    # waiting
+
+    async def _wait(self, future: Any, limit: Limit) -> Any:
+        if limit is None:
+            limit = self._core.command_timeout
+        try:
+            seconds = limit.left() if isinstance(limit, Until) else limit
+            if seconds is None or seconds == math.inf:
+                result = await future
+            else:
+                # Not asyncio.timeout(), which Python 3.10 does not have.
+                done, _ = await asyncio.wait([future], timeout=seconds)
+                if not done:
+                    self._abandon(future)
+                    raise overdue(limit)
+                result = future.result()
+        except asyncio.CancelledError:
+            self._abandon(future)
+            raise
+        if self._core.has_notices():
+            self._core.notices()
+        return result
+
+    async def _look(self, cursor: LoopCursor[Any], timeout: float) -> bool:
+        """Waits ``timeout`` seconds for the result of a pipelined statement. Returns false if it is still in flight."""
+        if not (await asyncio.wait([cursor._pending], timeout=timeout))[0]:
+            return False
+        await cursor._resolve(None)
+        return True
+
+    async def _see_out(self, future: Any, limit: Limit) -> Any:
+        """Waits for a request that is sent even if the task is cancelled: the end of a block."""
+        future.add_done_callback(look_at)
+        try:
+            return await self._wait(asyncio.shield(future), limit)
+        except TimeoutError:
+            self._abandon(future)
+            raise
+
+    async def _run(self, flow: Flow[T], limit: Limit = None) -> T:
+        limit = until(limit)
+        try:
+            future = next(flow)
+            while True:
+                try:
+                    value = await self._wait(future, limit)
+                except BaseException as error:
+                    limit = afresh(limit)
+                    future = flow.throw(error)
+                else:
+                    future = flow.send(value)
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]
+
+    def _abandon(self, future: Any) -> None:
+        """Abandons a request. If the server executes it and has no other, a cancel request is sent, and no request is
+        started before that was processed: it must not end another statement."""
+        wire = self._core.wire
+        if future.done() and not future.cancelled():
+            # Answered in the iteration of the loop in which its wait ended.
+            look_at(future)
+        elif not wire.closed and wire.abandon(future)[0] == Discarded.ALONE:
+            self._start_cancel()
+
+    def _start_cancel(self) -> None:
+        task = asyncio.get_running_loop().create_task(self._cancel_current())
+        self._cancelling.add(task)
+        task.add_done_callback(self._cancelling.discard)
+
+    async def _cancel_current(self) -> None:
+        """Cancels the statement that the server executes; closes the connection if it does not react."""
+        wire = self._core.wire
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + defaults.CANCEL_TIMEOUT
+        try:
+            while not wire.closed:
+                pause: float | None = None
+                with contextlib.suppress(OSError, errors.Error, TimeoutError):
+                    # A server that cannot be reached may end the statement before the deadline nevertheless.
+                    pause = await within(max(0.0, deadline - loop.time()), self._send_cancel())
+                if await self._left_discarded(min(deadline, loop.time() + (pause or defaults.CANCEL_AGAIN))):
+                    return
+                if loop.time() >= deadline:
+                    limit = defaults.CANCEL_TIMEOUT
+                    wire.give_up(
+                        f"the connection was closed: the server did not react to a cancel request within {limit} s"
+                    )
+        finally:
+            wire.pause_requests(False)
+
+    async def _left_discarded(self, deadline: float) -> bool:
+        """Returns true if the cancelled request has ended before the deadline. Otherwise the cancel request may have
+        come too early, and is repeated."""
+        loop = asyncio.get_running_loop()
+        pause = defaults.CANCEL_CHECK / 64
+        while not self._core.wire.closed and self._core.wire.at_discarded():
+            if loop.time() >= deadline:
+                return False
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, defaults.CANCEL_CHECK)
+        return True
+
+    def _gate(self, opened: Opened, message: str) -> TaskGate:
+        """Refuses statements of this task until ``opened`` has ended."""
+        return TaskGate(opened, message)
+
+    # pipelines
+
+    def _forsake(self, cursors: Iterable[LoopCursor[Any]], end: Any) -> None:
+        """Discards the unread results of a pipeline, and cancels the statement that the server executes: they are not
+        needed after a cancellation or a timeout. One by one they would not be cancelled, as each has others after it.
+        ``end`` is the Sync after them, or None."""
+        wire = self._core.wire
+        if end is not None:
+            end.add_done_callback(look_at)
+        for cursor in cursors:
+            future, cursor._pending = cursor._pending, None
+            if future is None:
+                continue
+            if future.done():
+                look_at(future)
+            else:
+                wire.discard(future)
+        if not wire.closed and wire.pause_at_discarded():
+            self._start_cancel()
+
+    # ending
+
+    async def cancel(self, *, timeout: float | None = None) -> None:
+        """Requests the server to cancel the statement that this connection executes. Does nothing if there is none.
+
+        May be called by any thread, or by another task. The cancelled call raises QueryCanceled.
+
+        Args:
+            timeout: seconds for the cancel request; None for :data:`headrace.defaults.CANCEL_TIMEOUT`.
+
+        Raises:
+            OperationalError: the server did not accept the request in time, or could not be reached.
+            NotSupportedError: the connection is to Informix and uses TLS.
+        """
+        wire = self._core.wire
+        if wire.closed:
+            return
+        limit = defaults.CANCEL_TIMEOUT if timeout is None else timeout
+        # No request is started in the meantime: the cancel request could end it instead of the current one.
+        wire.pause_requests(True)
+
+        async def send() -> None:
+            while (pause := await self._send_cancel()) is not None and not wire.closed:
+                await asyncio.sleep(pause)
+
+        try:
+            await within(limit, send())
+        except TimeoutError:
+            raise OperationalError(f"the cancel request was not answered within {limit} s") from None
+        finally:
+            wire.pause_requests(False)
+
+    async def close(self) -> None:
+        """Closes the connection. The server rolls an open transaction back. Does nothing on a closed connection."""
+        started = time.perf_counter_ns()
+        for task in list(self._cancelling):
+            task.cancel()
+        self._dropped.detach()
+        self._core.wire.close()
+        if self._core.timing:
+            self._core.wire.count("close", time.perf_counter_ns() - started)
+
+
+def close_dropped(ref: weakref.ref[Wire], loop: asyncio.AbstractEventLoop, where: str) -> None:
+    """Closes a session whose connection was collected, in whichever thread that was. Where the engine was collected
+    with it, so was the socket."""
+    wire = ref()
+    if wire is None or wire.closed:
+        return
+    # A loop that is closed takes no callback; the transport goes with the last reference to it.
+    with contextlib.suppress(RuntimeError):
+        if loop.is_running():
+            loop.call_soon_threadsafe(wire.close)
+        else:
+            wire.close()
+    warnings.warn(f"an asyncio connection ({where}) was dropped without close()", ResourceWarning, stacklevel=2)
+
+
+def result_of(future: asyncio.Future[Any]) -> Any | None:
+    """The result of a future, or None if there is none yet or it is an error."""
+    return future.result() if future.done() and not future.cancelled() and future.exception() is None else None
+
+
+def look_at(future: asyncio.Future[Any]) -> None:
+    """Retrieves the error of a future: asyncio would report it otherwise."""
+    if not future.cancelled():
+        future.exception()
