@@ -169,15 +169,20 @@ def marked(name: str) -> str:
     return f"{begin}\nold\n{end}\n"
 
 
+def emptied(name: str) -> str:
+    begin, end = readme.marks(name)
+    return f"{begin}\n\n{end}\n"
+
+
 def test_figures_are_written_between_the_marks_only(result: dict[str, Any], tmp_path: Path) -> None:
     results, page, target = tmp_path / "r.json", tmp_path / "race.md", tmp_path / "README.md"
     results.write_text(json.dumps(result))
-    others = "".join(marked(name) for name in ("mariadb", "mysql", "informix"))
+    others = "".join(marked(name) + emptied(name + readme.CPU) for name in ("mariadb", "mysql", "informix"))
     others = others.replace(
         "old", "| | floor | headrace |\n|---|---|---|\n| fetch 10,000 rows × 5 | 1 ms | 2 ms (2.00) |"
     )
-    page.write_text(f"before\n{marked('postgresql')}{others}after\n")
-    target.write_text(f"# Name\n{marked(readme.OVERVIEW)}more\n")
+    page.write_text(f"before\n{marked('postgresql')}{marked('postgresql-cpu')}{others}after\n")
+    target.write_text(f"# Name\n{marked(readme.OVERVIEW)}{marked(readme.OVERVIEW + readme.CPU)}more\n")
     assert readme.main([str(results), str(page), str(target)]) == 0
     text = page.read_text()
     assert text.startswith("before\n")
@@ -211,3 +216,23 @@ def test_overview_of_the_readme_is_that_of_the_page() -> None:
     page, text = ((root / name).read_text(encoding="utf-8") for name in ("docs/race/index.md", "README.md"))
     begin, end = readme.marks(readme.OVERVIEW)
     assert f"{begin}\n{readme.overview(page)}\n{end}" in text
+    begin, end = readme.marks(readme.OVERVIEW + readme.CPU)
+    assert f"{begin}\n{readme.cpu_overview(page)}\n{end}" in text
+
+
+def test_client_cpu_is_shown_for_each_row_with_its_ratio_to_the_floor(result: dict[str, Any]) -> None:
+    costs = {"floor": 0.001, "headrace": 0.002, "psycopg": 0.005, "pg8000": 0.1}
+    result["results"] = [row(name, 0.01, client_cpu_s=cost) for name, cost in costs.items()]
+    result["results"].append(row("asyncpg-uvloop", 0.01, client_cpu_s=0.0, disqualified="another result"))
+    table = readme.cpu_table(result)
+    assert "| fetch 10,000 rows × 5 | 100 ns | 200 ns (2.00) | - | 500 ns (5.00) | - | - | 10 µs (100.00) |" in table
+    page = marked("postgresql-cpu").replace("old", table.replace("fetch 10,000 rows", "fetch 100,000 rows"))
+    page += "".join(emptied(name + readme.CPU) for name in ("mariadb", "mysql", "informix"))
+    assert (
+        "| fetch 100,000 rows × 5 | **200 ns (2.00)**, psycopg 500 ns (5.00) | - | - | - |"
+        in readme.cpu_overview(page).splitlines()
+    )
+
+
+def test_readme_says_nothing_of_client_cpu_before_it_was_measured() -> None:
+    assert readme.cpu_overview("".join(emptied(name + readme.CPU) for name in readme.OVERVIEW_DATABASES)) == ""

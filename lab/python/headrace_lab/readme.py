@@ -2,9 +2,11 @@
 
     python -m headrace_lab.readme [results.json ...] [PAGE README]
 
-The table of each database goes into the page on the race (``docs/race/index.md`` unless named), between marks of its
-own, ``<!-- race:postgresql:begin -->`` and the like. The overview in the README (``README.md`` unless named) is made of
-the tables of that page: without results, only the overview is written.
+The tables of each database go into the page on the race (``docs/race/index.md`` unless named), between marks of their
+own: times between ``<!-- race:postgresql:begin -->`` and the like, client CPU time between
+``<!-- race:postgresql-cpu:begin -->`` and the like. The overviews in the README (``README.md`` unless named) are made
+of the tables of that page: without results, only the overviews are written. The one of client CPU is empty as long as
+no database has a table of it.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .report import duration, where
+from .stats import quotient
 
 ROWS = (
     ("select_one", 1, "one-row select, one core for both", "shared"),
@@ -48,7 +51,9 @@ COLUMNS = {
     "informix": ("floor", "headrace", "headrace-async", "informix-driver", "informix-driver-async"),
 }
 OVERVIEW: Final = "overview"
-"""The name of the README's table between its marks."""
+"""The name of the README's table of times between its marks."""
+CPU: Final = "-cpu"
+"""What the names of tables of client CPU time end with."""
 OVERVIEW_DATABASES: Final = {
     "postgresql": "PostgreSQL",
     "mariadb": "MariaDB",
@@ -103,23 +108,61 @@ def table(report: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def cpu_table(report: dict[str, Any]) -> str:
+    """Returns the table of client CPU time of one race, for each row or query; each is followed by its ratio to the
+    floor's."""
+    columns = COLUMNS[_database(report)]
+    lines = [
+        "Client CPU time for each row or query, ratio to the floor's in brackets.",
+        "",
+        "| | " + " | ".join(columns) + " |",
+        "|---|" + "---:|" * len(columns),
+    ]
+    for workload, size, label, cores in ROWS:
+        found = {
+            r["contestant"]: r["client_cpu_s"]
+            for r in report["results"]
+            if (r["workload"], r["size"], r["cores"]) == (workload, size, cores)
+            and r["median_s"] is not None
+            and not r.get("disqualified")
+        }
+        cells = [_cpu_cell(found, contestant, size) for contestant in columns]
+        if any(cell != "-" for cell in cells):
+            lines.append(f"| {label} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _cpu_cell(found: dict[str, float | None], contestant: str, size: int) -> str:
+    seconds = found.get(contestant)
+    if seconds is None:
+        return "-"
+    ratio = quotient(seconds, found.get("floor"))
+    return duration(seconds / size) + (f" ({ratio:.2f})" if contestant != "floor" and ratio else "")
+
+
+def _rows_of(page: str, name: str) -> dict[str, dict[str, str]]:
+    """The cells of a table on the page: by the row's label, then by contestant. Empty, if there is no table."""
+    _, rows, _ = _split(page, name)
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in rows.splitlines() if line[:1] == "|"]
+    return {row[0]: dict(zip(cells[0][1:], row[1:], strict=True)) for row in cells[2:]}
+
+
 def ratios(page: str, database: str) -> dict[str, dict[str, float]]:
     """Returns the ratios to the floor in the table of a database: by the row's label, then by contestant.
 
     Raises:
         LookupError: the page has no such table.
     """
-    _, rows, _ = _split(page, database)
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in rows.splitlines() if line[:1] == "|"]
-    if not cells:
+    table = _rows_of(page, database)
+    if not table:
         raise LookupError(f"the table of {database} is empty")
     found = {
-        row[0]: {
+        label: {
             contestant: float(ratio[1])
-            for contestant, cell in zip(cells[0][1:], row[1:], strict=True)
+            for contestant, cell in row.items()
             if (ratio := re.search(r"\((\d+\.\d+)\)$", cell))
         }
-        for row in cells[2:]
+        for label, row in table.items()
     }
     return {label: row for label, row in found.items() if row}
 
@@ -132,6 +175,37 @@ def overview(page: str) -> str:
         cells = [_pair(of[database].get(label, {})) for database in OVERVIEW_DATABASES]
         lines.append(f"| {label} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def cpu_overview(page: str) -> str:
+    """Returns the README's table of client CPU time: headrace's for each row or query with its ratio to the floor's,
+    and that of the other driver that takes least. Empty, if the page has no table of it."""
+    of = {database: _rows_of(page, database + CPU) for database in OVERVIEW_DATABASES}
+    if not any(of.values()):
+        return ""
+    lines = [
+        "As the server takes most of the time of many rows, this is the CPU time of the client alone, for each row or "
+        "query:",
+        "",
+        "| | " + " | ".join(OVERVIEW_DATABASES.values()) + " |",
+        "|---|" + "---|" * len(OVERVIEW_DATABASES),
+    ]
+    for label in OVERVIEW_ROWS:
+        cells = [_cpu_pair(of[database].get(label, {})) for database in OVERVIEW_DATABASES]
+        lines.append(f"| {label} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _cpu_pair(row: dict[str, str]) -> str:
+    others = {
+        name: float(ratio[1])
+        for name, cell in row.items()
+        if not name.startswith("headrace") and (ratio := re.search(r"\((\d+\.\d+)\)$", cell))
+    }
+    if row.get("headrace", "-") == "-" or not others:
+        return "-"
+    best = min(others, key=others.__getitem__)
+    return f"**{row['headrace']}**, {best} {row[best]}"
 
 
 def _pair(row: dict[str, float]) -> str:
@@ -171,7 +245,9 @@ def main(argv: list[str]) -> int:
             if name.endswith(".json"):
                 report = json.loads(Path(name).read_text(encoding="utf-8"))
                 page = _put(page, _database(report), table(report))
+                page = _put(page, _database(report) + CPU, cpu_table(report))
         readme = _put(readme, OVERVIEW, overview(page))
+        readme = _put(readme, OVERVIEW + CPU, cpu_overview(page))
     except LookupError as error:
         print(f"{' or '.join(map(str, documents))}: {error}", file=sys.stderr)
         return 2
