@@ -33,6 +33,11 @@ pub const CHUNKS_IN_FLIGHT: usize = 2;
 /// that is cancelled is certain to be rolled back; this number of rows keeps the server busy for longer than a round
 /// trip takes.
 pub const ROWS_UNANSWERED: u64 = 1024;
+/// Rows of a batch that are kept while an iterator gives them, so that a batch whose statement turns out to be stale can
+/// be repeated. Those of a list or a tuple can be read again in any number.
+pub const ROWS_KEPT: usize = 1024;
+/// Bytes, characters and elements of the values of such rows.
+pub const ROWS_KEPT_BYTES: usize = 1024 * 1024;
 /// Named prepared statements that one batch to PostgreSQL uses at most, if its rows differ in the types of their
 /// values; rows of further types share the unnamed statement.
 pub const BATCH_STATEMENTS: usize = 32;

@@ -256,6 +256,9 @@ pub trait ResponseHandler: Sized {
     /// # Errors
     /// [`Fatal`] that the run has met with.
     fn rows<R: Run>(&mut self, cx: Self::Context<'_>, run: &mut R) -> Result<Room, Fatal>;
+    /// Returns true if the rows of a batch can be read again however many of them were read. [`rewind`](Self::rewind) may
+    /// succeed also where they cannot.
+    fn rereads(&self) -> bool;
     /// Starts a batch over from its first row, if that is still possible.
     fn rewind(&mut self, cx: Self::Context<'_>) -> bool;
     /// A bulk transfer can begin: whether all of it is binary, and the number of columns.

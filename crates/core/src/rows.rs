@@ -158,6 +158,9 @@ impl<C: Described, E: Diagnostics> ResponseHandler for Collector<C, E> {
         run.each(&mut Rows { rows: &mut open(&self.reply).rows, open: Vec::new() })?;
         Ok(Room::More)
     }
+    fn rereads(&self) -> bool {
+        false
+    }
     fn rewind(&mut self, (): ()) -> bool {
         false
     }

@@ -4,8 +4,9 @@ use crate::errors::ClientError;
 use crate::globals::type_name;
 use crate::params::PyParams;
 use crate::sink::Settings;
+use headrace_core::limits;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyString, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyMemoryView, PyString, PyTuple};
 
 /// The source of a request's parameters.
 #[derive(Debug)]
@@ -13,59 +14,74 @@ pub enum Args {
     /// One row.
     Row(Py<PyTuple>),
     /// Many rows.
-    Batch {
-        /// The object that they come from, to start over.
-        source: Py<PyAny>,
-        /// Turns a row into the order of the statement.
-        query: Option<Py<crate::query::Query>>,
-        /// The remaining rows.
-        rows: Option<Py<PyIterator>>,
-        /// The current row.
-        row: Option<Py<PyTuple>>,
-    },
+    Batch(Batch),
+}
+
+/// The rows of a batch.
+#[derive(Debug)]
+pub struct Batch {
+    /// The object that they come from.
+    source: Py<PyAny>,
+    /// Turns a row into the order of the statement.
+    query: Option<Py<crate::query::Query>>,
+    /// The remaining rows.
+    rows: Option<Py<PyIterator>>,
+    /// The current row.
+    row: Option<Py<PyTuple>>,
+    beginning: Beginning,
+}
+
+/// How a batch gets at its first rows again.
+#[derive(Debug)]
+enum Beginning {
+    /// From the source, a list or a tuple.
+    InSource,
+    /// All rows that an iterator has given until now, and what it raised after them; `read` is the number of those that
+    /// were read since the last rewind. That a statement is stale is known after the first rows.
+    Kept { rows: Vec<Py<PyTuple>>, raised: Option<PyErr>, read: usize, bytes: usize },
+    /// Nowhere: an iterator has given too many rows to keep.
+    Lost,
 }
 
 impl Args {
+    /// Many rows, each arranged by the query if there is one.
+    pub fn batch(py: Python<'_>, source: Py<PyAny>, query: Option<Py<crate::query::Query>>) -> Self {
+        let rows = source.bind(py);
+        let rereads = rows.is_instance_of::<PyList>() || rows.is_instance_of::<PyTuple>();
+        let beginning = if rereads {
+            Beginning::InSource
+        } else {
+            Beginning::Kept { rows: Vec::new(), raised: None, read: 0, bytes: 0 }
+        };
+        Args::Batch(Batch { source, query, rows: None, row: None, beginning })
+    }
+
     /// Returns true if there may be many rows.
     pub fn is_batch(&self) -> bool {
-        matches!(self, Args::Batch { .. })
+        matches!(self, Args::Batch(_))
     }
 
     /// To the next row.
     pub fn advance(&mut self, py: Python<'_>) -> Result<bool, ClientError> {
-        let Args::Batch { source, query, rows, row } = self else { return Ok(false) };
-        let rows = match rows {
-            Some(rows) => rows.bind(py).clone(),
-            None => {
-                let source = source.bind(py);
-                let iterator = PyIterator::from_object(source).map_err(|error| no_rows(source).unwrap_or(error))?;
-                *rows = Some(iterator.clone().unbind());
-                iterator
-            }
-        };
-        let mut rows = rows;
-        let Some(next) = rows.next() else { return Ok(false) };
-        let next = next?;
-        *row = Some(match query {
-            Some(query) => query.get().arrange(py, Some(&next))?.unbind(),
-            None => sequence(&next)?.unbind(),
-        });
-        Ok(true)
+        match self {
+            Args::Row(_) => Ok(false),
+            Args::Batch(batch) => batch.advance(py),
+        }
+    }
+
+    /// Returns true if the rows can be read again however many of them were read.
+    pub fn rereads(&self) -> bool {
+        match self {
+            Args::Row(_) => true,
+            Args::Batch(batch) => matches!(batch.beginning, Beginning::InSource),
+        }
     }
 
     /// Returns to before the first row; returns false if the rows cannot be read again.
-    pub fn rewind(&mut self, py: Python<'_>) -> bool {
+    pub fn rewind(&mut self) -> bool {
         match self {
             Args::Row(_) => true,
-            Args::Batch { source, rows, row, .. } => {
-                let source = source.bind(py);
-                let again = source.is_instance_of::<PyList>() || source.is_instance_of::<PyTuple>();
-                if again {
-                    *rows = None;
-                    *row = None;
-                }
-                again
-            }
+            Args::Batch(batch) => batch.rewind(),
         }
     }
 
@@ -73,10 +89,89 @@ impl Args {
     pub fn current<'a>(&'a self, py: Python<'a>, settings: &'a Settings) -> PyParams<'a> {
         let row = match self {
             Args::Row(row) => Some(row),
-            Args::Batch { row, .. } => row.as_ref(),
+            Args::Batch(batch) => batch.row.as_ref(),
         };
         PyParams::new(py, row.map(|row| row.bind(py)), settings)
     }
+}
+
+impl Batch {
+    fn advance(&mut self, py: Python<'_>) -> Result<bool, ClientError> {
+        if let Beginning::Kept { rows, raised, read, .. } = &mut self.beginning {
+            if let Some(row) = rows.get(*read) {
+                *read += 1;
+                self.row = Some(row.clone_ref(py));
+                return Ok(true);
+            }
+            if let Some(error) = raised {
+                return Err(error.clone_ref(py).into());
+            }
+        }
+        let rows = match &self.rows {
+            Some(rows) => rows.bind(py).clone(),
+            None => {
+                let source = self.source.bind(py);
+                let iterator = PyIterator::from_object(source).map_err(|error| no_rows(source).unwrap_or(error))?;
+                self.rows = Some(iterator.clone().unbind());
+                iterator
+            }
+        };
+        let mut rows = rows;
+        let Some(next) = rows.next() else { return Ok(false) };
+        let row = next.and_then(|next| match &self.query {
+            Some(query) => query.get().arrange(py, Some(&next)),
+            None => sequence(&next),
+        });
+        let row = match row {
+            Ok(row) => row,
+            Err(error) => {
+                // A generator would not raise it a second time, but end.
+                if let Beginning::Kept { raised, .. } = &mut self.beginning {
+                    *raised = Some(error.clone_ref(py));
+                }
+                return Err(error.into());
+            }
+        };
+        self.beginning.keep(&row);
+        self.row = Some(row.unbind());
+        Ok(true)
+    }
+
+    fn rewind(&mut self) -> bool {
+        match &mut self.beginning {
+            Beginning::InSource => self.rows = None,
+            Beginning::Kept { read, .. } => *read = 0,
+            Beginning::Lost => return false,
+        }
+        self.row = None;
+        true
+    }
+}
+
+impl Beginning {
+    /// Keeps a row that an iterator has given, or no row at all from the limits on.
+    fn keep(&mut self, row: &Bound<'_, PyTuple>) {
+        let Beginning::Kept { rows, read, bytes, .. } = self else { return };
+        *bytes += row.iter_borrowed().map(|value| length(&value)).sum::<usize>();
+        if rows.len() == limits::ROWS_KEPT || *bytes > limits::ROWS_KEPT_BYTES {
+            *self = Beginning::Lost;
+            return;
+        }
+        rows.push(row.clone().unbind());
+        *read += 1;
+    }
+}
+
+/// Bytes, characters or elements of a value that may be large.
+fn length(value: &Bound<'_, PyAny>) -> usize {
+    let sized = value.is_instance_of::<PyString>()
+        || value.is_instance_of::<PyBytes>()
+        || value.is_instance_of::<PyByteArray>()
+        || value.is_instance_of::<PyMemoryView>()
+        || value.is_instance_of::<PyList>()
+        || value.is_instance_of::<PyTuple>()
+        || value.is_instance_of::<PyDict>();
+    if sized { value.len().unwrap_or_default() } else { 0 }
 }
 
 /// The error for rows of a batch that cannot be iterated over; None if their own iterator reports it.

@@ -306,13 +306,17 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
         next
     }
 
-    fn rewind(&mut self, py: Python<'_>) -> bool {
+    fn rereads(&self) -> bool {
+        self.args.rereads()
+    }
+
+    fn rewind(&mut self, _: Python<'_>) -> bool {
         self.affected = None;
         self.results.clear();
         self.store.rows.clear();
         self.told = false;
         self.warnings = 0;
-        self.args.rewind(py)
+        self.args.rewind()
     }
 
     fn params<'s, 'c: 's>(&'s mut self, py: Python<'c>) -> PyParams<'s> {

@@ -148,6 +148,9 @@ impl<D: Dialect> ResponseHandler for TestHandler<D> {
         self.next += 1;
         Ok(true)
     }
+    fn rereads(&self) -> bool {
+        self.rewinds
+    }
     fn rewind(&mut self, (): ()) -> bool {
         if self.rewinds {
             self.next = 0;

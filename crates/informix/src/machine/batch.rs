@@ -146,7 +146,7 @@ impl<H: ResponseHandler> Batch<H> {
 
 impl<H: IfxHandler> Machine<H> {
     /// Makes a batch atomic: a transaction of its own, or a savepoint in the one that is open.
-    pub(super) fn begin_batch(&mut self, cx: H::Context<'_>, at: usize, write_buffer: &mut WriteBuffer) {
+    pub(super) fn begin_batch(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let guard = match self.logging {
             Logging::None => Guard::None,
             _ if !self.in_block => Guard::Transaction,
@@ -164,7 +164,7 @@ impl<H: IfxHandler> Machine<H> {
         let strategy = strategy.unwrap_or(best);
         // Rows are put only if that can be rolled back and the rows can be read a second time.
         let can = plan.is_some() && guard != Guard::None;
-        let again = can && pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx));
+        let again = can && pending.slot.handler.as_ref().is_some_and(ResponseHandler::rereads);
         let strategy = if strategy == BatchStrategy::Put && !again { BatchStrategy::Groups } else { strategy };
         pending.go(Event::BatchBegun, Stage::Batch(Batch::new(guard, beginning, strategy)));
     }

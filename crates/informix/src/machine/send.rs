@@ -266,7 +266,7 @@ impl<H: IfxHandler> Machine<H> {
             self.begin(write_buffer);
         }
         if batch {
-            self.begin_batch(cx, at, write_buffer);
+            self.begin_batch(at, write_buffer);
         } else if let Some(columns) = &statement.columns {
             let opening = Opening::of(&self.queue[at].request);
             self.open_cursor(&statement, &opening, columns.wanted.as_slice(), &group, write_buffer);

@@ -98,7 +98,7 @@ impl InformixWire {
         let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
-        let args = Args::Batch { source: rows, query: arranged, rows: None, row: None };
+        let args = Args::batch(py, rows, arranged);
         let call = wire.call(py, &state, args, ResultShape::One, query.get().sql.clone())?;
         let begin = wire.still_begins(begin);
         let request = Request::Execute(Execute { sql: query.get().sql.clone(), rows: Rows::Batch, begin, strategy });

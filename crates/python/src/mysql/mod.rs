@@ -258,7 +258,7 @@ impl MySqlWire {
         let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
-        let args = Args::Batch { source: rows, query: arranged, rows: None, row: None };
+        let args = Args::batch(py, rows, arranged);
         let shape = match (returning, flat) {
             (_, true) => ResultShape::Flat,
             (true, false) => ResultShape::All,

@@ -122,12 +122,7 @@ impl PostgresWire {
         let wire = slf.as_super().get();
         let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, true)?;
-        let args = Args::Batch {
-            source: rows,
-            query: query.get().is_hinted().then(|| query.clone_ref(py)),
-            rows: None,
-            row: None,
-        };
+        let args = Args::batch(py, rows, query.get().is_hinted().then(|| query.clone_ref(py)));
         let shape = match (returning, flat) {
             (_, true) => ResultShape::Flat,
             (true, false) => ResultShape::All,

@@ -1,0 +1,87 @@
+"""A batch of rows from an iterator, whose statement was prepared before another session altered the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from headrace import errors
+
+from .conftest import Database
+
+ALTER = {
+    "postgresql": "alter table iterated alter a type varchar(60)",
+    "mysql": "alter table iterated modify a varchar(60)",
+    "informix": "alter table iterated modify (a varchar(60))",
+}
+
+
+class Raised(Exception):
+    """Of the program's own iterator."""
+
+
+def rows_from(count: int, *, fails: bool = False) -> Iterator[tuple[str]]:
+    """The rows; after the last one, an exception if it fails."""
+    for n in range(count):
+        yield (f"row {n}",)
+    if fails:
+        raise Raised
+
+
+@pytest.fixture
+def altered(any_db: Database) -> Iterator[tuple[Any, str]]:
+    """A connection that has inserted into a table which another one has altered since, and that INSERT."""
+    sql = f"insert into iterated values ({any_db.differences.mark})"
+    with any_db.connect(autocommit=True) as other, any_db.connect(autocommit=True) as conn:
+        other.execute("drop table if exists iterated")
+        other.execute(f"create table iterated (a varchar(40)){' engine=innodb' if any_db.kind == 'mysql' else ''}")
+        conn.executemany(sql, rows_from(2))
+        other.execute(ALTER[any_db.kind])
+        yield conn, sql
+        other.execute("drop table iterated")
+
+
+def count(conn: Any) -> int:
+    """The rows of the table."""
+    return int(conn.fetchval("select count(*) from iterated"))
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["alone", "inside"])
+def test_it_is_prepared_again(altered: tuple[Any, str], inside: bool) -> None:
+    conn, sql = altered
+    if inside:
+        with conn.transaction():
+            conn.executemany(sql, rows_from(500))
+    else:
+        conn.executemany(sql, rows_from(500))
+    assert count(conn) == 502
+
+
+def test_what_its_iterator_raises_is_raised_and_nothing_is_applied(altered: tuple[Any, str]) -> None:
+    conn, sql = altered
+    with pytest.raises(Raised):
+        conn.executemany(sql, rows_from(500, fails=True))
+    assert count(conn) == 2
+
+
+def test_more_rows_than_are_kept_are_all_applied_or_none(any_db: Database, altered: tuple[Any, str]) -> None:
+    conn, sql = altered
+    if any_db.kind == "informix":
+        with pytest.raises(errors.OperationalError) as caught:
+            conn.executemany(sql, rows_from(100_000))
+        assert caught.value.sqlcode == -710
+        assert count(conn) == 2
+    # The statement was prepared again after that.
+    conn.executemany(sql, rows_from(100_000))
+    assert count(conn) == 100_002
+
+
+async def test_it_is_prepared_again_on_a_loop(any_db: Database, altered: tuple[Any, str]) -> None:
+    _, sql = altered
+    async with await any_db.aconnect(autocommit=True) as conn, await any_db.aconnect(autocommit=True) as other:
+        await conn.executemany(sql, rows_from(2))
+        await other.execute(ALTER[any_db.kind].replace("60", "80"))
+        await conn.executemany(sql, rows_from(500))
+        assert await conn.fetchval("select count(*) from iterated") == 504
