@@ -1,0 +1,160 @@
+"""Instructions that a client executes for a query, a row or a connection, counted by valgrind: a figure that neither a
+busy machine nor the server changes, for comparing two builds where wall time cannot separate them.
+
+    python benches/instructions.py                                  this interpreter's headrace, all servers
+    python benches/instructions.py mariadb --workload select,fetch
+    python benches/instructions.py --before /path/to/.venv/bin/python   another build beside it, on the same server
+
+Each workload runs in a process of its own, once with few and once with many repetitions. The difference of the two
+counts divided by the difference of the repetitions leaves out imports, connecting and the first executes. The least of
+ROUNDS such figures is shown: a count is exact but for garbage collection and what arrives in how many reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import datetime as dt
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROUNDS = 3
+FETCHED = 10_000
+"""Rows of a fetch."""
+BATCH = 1_000
+"""Rows of a batch, and executes of a pipeline."""
+SERVERS = ("postgres", "mariadb", "mysql", "informix")
+
+REPETITIONS = {
+    "select": (500, 4500, 1, "one-row select by key, prepared"),
+    "select-async": (500, 4500, 1, "the same, asyncio"),
+    "fetch": (1, 5, FETCHED, "row of five columns fetched"),
+    "pipeline": (1, 5, BATCH, "execute inside of pipeline()"),
+    "executemany": (1, 5, BATCH, "row of executemany, in a transaction"),
+    "connect": (5, 45, 1, "connection opened and closed"),
+}
+"""Workload: few and many repetitions, units in each, and what a unit is."""
+
+
+def blocking(workload: str, url: str, times: int) -> None:
+    """What a client does, blocking."""
+    import headrace
+
+    if workload == "connect":
+        for _ in range(times):
+            headrace.connect(url).close()
+        return
+    mark = "?" if url.startswith("informix") else "%s"
+    select = f"SELECT id, name FROM fetched WHERE id = {mark}"
+    insert = f"INSERT INTO filled VALUES ({', '.join([mark] * 5)})"
+    with headrace.connect(url, autocommit=True) as conn:
+        cursor = conn.cursor()
+        for n in range(times):
+            if workload == "select":
+                cursor.execute(select, (n % 100,)).fetchall()
+            elif workload == "fetch":
+                cursor.execute("SELECT id, name, small, amount, day FROM fetched").fetchall()
+            elif workload == "pipeline":
+                with conn.pipeline():
+                    cursors = [conn.execute(select, (n,)) for n in range(BATCH)]
+                for one in cursors:
+                    one.fetchone()
+            else:
+                with conn.transaction():
+                    conn.executemany(insert, rows(BATCH))
+
+
+async def asynchronous(url: str, times: int) -> None:
+    """What a client does, on asyncio."""
+    import headrace.aio
+
+    mark = "?" if url.startswith("informix") else "%s"
+    select = f"SELECT id, name FROM fetched WHERE id = {mark}"
+    async with await headrace.aio.connect(url, autocommit=True) as conn:
+        cursor = conn.cursor()
+        for n in range(times):
+            await cursor.execute(select, (n % 100,))
+            await cursor.fetchall()
+
+
+def rows(count: int) -> list[tuple[object, ...]]:
+    """Rows of the tables."""
+    return [(n, f"name of row {n}", n % 7, n / 7.0, dt.date(2020, 1, 1)) for n in range(count)]
+
+
+def instructions(python: str, workload: str, url: str, times: int) -> int:
+    """Instructions of one client process."""
+    client = [python, __file__, "--client", workload, url, str(times)]
+    done = subprocess.run(
+        ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", *client],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONHASHSEED": "0"},
+    )
+    counted = re.search(r"I\s+refs:\s+([\d,]+)", done.stderr)
+    if done.returncode or counted is None:
+        sys.exit(f"instructions.py: {workload} failed:\n{done.stderr[-2000:]}")
+    return int(counted[1].replace(",", ""))
+
+
+def each(python: str, workload: str, url: str) -> float:
+    """Instructions of one unit of the workload: of a select, of a row."""
+    few, many, units, _ = REPETITIONS[workload]
+    return min(
+        (instructions(python, workload, url, many) - instructions(python, workload, url, few)) / (many - few) / units
+        for _ in range(ROUNDS)
+    )
+
+
+def prepared(name: str, url: str) -> None:
+    """The tables that the workloads read and fill."""
+    import headrace
+
+    text, real = "varchar(64)", "float" if name == "informix" else "double precision"
+    mark = "?" if name == "informix" else "%s"
+    with headrace.connect(url, autocommit=True) as conn:
+        for table in ("fetched", "filled"):
+            conn.execute(f"CREATE TABLE {table} (id int, name {text}, small int, amount {real}, day date)")
+        conn.execute("CREATE INDEX by_id ON fetched (id)")
+        conn.executemany(f"INSERT INTO fetched VALUES ({', '.join([mark] * 5)})", rows(FETCHED))
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--client"]:
+        workload, url, times = sys.argv[2], sys.argv[3], int(sys.argv[4])
+        if workload.endswith("-async"):
+            asyncio.run(asynchronous(url, times))
+        else:
+            blocking(workload, url, times)
+        return
+    parser = argparse.ArgumentParser(description="instructions of the client, by valgrind")
+    parser.add_argument("servers", nargs="*", metavar="server", help=f"{', '.join(SERVERS)} (default: all)")
+    parser.add_argument("--workload", default=",".join(REPETITIONS), help="with commas: " + ", ".join(REPETITIONS))
+    parser.add_argument("--before", type=Path, help="the interpreter of another build's environment")
+    arguments = parser.parse_args()
+    unknown = {*arguments.servers} - {*SERVERS} | {*arguments.workload.split(",")} - {*REPETITIONS}
+    if unknown:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    if shutil.which("valgrind") is None:
+        sys.exit("instructions.py: valgrind is not installed: apt-get install valgrind")
+
+    import headrace.testing
+
+    for name in arguments.servers or SERVERS:
+        with getattr(headrace.testing, name)() as server:
+            prepared(name, server.url)
+            for workload in arguments.workload.split(","):
+                now = each(sys.executable, workload, server.url)
+                line = f"{name:9} {REPETITIONS[workload][3]:38} {now:12,.0f}"
+                if arguments.before is not None:
+                    before = each(str(arguments.before), workload, server.url)
+                    line += f"   before {before:12,.0f}   {now / before:.3f}"
+                print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
