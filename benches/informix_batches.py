@@ -41,7 +41,7 @@ TABLES: dict[str, tuple[str, Any]] = {
 
 def bytes_sent(conn: Any) -> int:
     """What the kernel has sent of this connection so far."""
-    with socket.socket(fileno=os.dup(conn.wire.fileno())) as own:
+    with socket.socket(fileno=os.dup(conn._core.wire.fileno())) as own:
         info = own.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
     return int(struct.unpack_from("Q", info, TCPI_BYTES_SENT)[0])
 
@@ -49,7 +49,7 @@ def bytes_sent(conn: Any) -> int:
 def batch(conn: Any, strategy: str, sql: str, rows: list[Any]) -> tuple[float, float]:
     """Seconds, and seconds of CPU, of one batch with one strategy; it is rolled back."""
     wall, cpu = time.perf_counter(), time.process_time()
-    result = conn._wait(conn.wire.execute_batch(sql, rows, begin=True, strategy=strategy), None)
+    result = conn._wait(conn._core.wire.execute_batch(sql, rows, begin=True, strategy=strategy), None)
     taken = time.perf_counter() - wall, time.process_time() - cpu
     assert result.rowcount == len(rows)
     conn.rollback()

@@ -139,11 +139,11 @@ def test_all_sslmodes(tls_server: PostgresServer, server: PostgresServer) -> Non
     where = f"{base(tls_server)} user=postgres"
     for mode, encrypted in [("disable", False), ("allow", False), ("prefer", True), ("require", True)]:
         with headrace.connect(where, sslmode=mode) as conn:
-            assert (conn.wire.tls_info() is not None) == encrypted, mode
+            assert (conn._core.wire.tls_info() is not None) == encrypted, mode
             assert conn.fetchval("select ssl from pg_stat_ssl where pid = pg_backend_pid()") == encrypted
     for mode in ("verify-ca", "verify-full"):
         with headrace.connect(where, sslmode=mode, sslrootcert=ca) as conn:
-            assert str(conn.wire.tls_info()).startswith("TLS")
+            assert str(conn._core.wire.tls_info()).startswith("TLS")
         with pytest.raises(errors.OperationalError, match="TLS"):
             headrace.connect(where, sslmode=mode)
     by_other_name = where.replace("host=127.0.0.1", "host=wrong.example hostaddr=127.0.0.1")
@@ -154,7 +154,7 @@ def test_all_sslmodes(tls_server: PostgresServer, server: PostgresServer) -> Non
     with pytest.raises(errors.OperationalError, match="does not offer TLS"):
         headrace.connect(f"{base(server)} user=postgres", sslmode="require")
     with headrace.connect(f"{base(server)} user=postgres", sslmode="prefer") as conn:
-        assert conn.wire.tls_info() is None
+        assert conn._core.wire.tls_info() is None
     with pytest.raises(errors.OperationalError, match=r"nothing\.pem"):
         headrace.connect(where, sslmode="verify-ca", sslrootcert="/nothing.pem")
 
@@ -163,7 +163,7 @@ def test_the_server_decides_who_may_come_without_tls(tls_server: PostgresServer)
     for user, encrypted in (("tls_only", True), ("plain_only", False)):
         for mode in ("allow", "prefer"):
             with headrace.connect(f"{base(tls_server)} user={user}", sslmode=mode) as conn:
-                assert (conn.wire.tls_info() is not None) == encrypted, (user, mode)
+                assert (conn._core.wire.tls_info() is not None) == encrypted, (user, mode)
 
 
 def test_client_certificates(tls_server: PostgresServer) -> None:

@@ -20,7 +20,7 @@ async def main(url, sslmode):
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)
     conn = await headrace.aio.connect(url, sslmode=sslmode)
     await conn.execute("select 1")
-    lent = memoryview(ReadBufferView(conn.wire))
+    lent = memoryview(ReadBufferView(conn._core.wire))
     mine = b"lent" * (len(lent) // 4) + b"!" * (len(lent) % 4)
     lent[:] = mine
     await conn.close()

@@ -72,7 +72,7 @@ def test_copies_into_a_table_of_two_threads_are_whole(shared: Any) -> None:
 
 
 def test_statement_without_a_sync_is_answered_to_every_waiter(shared: Any) -> None:
-    wire = shared.wire
+    wire = shared._core.wire
     for _ in range(3):
         tickets = [wire.execute("select 1", None, sync=False) for _ in range(3)]
         assert [wire.wait(ticket, WAIT).rows for ticket in tickets] == [[(1,)]] * 3
@@ -168,7 +168,7 @@ async def test_waiting_for_notifications_blocks_no_other_task(server: PostgresSe
 def test_a_timeout_holds_beside_a_thread_that_waits(shared: Any) -> None:
     slow = threading.Thread(target=lambda: shared.execute("select pg_sleep(3)"), daemon=True)
     slow.start()
-    while not shared.wire.queued():
+    while not shared._core.wire.queued():
         time.sleep(0.001)
     started = time.monotonic()
     with pytest.raises(TimeoutError):

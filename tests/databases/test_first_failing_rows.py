@@ -84,7 +84,7 @@ def test_the_first_failing_row_is_named_and_nothing_is_applied(
         for name, sql, keywords in strategies(any_db):
             rows = batch(first, second, count, at, then)
             with pytest.raises(ERRORS[first]) as caught, conn.transaction() if inside else contextlib.nullcontext():
-                conn._wait(conn.wire.execute_batch(sql, rows, **keywords), None)
+                conn._wait(conn._core.wire.execute_batch(sql, rows, **keywords), None)
             assert caught.value.row == at, name
             assert conn.fetch("select id from first_failing") == [(-1,)], name
 
@@ -104,7 +104,7 @@ def test_nothing_of_a_small_batch_is_sent_if_a_row_cannot_be(
             asked = any_db.kind == "mysql" and name == "pipelined" and inside and autocommit
             error, row = (ERRORS[before], 3) if asked else (ERRORS["refused"], 7)
             with pytest.raises(error) as caught, conn.transaction() if inside else contextlib.nullcontext():
-                conn._wait(conn.wire.execute_batch(sql, rows, **keywords), None)
+                conn._wait(conn._core.wire.execute_batch(sql, rows, **keywords), None)
             assert caught.value.row == row, name
             assert conn.fetch("select id from first_failing") == [(-1,)], name
             conn.executemany(sql, [(1, "one"), (2, "two")])
@@ -120,7 +120,7 @@ async def test_nothing_of_a_small_batch_is_sent_if_a_row_cannot_be_on_a_loop(any
         for name, sql, keywords in strategies(any_db):
             rows = batch(before, "refused", 10, 3, 7)
             with pytest.raises(ERRORS["refused"]) as caught:
-                await conn._wait(conn.wire.execute_batch(sql, rows, **keywords), None)
+                await conn._wait(conn._core.wire.execute_batch(sql, rows, **keywords), None)
             assert caught.value.row == 7, name
             await conn.executemany(sql, [(1, "one"), (2, "two")])
             assert await conn.fetch("select id from first_failing order by id") == [(-1,), (1,), (2,)], name
@@ -135,6 +135,8 @@ async def test_the_first_failing_row_is_named_on_a_loop(
     async with await any_db.aconnect(autocommit=True) as conn:
         for name, sql, keywords in strategies(any_db):
             with pytest.raises(ERRORS[first]) as caught:
-                await conn._wait(conn.wire.execute_batch(sql, batch(first, second, count, at, then), **keywords), None)
+                await conn._wait(
+                    conn._core.wire.execute_batch(sql, batch(first, second, count, at, then), **keywords), None
+                )
             assert caught.value.row == at, name
             assert await conn.fetch("select id from first_failing") == [(-1,)], name

@@ -211,12 +211,12 @@ def test_copy_queued_after_the_end_of_a_block_begins_nothing(url: str) -> None:
         with conn.transaction():
             begin = conn._core.begin
         copy, buffer = copy_of_rows("copied", None, "binary", out=False), CopyBuffer()
-        ticket = conn.wire.copy(buffer, copy.query, copy.left_out, copy.binary, copy.text, True, prelude=begin)
-        conn.wire.wait(conn.wire.copy_step(ticket), 30)
-        conn.wire.copy_rows(ticket, iter([(1,)]), buffer, True, 0)
-        conn.wire.copy_write(ticket, conn.wire.copy_trailer())
-        conn.wire.copy_end(ticket)
-        conn.wire.wait(ticket, 30)
+        ticket = conn._core.wire.copy(buffer, copy.query, copy.left_out, copy.binary, copy.text, True, prelude=begin)
+        conn._core.wire.wait(conn._core.wire.copy_step(ticket), 30)
+        conn._core.wire.copy_rows(ticket, iter([(1,)]), buffer, True, 0)
+        conn._core.wire.copy_write(ticket, conn._core.wire.copy_trailer())
+        conn._core.wire.copy_end(ticket)
+        conn._core.wire.wait(ticket, 30)
         assert conn.transaction_status is TransactionStatus.IDLE
 
 
@@ -225,13 +225,13 @@ def test_statement_queued_after_the_end_of_a_block_begins_nothing(any_db: Databa
     with any_db.connect(autocommit=True) as conn:
         core, sql = conn._core, "select n from numbers where n = 1"
         for ask in (
-            lambda begin: conn.wire.execute(sql, None, begin=begin),
-            lambda begin: conn.wire.execute_batch("update numbers set n = 1 where n = ?", [(1,)], begin=begin),
-            lambda begin: conn.wire.declare(next(core.numbers), sql, None, begin=begin),
+            lambda begin: conn._core.wire.execute(sql, None, begin=begin),
+            lambda begin: conn._core.wire.execute_batch("update numbers set n = 1 where n = ?", [(1,)], begin=begin),
+            lambda begin: conn._core.wire.declare(next(core.numbers), sql, None, begin=begin),
         ):
             with conn.transaction():
                 begin = core.begins
-            conn.wire.wait(ask(begin), 30)
+            conn._core.wire.wait(ask(begin), 30)
             assert conn.transaction_status is TransactionStatus.IDLE
 
 

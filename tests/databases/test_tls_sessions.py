@@ -17,10 +17,10 @@ def resumed(url: str, **keywords: Any) -> list[bool]:
     for _ in range(3):
         with headrace.connect(url, **keywords) as conn:
             conn.rollback()
-            assert conn.wire.tls_info() is not None
+            assert conn._core.wire.tls_info() is not None
             # Tickets are sent after the handshake.
             conn.execute("select 1" if "informix" not in url else "select 1 from systables where tabid = 1").fetchall()
-            out.append(conn.wire.tls_resumed())
+            out.append(conn._core.wire.tls_resumed())
     return out
 
 
@@ -30,7 +30,7 @@ async def resumed_on_a_loop(url: str, **keywords: Any) -> list[bool]:
     for _ in range(3):
         async with await headrace.aio.connect(url, **keywords) as conn:
             assert await conn.fetchval("select 1") == 1
-            out.append(conn.wire.tls_resumed())
+            out.append(conn._core.wire.tls_resumed())
     return out
 
 

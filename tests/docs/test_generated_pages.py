@@ -124,6 +124,53 @@ def test_contributing_names_files_that_exist() -> None:
     assert [path for path in named if not (ROOT / path).exists()] == []
 
 
+NAMES = {
+    "PostgreSQL": ("postgres", "postgresql", "pg"),
+    "MySQL": ("mysql", "my", "mariadb"),
+    "Informix": ("informix", "ifx"),
+}
+"""How the databases are called in the names of folders and files."""
+WITHOUT_NAME = {
+    "lab/python/headrace_lab/link_NAME.py": "lab/python/headrace_lab/link.py",
+    "lab/python/headrace_lab/contestants/floor_NAME.py": "lab/python/headrace_lab/contestants/floor.py",
+    "docs/howto/NAME.md": "docs/howto/connecting.md",
+    "docs/reference/NAME.md": "docs/reference/types.md",
+}
+"""Where PostgreSQL, which was the first, has no name."""
+
+
+def checklist() -> list[str]:
+    """The files and folders that ARCHITECTURE.md lists for one database more. A name without a folder is in that of the
+    one before it."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    section = text.partition("\n## One database more\n")[2].partition("\n## ")[0]
+    paths: list[str] = []
+    for cell in re.findall(r"^\| (`.*?) \|", section, re.M):
+        for name in re.findall(r"`([^`]+)`", cell):
+            follows = "/" not in name and not cell.startswith(f"`{name}`") and "/" in paths[-1]
+            paths.append(f"{paths[-1].rpartition('/')[0]}/{name}" if follows else name)
+    return paths
+
+
+def test_checklist_for_a_database_names_what_every_database_has() -> None:
+    patterns = [path for path in checklist() if "NAME" in path]
+    assert len(patterns) > 12
+    missing = [
+        (path, database)
+        for path in patterns
+        for database, names in NAMES.items()
+        if not any((ROOT / path.replace("NAME", name)).exists() for name in names)
+        and not (database == "PostgreSQL" and (ROOT / WITHOUT_NAME.get(path, "-")).exists())
+    ]
+    assert missing == []
+
+
+def test_checklist_for_a_database_names_files_that_exist() -> None:
+    plain = [path for path in checklist() if "NAME" not in path]
+    assert len(plain) > 25
+    assert [path for path in plain if not (ROOT / path).exists()] == []
+
+
 def test_links_of_the_readme_are_absolute_and_lead_to_files() -> None:
     links = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
     base = r"https://github.com/headrace/headrace/(?:blob|tree)/main/([^#]+)(?:#.*)?"

@@ -25,7 +25,7 @@ FAILURES = [(100, 0), (1000, 500), (100, 99), (20_000, 15_000)]
 
 def by_strategy(conn: Any, strategy: str | None, sql: str, rows: Any) -> Any:
     """A batch with a strategy that the test chooses, as the connection would send it."""
-    wire = conn.wire
+    wire = conn._core.wire
     return conn._wait(wire.execute_batch(sql, rows, begin=not conn.autocommit, strategy=strategy), None)
 
 

@@ -309,7 +309,7 @@ def tls_port(ifx: InformixServer, certificates: Certificates) -> Iterator[int]:
 def test_tls(ifx: InformixServer, tls_port: int, certificates: Certificates, sslmode: str) -> None:
     given: dict[str, Any] = {**ifx.parameters(), "port": tls_port, "sslmode": sslmode}
     with headrace.informix.connect(**given, sslrootcert=str(certificates.ca)) as conn:
-        assert "TLS" in (conn.wire.tls_info() or "")
+        assert "TLS" in (conn._core.wire.tls_info() or "")
         conn.execute("create temp table t (a int, b varchar(200))")
         rows = [(n, "x" * 200) for n in range(5000)]
         conn.executemany("insert into t values (?, ?)", rows)

@@ -101,7 +101,7 @@ def test_stream_of_what_has_no_rows(conn: Connection, numbers: str) -> None:
 def test_statement_of_a_stream_is_kept_for_the_next(conn: Connection, numbers: str) -> None:
     for _ in range(3):
         assert len(list(conn.stream(f"select a from {numbers}"))) == ROWS
-    assert conn.wire.prepared_statements() <= 3
+    assert conn._core.wire.prepared_statements() <= 3
 
 
 def test_named_cursor_fetches_as_it_is_asked(conn: Connection, numbers: str) -> None:

@@ -91,14 +91,14 @@ def test_row_factories(conn: Connection) -> None:
 def test_statements_are_prepared_once(conn: Connection) -> None:
     for n in range(1, 4):
         assert conn.fetchval("select tabid from systables where tabid = ?", n) == n
-    assert conn.wire.prepared_statements() == 1
+    assert conn._core.wire.prepared_statements() == 1
 
 
 def test_evicted_statements_are_released_on_the_server(ifx: InformixServer) -> None:
     with connect(ifx, statement_cache_size=3) as conn:
         for n in range(20):
             assert conn.fetchval(f"select tabid + {n} from systables where tabid = ?", 1) == n + 1
-        assert conn.wire.prepared_statements() == 3
+        assert conn._core.wire.prepared_statements() == 3
 
 
 def test_two_results_are_read_side_by_side(conn: Connection) -> None:

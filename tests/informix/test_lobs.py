@@ -240,7 +240,7 @@ def test_closing_twice_and_after_the_connection(ifx: InformixServer) -> None:
     other = headrace.informix.connect(**ifx.parameters())
     left_open = other.create_lob()
     del left_open
-    assert other.wire.queued() == 0, "the garbage collector sends nothing"
+    assert other._core.wire.queued() == 0, "the garbage collector sends nothing"
     other.close()
 
 

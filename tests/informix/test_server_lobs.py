@@ -43,7 +43,7 @@ def content(conn: Connection, locator: Opaque) -> bytes:
 
 def write(conn: Connection, handle: int, data: bytes) -> None:
     """Writes where the handle stands."""
-    conn._wait(conn.wire.lo_write(handle, data), None)
+    conn._wait(conn._core.wire.lo_write(handle, data), None)
 
 
 def test_object_opened_for_reading_cannot_be_written(conn: Connection, stored: Opaque) -> None:

@@ -78,7 +78,7 @@ def zero_server() -> Iterator[MariaDBServer]:
 
 def tls_of(**keywords: Any) -> str | None:
     with headrace.mysql.connect(**keywords) as conn:
-        known = conn.wire.tls_info()
+        known = conn._core.wire.tls_info()
         cipher = conn.fetch("show session status like 'Ssl_cipher'")[0][1]
         assert bool(cipher) == (known is not None)
         return known
@@ -111,7 +111,7 @@ def test_a_second_connection_resumes_the_tls_session_of_the_first(
     for _ in range(3):
         with headrace.mysql.connect(**given, ssl_ca=str(certificates.ca), ssl_mode="VERIFY_IDENTITY") as conn:
             assert conn.fetchval("select 1") == 1
-            found.append(conn.wire.tls_resumed())
+            found.append(conn._core.wire.tls_resumed())
     assert found[1:] == [True, True]
 
 
@@ -179,7 +179,7 @@ async def test_tls_on_a_loop(zero_server: MariaDBServer, tls_server: MariaDBServ
         (tls_server, {"ssl": {"ca": certificates.ca}}),
     ):
         conn = await headrace.aio.mysql.connect(**where, port=server.port, **keywords)
-        assert conn.wire.tls_info()
+        assert conn._core.wire.tls_info()
         rows = await conn.fetch("select seq, repeat('x', 100) from test.seq_1_to_20000")
         assert rows == [(n, "x" * 100) for n in range(1, 20_001)]
         await conn.close()

@@ -49,7 +49,7 @@ def forget(served: Served) -> None:
 def who(**keywords: Any) -> tuple[str, bool]:
     """Whose session it is, and whether it is encrypted."""
     with headrace.mysql.connect(**keywords) as conn:
-        return conn.fetchval("select current_user()").partition("@")[0], conn.wire.tls_info() is not None
+        return conn.fetchval("select current_user()").partition("@")[0], conn._core.wire.tls_info() is not None
 
 
 def said(proxy: Proxy) -> tuple[bytes, bytes]:

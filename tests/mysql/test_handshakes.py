@@ -40,7 +40,7 @@ def key(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def who(port: int, **keywords: Any) -> tuple[str, bool]:
     """Whose session it is, and whether it is encrypted."""
     with headrace.mysql.connect(host="127.0.0.1", port=port, **keywords) as conn:
-        return conn.fetchval("select current_user()").partition("@")[0], conn.wire.tls_info() is not None
+        return conn.fetchval("select current_user()").partition("@")[0], conn._core.wire.tls_info() is not None
 
 
 def test_caching_sha2_password_in_full_over_tls(go_port: int, certificates: Certificates) -> None:
@@ -153,6 +153,6 @@ async def test_a_password_encrypted_on_a_loop(plugin: str, key: tuple[Path, Path
         conn = await headrace.aio.mysql.connect(
             host="127.0.0.1", port=server.port, user="jo", password="tiger", get_server_public_key=True
         )
-        with contextlib.closing(conn.wire):
+        with contextlib.closing(conn._core.wire):
             await conn.ping()
         assert server.seen[-1] == "key asked for"

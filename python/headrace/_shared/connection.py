@@ -339,7 +339,7 @@ class BlockingConnection(BlockingWaiting[R]):
                 else:
                     # Closing rolls back, too, and waits for nothing.
                     with contextlib.suppress(errors.Error):
-                        if isinstance(error, Exception) or not self.wire.has_left():
+                        if isinstance(error, Exception) or not self._core.wire.has_left():
                             self.rollback()
         finally:
             self.close()

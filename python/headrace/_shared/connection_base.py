@@ -6,7 +6,6 @@ from abc import abstractmethod
 from typing import Any, Generic, TypeVar
 
 from .. import errors
-from .._native import Wire
 from ..rows import RowFactory
 from ..types import TransactionStatus
 from .core import Core, timings
@@ -62,11 +61,6 @@ class ConnectionBase(Generic[R]):
     def transaction_status(self) -> TransactionStatus:
         """The state of the transaction, without a round trip."""
         return self._core.status()
-
-    @property
-    def wire(self) -> Wire:
-        """The connection of the engine, for the modules of this package."""
-        return self._core.wire
 
     def timings(self) -> dict[str, dict[str, int]]:
         """Returns the counters of calls and time, which ``enable_timing`` turns on.

@@ -357,7 +357,7 @@ class LoopConnection(LoopWaiting[R]):
                 else:
                     # Closing rolls back, too, and waits for nothing.
                     with contextlib.suppress(errors.Error):
-                        if isinstance(error, Exception) or not self.wire.has_left():
+                        if isinstance(error, Exception) or not self._core.wire.has_left():
                             await self.rollback()
         finally:
             await self.close()

@@ -301,7 +301,7 @@ class BaseConnection:
     def fileno(self) -> int:
         """The number of the socket."""
         with self._busy() as connection:
-            return connection.wire.fileno()
+            return connection._core.wire.fileno()
 
     def close(self) -> None:
         """Closes it. Raises ProgrammingError where it is closed already."""
