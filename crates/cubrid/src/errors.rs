@@ -26,6 +26,8 @@ pub mod cas {
 pub mod dbms {
     /// The transaction was chosen to end a deadlock: all of it is rolled back.
     pub const UNILATERALLY_ABORTED: i32 = -72;
+    /// The statement was cancelled, or has reached its time limit.
+    pub const INTERRUPTED: i32 = -4;
 }
 
 /// Each number of the CAS, its condition and its text.

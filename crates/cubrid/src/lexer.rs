@@ -203,8 +203,10 @@ pub fn is_several(sql: &str) -> bool {
 pub enum Effect {
     /// Nothing, as far as they tell.
     None,
-    /// It ends the transaction.
-    EndsTransaction,
+    /// It commits the transaction.
+    Commits,
+    /// It rolls the transaction back.
+    RollsBack,
     /// It changes definitions, so that statements which were prepared before may have other columns.
     ChangesDefinitions,
 }
@@ -222,7 +224,7 @@ pub fn effect(sql: &str) -> Effect {
         return Effect::ChangesDefinitions;
     }
     if is(first, "commit") {
-        return Effect::EndsTransaction;
+        return Effect::Commits;
     }
     if !is(first, "rollback") {
         return Effect::None;
@@ -230,7 +232,7 @@ pub fn effect(sql: &str) -> Effect {
     // ROLLBACK [WORK] TO [SAVEPOINT] does not end it.
     let second = word();
     let to = if is(second, "work") { word() } else { second };
-    if is(to, "to") { Effect::None } else { Effect::EndsTransaction }
+    if is(to, "to") { Effect::None } else { Effect::RollsBack }
 }
 
 #[cfg(test)]
@@ -283,8 +285,8 @@ mod tests {
     fn the_first_words_tell_the_effect() {
         for (sql, expected) in [
             ("select 1", Effect::None),
-            ("/* a */ Commit", Effect::EndsTransaction),
-            ("rollback work", Effect::EndsTransaction),
+            ("/* a */ Commit", Effect::Commits),
+            ("rollback work", Effect::RollsBack),
             ("rollback work to savepoint a", Effect::None),
             ("ROLLBACK TO a", Effect::None),
             ("// a\n create table t (a int)", Effect::ChangesDefinitions),

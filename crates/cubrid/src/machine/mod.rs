@@ -1,0 +1,341 @@
+//! The connection as a state machine: requests in, bytes out; bytes in, replies out.
+//!
+//! All requests are in one [`Queue`]. Each frame that was sent is answered by one reply, in order: the expected replies
+//! are in a queue of their own, and the first always belongs to the first request. Only the request that was started
+//! last can still have something to send.
+//!
+//! CUBRID has no BEGIN. Each EXECUTE tells whether the server is to commit, so a transaction block is a state of the
+//! client: [`Verb::Begin`] sends nothing. The state of the CAS in each reply tells whether a transaction is open at the
+//! server. Outside of a block one may be, after PREPARE or an error: the machine ends it before the request is over.
+//!
+//! While no transaction is open the broker may close the connection, without a message, to give its CAS to another
+//! client (KEEP_CONNECTION=AUTO): see [`Machine::loss`].
+
+mod batch;
+mod pending;
+mod receive;
+mod request;
+mod run;
+mod send;
+mod stage;
+mod startup;
+mod statement;
+mod verb;
+
+pub use request::{Execute, Request, Rows};
+pub use run::PageRows;
+pub use stage::{Event, State, TRANSITIONS};
+pub use startup::{Options, Secret};
+pub use statement::{Columns, Statement};
+
+use crate::messages::login::{self, BrokerInfo, Connected, SessionId};
+use crate::messages::server::ServerError;
+use crate::messages::{CasInfo, client, function};
+use headrace_core::Session as _;
+use headrace_core::{
+    Cancellation, Certificate, Fatal, FatalKind, Mismatch, NextStep, Protocol, Queue, ReadBuffer, Requests,
+    ResponseHandler, Statements, TransactionStatus, Verb, WriteBuffer,
+};
+use pending::PendingRequest;
+use startup::Startup;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A response handler for CUBRID. The tag of its results is the name of the statement's type.
+pub trait CasHandler: ResponseHandler<Columns = Arc<Columns>, ServerError = ServerError> {}
+impl<H: ResponseHandler<Columns = Arc<Columns>, ServerError = ServerError>> CasHandler for H {}
+
+#[derive(Debug)]
+enum Phase {
+    Startup(Box<Startup>),
+    Ready,
+    Closed,
+}
+
+/// An expected reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expect {
+    /// To PREPARE.
+    Prepare,
+    /// To EXECUTE.
+    Execute,
+    /// To FETCH.
+    Page,
+    /// To EXECUTE_ARRAY.
+    Array {
+        /// The number of its first row.
+        first: u64,
+        /// Its rows.
+        rows: usize,
+    },
+    /// To the SAVEPOINT before a batch.
+    Guard,
+    /// To what ends a batch: END_TRAN, or SAVEPOINT.
+    BatchEnd,
+    /// To the END_TRAN of a verb.
+    EndTran {
+        /// It rolls back.
+        is_rollback: bool,
+    },
+    /// To the END_TRAN after a statement outside of a block.
+    Settle,
+    /// To GET_LAST_INSERT_ID.
+    LastInsertId,
+    /// To a function whose reply has nothing of interest.
+    Simple,
+}
+
+/// What is known of the requests that were in flight when the connection was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// No transaction was open, and none of them was answered in part: the broker has most likely given the CAS to
+    /// another client, which it does before the CAS reads a request. If the CAS has not crashed, none was executed.
+    /// The session can be resumed with [`Options::session`]; its prepared statements are lost.
+    Released,
+    /// Some may have been executed.
+    Unknown,
+}
+
+/// One connection to CUBRID.
+#[derive(Debug)]
+pub struct Machine<H: ResponseHandler> {
+    phase: Phase,
+    queue: Queue<PendingRequest<H>>,
+    /// The expected replies: the first belongs to the first request.
+    expects: VecDeque<Expect>,
+    /// The state of the CAS in the last reply.
+    info: CasInfo,
+    connected: Option<Connected>,
+    /// A block is open as of what was sent.
+    in_block: bool,
+    /// A block is open as of what was answered.
+    is_open: bool,
+    /// The server has rolled back the transaction of the block.
+    has_failed: bool,
+    /// Definitions were changed in the block: its rollback takes them back.
+    has_redefined: bool,
+    /// A part of a reply has come.
+    is_reply_begun: bool,
+    /// The last page has come, and its handler was full.
+    is_last_page_due: bool,
+    /// Statements outlive the transaction in which they were prepared.
+    pools_statements: bool,
+    statements: Statements<Arc<str>, Statement>,
+    query_timeout_millis: i32,
+    loss: Option<Loss>,
+    closing_error: Option<ServerError>,
+}
+
+impl<H: CasHandler> Machine<H> {
+    /// A machine that has written its first messages. `statements` is the maximum number of cached prepared statements.
+    ///
+    /// # Errors
+    /// [`Fatal`] when an option cannot be sent.
+    pub fn new(options: &Options, statements: usize, write_buffer: &mut WriteBuffer) -> Result<Self, Fatal> {
+        Ok(Self {
+            phase: Phase::Startup(Box::new(Startup::new(options, write_buffer)?)),
+            queue: Queue::default(),
+            expects: VecDeque::new(),
+            info: CasInfo::FIRST,
+            connected: None,
+            in_block: false,
+            is_open: false,
+            has_failed: false,
+            has_redefined: false,
+            is_reply_begun: false,
+            is_last_page_due: false,
+            pools_statements: true,
+            statements: Statements::new(statements),
+            query_timeout_millis: options.query_timeout_millis,
+            loss: None,
+            closing_error: None,
+        })
+    }
+
+    /// The broker's properties, once the session is open.
+    pub fn broker(&self) -> Option<&BrokerInfo> {
+        self.connected.as_ref().map(|connected| &connected.broker)
+    }
+
+    /// The session, once it is open: to be resumed after the connection was lost.
+    pub fn session_id(&self) -> Option<SessionId> {
+        self.connected.as_ref().map(|connected| connected.session)
+    }
+
+    /// The state of the CAS in the last reply.
+    pub fn cas_info(&self) -> CasInfo {
+        self.info
+    }
+
+    /// What is known of the requests that were in flight when the connection was lost, once it was.
+    pub fn loss(&self) -> Option<Loss> {
+        self.loss
+    }
+
+    /// The number that the next request will have.
+    pub fn next_id(&self) -> u64 {
+        self.queue.next_id()
+    }
+
+    /// Returns true if the server sends the rows of a stream: only its reader may receive them.
+    fn streams(&self) -> bool {
+        self.queue.started() > 0 && self.current_handler().is_some_and(ResponseHandler::is_stream)
+    }
+
+    fn loss_at(&self, reason: &Fatal) -> Option<Loss> {
+        if !self.is_ready() || reason.kind != FatalKind::ConnectionLost {
+            return None;
+        }
+        let is_answered = self.queue.in_flight().any(|pending| pending.is_answered);
+        let is_released = !self.info.is_active && !self.is_reply_begun && !is_answered;
+        Some(if is_released { Loss::Released } else { Loss::Unknown })
+    }
+}
+
+impl<H: CasHandler> headrace_core::Session for Machine<H> {
+    fn next_step(&self) -> NextStep<'_> {
+        match &self.phase {
+            Phase::Startup(startup) if startup.awaits_tls() => NextStep::StartTls { request_first: false },
+            Phase::Startup(startup) => match startup.redirect() {
+                Some((host, port)) => NextStep::Reconnect { server: host, host, port },
+                None => NextStep::Exchange,
+            },
+            Phase::Ready => NextStep::Ready,
+            Phase::Closed => NextStep::Close,
+        }
+    }
+
+    fn tls_ready(&mut self, _: Certificate, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+        if let Phase::Startup(startup) = &mut self.phase {
+            startup.tls_ready(write_buffer);
+        }
+        Ok(())
+    }
+
+    fn reconnect(&mut self, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+        match &mut self.phase {
+            Phase::Startup(startup) if startup.redirect().is_some() => {
+                startup.reconnected(write_buffer);
+                Ok(())
+            }
+            _ => Err(Fatal::peer("the broker has named no other port")),
+        }
+    }
+
+    fn terminate(&mut self, write_buffer: &mut WriteBuffer) {
+        if self.is_ready() {
+            client::plain(write_buffer.tail(), self.info, function::CON_CLOSE);
+        }
+        self.phase = Phase::Closed;
+    }
+
+    fn last_message(&self) -> Option<&str> {
+        self.closing_error.as_ref().map(|error| error.message.as_str()).filter(|message| !message.is_empty())
+    }
+
+    fn process_id(&self) -> i32 {
+        self.connected.as_ref().map_or(0, |connected| connected.process_id)
+    }
+
+    /// The message is for the broker's port, even if the CAS listens on another one, and is not encrypted.
+    fn cancellation(&self) -> Cancellation {
+        let Some(connected) = &self.connected else { return Cancellation::Impossible };
+        let mut message = Vec::new();
+        login::cancel(&mut message, connected.process_id);
+        Cancellation::Message(message)
+    }
+
+    fn requests(&self) -> &dyn Requests {
+        &self.queue
+    }
+
+    fn requests_mut(&mut self) -> &mut dyn Requests {
+        &mut self.queue
+    }
+
+    fn is_occupied(&self) -> bool {
+        self.streams()
+    }
+
+    fn is_kept_waiting(&self, id: u64) -> bool {
+        self.streams() && self.queue.first().is_none_or(|pending| pending.slot.id != id)
+    }
+
+    fn transaction(&self) -> TransactionStatus {
+        match (self.is_open, self.has_failed) {
+            (false, _) => TransactionStatus::Idle,
+            (true, false) => TransactionStatus::InTransaction,
+            (true, true) => TransactionStatus::Failed,
+        }
+    }
+
+    fn transaction_ahead(&self) -> Option<bool> {
+        self.queue.transaction_ahead(self.is_open, |pending| pending.request.effect())
+    }
+
+    fn statements(&self) -> usize {
+        self.statements.len()
+    }
+
+    fn forget_statements(&mut self) {
+        self.statements.forget_all();
+    }
+}
+
+impl<H: CasHandler> Protocol for Machine<H> {
+    type Handler = H;
+    type Request = Request;
+    type Pending = PendingRequest<H>;
+
+    fn queue(&self) -> &Queue<PendingRequest<H>> {
+        &self.queue
+    }
+
+    fn queue_mut(&mut self) -> &mut Queue<PendingRequest<H>> {
+        &mut self.queue
+    }
+
+    fn submit(&mut self, request: Request, handler: H) -> u64 {
+        self.queue.submit(handler, |slot| PendingRequest::new(slot, request))
+    }
+
+    fn of_verb(verb: &Verb) -> Result<Vec<Request>, Mismatch> {
+        verb::requests(verb)
+    }
+
+    /// No request consists of text only: a text with several statements is refused.
+    fn text(_: &Request) -> Option<&Arc<str>> {
+        None
+    }
+
+    fn transmit(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
+        self.send(cx, write_buffer);
+    }
+
+    fn receive(
+        &mut self,
+        cx: H::Context<'_>,
+        read_buffer: &mut ReadBuffer,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
+        self.read(cx, read_buffer, write_buffer)
+    }
+
+    fn abort(&mut self, cx: H::Context<'_>, reason: &Fatal) {
+        let mut reason = reason.clone();
+        let loss = self.loss_at(&reason);
+        if loss == Some(Loss::Released) && self.queue.started() > 0 {
+            reason.message += " while no transaction was open: the broker may have given its process to another client \
+                               (KEEP_CONNECTION=AUTO), and has executed nothing then";
+        }
+        self.loss = self.loss.or(loss);
+        self.phase = Phase::Closed;
+        self.expects.clear();
+        self.statements.lost_all();
+        self.queue.abort(cx, &reason, self.closing_error.clone());
+    }
+
+    fn closing_error(&self) -> Option<&ServerError> {
+        self.closing_error.as_ref()
+    }
+}

@@ -1,0 +1,145 @@
+//! A request in the queue, and its progress.
+
+use super::CasHandler;
+use super::request::{Execute, Request, Rows};
+pub(super) use super::stage::Stage;
+use super::stage::{Event, State, TRANSITIONS};
+use super::statement::Statement;
+pub(super) use headrace_core::Failure;
+use headrace_core::{Pending, Pipelining, ResponseHandler, Slot};
+use std::sync::Arc;
+
+/// A request in the queue.
+#[derive(Debug)]
+pub struct PendingRequest<H: ResponseHandler> {
+    pub(super) slot: Slot<H>,
+    pub(super) request: Request,
+    stage: Stage,
+    /// Its statement, once that is known.
+    pub(super) statement: Option<Arc<Statement>>,
+    /// The statement was in the cache: its handle may be unknown to the server.
+    pub(super) is_cached: bool,
+    /// The statement is prepared for the second time: its plan is pinned.
+    pub(super) is_pinned: bool,
+    /// It is part of a transaction block.
+    pub(super) in_block: bool,
+    /// What a statement outside of a block has left open is being ended.
+    pub(super) is_settling: bool,
+    /// The number of replies that are still to come.
+    pub(super) replies_due: usize,
+    /// A reply to it has come.
+    pub(super) is_answered: bool,
+    /// Rows that a batch has changed, once it is over.
+    pub(super) affected: Option<u64>,
+}
+
+impl<H: CasHandler> PendingRequest<H> {
+    pub(super) fn new(slot: Slot<H>, request: Request) -> Self {
+        Self {
+            slot,
+            request,
+            stage: Stage::Queued,
+            statement: None,
+            is_cached: false,
+            is_pinned: false,
+            in_block: false,
+            is_settling: false,
+            replies_due: 0,
+            is_answered: false,
+            affected: None,
+        }
+    }
+
+    /// Mutable access to its state, to change the data of the state.
+    pub(super) fn stage_mut(&mut self) -> &mut Stage {
+        &mut self.stage
+    }
+
+    /// Mutable access to its response handler and to the data of its state.
+    pub(super) fn handler_and_stage(&mut self) -> (Option<&mut H>, &mut Stage) {
+        (self.slot.handler.as_mut(), &mut self.stage)
+    }
+
+    /// The name of its state.
+    pub(super) fn state(&self) -> State {
+        self.stage.state()
+    }
+
+    /// Puts it into another state, which `event` brings it to, and returns the one before.
+    pub(super) fn go(&mut self, event: Event, to: Stage) -> Stage {
+        TRANSITIONS.take(self.stage.state(), event, to.state());
+        std::mem::replace(&mut self.stage, to)
+    }
+
+    /// No more rows of its batch are sent.
+    pub(super) fn drain(&mut self, event: Event) {
+        if let Stage::Batch(batch) = &mut self.stage
+            && !batch.is_draining
+        {
+            TRANSITIONS.take(State::Sending, event, State::Draining);
+            batch.is_draining = true;
+        }
+    }
+
+    /// Its batch, if it is one that has begun.
+    pub(super) fn batch_mut(&mut self) -> Option<&mut super::batch::Batch> {
+        match &mut self.stage {
+            Stage::Batch(batch) => Some(batch),
+            _ => None,
+        }
+    }
+
+    /// Records that it will not be done, for a reason of the client's.
+    pub(super) fn refuse(&mut self, error: H::Error) {
+        self.slot.failure = Some(Failure::Client { error, row: None });
+        self.go(Event::Refused, Stage::Sent);
+    }
+
+    /// Returns true if it has many rows of parameters.
+    pub(super) fn is_batch(&self) -> bool {
+        matches!(self.request, Request::Execute(Execute { rows: Rows::Batch { .. }, .. }))
+    }
+}
+
+impl<H: CasHandler> Pending for PendingRequest<H> {
+    type Handler = H;
+
+    fn slot(&self) -> &Slot<H> {
+        &self.slot
+    }
+
+    fn slot_mut(&mut self) -> &mut Slot<H> {
+        &mut self.slot
+    }
+
+    fn into_slot(self) -> Slot<H> {
+        self.slot
+    }
+
+    fn replace_discarded(&mut self, _: Option<&Self>) -> bool {
+        let Request::Verb(verb) = &self.request else { return false };
+        match verb.if_discarded() {
+            Some(instead) => {
+                self.request = Request::Verb(instead);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Batches depend on their replies. For all others the machine decides by the transaction: see
+    /// [`Machine::may_start`](super::Machine).
+    fn pipelining(&self) -> Pipelining {
+        if self.is_batch() { Pipelining::Alone } else { Pipelining::Free }
+    }
+
+    fn is_at_server(&self) -> bool {
+        self.replies_due > 0
+    }
+
+    /// The end of a transaction must not be cancelled.
+    fn is_cancellable(&self) -> bool {
+        let ends = self.is_settling || self.request.effect().is_owed_end();
+        self.slot.abandoned && !ends && !matches!(&self.stage, Stage::Sent if self.is_batch())
+    }
+}

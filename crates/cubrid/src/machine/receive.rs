@@ -1,0 +1,310 @@
+//! The receiving half: from the read buffer to the response handlers.
+
+use super::batch::is_stale;
+use super::pending::{Failure, Stage};
+use super::request::Request;
+use super::run::PageRows;
+use super::stage::{Event, State};
+use super::startup::Progress;
+use super::statement::Statement;
+use super::{CasHandler, Expect, Machine, Phase};
+use crate::errors::dbms;
+use crate::messages::login::Connected;
+use crate::messages::server::{Executed, Origin, Page, Prepared, ServerError};
+use crate::messages::{self, CasInfo, HEADER_BYTES, Reader, client, function, server, tran};
+use headrace_core::protocol::Summary;
+use headrace_core::{Fatal, FatalKind, ReadBuffer, WriteBuffer};
+use std::sync::Arc;
+
+impl<H: CasHandler> Machine<H> {
+    pub(super) fn read(
+        &mut self,
+        cx: H::Context<'_>,
+        read_buffer: &mut ReadBuffer,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
+        if let Phase::Startup(startup) = &mut self.phase {
+            match startup.read(read_buffer, write_buffer)? {
+                Progress::Going => return Ok(()),
+                Progress::Ready(connected, info) => self.begin(connected, info),
+                Progress::Refused(error) => {
+                    let reason = Fatal::new(FatalKind::LoginRefused, error.to_string());
+                    self.closing_error = Some(error);
+                    return Err(reason);
+                }
+            }
+        }
+        while self.queue.full().is_none() {
+            if std::mem::take(&mut self.is_last_page_due) {
+                self.last_page(cx, write_buffer);
+            }
+            let unread = read_buffer.unread();
+            let Some((length, info)) = messages::header(unread)? else { break };
+            let total = HEADER_BYTES + length;
+            let Some(payload) = unread.get(HEADER_BYTES..total) else {
+                read_buffer.want(total);
+                break;
+            };
+            self.info = info;
+            self.reply(cx, payload, write_buffer)?;
+            read_buffer.consume(total);
+        }
+        self.is_reply_begun = !read_buffer.is_empty();
+        Ok(())
+    }
+
+    fn begin(&mut self, connected: Connected, info: CasInfo) {
+        self.phase = Phase::Ready;
+        // The first reply has the status of a transaction, and there is none.
+        self.info = CasInfo { is_active: false, ..info };
+        self.pools_statements = connected.broker.statement_pooling != 0;
+        self.connected = Some(connected);
+    }
+
+    fn reply(&mut self, cx: H::Context<'_>, payload: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+        let error = ServerError::read(payload)?;
+        let (Some(expect), Some(pending)) = (self.expects.pop_front(), self.queue.answered()) else {
+            let Some(error) = error else {
+                return Err(Fatal::peer("the server sent a reply although no request was pending"));
+            };
+            let reason = Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {error}"));
+            self.closing_error = Some(error);
+            return Err(reason);
+        };
+        pending.replies_due -= 1;
+        pending.is_answered = true;
+        if let Some(error) = &error {
+            let aborted = error.origin == Origin::Dbms && error.code == dbms::UNILATERALLY_ABORTED;
+            self.has_failed |= aborted && pending.in_block;
+        }
+        if !self.pools_statements && !self.info.is_active {
+            self.statements.lost_all();
+        }
+        let reply = error.map_or_else(|| Ok(Reader::new(payload)), Err);
+        match expect {
+            Expect::Prepare => self.prepared(cx, reply)?,
+            Expect::Execute => self.executed(cx, reply, write_buffer)?,
+            Expect::Page => match reply {
+                Ok(reader) => self.page(cx, reader, write_buffer)?,
+                Err(error) => self.failed(error),
+            },
+            Expect::Array { first, rows } => self.array_reply((first, rows), reply)?,
+            Expect::Guard => {
+                if let (Err(error), Some(pending)) = (reply, self.queue.first_mut()) {
+                    pending.slot.fail_row(Failure::Server { error, row: None });
+                    pending.drain(Event::RowFailed);
+                }
+            }
+            Expect::EndTran { is_rollback } => {
+                self.is_open = self.in_block;
+                self.has_failed = false;
+                if is_rollback && std::mem::take(&mut self.has_redefined) {
+                    self.statements.forget_all();
+                }
+                self.simple(reply);
+            }
+            Expect::LastInsertId => match reply {
+                Ok(reader) => self.last_insert_id(cx, reader)?,
+                Err(error) => self.failed(error),
+            },
+            Expect::Simple | Expect::BatchEnd | Expect::Settle => self.simple(reply),
+        }
+        self.complete(cx, write_buffer);
+        Ok(())
+    }
+
+    fn simple(&mut self, reply: Result<Reader<'_>, ServerError>) {
+        if let Err(error) = reply {
+            self.failed(error);
+        }
+    }
+
+    /// The first request has failed.
+    fn failed(&mut self, error: ServerError) {
+        let Some(pending) = self.queue.first_mut() else { return };
+        pending.slot.fail(error);
+        if pending.state() == State::Reading {
+            pending.go(Event::LastPage, Stage::Sent);
+        }
+    }
+
+    fn prepared(&mut self, cx: H::Context<'_>, reply: Result<Reader<'_>, ServerError>) -> Result<(), Fatal> {
+        let epoch = self.statements.epoch();
+        let Some(pending) = self.queue.first_mut() else { return Ok(()) };
+        let mut reader = match reply {
+            Ok(reader) => reader,
+            Err(error) => {
+                pending.slot.fail(error);
+                pending.go(Event::Refused, Stage::Sent);
+                return Ok(());
+            }
+        };
+        let prepared = Prepared::read(&mut reader)?;
+        reader.end()?;
+        let Some(sql) = pending.request.sql().cloned() else { return Ok(()) };
+        let statement = Arc::new(Statement::new(sql.clone(), prepared, epoch));
+        if let Request::Prepare { .. } = pending.request {
+            if let (Some(columns), Some(handler)) = (&statement.columns, &mut pending.slot.handler) {
+                handler.columns(cx, columns);
+            }
+            pending.go(Event::PreparedLast, Stage::Sent);
+        } else {
+            pending.statement = Some(statement.clone());
+            pending.go(Event::Prepared, Stage::Bindable);
+        }
+        self.statements.keep(sql, statement);
+        Ok(())
+    }
+
+    fn executed(
+        &mut self,
+        cx: H::Context<'_>,
+        reply: Result<Reader<'_>, ServerError>,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
+        // Only if no later request was sent: they would be executed before it.
+        let is_last = self.queue.started() == 1;
+        let Some(pending) = self.queue.first_mut() else { return Ok(()) };
+        let mut reader = match reply {
+            Ok(reader) => reader,
+            Err(error) => {
+                if is_stale(&error) && is_last && pending.is_cached && pending.slot.may_repeat() {
+                    self.again(0);
+                } else {
+                    self.failed(error);
+                }
+                return Ok(());
+            }
+        };
+        let executed = Executed::read(&mut reader)?;
+        match pending.stage_mut() {
+            Stage::Reading { total, .. } => *total = executed.count,
+            _ => {
+                reader.end()?;
+                let tag = pending.statement.as_ref().map_or(&b""[..], |statement| statement.tag());
+                if let Some(handler) = &mut pending.slot.handler {
+                    let rows = u64::try_from(executed.count).ok();
+                    handler.result(cx, Summary { tag, rows, ..Summary::default() });
+                }
+                return Ok(());
+            }
+        }
+        self.page(cx, reader, write_buffer)
+    }
+
+    /// A page of rows. The next one is requested before the rows are decoded, so that the server makes it meanwhile.
+    fn page(
+        &mut self,
+        cx: H::Context<'_>,
+        mut reader: Reader<'_>,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
+        let page = Page::read(&mut reader)?;
+        let (end, rows) =
+            page.rows.split_last().ok_or_else(|| Fatal::peer("the server sent a page without its end"))?;
+        let Some(pending) = self.queue.first_mut() else { return Ok(()) };
+        let Some((handle, columns)) =
+            pending.statement.as_ref().and_then(|known| Some((known.handle, known.columns.clone()?)))
+        else {
+            return Err(Fatal::peer("the server sent rows of a statement that returns none"));
+        };
+        let Stage::Reading { rows: read, total } = pending.stage_mut() else {
+            return Err(Fatal::peer("the server sent rows that were not requested"));
+        };
+        *read = i32::try_from(page.count).ok().and_then(|count| read.checked_add(count)).unwrap_or(i32::MAX);
+        let (read, is_last) = (*read, *end == messages::FETCH_END || *read >= *total || page.count == 0);
+        let mut run = PageRows::new(&columns, rows);
+        let Some(handler) = &mut pending.slot.handler else {
+            run.end(page.count)?;
+            if is_last {
+                self.last_page(cx, write_buffer);
+            } else {
+                self.abandon(handle, write_buffer);
+            }
+            return Ok(());
+        };
+        if !is_last {
+            client::fetch(write_buffer.tail(), self.info, handle, read + 1);
+            self.expects.push_back(Expect::Page);
+            pending.replies_due += 1;
+        }
+        let room = handler.rows(cx, &mut run)?;
+        run.end(page.count)?;
+        let id = pending.slot.id;
+        self.queue.note(id, room);
+        if is_last {
+            match self.queue.full() {
+                Some(_) => self.is_last_page_due = true,
+                None => self.last_page(cx, write_buffer),
+            }
+        }
+        Ok(())
+    }
+
+    /// The response handler is gone, and rows would follow: the result is closed, by the end of the transaction if it
+    /// is one of its own.
+    fn abandon(&mut self, handle: i32, write_buffer: &mut WriteBuffer) {
+        let Some(pending) = self.queue.first_mut() else { return };
+        pending.go(Event::Abandoned, Stage::Sent);
+        if pending.in_block {
+            pending.replies_due += 1;
+            client::of_handle(write_buffer.tail(), self.info, function::CURSOR_CLOSE, handle);
+            self.expects.push_back(Expect::Simple);
+        }
+    }
+
+    /// The response handler has taken all rows.
+    fn last_page(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
+        let Some(pending) = self.queue.first_mut() else { return };
+        let Stage::Reading { rows, .. } = pending.go(Event::LastPage, Stage::Sent) else { return };
+        let tag = pending.statement.as_ref().map_or(&b""[..], |statement| statement.tag());
+        if let Some(handler) = &mut pending.slot.handler {
+            handler.result(cx, Summary { tag, rows: u64::try_from(rows).ok(), ..Summary::default() });
+        }
+        self.complete(cx, write_buffer);
+    }
+
+    fn last_insert_id(&mut self, cx: H::Context<'_>, mut reader: Reader<'_>) -> Result<(), Fatal> {
+        let generated = match server::last_insert_id(&mut reader)? {
+            None => None,
+            Some((_, number)) => {
+                let text = std::str::from_utf8(number.strip_suffix(&[0]).unwrap_or(number)).ok();
+                let number = text.and_then(|text| text.parse().ok());
+                Some(number.ok_or_else(|| Fatal::peer("the server sent a generated value that is not a number"))?)
+            }
+        };
+        if let Some(handler) = self.queue.first_mut().and_then(|pending| pending.slot.handler.as_mut()) {
+            handler.result(cx, Summary { generated, ..Summary::default() });
+        }
+        Ok(())
+    }
+
+    /// Ends the first requests as far as they are answered. What a statement outside of a block has left open is ended
+    /// first.
+    pub(super) fn complete(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
+        while let Some(pending) = self.queue.answered() {
+            if pending.state() != State::Sent || pending.replies_due > 0 {
+                return;
+            }
+            if self.info.is_active && !pending.in_block && !pending.is_settling {
+                let is_bad = pending.slot.failure.is_some() || pending.slot.handler.is_none();
+                pending.is_settling = true;
+                pending.replies_due = 1;
+                client::end_tran(write_buffer.tail(), self.info, if is_bad { tran::ROLLBACK } else { tran::COMMIT });
+                return self.expects.push_back(Expect::Settle);
+            }
+            let Some(mut pending) = self.queue.pop_front() else { return };
+            if pending.request.changes_definitions() {
+                self.has_redefined |= pending.in_block;
+                self.statements.forget_all();
+            }
+            if let (Some(rows), None, Some(handler)) =
+                (pending.affected, &pending.slot.failure, &mut pending.slot.handler)
+            {
+                let tag = pending.statement.as_ref().map_or(&b""[..], |statement| statement.tag());
+                handler.result(cx, Summary { tag, rows: Some(rows), ..Summary::default() });
+            }
+            pending.slot.finish(cx);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The requests of a connection.
+
+use crate::lexer;
+use headrace_core::Verb;
+use headrace_core::verb::{Effect, IfUnsent};
+use std::sync::Arc;
+
+/// Which parameters an execution has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// One row, the response handler's current one.
+    One,
+    /// As many rows as the response handler's `next_row` delivers, by EXECUTE_ARRAY.
+    Batch {
+        /// All rows or none: a savepoint inside a transaction. Without it, rows before and after one that fails are
+        /// applied. Outside of a transaction the batch is one of its own, which ends with COMMIT or, if it is atomic
+        /// and has failed, with ROLLBACK.
+        atomic: bool,
+    },
+}
+
+/// An execution of a statement with parameters.
+#[derive(Clone, Debug)]
+pub struct Execute {
+    /// The statement, with parameters as `?`.
+    pub sql: Arc<str>,
+    /// One row of parameters or many.
+    pub rows: Rows,
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// Execute a statement. Its result is read to the end.
+    Execute(Execute),
+    /// Prepare a statement without executing it.
+    Prepare {
+        /// The statement.
+        sql: Arc<str>,
+    },
+    /// A verb.
+    Verb(Verb),
+    /// The value that the last INSERT has generated, as the generated value of its result.
+    LastInsertId,
+}
+
+impl Request {
+    /// The verb that the request is: one, or the text of one. COMMIT and ROLLBACK have a function of their own: by
+    /// EXECUTE they would end the transaction without the client's knowledge.
+    pub(super) fn verb(&self) -> Option<Verb> {
+        match self {
+            Request::Verb(verb) => Some(verb.clone()),
+            Request::Execute(Execute { sql, rows: Rows::One }) => match lexer::effect(sql) {
+                lexer::Effect::Commits => Some(Verb::Commit(IfUnsent::Forget)),
+                lexer::Effect::RollsBack => Some(Verb::Rollback(IfUnsent::Forget)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Its effect on the transaction. Statements do not begin one: in a block they are part of it, and otherwise they
+    /// are committed.
+    pub(super) fn effect(&self) -> Effect {
+        self.verb().map_or(Effect::Keeps, |verb| verb.effect())
+    }
+
+    /// The statement's text.
+    pub(super) fn sql(&self) -> Option<&Arc<str>> {
+        match self {
+            Request::Execute(Execute { sql, .. }) | Request::Prepare { sql } => Some(sql),
+            _ => None,
+        }
+    }
+
+    /// Returns true if statements that were prepared before it may have other columns after it.
+    pub(super) fn changes_definitions(&self) -> bool {
+        self.sql().is_some_and(|sql| lexer::effect(sql) == lexer::Effect::ChangesDefinitions)
+    }
+}

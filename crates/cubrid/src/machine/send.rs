@@ -1,0 +1,222 @@
+//! The sending half: from the queue to the write buffer.
+
+use super::pending::{PendingRequest, Stage};
+use super::request::Request;
+use super::stage::{Event, State};
+use super::{CasHandler, Expect, Machine, Phase};
+use crate::lexer;
+use crate::messages::client::{self, Execute};
+use crate::messages::{function, prepare, savepoint, tran};
+use crate::types::encode::encode_row;
+use headrace_core::{Mismatch, Parameters, Verb, WriteBuffer, limits};
+
+impl<H: CasHandler> Machine<H> {
+    pub(super) fn send(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
+        if !matches!(self.phase, Phase::Ready) {
+            return;
+        }
+        while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
+            let went_on = match self.queue.last().map(PendingRequest::state) {
+                None | Some(State::Sent) => {
+                    if !self.may_start() {
+                        return;
+                    }
+                    self.start_next(cx, write_buffer);
+                    true
+                }
+                Some(State::Queued) => {
+                    self.start_statement(cx, write_buffer);
+                    true
+                }
+                Some(State::Bindable) => {
+                    self.bind_tail(cx, write_buffer);
+                    true
+                }
+                Some(State::Sending) => !self.queue.is_paused() && self.send_rows(cx, write_buffer),
+                Some(State::Draining) => self.end_batch(cx, write_buffer),
+                Some(State::Preparing | State::Reading) => false,
+            };
+            if !went_on {
+                return;
+            }
+        }
+    }
+
+    /// Returns true if the next request can be sent after those that were started. Inside a transaction block requests
+    /// are pipelined; outside of one the broker may give the CAS to another client between two of them, and it would be
+    /// unknown which of them were executed.
+    fn may_start(&self) -> bool {
+        let follows = self.queue.last().is_none_or(|last| last.in_block && self.in_block);
+        follows && self.queue.may_start() && self.expects.len() < limits::COMMANDS_IN_FLIGHT
+    }
+
+    /// Records that a reply to the request that was started last is to come.
+    pub(super) fn expect(&mut self, expect: Expect) {
+        self.expects.push_back(expect);
+        if let Some(pending) = self.queue.last_mut() {
+            pending.replies_due += 1;
+        }
+    }
+
+    fn start_next(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
+        let at = self.queue.start();
+        let in_block = self.in_block;
+        let pending = &mut self.queue[at];
+        pending.in_block = in_block;
+        if let Some(verb) = pending.request.verb() {
+            pending.go(Event::StartWhole, Stage::Sent);
+            self.start_verb(&verb, write_buffer);
+            return self.complete(cx, write_buffer);
+        }
+        if let Request::LastInsertId = pending.request {
+            pending.go(Event::StartWhole, Stage::Sent);
+            client::plain(write_buffer.tail(), self.info, function::GET_LAST_INSERT_ID);
+            return self.expect(Expect::LastInsertId);
+        }
+        self.start_statement(cx, write_buffer);
+    }
+
+    /// Operations that need nothing of the server are over at once.
+    fn start_verb(&mut self, verb: &Verb, write_buffer: &mut WriteBuffer) {
+        let (out, info) = (write_buffer.tail(), self.info);
+        match verb {
+            Verb::Begin(_) => {
+                self.in_block = true;
+                self.is_open = true;
+            }
+            Verb::Commit(_) | Verb::Rollback(_) => {
+                let is_rollback = matches!(verb, Verb::Rollback(_));
+                if self.in_block || info.is_active {
+                    client::end_tran(out, info, if is_rollback { tran::ROLLBACK } else { tran::COMMIT });
+                    self.in_block = false;
+                    self.expect(Expect::EndTran { is_rollback });
+                }
+            }
+            Verb::Savepoint { name, .. } => {
+                client::savepoint(out, info, savepoint::SET, name.as_bytes());
+                self.expect(Expect::Simple);
+            }
+            Verb::RollbackTo(name) => {
+                client::savepoint(out, info, savepoint::ROLLBACK, name.as_bytes());
+                self.expect(Expect::Simple);
+            }
+            Verb::Ping => {
+                client::plain(out, info, function::CHECK_CAS);
+                if !self.in_block {
+                    // CHECK_CAS leaves the CAS in a transaction, and this function takes it out again.
+                    client::get_db_version(out, info, false);
+                    self.expect(Expect::Simple);
+                }
+                self.expect(Expect::Simple);
+            }
+            // Savepoints cannot be released; the others are refused before they are queued.
+            Verb::Release(_) | Verb::Prepare(_) | Verb::CommitPrepared(_) | Verb::RollbackPrepared(_) | Verb::Reset => {
+            }
+        }
+    }
+
+    /// Starts the execution or preparation of a statement, or starts it again.
+    fn start_statement(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
+        let Some(at) = self.queue.last_at() else { return };
+        let Some(sql) = self.queue[at].request.sql().cloned() else { return };
+        let mut known = self.statements.get(&sql).cloned();
+        if known.take_if(|known| self.statements.is_outdated(known)).is_some() {
+            self.statements.forget(&sql);
+        }
+        let pending = &mut self.queue[at];
+        if let Some(statement) = known {
+            if let Request::Prepare { .. } = pending.request {
+                if let (Some(columns), Some(handler)) = (&statement.columns, &mut pending.slot.handler) {
+                    handler.columns(cx, columns);
+                }
+                pending.go(Event::StartWhole, Stage::Sent);
+                return self.complete(cx, write_buffer);
+            }
+            pending.statement = Some(statement);
+            pending.is_cached = true;
+            pending.go(Event::StartKnown, Stage::Bindable);
+            return;
+        }
+        if lexer::is_several(&sql) {
+            let reason = "the text contains several statements, of which CUBRID would execute the first: execute them one by one";
+            pending.refuse(Mismatch::wrong_type(reason).into());
+            return self.complete(cx, write_buffer);
+        }
+        pending.is_cached = false;
+        pending.go(Event::StartPrepare, Stage::Preparing);
+        let flags = if pending.is_pinned { prepare::XASL_CACHE_PINNED } else { 0 };
+        let (autocommit, closed) = (!pending.in_block, self.statements.take_closed());
+        client::prepare(write_buffer.tail(), self.info, sql.as_bytes(), flags, autocommit, &closed);
+        self.expect(Expect::Prepare);
+    }
+
+    /// The statement of the request that was started last is known: executes it, or begins its batch.
+    fn bind_tail(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
+        let Some(at) = self.queue.last_at() else { return };
+        let pending = &mut self.queue[at];
+        let is_batch = pending.is_batch();
+        let (Some(statement), Some(handler)) = (pending.statement.clone(), &mut pending.slot.handler) else {
+            // Discarded while its statement was prepared.
+            pending.go(Event::Abandoned, Stage::Sent);
+            return self.complete(cx, write_buffer);
+        };
+        if is_batch {
+            let reason = match (&statement.columns, statement.parameters) {
+                (Some(_), _) => "a batch cannot execute a statement that returns rows",
+                (None, 0) => "a batch cannot execute a statement without parameters",
+                _ => return self.begin_batch(at, statement, write_buffer),
+            };
+            pending.refuse(Mismatch::wrong_type(reason).into());
+            return self.complete(cx, write_buffer);
+        }
+        let execute = Execute {
+            handle: statement.handle,
+            flags: 0,
+            fetch: statement.columns.is_some(),
+            autocommit: !self.in_block,
+            forward_only: true,
+            timeout_millis: self.query_timeout_millis,
+        };
+        let mut request = execute.begin(write_buffer.tail(), self.info);
+        let params = handler.params(cx);
+        let written = match params.count() == statement.parameters {
+            true => encode_row(&params, request.arguments()),
+            false => Err(count_mismatch(statement.parameters, params.count()).into()),
+        };
+        drop(params);
+        if let Err(error) = written {
+            request.drop();
+            pending.refuse(error);
+            return self.complete(cx, write_buffer);
+        }
+        request.end();
+        match &statement.columns {
+            Some(columns) => {
+                handler.columns(cx, columns);
+                pending.go(Event::Opened, Stage::Reading { rows: 0, total: 0 });
+            }
+            None => drop(pending.go(Event::Executed, Stage::Sent)),
+        }
+        self.expect(Expect::Execute);
+    }
+
+    /// The statement of a request has to be prepared again: it begins again.
+    pub(super) fn again(&mut self, at: usize) {
+        let pending = &mut self.queue[at];
+        if let Some(sql) = pending.request.sql() {
+            self.statements.forget(&**sql);
+        }
+        pending.slot.repeat();
+        pending.statement = None;
+        pending.is_pinned = true;
+        pending.go(Event::Again, Stage::Queued);
+    }
+}
+
+pub(super) fn count_mismatch(expected: usize, given: usize) -> Mismatch {
+    Mismatch::wrong_type(format!(
+        "the statement has {expected} parameter{}, but {given} {} given",
+        if expected == 1 { "" } else { "s" },
+        if given == 1 { "was" } else { "were" },
+    ))
+}

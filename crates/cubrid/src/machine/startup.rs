@@ -1,0 +1,211 @@
+//! The opening of a session: the hello, TLS, what to connect to, and the reply.
+
+use crate::messages::login::{self, Answer, Connected, DbInfo, SESSION_BYTES, SessionId};
+use crate::messages::server::ServerError;
+use crate::messages::{self, CasInfo, HEADER_BYTES};
+use headrace_core::{Fatal, FatalKind, ReadBuffer, WriteBuffer};
+use std::fmt;
+
+/// A password, which is not shown.
+#[derive(Clone, Default)]
+pub struct Secret(pub Vec<u8>);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(***)")
+    }
+}
+
+/// The settings of a session.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The broker's host, which a broker on Windows has its processes listen on, too.
+    pub host: String,
+    /// The database.
+    pub database: String,
+    /// The user; empty is PUBLIC.
+    pub user: String,
+    /// The password.
+    pub password: Option<Secret>,
+    /// The connection is encrypted.
+    pub tls: bool,
+    /// The first two messages are sent together, which saves a round trip. Not for brokers on Windows: they answer the
+    /// first with a port.
+    pub sends_ahead: bool,
+    /// The session to resume; zeros for a new one.
+    pub session: SessionId,
+    /// The time limit of each statement in milliseconds; 0 for none.
+    pub query_timeout_millis: i32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            host: String::new(),
+            database: String::new(),
+            user: String::new(),
+            password: None,
+            tls: false,
+            sends_ahead: true,
+            session: [0; SESSION_BYTES],
+            query_timeout_millis: 0,
+        }
+    }
+}
+
+impl Options {
+    /// The second message.
+    fn db_info(&self) -> Result<Vec<u8>, Fatal> {
+        let info = DbInfo {
+            database: &self.database,
+            user: &self.user,
+            password: self.password.as_ref().map_or(b"", |Secret(password)| password),
+            session: self.session,
+        };
+        let mut out = Vec::new();
+        info.write(&mut out).map_err(|what| {
+            let message =
+                format!("the {what} is longer than the 31 bytes that CUBRID's login has for it, or has a NUL");
+            Fatal::new(FatalKind::UnusableSetting, message)
+        })?;
+        Ok(out)
+    }
+}
+
+#[derive(Debug)]
+enum State {
+    /// The hello was sent.
+    Greeted,
+    /// TLS is to be put in place.
+    AwaitsTls,
+    /// The broker has named this port.
+    Redirected(u16),
+    /// The database info was sent.
+    Connecting,
+}
+
+/// A session that is being opened.
+#[derive(Debug)]
+pub(super) struct Startup {
+    state: State,
+    host: String,
+    tls: bool,
+    /// The database info was sent with the hello.
+    is_ahead: bool,
+    db_info: Secret,
+}
+
+/// What has come of the broker's bytes.
+pub(super) enum Progress {
+    /// Not enough.
+    Going,
+    /// The server refuses the session.
+    Refused(ServerError),
+    /// The session is open.
+    Ready(Connected, CasInfo),
+}
+
+impl Startup {
+    /// Writes the first message, or both.
+    pub fn new(options: &Options, write_buffer: &mut WriteBuffer) -> Result<Self, Fatal> {
+        let db_info = options.db_info()?;
+        let is_ahead = options.sends_ahead && !options.tls;
+        login::hello(write_buffer.tail(), options.tls);
+        if is_ahead {
+            write_buffer.tail().extend_from_slice(&db_info);
+        }
+        Ok(Self {
+            state: State::Greeted,
+            host: options.host.clone(),
+            tls: options.tls,
+            is_ahead,
+            db_info: Secret(db_info),
+        })
+    }
+
+    pub fn awaits_tls(&self) -> bool {
+        matches!(self.state, State::AwaitsTls)
+    }
+
+    /// Host and port of the CAS, if the broker has named one.
+    pub fn redirect(&self) -> Option<(&str, u16)> {
+        match self.state {
+            State::Redirected(port) => Some((&self.host, port)),
+            _ => None,
+        }
+    }
+
+    pub fn tls_ready(&mut self, write_buffer: &mut WriteBuffer) {
+        if self.awaits_tls() {
+            self.connect(write_buffer);
+        }
+    }
+
+    /// The connection leads to the CAS that the broker has named; it expects no hello.
+    pub fn reconnected(&mut self, write_buffer: &mut WriteBuffer) {
+        self.is_ahead = false;
+        self.accepted(write_buffer);
+    }
+
+    fn accepted(&mut self, write_buffer: &mut WriteBuffer) {
+        if self.tls { self.state = State::AwaitsTls } else { self.connect(write_buffer) }
+    }
+
+    fn connect(&mut self, write_buffer: &mut WriteBuffer) {
+        if !self.is_ahead {
+            write_buffer.tail().extend_from_slice(&self.db_info.0);
+        }
+        self.state = State::Connecting;
+    }
+
+    /// Handles what has come.
+    pub fn read(&mut self, read_buffer: &mut ReadBuffer, write_buffer: &mut WriteBuffer) -> Result<Progress, Fatal> {
+        loop {
+            let unread = read_buffer.unread();
+            match self.state {
+                State::Greeted => {
+                    let Some(answer) = Answer::read(unread)? else { return Ok(Progress::Going) };
+                    read_buffer.consume(login::ANSWER_BYTES);
+                    match answer {
+                        Answer::Accepted => self.accepted(write_buffer),
+                        Answer::Port(port) => self.state = State::Redirected(port),
+                        Answer::Refused(code) => return Ok(Progress::Refused(ServerError::cas(code))),
+                    }
+                }
+                State::AwaitsTls if !unread.is_empty() => {
+                    return Err(Fatal::peer(
+                        "the server sent data before the TLS handshake; this may be a man-in-the-middle attack",
+                    ));
+                }
+                State::AwaitsTls | State::Redirected(_) => return Ok(Progress::Going),
+                State::Connecting => {
+                    let Some((length, info)) = messages::header(unread)? else { return Ok(Progress::Going) };
+                    let total = HEADER_BYTES + length;
+                    let Some(payload) = unread.get(HEADER_BYTES..total) else {
+                        read_buffer.want(total);
+                        return Ok(Progress::Going);
+                    };
+                    let connected = Connected::read(payload)?;
+                    read_buffer.consume(total);
+                    return Ok(match connected {
+                        Ok(connected) => Progress::Ready(check(connected)?, info),
+                        Err(error) => Progress::Refused(error),
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Refuses a server whose replies have another layout, or that is not CUBRID.
+fn check(connected: Connected) -> Result<Connected, Fatal> {
+    let version = connected.broker.protocol_version();
+    let message = if connected.broker.dbms != login::DBMS_CUBRID {
+        format!("the broker is not in front of a CUBRID database (its kind is {})", connected.broker.dbms)
+    } else if version < login::OLDEST_VERSION {
+        format!("the server's protocol has version {version}; CUBRID 10.2 or later is needed")
+    } else {
+        return Ok(connected);
+    };
+    Err(Fatal::new(FatalKind::UnsupportedServer, message))
+}

@@ -1,0 +1,77 @@
+//! Prepared statements and the plans made for their columns.
+
+use crate::messages::description::Field;
+use crate::messages::server::Prepared as Reply;
+use crate::messages::statement;
+use crate::types::{self, Decoder};
+use headrace_core::{Column, Described, Epoch, Prepared};
+use std::sync::{Arc, OnceLock};
+
+/// The columns of a result, and the decoder of each.
+#[derive(Debug)]
+pub struct Columns {
+    /// As the server describes them.
+    pub fields: Vec<Field>,
+    /// One decoder per column.
+    pub decoders: Vec<Decoder>,
+    described: OnceLock<Arc<[Column]>>,
+}
+
+impl Columns {
+    /// The plan of these columns.
+    pub fn new(fields: Vec<Field>) -> Self {
+        let decoders = fields.iter().map(|field| Decoder::new(field.ty)).collect();
+        Self { fields, decoders, described: OnceLock::new() }
+    }
+}
+
+impl Described for Columns {
+    fn columns(&self) -> &Arc<[Column]> {
+        self.described.get_or_init(|| types::columns(&self.fields))
+    }
+}
+
+/// A statement that the CAS has prepared.
+#[derive(Debug)]
+pub struct Statement {
+    /// Its text.
+    pub sql: Arc<str>,
+    /// The number by which the CAS knows it.
+    pub handle: i32,
+    /// [`crate::messages::statement`]
+    pub statement_type: u8,
+    /// The number of its parameters.
+    pub parameters: usize,
+    /// Its columns; `None` if it returns no rows.
+    pub columns: Option<Arc<Columns>>,
+    epoch: Epoch,
+}
+
+impl Statement {
+    pub(super) fn new(sql: Arc<str>, reply: Reply, epoch: Epoch) -> Self {
+        let Reply { handle, statement_type, parameters, fields, .. } = reply;
+        let columns = statement::has_rows(statement_type).then(|| Arc::new(Columns::new(fields)));
+        Self { sql, handle, statement_type, parameters, columns, epoch }
+    }
+
+    /// The name of its type: `INSERT`.
+    pub(super) fn tag(&self) -> &'static [u8] {
+        statement::name(self.statement_type).unwrap_or_default().as_bytes()
+    }
+}
+
+impl Prepared for Statement {
+    type Name = i32;
+
+    fn name(&self) -> Option<i32> {
+        Some(self.handle)
+    }
+
+    fn sql(&self) -> &str {
+        &self.sql
+    }
+
+    fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+}

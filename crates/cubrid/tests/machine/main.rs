@@ -1,0 +1,10 @@
+//! Conversations with the machine, whose server is the test.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod batches;
+mod opening;
+mod replay;
+mod statements;
+mod transitions;

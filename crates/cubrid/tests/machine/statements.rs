@@ -1,0 +1,320 @@
+//! Statements, their cache, and the transactions around them.
+
+use crate::support::session::Session;
+use crate::support::{done, error, fetched, frame, inserted, prepared, reply, selected};
+use headrace_core::{Discarded, IfUnsent, Modes, Session as _, TransactionStatus, Verb};
+use headrace_cubrid::machine::{Execute, Request, Rows};
+use headrace_testkit::{Completion, Shared, TestValue as V};
+
+const INSERT: &str = "insert into t values (?)";
+const SELECT: &str = "select a from t where a > ?";
+
+fn completion(tag: &str, rows: u64) -> Completion {
+    Completion { tag: tag.into(), rows: Some(rows), ..Completion::default() }
+}
+
+fn end(received: &Shared) -> String {
+    received.get().end.unwrap_or_else(|| "not ended".into())
+}
+
+/// A session with [`INSERT`] as statement 1 in its cache.
+fn with_insert(mut session: Session) -> Session {
+    session.execute(INSERT, vec![V::Int(1)]);
+    let status = u8::from(session.machine.in_transaction());
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    session.feed(&inserted(status, 1)).unwrap();
+    session.sent();
+    session
+}
+
+#[test]
+pub fn a_statement_is_prepared_once_and_its_handle_is_kept() {
+    let mut session = Session::start();
+    let received = session.execute(INSERT, vec![V::Int(1)]);
+    assert_eq!(session.sent(), ["PREPARE insert into t values (?)"]);
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    assert_eq!(session.sent(), ["EXECUTE 1 autocommit"]);
+    session.feed(&inserted(0, 1)).unwrap();
+    assert_eq!((end(&received).as_str(), received.get().results), ("done", vec![completion("INSERT", 1)]));
+    let received = session.execute(INSERT, vec![V::Int(2)]);
+    assert_eq!(session.sent(), ["EXECUTE 1 autocommit"]);
+    session.feed(&inserted(0, 1)).unwrap();
+    assert_eq!(end(&received), "done");
+    assert_eq!((session.machine.statements(), session.machine.in_transaction()), (1, false));
+}
+
+#[test]
+pub fn a_statement_that_leaves_the_cache_is_closed_by_the_next_preparation() {
+    let mut session = with_insert(Session::start());
+    for (handle, sql) in [(2, "delete from t"), (3, "delete from u"), (1, "delete from v")] {
+        session.execute(sql, vec![]);
+        let closes = if handle == 1 { " closes 1" } else { "" };
+        assert_eq!(session.sent(), [format!("PREPARE {sql}{closes}").as_str()]);
+        session.feed(&prepared(handle, 23, 0)).unwrap();
+        session.sent();
+        session.feed(&inserted(0, 1)).unwrap();
+    }
+    session.machine.forget_statements();
+    session.execute("select 1", vec![]);
+    assert_eq!(session.sent(), ["PREPARE select 1 closes 2 3 1"]);
+}
+
+#[test]
+pub fn pages_are_fetched_until_the_last_one() {
+    let mut session = Session::start();
+    let received = session.execute(SELECT, vec![V::Int(0)]);
+    session.feed(&prepared(1, 21, 1)).unwrap();
+    session.sent();
+    session.feed(&selected(1, 5, &[(1, 10), (2, 20)], false)).unwrap();
+    assert_eq!(session.sent(), ["FETCH 1 from 3"]);
+    session.feed(&fetched(1, &[(3, 30), (4, 40)], false)).unwrap();
+    assert_eq!(session.sent(), ["FETCH 1 from 5"]);
+    // The last page ends the transaction.
+    session.feed(&fetched(0, &[(5, 50)], true)).unwrap();
+    assert_eq!(session.sent(), [""; 0]);
+    let received = received.get();
+    assert_eq!(received.lines(), ["10", "20", "30", "40", "50"]);
+    assert_eq!((received.results, received.columns), (vec![completion("SELECT", 5)], vec!["a".to_owned()]));
+}
+
+#[test]
+pub fn the_number_of_rows_tells_the_end_where_the_page_does_not() {
+    let mut session = Session::in_block();
+    let received = session.execute(SELECT, vec![V::Int(0)]);
+    session.feed(&prepared(1, 21, 1)).unwrap();
+    session.feed(&selected(1, 1, &[(1, 10)], false)).unwrap();
+    assert_eq!((end(&received).as_str(), received.get().lines()), ("done", vec!["10".to_owned()]));
+}
+
+#[test]
+pub fn a_discarded_select_is_closed_and_no_further_page_is_fetched() {
+    for in_block in [true, false] {
+        let mut session = if in_block { Session::in_block() } else { Session::start() };
+        let received = session.execute(SELECT, vec![V::Int(0)]);
+        session.feed(&prepared(1, 21, 1)).unwrap();
+        session.feed(&selected(1, 9, &[(1, 10)], false)).unwrap();
+        session.sent();
+        let id = session.machine.next_id() - 1;
+        assert_eq!(session.machine.discard(id), Discarded::Alone);
+        session.feed(&fetched(1, &[(2, 20)], false)).unwrap();
+        assert_eq!(session.sent(), [if in_block { "CURSOR_CLOSE 1" } else { "END_TRAN ROLLBACK" }]);
+        session.feed(&if in_block { frame(1, &[]) } else { done(0) }).unwrap();
+        assert!(session.machine.is_idle() && received.get().end.is_none());
+    }
+}
+
+#[test]
+pub fn a_statement_that_is_discarded_before_it_is_executed_is_not_executed() {
+    let mut session = Session::start();
+    session.execute(INSERT, vec![V::Int(1)]);
+    let id = session.machine.next_id() - 1;
+    session.machine.discard(id);
+    session.sent();
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    assert_eq!(session.sent(), ["END_TRAN ROLLBACK"], "PREPARE has opened a transaction");
+    session.feed(&done(0)).unwrap();
+    assert!(session.machine.is_idle());
+}
+
+#[test]
+pub fn a_discarded_last_page_ends_the_request() {
+    let mut session = Session::in_block();
+    session.execute(SELECT, vec![V::Int(0)]);
+    session.feed(&prepared(1, 21, 1)).unwrap();
+    let id = session.machine.next_id() - 1;
+    session.machine.discard(id);
+    session.feed(&selected(1, 1, &[(1, 10)], true)).unwrap();
+    assert!(session.machine.is_idle());
+}
+
+#[test]
+pub fn a_block_is_pipelined_and_ends_with_one_function() {
+    let mut session = with_insert(Session::in_block());
+    assert_eq!(session.machine.transaction(), TransactionStatus::InTransaction);
+    let received = [1, 2, 3].map(|n| session.execute(INSERT, vec![V::Int(n)]));
+    let committed = session.verb(Verb::Commit(IfUnsent::RollBack));
+    let after = session.execute(INSERT, vec![V::Int(4)]);
+    assert_eq!(session.sent(), ["EXECUTE 1", "EXECUTE 1", "EXECUTE 1", "END_TRAN COMMIT"]);
+    assert_eq!(session.machine.transaction_ahead(), Some(false));
+    session.feed(&[inserted(1, 1), error(1, -2, -670), inserted(1, 1)].concat()).unwrap();
+    assert_eq!(received.map(|received| end(&received)), ["done", "server -670", "done"]);
+    session.feed(&done(0)).unwrap();
+    assert_eq!((end(&committed).as_str(), session.machine.in_transaction()), ("done", false));
+    // What is outside of a block is not sent before everything else is answered.
+    assert_eq!(session.sent(), ["EXECUTE 1 autocommit"]);
+    session.feed(&inserted(0, 1)).unwrap();
+    assert_eq!(end(&after), "done");
+}
+
+#[test]
+pub fn statements_outside_of_a_block_are_sent_one_after_the_other() {
+    let mut session = with_insert(Session::start());
+    let received = [1, 2].map(|n| session.execute(INSERT, vec![V::Int(n)]));
+    assert_eq!(session.sent(), ["EXECUTE 1 autocommit"]);
+    session.feed(&inserted(0, 1)).unwrap();
+    assert_eq!(session.sent(), ["EXECUTE 1 autocommit"]);
+    session.feed(&inserted(0, 1)).unwrap();
+    assert_eq!(received.map(|received| end(&received)), ["done", "done"]);
+}
+
+#[test]
+pub fn commit_and_rollback_as_texts_are_functions() {
+    let mut session = with_insert(Session::in_block());
+    session.execute(INSERT, vec![V::Int(1)]);
+    let committed = session.execute("commit work", vec![]);
+    assert_eq!(session.sent(), ["EXECUTE 1", "END_TRAN COMMIT"]);
+    session.feed(&[inserted(1, 1), done(0)].concat()).unwrap();
+    assert_eq!((end(&committed).as_str(), session.machine.in_transaction()), ("done", false));
+    let nothing = session.execute("rollback", vec![]);
+    assert_eq!((end(&nothing).as_str(), session.sent().is_empty()), ("done", true));
+}
+
+#[test]
+pub fn what_a_statement_leaves_open_outside_of_a_block_is_ended() {
+    let mut session = Session::start();
+    let received = session.ask(Request::Prepare { sql: INSERT.into() }, vec![], vec![]);
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    assert_eq!(session.sent(), ["PREPARE", "END_TRAN COMMIT"]);
+    assert_eq!(end(&received), "not ended");
+    session.feed(&done(0)).unwrap();
+    assert_eq!(end(&received), "done");
+    // Known already.
+    let received = session.ask(Request::Prepare { sql: INSERT.into() }, vec![], vec![]);
+    assert_eq!((end(&received).as_str(), session.sent().is_empty()), ("done", true));
+    let refused = session.execute("selec 1", vec![]);
+    session.feed(&reply("prepare_syntax")).unwrap();
+    assert_eq!(session.sent(), ["PREPARE", "END_TRAN ROLLBACK"]);
+    session.feed(&done(0)).unwrap();
+    assert_eq!(end(&refused), "server -493");
+}
+
+#[test]
+pub fn a_stale_statement_is_prepared_again_once() {
+    for (sql, kind, good) in [(INSERT, 20, inserted(0, 1)), (SELECT, 21, selected(0, 1, &[(1, 7)], true))] {
+        let mut session = Session::start();
+        session.execute(sql, vec![V::Int(1)]);
+        session.feed(&prepared(1, kind, 1)).unwrap();
+        session.feed(&good).unwrap();
+        session.sent();
+        for (last, expected) in [(good.clone(), "done"), (error(0, -1, -10_024), "server -10024")] {
+            let received = session.execute(sql, vec![V::Int(1)]);
+            session.sent();
+            session.feed(&error(1, -1, -10_024)).unwrap();
+            assert_eq!(session.sent(), [format!("PREPARE {sql} pinned closes 1").as_str()]);
+            session.feed(&prepared(1, kind, 1)).unwrap();
+            session.sent();
+            session.feed(&last).unwrap();
+            assert_eq!(end(&received), expected);
+        }
+    }
+}
+
+#[test]
+pub fn nothing_is_repeated_if_later_requests_were_sent() {
+    let mut session = with_insert(Session::in_block());
+    let received = [1, 2].map(|n| session.execute(INSERT, vec![V::Int(n)]));
+    session.feed(&[error(1, -1, -10_024), inserted(1, 1)].concat()).unwrap();
+    assert_eq!(received.map(|received| end(&received)), ["server -10024", "done"]);
+}
+
+#[test]
+pub fn a_deadlock_leaves_a_block_that_has_failed() {
+    let mut session = with_insert(Session::in_block());
+    session.execute(INSERT, vec![V::Int(1)]);
+    session.feed(&error(1, -2, -72)).unwrap();
+    assert_eq!(session.machine.transaction(), TransactionStatus::Failed);
+    session.verb(Verb::Rollback(IfUnsent::RollBack));
+    session.sent();
+    session.feed(&done(0)).unwrap();
+    assert_eq!(session.machine.transaction(), TransactionStatus::Idle);
+}
+
+#[test]
+pub fn savepoints_and_pings_have_functions() {
+    let mut session = Session::in_block();
+    let name = || "s".into();
+    session.verb(Verb::Savepoint { name: name(), begin: Some(Modes::default()) });
+    session.verb(Verb::RollbackTo(name()));
+    session.verb(Verb::Ping);
+    assert_eq!(session.sent(), ["SAVEPOINT set s", "SAVEPOINT to s", "CHECK_CAS"]);
+    let released = session.verb(Verb::Release(name()));
+    assert_eq!(end(&released), "not ended", "in its turn");
+    session.feed(&[done(1), reply("savepoint_unknown"), frame(1, &[])].concat()).unwrap();
+    assert_eq!((end(&released).as_str(), session.machine.is_idle()), ("done", true));
+    // Outside of a block a ping leaves no transaction.
+    let mut session = Session::start();
+    let pinged = session.verb(Verb::Ping);
+    assert_eq!(session.sent(), ["CHECK_CAS", "GET_DB_VERSION"]);
+    session.feed(&[frame(1, &[]), frame(0, b"\0\0\0\x0011.3.2.0\0")].concat()).unwrap();
+    assert_eq!((end(&pinged).as_str(), session.sent().is_empty()), ("done", true));
+}
+
+#[test]
+pub fn an_unsent_end_of_a_block_that_is_discarded_is_a_rollback() {
+    let mut session = Session::in_block();
+    session.execute(INSERT, vec![V::Int(1)]);
+    session.verb(Verb::Commit(IfUnsent::RollBack));
+    let id = session.machine.next_id() - 1;
+    assert_eq!(session.machine.discard(id), Discarded::Gone);
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    assert!(session.sent().ends_with(&["EXECUTE 1", "END_TRAN ROLLBACK"]));
+}
+
+#[test]
+pub fn the_generated_value_is_requested() {
+    let mut session = Session::in_block();
+    let received = session.ask(Request::LastInsertId, vec![], vec![]);
+    assert_eq!(session.sent(), ["GET_LAST_INSERT_ID"]);
+    session.feed(&reply("last_insert_id")).unwrap();
+    assert_eq!(received.get().results[0].generated, Some(1));
+    let received = session.ask(Request::LastInsertId, vec![], vec![]);
+    session.feed(&frame(1, b"\0\0\0\0\xff\xff\xff\xff")).unwrap();
+    assert_eq!((end(&received).as_str(), received.get().results[0].generated), ("done", None));
+}
+
+#[test]
+pub fn what_cannot_be_sent_is_refused() {
+    let mut session = with_insert(Session::in_block());
+    for (sql, row, reason) in [
+        (INSERT, vec![], "1 parameter, but 0 were given"),
+        (INSERT, vec![V::Interval(1, 1, 1)], "no type for it"),
+        ("select 1; select 2", vec![], "several statements"),
+    ] {
+        let received = session.execute(sql, row);
+        assert!(end(&received).contains(reason), "{}", end(&received));
+        assert!(session.sent().is_empty());
+    }
+}
+
+#[test]
+pub fn definitions_that_change_make_statements_outdated() {
+    let mut session = with_insert(Session::in_block());
+    session.execute("alter table t add column b int", vec![]);
+    session.feed(&prepared(2, 0, 0)).unwrap();
+    session.feed(&inserted(1, 0)).unwrap();
+    session.sent();
+    session.execute(INSERT, vec![V::Int(1)]);
+    assert_eq!(session.sent(), ["PREPARE insert into t values (?) closes 1 2"]);
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    session.feed(&inserted(1, 1)).unwrap();
+    session.verb(Verb::Rollback(IfUnsent::Forget));
+    session.sent();
+    session.feed(&done(0)).unwrap();
+    assert_eq!(session.machine.statements(), 0, "the rollback has changed them back");
+}
+
+#[test]
+pub fn a_statement_that_is_sent_ahead_of_a_stale_one_keeps_its_place() {
+    let mut session = with_insert(Session::in_block());
+    let request = Request::Execute(Execute { sql: INSERT.into(), rows: Rows::One });
+    let first = session.ask(request, vec![V::Int(1)], vec![]);
+    session.sent();
+    session.feed(&error(1, -1, -10_006)).unwrap();
+    let second = session.execute("delete from t", vec![]);
+    assert_eq!(session.sent(), ["PREPARE insert into t values (?) pinned closes 1"]);
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    assert_eq!(session.sent(), ["EXECUTE 1", "PREPARE delete from t"]);
+    session.feed(&[inserted(1, 1), prepared(2, 23, 0)].concat()).unwrap();
+    session.feed(&inserted(1, 3)).unwrap();
+    assert_eq!((end(&first).as_str(), end(&second).as_str()), ("done", "done"));
+}

@@ -1,0 +1,104 @@
+//! A session that a test plays the server of.
+
+use super::{TestHandler, trace};
+use headrace_core::protocol::{Fatal, Protocol};
+use headrace_core::{ReadBuffer, Session as _, Verb, WriteBuffer};
+use headrace_cubrid::machine::{Execute, Machine, Options, Request, Rows};
+use headrace_testkit::{Shared, TestValue, Trace, unhex};
+
+/// The reply of a live server to the database info (11.3.2).
+pub const CONNECTED: &str =
+    "00000024 01ffffff 00004dfb 010101004cc00000 00000001 f0b0006b7f000001000001840000000000000000";
+
+/// A machine, and its input and output.
+pub struct Session {
+    /// The machine.
+    pub machine: Machine<TestHandler>,
+    read_buffer: ReadBuffer,
+    /// What the machine sends.
+    pub write_buffer: WriteBuffer,
+    /// Batches can be read again from their beginning.
+    pub rewinds: bool,
+}
+
+/// The options of most tests.
+pub fn options() -> Options {
+    Options { host: "db.example".into(), database: "testdb".into(), user: "dba".into(), ..Options::default() }
+}
+
+/// What the server sends while a session is opened.
+pub fn greeting() -> Vec<u8> {
+    [vec![0; 4], unhex(&CONNECTED.replace(' ', ""))].concat()
+}
+
+impl Session {
+    /// Before its login.
+    pub fn with(options: &Options) -> Self {
+        let mut write_buffer = WriteBuffer::new();
+        let machine = Machine::new(options, 2, &mut write_buffer).unwrap();
+        Self { machine, read_buffer: ReadBuffer::new(), write_buffer, rewinds: true }
+    }
+
+    /// After its login.
+    pub fn start() -> Self {
+        let mut session = Self::with(&options());
+        session.feed(&greeting()).unwrap();
+        assert!(session.machine.is_ready());
+        session.write_buffer.take();
+        session
+    }
+
+    /// After its login, in a transaction block.
+    pub fn in_block() -> Self {
+        let mut session = Self::start();
+        let begun = session.verb(Verb::Begin(headrace_core::Modes::default()));
+        assert_eq!(begun.get().end.as_deref(), Some("done"));
+        session
+    }
+
+    /// The server sends something, and the client sends nothing in reply.
+    pub fn receive(&mut self, bytes: &[u8]) -> Result<(), Fatal> {
+        self.read_buffer.extend(bytes);
+        self.machine.receive((), &mut self.read_buffer, &mut self.write_buffer)
+    }
+
+    /// The server sends something.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Fatal> {
+        self.read_buffer.extend(bytes);
+        headrace_testkit::receive(&mut self.machine, &mut self.read_buffer, &mut self.write_buffer)?;
+        self.machine.transmit((), &mut self.write_buffer);
+        Ok(())
+    }
+
+    /// Submits a request.
+    pub fn ask(&mut self, request: Request, row: Vec<TestValue>, batch: Vec<Vec<TestValue>>) -> Shared {
+        let (mut handler, received) = TestHandler::new(row, batch);
+        handler.rewinds = self.rewinds;
+        self.machine.submit(request, handler);
+        self.machine.transmit((), &mut self.write_buffer);
+        received
+    }
+
+    /// Executes a statement.
+    pub fn execute(&mut self, sql: &str, row: Vec<TestValue>) -> Shared {
+        self.ask(Request::Execute(Execute { sql: sql.into(), rows: Rows::One }), row, Vec::new())
+    }
+
+    /// Executes an INSERT for these numbers.
+    pub fn batch(&mut self, atomic: bool, numbers: &[i64]) -> Shared {
+        let batch = numbers.iter().map(|number| vec![TestValue::Int(*number)]).collect();
+        let request = Execute { sql: "insert into t values (?)".into(), rows: Rows::Batch { atomic } };
+        self.ask(Request::Execute(request), Vec::new(), batch)
+    }
+
+    /// Submits the requests of a verb, and returns what the last one receives.
+    pub fn verb(&mut self, verb: Verb) -> Shared {
+        let requests = Machine::<TestHandler>::of_verb(&verb).unwrap().into_iter();
+        requests.map(|request| self.ask(request, Vec::new(), Vec::new())).last().unwrap()
+    }
+
+    /// The requests that were sent since the last call.
+    pub fn sent(&mut self) -> Trace {
+        trace(&self.write_buffer.take())
+    }
+}
