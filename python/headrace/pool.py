@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import threading
 import time
-import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from . import defaults
-from ._shared.pool_actions import Connect, Discard, Fail, Hand, Pooled, Sever
-from ._shared.pool_core import PoolCore, told_again
+from ._shared.pool_actions import Pooled
+from ._shared.pool_core import told_again
 from ._shared.pool_settings import PoolStats, ResetMode, Settings
+from ._shared.pool_work import PoolWork, Waiter, commit, end_dropped, maintain
 from .errors import PoolClosed
 from .types import TransactionStatus
 
@@ -65,22 +64,7 @@ else:
 _IDLE = TransactionStatus.IDLE
 
 
-class _Waiter(Generic[C]):
-    """A thread that waits for a connection: on a lock, which is all that it needs."""
-
-    __slots__ = ("connection", "error", "ready")
-
-    def __init__(self) -> None:
-        self.ready = threading.Lock()
-        self.ready.acquire()
-        self.connection: C | None = None
-        self.error: Exception | None = None
-
-
-_Work = list["Connect | Discard[C] | Sever[C]"]
-
-
-class ConnectionPool(Generic[C]):
+class ConnectionPool(PoolWork[C]):
     """Lends connections to threads, the longest waiting first.
 
     ``with pool.connection() as conn:`` commits at the end of the block and rolls back when it raises an exception. A
@@ -141,35 +125,23 @@ class ConnectionPool(Generic[C]):
         name: str = "headrace-pool",
         open: bool = True,
     ) -> None:
-        self.name = name
         make: Callable[..., Any] = connect or _connect
-        self._connect: Callable[[], C] = lambda: make(conninfo, **(kwargs or {}))
-        self._configure = configure
+        settings = Settings(
+            min_size,
+            max_size,
+            timeout,
+            max_lifetime,
+            max_idle,
+            max_waiting,
+            reset,
+            reconnect_timeout,
+            backoff,
+            backoff_max,
+        )
+        super().__init__(name, lambda: make(conninfo, **(kwargs or {})), configure, settings)
         self._check = check
         self._on_checkout = on_checkout
         self._hooked = check is not None or on_checkout is not None
-        self._core: PoolCore[C, _Waiter[C]] = PoolCore(
-            Settings(
-                min_size,
-                max_size,
-                timeout,
-                max_lifetime,
-                max_idle,
-                max_waiting,
-                reset,
-                reconnect_timeout,
-                backoff,
-                backoff_max,
-            )
-        )
-        self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
-        self._watchers = 0  # threads in wait() or close()
-        self._wake = threading.Event()
-        self._dropped: weakref.finalize[..., Any] | None = None
-        self._threads: set[threading.Thread] = set()
-        self._starting = threading.Lock()
-        self._pid = os.getpid()
         if open:
             self.open()
 
@@ -192,10 +164,10 @@ class ConnectionPool(Generic[C]):
             work = self._settle()
             self._wake = threading.Event()
         weakref.finalize(self, self._wake.set)
-        self._dropped = weakref.finalize(self, _end_dropped, self._core.idle, self._pid, repr(self.name))
+        self._dropped = weakref.finalize(self, end_dropped, self._core.idle, self._pid, repr(self.name))
         self._dropped.atexit = False
         threading.Thread(
-            target=_maintain, args=(weakref.ref(self), self._wake), name=f"{self.name}-maintenance", daemon=True
+            target=maintain, args=(weakref.ref(self), self._wake), name=f"{self.name}-maintenance", daemon=True
         ).start()
         self._perform(work)
 
@@ -203,95 +175,6 @@ class ConnectionPool(Generic[C]):
         # Before the lock is touched: another thread may have held it when the process forked.
         if self._pid != os.getpid():
             raise PoolClosed("the pool was opened before a fork; every process needs a pool of its own")
-
-    # doing what the core decided
-
-    def _settle(self) -> _Work[C] | None:
-        """Passes connections to waiters, with the lock held; returns the actions that are done without it."""
-        core = self._core
-        if not core.actions:
-            return None
-        actions, core.actions = core.actions, []
-        work: _Work[C] = []
-        for action in actions:
-            if isinstance(action, Hand):
-                action.waiter.connection = action.connection
-                action.waiter.ready.release()
-            elif isinstance(action, Fail):
-                action.waiter.error = action.error
-                action.waiter.ready.release()
-            else:
-                work.append(action)
-        if self._watchers:
-            self._changed.notify_all()
-        return work
-
-    def _perform(self, work: _Work[C] | None) -> None:
-        for action in work or ():
-            if isinstance(action, Connect):
-                self._start("connect", self._connect_one, action.attempt)
-            elif isinstance(action, Discard):
-                _close(action.connection)
-            else:
-                # Another thread may be inside a request, and close() wait for it.
-                self._start("close", _close, action.connection)
-
-    def _start(self, what: str, function: Callable[[Any], None], argument: Any) -> None:
-        def run() -> None:
-            try:
-                function(argument)
-            finally:
-                self._threads.discard(thread)
-
-        thread = threading.Thread(target=run, name=f"{self.name}-{what}", daemon=True)
-        try:
-            with self._starting:  # close() joins what it finds, and must not find what is not started
-                self._threads.add(thread)
-                thread.start()
-        except RuntimeError as error:
-            # No thread to be had: out of resources, or the interpreter is going down.
-            self._threads.discard(thread)
-            if what == "connect":
-                self._connect_failed(argument, error)
-
-    def _connect_one(self, attempt: int) -> None:
-        connection: C | None = None
-        try:
-            connection = self._connect()
-            if self._configure is not None:
-                self._configure(connection)
-                _commit(connection)
-        except BaseException as error:
-            if connection is not None:
-                _close(connection)
-            self._connect_failed(attempt, error)
-            return
-        with self._lock:
-            self._core.connected(attempt, connection, time.monotonic())
-            work = self._settle()
-            if self._watchers:
-                self._changed.notify_all()
-        self._perform(work)
-
-    def _connect_failed(self, attempt: int, error: BaseException) -> None:
-        with self._lock:
-            self._core.connect_failed(attempt, error, time.monotonic())
-            work = self._settle()
-            if self._watchers:
-                self._changed.notify_all()
-        self._perform(work)
-        self._wake.set()
-
-    def _tick(self) -> float | None:
-        """Does the periodic work of the pool; returns the seconds until the next time, None when it is closed."""
-        with self._lock:
-            if self._core.closed:
-                return None
-            self._core.tick(time.monotonic())
-            work = self._settle()
-        self._perform(work)
-        with self._lock:
-            return max(0.0, self._core.wakeup - time.monotonic())
 
     # lending
 
@@ -319,14 +202,14 @@ class ConnectionPool(Generic[C]):
 
     def _getconn(self, timeout: float | None, said: float | None = None) -> C:
         core = self._core
-        waiter: _Waiter[C] | None = None
+        waiter: Waiter[C] | None = None
         with self._lock:
             now = time.monotonic()
             connection = core.checkout(now)
             if connection is not None and not core.actions:
                 return connection
             if connection is None:
-                waiter = _Waiter()
+                waiter = Waiter()
                 core.enqueue(waiter, now)
             work = self._settle()
         try:
@@ -367,7 +250,7 @@ class ConnectionPool(Generic[C]):
             try:
                 if self._check is not None:
                     self._check(connection)
-                    _commit(connection)
+                    commit(connection)
             except Exception as error:
                 self._forsake(connection, error)
                 if time.monotonic() >= deadline:
@@ -381,7 +264,7 @@ class ConnectionPool(Generic[C]):
             try:
                 if self._on_checkout is not None:
                     self._on_checkout(connection)
-                    _commit(connection)
+                    commit(connection)
             except BaseException as error:
                 self._forsake(connection, error)
                 raise
@@ -610,38 +493,3 @@ def _connect(conninfo: str, **kwargs: Any) -> Any:
     from . import connect
 
     return connect(conninfo, **kwargs)
-
-
-def _commit(connection: PoolConnection) -> None:
-    if connection.transaction_status != _IDLE:
-        connection.commit()
-
-
-def _close(connection: PoolConnection) -> None:
-    # It is gone for the pool, whatever its end is like.
-    with contextlib.suppress(Exception):
-        connection.close()
-
-
-def _end_dropped(idle: list[Any], pid: int, name: str) -> None:
-    """Closes the idle connections of a pool that was collected. Lent ones are closed by their users."""
-    if pid != os.getpid():
-        return
-    for entry in idle:
-        _close(entry.connection)
-    idle.clear()
-    warnings.warn(f"a pool ({name}) was dropped without close()", ResourceWarning, stacklevel=2)
-
-
-def _maintain(ref: weakref.ref[ConnectionPool[Any]], wake: threading.Event) -> None:
-    """Runs in a thread that does not keep the pool alive."""
-    while True:
-        pool = ref()
-        if pool is None or pool._wake is not wake:
-            return
-        wake.clear()
-        left = pool._tick()
-        if left is None:
-            return
-        del pool
-        wake.wait(None if left == math.inf else left)

@@ -16,10 +16,12 @@ from headrace._shared.connection import BlockingConnection
 from headrace._shared.connection_base import ConnectionBase
 from headrace._shared.cursor import BlockingCursor
 from headrace._shared.pipeline import Pipeline
+from headrace._shared.pool_work import PoolWork
 from headrace._shared.waiting import BlockingWaiting
 from headrace.aio._shared.connection import LoopConnection
 from headrace.aio._shared.cursor import LoopCursor
 from headrace.aio._shared.pipeline import AsyncPipeline
+from headrace.aio._shared.pool_work import LoopPoolWork
 from headrace.aio._shared.waiting import LoopWaiting
 from headrace.aio.informix.cursor import AsyncServerCursor as AsyncInformixServerCursor
 from headrace.aio.informix.largeobject import AsyncLargeObject
@@ -46,7 +48,7 @@ CLASSES: list[type] = [
     *(base for kind in (postgres.Connection, mysql.Connection) for base in kind.__bases__),
     *(base for kind in (AsyncConnection, aio_mysql.AsyncConnection) for base in kind.__bases__),
     Watched,
-    *(BlockingWaiting, LoopWaiting),
+    *(BlockingWaiting, LoopWaiting, PoolWork, LoopPoolWork),
     *(BlockingConnection, postgres.Connection, mysql.Connection, informix.Connection, Pipeline),
     *(BlockingCursor, Cursor, ServerCursor, mysql.Cursor, informix.Cursor, InformixServerCursor),
     *(Copy, LargeObject, ConnectionPool),

@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import warnings
 import weakref
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import defaults
-from .._shared.pool_actions import Connect, Discard, Fail, Hand, Pooled
-from .._shared.pool_core import PoolCore, told_again
+from .._shared.pool_actions import Pooled
+from .._shared.pool_core import told_again
 from .._shared.pool_settings import PoolStats, ResetMode, Settings
 from ..errors import PoolClosed, ProgrammingError
 from ..types import TransactionStatus
+from ._shared.pool_work import LoopPoolWork, commit, end_dropped, reset_connection
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -61,14 +61,12 @@ else:
 
 _IDLE = TransactionStatus.IDLE
 
-_ENDING: set[asyncio.Task[None]] = set()
-"""What closes the connections of dropped pools: a loop itself does not hold its tasks."""
 
 _FOREVER = 1e9
 """Seconds beyond which a timeout is none: loops refuse to count that far."""
 
 
-class AsyncConnectionPool(Generic[C]):
+class AsyncConnectionPool(LoopPoolWork[C]):
     """Lends connections to tasks, the longest waiting first: the asyncio form of :class:`headrace.pool.ConnectionPool`.
 
     It belongs to the loop on which it is opened: with ``open=True`` if it is created inside one, else at its first use.
@@ -131,37 +129,24 @@ class AsyncConnectionPool(Generic[C]):
         name: str = "headrace-pool",
         open: bool = True,
     ) -> None:
-        self.name = name
         make: Callable[..., Any] = connect or _connect
-        self._connect: Callable[[], Awaitable[C]] = lambda: make(conninfo, **(kwargs or {}))
-        self._configure = configure
+        settings = Settings(
+            min_size,
+            max_size,
+            timeout,
+            max_lifetime,
+            max_idle,
+            max_waiting,
+            reset,
+            reconnect_timeout,
+            backoff,
+            backoff_max,
+        )
+        super().__init__(name, lambda: make(conninfo, **(kwargs or {})), configure, settings)
         self._check = check
         self._on_checkout = on_checkout
         self._hooked = check is not None or on_checkout is not None
-        self._core: PoolCore[C, asyncio.Future[C]] = PoolCore(
-            Settings(
-                min_size,
-                max_size,
-                timeout,
-                max_lifetime,
-                max_idle,
-                max_waiting,
-                reset,
-                reconnect_timeout,
-                backoff,
-                backoff_max,
-            )
-        )
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._pid = os.getpid()
         self._lazy = open
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._connecting: set[asyncio.Task[C]] = set()
-        self._resets: dict[int, asyncio.Task[bool]] = {}
-        self._watchers: list[asyncio.Future[None]] = []
-        self._timer: asyncio.TimerHandle | None = None
-        self._dropped: weakref.finalize[..., Any] | None = None
-        self._ref: weakref.ref[Any] = weakref.ref(self)
         if open:
             with contextlib.suppress(RuntimeError):  # no loop yet
                 self._open(asyncio.get_running_loop())
@@ -183,7 +168,7 @@ class AsyncConnectionPool(Generic[C]):
         self._lazy = False
         self._core.open(loop.time())
         # Nothing that outlives a call may hold the pool: a loop would keep it, and its connections, for ever.
-        self._dropped = weakref.finalize(self, _end_dropped, self._core.idle, loop, self._pid, repr(self.name))
+        self._dropped = weakref.finalize(self, end_dropped, self._core.idle, loop, self._pid, repr(self.name))
         self._dropped.atexit = False
         self._settle()
 
@@ -199,93 +184,6 @@ class AsyncConnectionPool(Generic[C]):
                 raise PoolClosed("the pool is not open: call open(), or use it as a context manager")
             raise ProgrammingError("the pool was opened on another event loop")
         return loop
-
-    # doing what the core decided
-
-    def _settle(self) -> None:
-        """Does what the core decided, until nothing is left. A loop, no recursion: thousands of waiters can be
-        cancelled at once, and each connection handed to one of them comes back here."""
-        core, loop = self._core, self._loop
-        assert loop is not None
-        while core.actions:
-            actions, core.actions = core.actions, []
-            for action in actions:
-                if isinstance(action, Hand):
-                    if action.waiter.done():
-                        core.refuse(action.connection, loop.time())
-                    else:
-                        action.waiter.set_result(action.connection)
-                elif isinstance(action, Fail):
-                    if not action.waiter.done():
-                        action.waiter.set_exception(action.error)
-                elif isinstance(action, Connect):
-                    self._start_connect(action.attempt)
-                elif isinstance(action, Discard):
-                    self._start_close(action.connection)
-                else:
-                    reset = self._resets.get(id(action.connection))
-                    if reset is not None:
-                        reset.cancel()
-                    self._start_close(action.connection)
-        if self._watchers:
-            watchers, self._watchers = self._watchers, []
-            for watcher in watchers:
-                if not watcher.done():
-                    watcher.set_result(None)
-        if core.closed:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-        elif self._timer is None or core.wakeup < self._timer.when():
-            if self._timer is not None:
-                self._timer.cancel()
-            self._timer = loop.call_at(core.wakeup, _tick_of, self._ref)
-
-    def _tick(self) -> None:
-        assert self._loop is not None
-        self._timer = None
-        self._core.tick(self._loop.time())
-        self._settle()
-
-    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        assert self._loop is not None
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
-    def _start_close(self, connection: C) -> None:
-        self._spawn(_close(connection))
-
-    def _start_connect(self, attempt: int) -> None:
-        task: asyncio.Task[C] = self._spawn(self._connect_one())
-        self._connecting.add(task)
-
-        # A callback, not the end of the coroutine: it comes even where the task is cancelled before it has begun.
-        def over(task: asyncio.Task[C]) -> None:
-            assert self._loop is not None
-            self._connecting.discard(task)
-            now = self._loop.time()
-            if task.cancelled():
-                self._core.connect_abandoned(attempt, now)
-            elif (error := task.exception()) is not None:
-                self._core.connect_failed(attempt, error, now)
-            else:
-                self._core.connected(attempt, task.result(), now)
-            self._settle()
-
-        task.add_done_callback(over)
-
-    async def _connect_one(self) -> C:
-        connection = await self._connect()
-        try:
-            if self._configure is not None:
-                await self._configure(connection)
-                await _commit(connection)
-        except BaseException:
-            await _close(connection)
-            raise
-        return connection
 
     # lending
 
@@ -356,7 +254,7 @@ class AsyncConnectionPool(Generic[C]):
             try:
                 if self._check is not None:
                     await self._check(connection)
-                    await _commit(connection)
+                    await commit(connection)
             except Exception as error:
                 self._forsake(connection, error)
                 if loop.time() >= deadline:
@@ -368,7 +266,7 @@ class AsyncConnectionPool(Generic[C]):
             try:
                 if self._on_checkout is not None:
                     await self._on_checkout(connection)
-                    await _commit(connection)
+                    await commit(connection)
             except Exception as error:
                 self._forsake(connection, error)
                 raise
@@ -405,7 +303,7 @@ class AsyncConnectionPool(Generic[C]):
             self._settle()
         if mode is None:
             return None
-        task: asyncio.Task[bool] = self._spawn(_reset(connection, mode))
+        task: asyncio.Task[bool] = self._spawn(reset_connection(connection, mode))
         self._resets[id(connection)] = task
 
         def over(task: asyncio.Task[bool]) -> None:
@@ -578,47 +476,7 @@ class _Lease(AbstractAsyncContextManager[C]):
             await asyncio.wait((reset,))
 
 
-def _tick_of(ref: weakref.ref[Any]) -> None:
-    pool = ref()
-    if pool is not None:
-        pool._tick()
-
-
-def _end_dropped(idle: list[Any], loop: asyncio.AbstractEventLoop, pid: int, name: str) -> None:
-    """Closes the idle connections of a pool that was collected, in any thread. Lent ones are closed by their users, and
-    on a closed loop each connection ends by itself."""
-    if pid != os.getpid():
-        return
-
-    def end() -> None:
-        for entry in idle:
-            task = loop.create_task(_close(entry.connection))
-            _ENDING.add(task)
-            task.add_done_callback(_ENDING.discard)
-        idle.clear()
-
-    with contextlib.suppress(RuntimeError):
-        loop.call_soon_threadsafe(end)
-    warnings.warn(f"an asyncio pool ({name}) was dropped without close()", ResourceWarning, stacklevel=2)
-
-
 async def _connect(conninfo: str, **kwargs: Any) -> Any:
     from . import connect
 
     return await connect(conninfo, **kwargs)
-
-
-async def _commit(connection: AsyncPoolConnection) -> None:
-    if connection.transaction_status != _IDLE:
-        await connection.commit()
-
-
-async def _reset(connection: AsyncPoolConnection, mode: ResetMode) -> bool:
-    await connection.reset(mode)
-    return connection.transaction_status == _IDLE
-
-
-async def _close(connection: AsyncPoolConnection) -> None:
-    # It is gone for the pool, whatever its end is like.
-    with contextlib.suppress(Exception):
-        await connection.close()

@@ -1,0 +1,180 @@
+"""What a blocking pool does in the background: it executes what its core decided, in threads of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ..types import TransactionStatus
+from .pool_actions import Connect, Discard, Fail, Hand, Sever
+from .pool_core import PoolCore
+from .pool_settings import Settings
+
+if TYPE_CHECKING:
+    from ..pool import PoolConnection
+
+C = TypeVar("C", bound="PoolConnection")
+
+
+class Waiter(Generic[C]):
+    """A thread that waits for a connection: on a lock, which is all that it needs."""
+
+    __slots__ = ("connection", "error", "ready")
+
+    def __init__(self) -> None:
+        self.ready = threading.Lock()
+        self.ready.acquire()
+        self.connection: C | None = None
+        self.error: Exception | None = None
+
+
+Work = list["Connect | Discard[C] | Sever[C]"]
+
+
+class PoolWork(Generic[C]):
+    """The part of a pool that opens and closes connections, and passes them to those who wait."""
+
+    def __init__(
+        self, name: str, connect: Callable[[], C], configure: Callable[[C], object] | None, settings: Settings
+    ) -> None:
+        self.name = name
+        self._connect = connect
+        self._configure = configure
+        self._core: PoolCore[C, Waiter[C]] = PoolCore(settings)
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._watchers = 0  # threads in wait() or close()
+        self._wake = threading.Event()
+        self._dropped: weakref.finalize[..., Any] | None = None
+        self._threads: set[threading.Thread] = set()
+        self._starting = threading.Lock()
+        self._pid = os.getpid()
+
+    def _settle(self) -> Work[C] | None:
+        """Passes connections to waiters, with the lock held; returns the actions that are done without it."""
+        core = self._core
+        if not core.actions:
+            return None
+        actions, core.actions = core.actions, []
+        work: Work[C] = []
+        for action in actions:
+            if isinstance(action, Hand):
+                action.waiter.connection = action.connection
+                action.waiter.ready.release()
+            elif isinstance(action, Fail):
+                action.waiter.error = action.error
+                action.waiter.ready.release()
+            else:
+                work.append(action)
+        if self._watchers:
+            self._changed.notify_all()
+        return work
+
+    def _perform(self, work: Work[C] | None) -> None:
+        for action in work or ():
+            if isinstance(action, Connect):
+                self._start("connect", self._connect_one, action.attempt)
+            elif isinstance(action, Discard):
+                close(action.connection)
+            else:
+                # Another thread may be inside a request, and close() wait for it.
+                self._start("close", close, action.connection)
+
+    def _start(self, what: str, function: Callable[[Any], None], argument: Any) -> None:
+        def run() -> None:
+            try:
+                function(argument)
+            finally:
+                self._threads.discard(thread)
+
+        thread = threading.Thread(target=run, name=f"{self.name}-{what}", daemon=True)
+        try:
+            with self._starting:  # close() joins what it finds, and must not find what is not started
+                self._threads.add(thread)
+                thread.start()
+        except RuntimeError as error:
+            # No thread to be had: out of resources, or the interpreter is going down.
+            self._threads.discard(thread)
+            if what == "connect":
+                self._connect_failed(argument, error)
+
+    def _connect_one(self, attempt: int) -> None:
+        connection: C | None = None
+        try:
+            connection = self._connect()
+            if self._configure is not None:
+                self._configure(connection)
+                commit(connection)
+        except BaseException as error:
+            if connection is not None:
+                close(connection)
+            self._connect_failed(attempt, error)
+            return
+        with self._lock:
+            self._core.connected(attempt, connection, time.monotonic())
+            work = self._settle()
+            if self._watchers:
+                self._changed.notify_all()
+        self._perform(work)
+
+    def _connect_failed(self, attempt: int, error: BaseException) -> None:
+        with self._lock:
+            self._core.connect_failed(attempt, error, time.monotonic())
+            work = self._settle()
+            if self._watchers:
+                self._changed.notify_all()
+        self._perform(work)
+        self._wake.set()
+
+    def _tick(self) -> float | None:
+        """Does the periodic work of the pool; returns the seconds until the next time, None when it is closed."""
+        with self._lock:
+            if self._core.closed:
+                return None
+            self._core.tick(time.monotonic())
+            work = self._settle()
+        self._perform(work)
+        with self._lock:
+            return max(0.0, self._core.wakeup - time.monotonic())
+
+
+def commit(connection: PoolConnection) -> None:
+    if connection.transaction_status != TransactionStatus.IDLE:
+        connection.commit()
+
+
+def close(connection: PoolConnection) -> None:
+    # It is gone for the pool, whatever its end is like.
+    with contextlib.suppress(Exception):
+        connection.close()
+
+
+def end_dropped(idle: list[Any], pid: int, name: str) -> None:
+    """Closes the idle connections of a pool that was collected. Lent ones are closed by their users."""
+    if pid != os.getpid():
+        return
+    for entry in idle:
+        close(entry.connection)
+    idle.clear()
+    warnings.warn(f"a pool ({name}) was dropped without close()", ResourceWarning, stacklevel=2)
+
+
+def maintain(ref: weakref.ref[PoolWork[Any]], wake: threading.Event) -> None:
+    """Runs in a thread that does not keep the pool alive."""
+    while True:
+        pool = ref()
+        if pool is None or pool._wake is not wake:
+            return
+        wake.clear()
+        left = pool._tick()
+        if left is None:
+            return
+        del pool
+        wake.wait(None if left == math.inf else left)

@@ -1,0 +1,173 @@
+"""What an asyncio pool does in the background: it executes what its core decided, in tasks of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import warnings
+import weakref
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ..._shared.pool_actions import Connect, Discard, Fail, Hand
+from ..._shared.pool_core import PoolCore
+from ..._shared.pool_settings import ResetMode, Settings
+from ...types import TransactionStatus
+
+if TYPE_CHECKING:
+    from ..pool import AsyncPoolConnection
+
+C = TypeVar("C", bound="AsyncPoolConnection")
+_ENDING: set[asyncio.Task[None]] = set()
+"""What closes the connections of dropped pools: a loop itself does not hold its tasks."""
+
+
+class LoopPoolWork(Generic[C]):
+    """The part of a pool that opens and closes connections, and passes them to those who wait."""
+
+    def __init__(
+        self,
+        name: str,
+        connect: Callable[[], Awaitable[C]],
+        configure: Callable[[C], Awaitable[object]] | None,
+        settings: Settings,
+    ) -> None:
+        self.name = name
+        self._connect = connect
+        self._configure = configure
+        self._core: PoolCore[C, asyncio.Future[C]] = PoolCore(settings)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._pid = os.getpid()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._connecting: set[asyncio.Task[C]] = set()
+        self._resets: dict[int, asyncio.Task[bool]] = {}
+        self._watchers: list[asyncio.Future[None]] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._dropped: weakref.finalize[..., Any] | None = None
+        self._ref: weakref.ref[Any] = weakref.ref(self)
+
+    def _settle(self) -> None:
+        """Does what the core decided, until nothing is left. A loop, no recursion: thousands of waiters can be
+        cancelled at once, and each connection handed to one of them comes back here."""
+        core, loop = self._core, self._loop
+        assert loop is not None
+        while core.actions:
+            actions, core.actions = core.actions, []
+            for action in actions:
+                if isinstance(action, Hand):
+                    if action.waiter.done():
+                        core.refuse(action.connection, loop.time())
+                    else:
+                        action.waiter.set_result(action.connection)
+                elif isinstance(action, Fail):
+                    if not action.waiter.done():
+                        action.waiter.set_exception(action.error)
+                elif isinstance(action, Connect):
+                    self._start_connect(action.attempt)
+                elif isinstance(action, Discard):
+                    self._start_close(action.connection)
+                else:
+                    reset = self._resets.get(id(action.connection))
+                    if reset is not None:
+                        reset.cancel()
+                    self._start_close(action.connection)
+        if self._watchers:
+            watchers, self._watchers = self._watchers, []
+            for watcher in watchers:
+                if not watcher.done():
+                    watcher.set_result(None)
+        if core.closed:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+        elif self._timer is None or core.wakeup < self._timer.when():
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = loop.call_at(core.wakeup, _tick_of, self._ref)
+
+    def _tick(self) -> None:
+        assert self._loop is not None
+        self._timer = None
+        self._core.tick(self._loop.time())
+        self._settle()
+
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        assert self._loop is not None
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _start_close(self, connection: C) -> None:
+        self._spawn(close(connection))
+
+    def _start_connect(self, attempt: int) -> None:
+        task: asyncio.Task[C] = self._spawn(self._connect_one())
+        self._connecting.add(task)
+
+        # A callback, not the end of the coroutine: it comes even where the task is cancelled before it has begun.
+        def over(task: asyncio.Task[C]) -> None:
+            assert self._loop is not None
+            self._connecting.discard(task)
+            now = self._loop.time()
+            if task.cancelled():
+                self._core.connect_abandoned(attempt, now)
+            elif (error := task.exception()) is not None:
+                self._core.connect_failed(attempt, error, now)
+            else:
+                self._core.connected(attempt, task.result(), now)
+            self._settle()
+
+        task.add_done_callback(over)
+
+    async def _connect_one(self) -> C:
+        connection = await self._connect()
+        try:
+            if self._configure is not None:
+                await self._configure(connection)
+                await commit(connection)
+        except BaseException:
+            await close(connection)
+            raise
+        return connection
+
+
+def _tick_of(ref: weakref.ref[Any]) -> None:
+    pool = ref()
+    if pool is not None:
+        pool._tick()
+
+
+def end_dropped(idle: list[Any], loop: asyncio.AbstractEventLoop, pid: int, name: str) -> None:
+    """Closes the idle connections of a pool that was collected, in any thread. Lent ones are closed by their users, and
+    on a closed loop each connection ends by itself."""
+    if pid != os.getpid():
+        return
+
+    def end() -> None:
+        for entry in idle:
+            task = loop.create_task(close(entry.connection))
+            _ENDING.add(task)
+            task.add_done_callback(_ENDING.discard)
+        idle.clear()
+
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(end)
+    warnings.warn(f"an asyncio pool ({name}) was dropped without close()", ResourceWarning, stacklevel=2)
+
+
+async def commit(connection: AsyncPoolConnection) -> None:
+    if connection.transaction_status != TransactionStatus.IDLE:
+        await connection.commit()
+
+
+async def reset_connection(connection: AsyncPoolConnection, mode: ResetMode) -> bool:
+    await connection.reset(mode)
+    return connection.transaction_status == TransactionStatus.IDLE
+
+
+async def close(connection: AsyncPoolConnection) -> None:
+    # It is gone for the pool, whatever its end is like.
+    with contextlib.suppress(Exception):
+        await connection.close()
