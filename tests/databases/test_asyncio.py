@@ -175,3 +175,19 @@ async def test_a_block_ends_however_often_it_is_cancelled(
         await aconn.rollback()
         assert await aconn.fetch("select id from t") == [(3,)]
         await aconn.execute("delete from t")
+
+
+async def test_timings_count_what_fails_and_each_fetch(db: Database) -> None:
+    connection = await db.aconnect(autocommit=True, enable_timing=True)
+    async with connection:
+        cursor = await connection.execute("select n from numbers where n < 5")
+        connection.reset_timings()
+        await cursor.fetchone()
+        await cursor.fetchmany(2)
+        await cursor.fetchall()
+        with pytest.raises(errors.UndefinedColumn):
+            await connection.execute("select nope from numbers")
+        assert {name: connection.timings()[name]["count"] for name in ("execute", "fetch")} == {
+            "execute": 1,
+            "fetch": 3,
+        }

@@ -297,6 +297,18 @@ def test_timings(db: Database) -> None:
         assert conn.timings()["execute"]["count"] == 0
 
 
+def test_timings_count_what_fails_and_each_fetch(db: Database) -> None:
+    with db.connect(autocommit=True, enable_timing=True) as conn:
+        cursor = conn.execute("select n from numbers where n < 5")
+        conn.reset_timings()
+        cursor.fetchone()
+        cursor.fetchmany(2)
+        cursor.fetchall()
+        with pytest.raises(errors.UndefinedColumn):
+            conn.execute("select nope from numbers")
+        assert {name: conn.timings()[name]["count"] for name in ("execute", "fetch")} == {"execute": 1, "fetch": 3}
+
+
 def test_a_pool(db: Database) -> None:
     with headrace.ConnectionPool(db.url, min_size=1, max_size=2) as pool:
         with pool.connection() as conn:

@@ -60,6 +60,18 @@ def test_a_trigger_that_follows_a_missing_one_is_no_idle_timeout(my_server: Serv
     assert my.fetchval("select 1") == 1
 
 
+def test_a_pipelined_text_that_fails_keeps_the_results_before_while_it_is_waited_for(my_url: str) -> None:
+    with (
+        headrace.mysql.connect(my_url, autocommit=True, multi_statements=True) as conn,
+        pytest.raises(errors.UndefinedColumn) as raised,
+        conn.pipeline(),
+    ):
+        cursor = conn.executescript("select 1; select nope")
+        cursor.wait(30.0)
+    assert raised.value.cursor is cursor
+    assert cursor.fetchall() == [(1,)]
+
+
 def test_warnings(my: Conn) -> None:
     cursor = my.execute("select 1 / 0, cast('12x' as signed)")
     assert cursor.warning_count == 2
