@@ -228,10 +228,9 @@ def test_client_cpu_is_shown_for_each_row_with_its_ratio_to_the_floor(result: di
     assert "| fetch 10,000 rows × 5 | 100 ns | 200 ns (2.00) | - | 500 ns (5.00) | - | - | 10 µs (100.00) |" in table
     page = marked("postgresql-cpu").replace("old", table.replace("fetch 10,000 rows", "fetch 100,000 rows"))
     page += "".join(emptied(name + readme.CPU) for name in ("mariadb", "mysql", "informix"))
-    assert (
+    assert readme.cpu_overview(page).splitlines()[4:] == [
         "| fetch 100,000 rows × 5 | **200 ns (2.00)**, psycopg 500 ns (5.00) | - | - | - |"
-        in readme.cpu_overview(page).splitlines()
-    )
+    ]
 
 
 def test_readme_says_nothing_of_client_cpu_before_it_was_measured() -> None:
