@@ -14,8 +14,11 @@ from typing import Any
 
 if sys.version_info >= (3, 11):
     import tomllib
-else:  # pip carries the same parser for the Pythons that have none
-    from pip._vendor import tomli as tomllib
+else:  # pip carries the same parser for the Pythons that have none; pytest needs it there
+    try:
+        from pip._vendor import tomli as tomllib
+    except ModuleNotFoundError:
+        import tomli as tomllib
 
 
 ROOT = Path(__file__).parent.parent
@@ -43,7 +46,7 @@ def main(extras: list[str]) -> None:
     settings, lab = project(ROOT / "pyproject.toml"), project(ROOT / "lab" / "pyproject.toml")
     known = {
         "backend": settings["build-system"]["requires"],
-        "lab": [each for each in lab["project"]["dependencies"] if each != "headrace"],
+        "lab": [each for each in lab["project"]["dependencies"] if not each.startswith("headrace")],
         **settings["project"]["optional-dependencies"],
     }
     for extra in extras:

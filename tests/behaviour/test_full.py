@@ -11,6 +11,7 @@ import pytest
 import headrace
 import headrace.aio
 from headrace import errors
+from time_limit import time_limit
 
 ROWS = 200_000
 MANY = f"copy (select repeat('x', 500) from generate_series(1, {ROWS})) to stdout"
@@ -112,7 +113,7 @@ async def test_a_slow_reader_on_a_loop_gets_all_of_a_copy(aconn: Any) -> None:
 
 async def _full(copy: Any) -> int:
     """Waits until the buffer is full; returns its bytes after some more iterations of the loop."""
-    async with asyncio.timeout(30):
+    async with time_limit(30):
         while len(copy._buffer) < KEPT_BYTES // 4:
             await asyncio.sleep(0.001)
     for _ in range(1000):

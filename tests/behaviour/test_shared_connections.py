@@ -14,6 +14,7 @@ import pytest
 import headrace
 from headrace import errors
 from headrace.testing import PostgresServer
+from time_limit import time_limit
 
 WAIT = 30.0
 
@@ -150,7 +151,7 @@ def test_waiting_for_notifications_blocks_no_other_thread(shared: Any) -> None:
 
 
 async def test_waiting_for_notifications_blocks_no_other_task(server: PostgresServer) -> None:
-    async with await headrace.aio.connect(server.url, autocommit=True) as shared, asyncio.timeout(WAIT):
+    async with await headrace.aio.connect(server.url, autocommit=True) as shared, time_limit(WAIT):
         await shared.listen("nothing")
 
         async def wait() -> list[str]:

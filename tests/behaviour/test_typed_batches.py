@@ -120,7 +120,7 @@ async def test_a_cancelled_batch_of_many_types_leaves_nothing(url: str) -> None:
         await conn.executescript("drop table if exists w; create table w (id int primary key, v text)")
         for wait in (0.0, 0.002, 0.02, 0.1):
             batch = conn.executemany("insert into w (v, id) select coalesce(%s, 0), %s returning v", rows(100_000))
-            with pytest.raises(TimeoutError):
+            with pytest.raises(asyncio.TimeoutError):  # its own class before Python 3.11
                 await asyncio.wait_for(batch, wait)
             assert await conn.fetchval("select count(*) from w") == 0
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from headrace import errors
+from time_limit import time_limit
 
 from .conftest import Target
 from .hostile import MESSAGES, HostileProxy, Seen, spoilt, watched
@@ -122,7 +123,7 @@ async def test_a_lying_server_harms_no_loop(ready: Target) -> None:
             proxy.answer = spoilt(rng, MESSAGES[ready.kind]())
             error = None
             try:
-                async with asyncio.timeout(8):
+                async with time_limit(8):
                     cursor = await conn.execute(rng.choice((ready.answer, ready.series(300))), timeout=TIMEOUT)
                     await cursor.fetchall()
             except Exception as raised:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from headrace import errors
+from time_limit import time_limit
 
 from .conftest import Target
 
@@ -42,7 +43,7 @@ async def test_a_panic_on_a_loop_closes_the_connection(target: Target, count: in
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)
     conn = await target.aconnect(autocommit=True)
     await conn.execute(target.temporary)
-    async with asyncio.timeout(20):
+    async with time_limit(20):
         with pytest.raises((Panic, errors.OperationalError), match=f"made by a test|{CLOSED}"):
             await conn.executemany(f"insert into r values ({target.mark})", rows(count))
         assert conn.closed
