@@ -4,13 +4,14 @@
 //!     cargo run -p headrace-io --example session -- postgres 127.0.0.1:5432 postgres secret postgres
 //!     cargo run -p headrace-io --example session -- mysql 127.0.0.1:3306 root secret test
 //!     cargo run -p headrace-io --example session -- informix 127.0.0.1:9088 informix secret stores ol_informix
+//!     cargo run -p headrace-io --example session -- cubrid 127.0.0.1:33000 dba secret demodb
 //!
-//! The protocol is a type that does not depend on a socket; `databases` has the differences between the three.
+//! The protocol is a type that does not depend on a socket; `databases` has the differences between them.
 //! `Connection` adds buffers and optional TLS, and `Client` is the loop that moves their bytes while this thread waits.
 
 mod databases;
 
-use databases::{Database, Informix, MySql, Postgres, Target};
+use databases::{Cubrid, Database, Informix, MySql, Postgres, Target};
 use headrace_core::rows::{Datum, Received, Reply};
 use headrace_core::{Cancellation, Diagnostics, Discarded, Fatal, Interrupt, Left, Outcome};
 use headrace_io::blocking::{Client, cancel};
@@ -26,7 +27,7 @@ const SHORT: Duration = Duration::from_millis(300);
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [database, address, user, password, name, rest @ ..] = &arguments[..] else {
-        return Err("session postgres|mysql|informix ADDRESS:PORT USER PASSWORD DATABASE [DBSERVERNAME]".into());
+        return Err("session postgres|mysql|informix|cubrid ADDRESS:PORT USER PASSWORD DATABASE [DBSERVERNAME]".into());
     };
     let target = Target {
         address: Address::Tcp(address.parse()?),
@@ -48,7 +49,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                         where a.colno + b.colno + c.colno + d.colno = 7";
             visit::<Informix>(&target, greeting, slow)?;
         }
-        other => return Err(format!("{other:?} is not one of postgres, mysql, informix").into()),
+        "cubrid" => {
+            let slow = "select count(*) from db_attribute a, db_attribute b, db_attribute c, db_attribute d \
+                        where a.def_order + b.def_order + c.def_order + d.def_order = 7";
+            visit::<Cubrid>(&target, "select ? || ' from headrace', 6 * 7", slow)?;
+        }
+        other => return Err(format!("{other:?} is not one of postgres, mysql, informix, cubrid").into()),
     }
     Ok(())
 }

@@ -4,11 +4,12 @@
 //!     cargo run -p headrace-io --features tokio --example thousand -- 1000 \
 //!         postgres 127.0.0.1:5432 postgres secret postgres "" \
 //!         mysql 127.0.0.1:3306 root secret test "" \
-//!         informix 127.0.0.1:9088 informix secret stores ol_informix
+//!         informix 127.0.0.1:9088 informix secret stores ol_informix \
+//!         cubrid 127.0.0.1:33000 dba secret demodb ""
 
 mod databases;
 
-use databases::{Database, Informix, MySql, Postgres, Target};
+use databases::{Cubrid, Database, Informix, MySql, Postgres, Target};
 use headrace_core::rows::{Datum, Received};
 use headrace_core::{Fatal, Outcome};
 use headrace_io::tokio::Client;
@@ -60,7 +61,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                     let question = "select ?::bigint * 2 from systables where tabid = 1";
                     asked.spawn_local(visit::<Informix>(target, question, number, crowd))
                 }
-                other => return Err(format!("{other:?} is not one of postgres, mysql, informix").into()),
+                "cubrid" => asked.spawn_local(visit::<Cubrid>(target, "select cast(? as bigint) * 2", number, crowd)),
+                other => return Err(format!("{other:?} is not one of postgres, mysql, informix, cubrid").into()),
             };
         }
         let mut right = 0;

@@ -3,6 +3,8 @@
 use headrace_connection::Connection;
 use headrace_core::rows::{Collector, Datum, Reply};
 use headrace_core::{Described, Diagnostics, Fatal, Protocol, WriteBuffer};
+use headrace_cubrid::machine as cubrid;
+use headrace_cubrid::messages::server::ServerError as CubridError;
 use headrace_informix::machine as informix;
 use headrace_informix::messages::server::ServerError as InformixError;
 use headrace_io::Address;
@@ -47,6 +49,7 @@ const STATEMENTS: usize = 16;
 
 pub type Postgres = postgres::Machine<Collector<Arc<postgres::Columns>, PostgresError>>;
 pub type MySql = mysql::Machine<Collector<Arc<mysql::Columns>, MySqlError>>;
+pub type Cubrid = cubrid::Machine<Collector<Arc<cubrid::Columns>, CubridError>>;
 pub type Informix = informix::Machine<Collector<Arc<informix::Columns>, InformixError>>;
 
 impl Database for Postgres {
@@ -110,5 +113,31 @@ impl Database for Informix {
     fn statement(sql: &str) -> informix::Request {
         let (sql, rows) = (sql.into(), informix::Rows::One);
         informix::Request::Execute(informix::Execute { sql, rows, begin: false, strategy: None })
+    }
+}
+
+impl Database for Cubrid {
+    type Columns = Arc<cubrid::Columns>;
+    type Error = CubridError;
+
+    fn connection(target: &Target) -> Result<Connection<Self>, Fatal> {
+        // The processes of a broker on Windows listen on its host.
+        let host = match &target.address {
+            Address::Tcp(address) => address.ip().to_string(),
+            Address::Unix(_) => String::new(),
+        };
+        let options = cubrid::Options {
+            host,
+            user: target.user.clone(),
+            password: Some(cubrid::Secret(target.password.clone().into_bytes())),
+            database: target.database.clone(),
+            ..cubrid::Options::default()
+        };
+        let mut write_buffer = WriteBuffer::new();
+        let machine = cubrid::Machine::new(&options, STATEMENTS, &mut write_buffer)?;
+        Ok(Connection::new(Box::new(machine), write_buffer, None))
+    }
+    fn statement(sql: &str) -> cubrid::Request {
+        cubrid::Request::Execute(cubrid::Execute { sql: sql.into(), rows: cubrid::Rows::One })
     }
 }

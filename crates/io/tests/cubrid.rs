@@ -1,0 +1,135 @@
+//! CUBRID's machine on real sockets: with a broker that passes the connection on, and with one that names a port.
+
+#[path = "../../cubrid/tests/support/mod.rs"]
+mod support;
+
+use headrace_connection::Connection;
+use headrace_core::rows::{Collector, Datum};
+use headrace_core::{Fatal, FatalKind, Outcome, WriteBuffer};
+use headrace_cubrid::machine::{Columns, Execute, Loss, Machine, Options, Request, Rows};
+use headrace_cubrid::messages::server::ServerError;
+use headrace_io::blocking::Client;
+use headrace_io::{Address, TcpOptions};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use support::session::{greeting, options};
+use support::{done, fetched, prepared, selected, trace};
+
+type Session = Machine<Collector<Arc<Columns>, ServerError>>;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Bytes of the first message, and of the second.
+const HELLO: usize = 10;
+const DB_INFO: usize = 628;
+
+fn read(stream: &mut TcpStream, length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    stream.read_exact(&mut bytes).unwrap();
+    bytes
+}
+
+/// Answers each request with the next of the replies, and returns the requests.
+fn answer(stream: &mut TcpStream, replies: &[Vec<u8>]) -> Vec<String> {
+    let mut requests = Vec::new();
+    for reply in replies {
+        let header = read(stream, 8);
+        let length = u32::from_be_bytes(header[..4].try_into().unwrap()) as usize;
+        let request = [header, read(stream, length)].concat();
+        requests.extend_from_slice(trace(&request).messages());
+        stream.write_all(reply).unwrap();
+    }
+    requests
+}
+
+/// The replies to a SELECT of three rows in two pages, and to CON_CLOSE.
+fn replies() -> Vec<Vec<u8>> {
+    let first = selected(1, 3, &[(1, 10), (2, 20)], false);
+    vec![prepared(1, 21, 1), first, fetched(0, &[(3, 30)], true), done(0)]
+}
+
+fn listen() -> (TcpListener, Address) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = Address::Tcp(listener.local_addr().unwrap());
+    (listener, address)
+}
+
+fn open(address: &Address, options: &Options) -> Result<Client<Session>, Fatal> {
+    let mut write_buffer = WriteBuffer::new();
+    let machine = Machine::new(options, 16, &mut write_buffer)?;
+    let connection = Connection::new(Box::new(machine), write_buffer, None);
+    Client::open(address, &TcpOptions::default(), connection, (), Some(Instant::now() + PATIENCE))
+}
+
+/// Executes a SELECT, and returns its rows.
+fn select(client: &mut Client<Session>) -> Result<Vec<Vec<Datum>>, Fatal> {
+    let (collector, reply) = Collector::new(vec![Datum::Int(0)]);
+    let request = Execute { sql: "select a from t where a > ?".into(), rows: Rows::One };
+    headrace_core::Protocol::submit(&mut *client.connection.machine, Request::Execute(request), collector);
+    client.drive((), Some(Instant::now() + PATIENCE), |_| reply.is_over())?;
+    let received = reply.take().expect("an answer in time");
+    assert!(matches!(received.outcome, Outcome::Done), "{:?}", received.outcome);
+    Ok(received.rows)
+}
+
+fn rows() -> Vec<Vec<Datum>> {
+    [10, 20, 30].map(|number| vec![Datum::Int(number)]).to_vec()
+}
+
+const REQUESTS: [&str; 4] =
+    ["PREPARE select a from t where a > ?", "EXECUTE 1 fetch autocommit", "FETCH 1 from 3", "CON_CLOSE"];
+
+#[test]
+fn a_session_is_opened_in_one_round_trip_used_and_closed() {
+    let (listener, address) = listen();
+    let server: JoinHandle<Vec<String>> = thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        // Nothing is answered before both messages have come.
+        read(&mut stream, HELLO + DB_INFO);
+        stream.write_all(&greeting()).unwrap();
+        answer(&mut stream, &replies())
+    });
+    let mut client = open(&address, &options()).unwrap();
+    assert_eq!(select(&mut client).unwrap(), rows());
+    client.close(());
+    assert_eq!(server.join().unwrap(), REQUESTS);
+}
+
+#[test]
+fn a_broker_that_names_a_port_is_followed_to_it() {
+    let ((broker, address), (cas, at)) = (listen(), listen());
+    let Address::Tcp(at) = at else { panic!("a TCP address") };
+    let server = thread::spawn(move || {
+        let mut stream = broker.accept().unwrap().0;
+        read(&mut stream, HELLO);
+        stream.write_all(&i32::from(at.port()).to_be_bytes()).unwrap();
+        drop(stream);
+        let mut stream = cas.accept().unwrap().0;
+        read(&mut stream, DB_INFO);
+        stream.write_all(&greeting()[4..]).unwrap();
+        answer(&mut stream, &replies())
+    });
+    let options = Options { host: "127.0.0.1".into(), sends_ahead: false, ..options() };
+    let mut client = open(&address, &options).unwrap();
+    assert_eq!(select(&mut client).unwrap(), rows());
+    client.close(());
+    assert_eq!(server.join().unwrap(), REQUESTS);
+}
+
+#[test]
+fn a_connection_that_the_broker_takes_away_is_recognised() {
+    let (listener, address) = listen();
+    let server = thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        read(&mut stream, HELLO + DB_INFO);
+        stream.write_all(&greeting()).unwrap();
+        answer(&mut stream, &replies()[..3]);
+    });
+    let mut client = open(&address, &options()).unwrap();
+    assert_eq!(select(&mut client).unwrap(), rows());
+    server.join().unwrap();
+    let lost = select(&mut client).unwrap_err();
+    assert_eq!((lost.kind, client.connection.machine.loss()), (FatalKind::ConnectionLost, Some(Loss::Released)));
+}
