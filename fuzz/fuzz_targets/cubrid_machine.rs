@@ -40,7 +40,8 @@ fn replies(mut data: &[u8]) -> Vec<u8> {
 fn request(kind: u8) -> Request {
     let sql = ["select a from t where a > ?", "insert into t values (?)", "alter table t", "commit"];
     let sql = sql[usize::from(kind >> 4) % 4].into();
-    match kind % 10 {
+    let handle = [0; 16].into();
+    match kind % 12 {
         0 | 1 => Request::Execute(Execute { sql, rows: Rows::One }),
         2 | 3 => Request::Execute(Execute { sql, rows: Rows::Batch { atomic: kind & 1 == 1 } }),
         4 => Request::Prepare { sql },
@@ -48,6 +49,9 @@ fn request(kind: u8) -> Request {
         6 => Request::Verb(Verb::Begin(Modes::default())),
         7 => Request::Verb(Verb::Commit(if kind & 16 == 16 { IfUnsent::RollBack } else { IfUnsent::Forget })),
         8 => Request::Verb(if kind & 16 == 16 { Verb::Ping } else { Verb::Rollback(IfUnsent::RollBack) }),
+        9 => Request::ReadObject { handle, offset: 0, bytes: 5 },
+        10 if kind & 16 == 16 => Request::NewObject { is_text: true },
+        10 => Request::WriteObject { handle, offset: 0, data: [7; 3].into() },
         _ if kind & 16 == 16 => Request::Verb(Verb::Savepoint { name: "s".into(), begin: None }),
         _ => Request::Verb(Verb::RollbackTo("s".into())),
     }

@@ -177,6 +177,7 @@ impl<H: CasHandler> Machine<H> {
         let pending = &mut self.queue[at];
         let is_undone = atomic && (pending.slot.failure.is_some() || pending.slot.handler.is_none());
         pending.affected = Some(affected);
+        pending.is_undone = is_undone;
         pending.go(Event::BatchEnded, Stage::Sent);
         if !pending.in_block {
             if sent > 0 {

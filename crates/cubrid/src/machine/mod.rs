@@ -12,6 +12,7 @@
 //! client (KEEP_CONNECTION=AUTO): see [`Machine::loss`].
 
 mod batch;
+mod object;
 mod pending;
 mod receive;
 mod request;
@@ -81,6 +82,8 @@ enum Expect {
     Settle,
     /// To GET_LAST_INSERT_ID.
     LastInsertId,
+    /// To LOB_NEW, LOB_READ or LOB_WRITE.
+    Object,
     /// To a function whose reply has nothing of interest.
     Simple,
 }

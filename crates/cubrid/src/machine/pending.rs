@@ -29,6 +29,8 @@ pub struct PendingRequest<H: ResponseHandler> {
     pub(super) replies_due: usize,
     /// A reply to it has come.
     pub(super) is_answered: bool,
+    /// Its batch has failed, and is undone.
+    pub(super) is_undone: bool,
     /// Rows that a batch has changed, once it is over.
     pub(super) affected: Option<u64>,
 }
@@ -46,6 +48,7 @@ impl<H: CasHandler> PendingRequest<H> {
             is_settling: false,
             replies_due: 0,
             is_answered: false,
+            is_undone: false,
             affected: None,
         }
     }

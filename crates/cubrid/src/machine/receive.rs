@@ -13,7 +13,7 @@ use crate::messages::login::Connected;
 use crate::messages::server::{Executed, Origin, Page, Prepared, ServerError};
 use crate::messages::{self, CasInfo, HEADER_BYTES, Reader, client, function, server, tran};
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, FatalKind, ReadBuffer, WriteBuffer};
+use headrace_core::{Fatal, FatalKind, Prepared as _, ReadBuffer, WriteBuffer};
 use std::sync::Arc;
 
 impl<H: CasHandler> Machine<H> {
@@ -107,7 +107,19 @@ impl<H: CasHandler> Machine<H> {
                 Ok(reader) => self.last_insert_id(cx, reader)?,
                 Err(error) => self.failed(error),
             },
-            Expect::Simple | Expect::BatchEnd | Expect::Settle => self.simple(reply),
+            Expect::Object => match reply {
+                Ok(reader) => self.object_reply(cx, reader)?,
+                Err(error) => self.failed(error),
+            },
+            Expect::BatchEnd => match reply {
+                Err(error) if self.queue.first().is_some_and(|pending| pending.is_undone) => {
+                    let reason =
+                        format!("a batch that failed could not be undone, so the connection is closed: {error}");
+                    return Err(Fatal::new(FatalKind::TransactionInDoubt, reason));
+                }
+                reply => self.simple(reply),
+            },
+            Expect::Simple | Expect::Settle => self.simple(reply),
         }
         self.complete(cx, write_buffer);
         Ok(())
@@ -177,6 +189,15 @@ impl<H: CasHandler> Machine<H> {
             }
         };
         let executed = Executed::read(&mut reader)?;
+        if let (Some(described), Some(known)) = (executed.described, &pending.statement) {
+            // Its columns are others than when it was prepared.
+            let described = Prepared { handle: known.handle, ..described };
+            let statement = Statement::new(known.sql.clone(), described, known.epoch());
+            if let (Some(columns), Some(handler)) = (&statement.columns, &mut pending.slot.handler) {
+                handler.columns(cx, columns);
+            }
+            pending.statement = Some(Arc::new(statement));
+        }
         match pending.stage_mut() {
             Stage::Reading { total, .. } => *total = executed.count,
             _ => {

@@ -42,6 +42,32 @@ pub enum Request {
     Verb(Verb),
     /// The value that the last INSERT has generated, as the generated value of its result.
     LastInsertId,
+    /// Make a large object. The result is one row of one value: its handle. It is deleted at the end of the transaction
+    /// unless a row has its handle, with the size of what was written in its bytes 4 to 11.
+    NewObject {
+        /// It is a CLOB.
+        is_text: bool,
+    },
+    /// Read a large object. The result is one row of one value: at most [`LOB_READ_BYTES`], and none at the end.
+    ///
+    /// [`LOB_READ_BYTES`]: crate::messages::client::LOB_READ_BYTES
+    ReadObject {
+        /// Its handle.
+        handle: Arc<[u8]>,
+        /// The number of bytes before.
+        offset: i64,
+        /// The number of bytes.
+        bytes: i32,
+    },
+    /// Append to a large object. The result counts the bytes.
+    WriteObject {
+        /// Its handle.
+        handle: Arc<[u8]>,
+        /// The number of bytes that were written before.
+        offset: i64,
+        /// The bytes to write.
+        data: Arc<[u8]>,
+    },
 }
 
 impl Request {

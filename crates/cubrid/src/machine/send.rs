@@ -68,12 +68,19 @@ impl<H: CasHandler> Machine<H> {
             self.start_verb(&verb, write_buffer);
             return self.complete(cx, write_buffer);
         }
-        if let Request::LastInsertId = pending.request {
-            pending.go(Event::StartWhole, Stage::Sent);
-            client::plain(write_buffer.tail(), self.info, function::GET_LAST_INSERT_ID);
-            return self.expect(Expect::LastInsertId);
+        match pending.request {
+            Request::LastInsertId => {
+                pending.go(Event::StartWhole, Stage::Sent);
+                client::plain(write_buffer.tail(), self.info, function::GET_LAST_INSERT_ID);
+                self.expect(Expect::LastInsertId);
+            }
+            Request::NewObject { .. } | Request::ReadObject { .. } | Request::WriteObject { .. } => {
+                self.start_object(at, cx, write_buffer);
+            }
+            Request::Execute(_) | Request::Prepare { .. } | Request::Verb(_) => {
+                self.start_statement(cx, write_buffer);
+            }
         }
-        self.start_statement(cx, write_buffer);
     }
 
     /// Operations that need nothing of the server are over at once.

@@ -2,7 +2,8 @@
 
 use crate::support::session::Session;
 use crate::support::{array, done, error, frame, inserted, prepared, selected};
-use headrace_core::Session as _;
+use headrace_core::protocol::Protocol;
+use headrace_core::{FatalKind, Session as _};
 use headrace_testkit::{Completion, Shared, TestValue as V};
 
 const PREPARE: &str = "PREPARE insert into t values (?)";
@@ -63,7 +64,7 @@ pub fn a_batch_in_a_block_is_guarded_by_a_savepoint() {
 }
 
 #[test]
-pub fn a_savepoint_that_fails_stops_the_batch() {
+pub fn a_batch_that_cannot_be_undone_ends_the_connection() {
     let mut session = Session::in_block();
     let rows: Vec<i64> = (0..40_000).collect();
     let received = session.batch(true, &rows);
@@ -72,7 +73,9 @@ pub fn a_savepoint_that_fails_stops_the_batch() {
     session.feed(&error(1, -2, -4)).unwrap();
     session.feed(&array(1, &[1; 16_384])).unwrap();
     assert_eq!(session.sent(), ["SAVEPOINT to headrace_batch"]);
-    session.feed(&error(1, -2, -550)).unwrap();
+    let lost = session.feed(&error(1, -2, -550)).unwrap_err();
+    assert_eq!(lost.kind, FatalKind::TransactionInDoubt);
+    session.machine.abort((), &lost);
     assert_eq!(end(&received), "server -4");
 }
 

@@ -273,6 +273,29 @@ pub fn the_generated_value_is_requested() {
 }
 
 #[test]
+pub fn large_objects_are_made_written_and_read() {
+    let handle: std::sync::Arc<[u8]> = reply("lob_new")[12..].into();
+    let mut session = Session::in_block();
+    let made = session.ask(Request::NewObject { is_text: false }, vec![], vec![]);
+    assert_eq!(session.sent(), ["LOB_NEW 23"]);
+    session.feed(&reply("lob_new")).unwrap();
+    let shown = |bytes: &[u8]| vec![format!("x{}", headrace_testkit::hex(bytes))];
+    assert_eq!(made.get().rows, [shown(&handle)]);
+    let data = b"hello world"[..].into();
+    let written = session.ask(Request::WriteObject { handle: handle.clone(), offset: 0, data }, vec![], vec![]);
+    let read = session.ask(Request::ReadObject { handle: handle.clone(), offset: 6, bytes: 5 }, vec![], vec![]);
+    assert_eq!(session.sent(), ["LOB_WRITE 11 bytes", "LOB_READ 5 bytes"]);
+    session.feed(&[frame(1, &[0, 0, 0, 11]), frame(1, b"\0\0\0\x05world")].concat()).unwrap();
+    assert_eq!((written.get().affected(), read.get().rows), (11, vec![shown(b"world")]));
+    // Four bytes can be an error.
+    let failed = session.ask(Request::ReadObject { handle: handle.clone(), offset: 0, bytes: 5 }, vec![], vec![]);
+    session.feed(&frame(1, &(-10_004i32).to_be_bytes())).unwrap();
+    assert_eq!(end(&failed), "server -10004");
+    let outside = Session::start().ask(Request::NewObject { is_text: true }, vec![], vec![]);
+    assert!(end(&outside).contains("begin one first"));
+}
+
+#[test]
 pub fn what_cannot_be_sent_is_refused() {
     let mut session = with_insert(Session::in_block());
     for (sql, row, reason) in [
@@ -317,4 +340,22 @@ pub fn a_statement_that_is_sent_ahead_of_a_stale_one_keeps_its_place() {
     session.feed(&[inserted(1, 1), prepared(2, 23, 0)].concat()).unwrap();
     session.feed(&inserted(1, 3)).unwrap();
     assert_eq!((end(&first).as_str(), end(&second).as_str()), ("done", "done"));
+}
+
+#[test]
+pub fn columns_that_are_others_than_when_the_statement_was_prepared_are_described_again() {
+    let mut session = Session::in_block();
+    let received = session.execute(SELECT, vec![V::Int(0)]);
+    session.feed(&prepared(1, 21, 1)).unwrap();
+    // The reply to EXECUTE with the description of two columns in it.
+    let column = &prepared(1, 21, 0)[8 + 4 + 4 + 1 + 4 + 1 + 4..];
+    let described = [&[0xff; 4][..], &[21], &0i32.to_be_bytes(), &[0], &2i32.to_be_bytes(), column, column].concat();
+    let plain = selected(1, 1, &[], true);
+    let (result, page) = plain[8..].split_at(plain.len() - 8 - 4 - 9);
+    let (result, is_described) = result.split_at(result.len() - 1);
+    assert_eq!(is_described, [0]);
+    let row = [&1i32.to_be_bytes()[..], &[0; 8], &[0, 0, 0, 4, 0, 0, 0, 7], &[0xff; 4]].concat();
+    let page = [&page[..4], &[0; 4], &1i32.to_be_bytes(), &row, &[1]].concat();
+    session.feed(&frame(1, &[result, &[1], &described, &page].concat())).unwrap();
+    assert_eq!((received.get().columns.len(), received.get().lines()), (2, vec!["7|NULL".to_owned()]));
 }

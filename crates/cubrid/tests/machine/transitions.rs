@@ -16,7 +16,7 @@ fn every_row_of_the_table_is_taken() {
         statements::a_stale_statement_is_prepared_again_once,
         statements::what_cannot_be_sent_is_refused,
         batches::a_batch_outside_of_a_block_is_one_transaction,
-        batches::a_savepoint_that_fails_stops_the_batch,
+        batches::a_batch_that_cannot_be_undone_ends_the_connection,
         batches::a_stale_batch_begins_again_if_its_rows_can_be_read_again,
     ];
     assert_taken(&TRANSITIONS, conversations);
