@@ -1,4 +1,4 @@
-# headrace: race, test, lint, bench, fuzz, docs. Each says what it does and installs what it needs.
+# headrace: race, test, lint, bench, fuzz, docs, wheel. Each says what it does and installs what it needs.
 #
 #   make race RACE_ARGS="--quick --workload fetch"     arguments for `headrace race`
 #   make test TEST_ARGS="-k pool -x"                   arguments for pytest
@@ -6,6 +6,7 @@
 #   make fuzz FUZZ_SECONDS=600                         seconds for each target
 #   make race PYTHON=python3.14                        the interpreter .venv is made with
 #   make test-free-threaded FREE_THREADED=python3.14t  an interpreter without the global lock
+#   make test-wheel PYTHON=python3.14                  the interpreter that the wheels are made for and tried with
 #   make test-live INFORMIX_URL='informix://user:password@host:9088/database?server=name'
 
 SHELL        := /bin/bash
@@ -17,6 +18,7 @@ BENCH_ARGS   ?=
 FUZZ_SECONDS ?= 120
 FREE_THREADED ?= python3.14t
 INFORMIX_URL ?=
+INTERPRETERS ?= $(PYTHON)
 
 VENV   := $(CURDIR)/.venv
 BIN    := $(VENV)/bin
@@ -32,7 +34,8 @@ rust     = $(shell find $(1) \( -name target -prune \) -o -type f \( -name '*.rs
 SOURCES     := pyproject.toml Cargo.toml Cargo.lock $(call rust,crates)
 LAB_SOURCES := lab/pyproject.toml Cargo.toml Cargo.lock $(call rust,lab/crates)
 
-.PHONY: help race mariadb-server test test-live test-free-threaded free-threaded lint bench fuzz docs build server simulators jdbc libmariadb cargo
+.PHONY: help race mariadb-server postgres-server test test-live test-free-threaded free-threaded lint bench fuzz docs build \
+	windows windows-check windows-tools wheel sdist test-wheel test-sdist release-check server simulators jdbc libmariadb cargo
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -45,6 +48,11 @@ help:
 	@echo "make bench   micro-benchmarks of the codecs, from Rust and from Python"
 	@echo "make fuzz    fuzz every decoder for FUZZ_SECONDS each"
 	@echo "make docs    the documentation, into build/site/"
+	@echo "make windows compiles the extension for Windows, and runs the tests of its sockets in Wine"
+	@echo "make wheel   wheels of everything, for INTERPRETERS=\"python3.12 python3.13\", into dist/; make sdist the sources"
+	@echo "make test-wheel PYTHON=python3.14  those wheels in a fresh environment without Rust, and the short tests on them"
+	@echo "make test-sdist PYTHON=python3.14  the same of the source distributions, which are built as pip builds them"
+	@echo "make release-check  what can be checked of a release before it is published"
 	@echo "make build   both extension modules into .venv, optimised"
 
 # PostgreSQL comes as a wheel, MySQL is fetched by the lab, the Informix test server is built; MariaDB is the system's.
@@ -131,6 +139,48 @@ docs: $(STAMPS)/docs
 
 build: $(STAMPS)/build $(STAMPS)/build-lab
 
+windows: build windows-tools
+	@$(BIN)/python .ci/windows.py
+
+# Of the crates, only crates/io differs between systems. What has to be downloaded is kept.
+windows-check: build
+	@$(BIN)/python .ci/windows.py --sockets-only
+
+# Zig links against the symbols of glibc 2.17, whichever the system has.
+WHEEL_OPTIONS := --release --locked --strip $(if $(filter Linux,$(shell uname)),--compatibility manylinux2014 --zig)
+wheel: export CARGO_TARGET_DIR := $(CURDIR)/target/wheel
+wheel: $(STAMPS)/release cargo
+	@rm -f dist/*.whl
+	@interpreters=(); \
+	for python in $(INTERPRETERS); do \
+		path=$$(command -v $$python) || { echo "error: there is no $$python here" >&2; exit 1; }; \
+		interpreters+=(--interpreter "$$path"); \
+	done; \
+	for folder in . lab simulators/informix; do \
+		echo "==> wheel: $$folder, into dist/"; \
+		log=$(STAMPS)/wheel.log; \
+		[ $$folder != simulators/informix ] || interpreters=(); \
+		( cd $$folder && $(BIN)/maturin build $(WHEEL_OPTIONS) "$${interpreters[@]}" --out $(CURDIR)/dist ) >$$log 2>&1 || \
+			{ cat $$log; exit 1; }; \
+	done
+
+sdist: $(STAMPS)/release cargo
+	@rm -f dist/*.tar.gz
+	@echo "==> sdist: into dist/"
+	@for folder in . lab simulators/informix; do \
+		log=$(STAMPS)/sdist.log; \
+		( cd $$folder && $(BIN)/maturin sdist --out $(CURDIR)/dist ) >$$log 2>&1 || { cat $$log; exit 1; }; \
+	done
+
+test-wheel: wheel postgres-server
+	@$(BIN)/python .ci/try_wheels.py $(PYTHON) -- $(TEST_ARGS)
+
+test-sdist: sdist postgres-server
+	@$(BIN)/python .ci/try_wheels.py --source $(PYTHON) -- $(TEST_ARGS)
+
+release-check: wheel sdist
+	@$(BIN)/python .ci/release.py --files dist
+
 # What the targets above stand on.
 
 $(STAMPS)/build: $(SOURCES) $(STAMPS)/backend | cargo
@@ -145,7 +195,7 @@ $(STAMPS)/build-lab: $(LAB_SOURCES) $(STAMPS)/build
 		{ cat $(STAMPS)/build-lab.log; exit 1; }
 	@touch $@
 
-$(STAMPS)/backend $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/dev $(STAMPS)/docs: $(STAMPS)/%: pyproject.toml lab/pyproject.toml .ci/extras.py | $(STAMPS)/venv
+$(STAMPS)/backend $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/dev $(STAMPS)/docs $(STAMPS)/release: $(STAMPS)/%: pyproject.toml lab/pyproject.toml .ci/extras.py | $(STAMPS)/venv
 	@echo "==> installing Python packages: $*"
 	@$(BIN)/python .ci/extras.py $* >$(STAMPS)/$*.txt
 	@$(BIN)/python -m pip install --quiet -r $(STAMPS)/$*.txt
@@ -167,14 +217,20 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS)
 	@touch $@
 
+windows-tools:
+	@command -v x86_64-w64-mingw32-gcc >/dev/null || .ci/packages gcc-mingw-w64-x86-64-win32
+	@command -v patchelf >/dev/null || .ci/packages patchelf
+
+postgres-server:
+	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
+		{ command -v pg_config >/dev/null && [ -x "$$(pg_config --bindir)/postgres" ]; } || .ci/packages postgresql
+
 mariadb-server:
 	@{ command -v mariadbd || [ -x /usr/sbin/mariadbd ]; } >/dev/null || .ci/packages mariadb-server
 
 # The tests want a server with TLS, which the wheel that the race uses by default has not, npm for an old MySQL, and Go for
 # go-mysql-server, which many systems' own is too old for.
-server: mariadb-server
-	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
-		{ command -v pg_config >/dev/null && [ -x "$$(pg_config --bindir)/postgres" ]; } || .ci/packages postgresql
+server: mariadb-server postgres-server
 	@command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || .ci/packages pgbouncer
 	@[ -e /usr/lib/mysql/plugin/ha_rocksdb.so ] || .ci/packages mariadb-plugin-rocksdb || true
 	@command -v npm >/dev/null || .ci/packages npm || true

@@ -66,6 +66,16 @@ def test_a_download_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytes
     assert not list((tmp_path / "cache" / "debian" / "sid").glob(".p.half-*"))
 
 
+def test_several_packages_are_had_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_apt(tmp_path, monkeypatch, "true")
+    apt = tmp_path / "bin" / "apt-get"
+    apt.write_text(apt.read_text().replace("*install*) ", f'*install*) echo "$@" > "{tmp_path}/installed"; '))
+    with pytest.raises(ServerUnavailable, match=r"^p q of Debian's sid could not be fetched"):
+        debian_package("sid", "p", "q")
+    assert (tmp_path / "installed").read_text().split()[-2:] == ["p", "q"]
+    assert [path.name for path in (tmp_path / "cache" / "debian" / "sid").iterdir()] == [".p+q.lock"]
+
+
 def test_mirrors_are_those_of_the_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_apt(tmp_path, monkeypatch, "true")
     assert list(mirrors()) == ["http://mirror.invalid/debian"]

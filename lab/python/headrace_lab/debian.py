@@ -66,19 +66,21 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headrace"
 
 
-def debian_package(suite: str, package: str, *, without: Sequence[str] = ()) -> Unpacked:
+def debian_package(suite: str, package: str, *more: str, without: Sequence[str] = ()) -> Unpacked:
     """The newest version of a package, with what it depends on. What was fetched once is not fetched again: remove
     the folder for a newer version.
 
     Args:
         suite: such as ``trixie`` or ``sid``.
         package: such as ``mysql-server-core``.
+        more: packages that are unpacked into the same folder.
         without: patterns of packages that are not needed, though depended on.
 
     Raises:
         ServerUnavailable: there is no apt-get, no mirror can be reached, or none has the package.
     """
-    root = cache_folder() / "debian" / suite / package
+    package = " ".join((package, *more))
+    root = cache_folder() / "debian" / suite / package.replace(" ", "+")
     if root.exists():
         return Unpacked(root)
     missing = [name for name in ("apt-get", "dpkg-deb") if not shutil.which(name)]
@@ -89,12 +91,12 @@ def debian_package(suite: str, package: str, *, without: Sequence[str] = ()) -> 
             "the packages apt and debian-archive-keyring"
         )
     root.parent.mkdir(parents=True, exist_ok=True)
-    with open(root.parent / f".{package}.lock", "w") as lock:
+    with open(root.parent / f".{root.name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not root.exists():
-            for left in root.parent.glob(f".{package}.half-*"):
+            for left in root.parent.glob(f".{root.name}.half-*"):
                 shutil.rmtree(left)
-            half = Path(tempfile.mkdtemp(prefix=f".{package}.half-", dir=root.parent))
+            half = Path(tempfile.mkdtemp(prefix=f".{root.name}.half-", dir=root.parent))
             try:
                 half.chmod(0o755)
                 _Download(half, suite, package).unpack(root, without)
@@ -109,6 +111,7 @@ class _Download:
     """One download, with apt-get's lists and caches in a folder that is thrown away."""
 
     def __init__(self, folder: Path, suite: str, package: str) -> None:
+        """``package`` may be several, with spaces between."""
         self.folder, self.suite, self.package = folder, suite, package
         for name in ("state/lists/partial", "cache/archives/partial", "debs", "root"):
             (folder / name).mkdir(parents=True)
@@ -162,7 +165,7 @@ class _Download:
 
     def _closure(self) -> list[tuple[str, str]]:
         """The package and what it depends on, each with its version."""
-        done = self._apt("install", "--yes", "--no-install-recommends", "--print-uris", self.package)
+        done = self._apt("install", "--yes", "--no-install-recommends", "--print-uris", *self.package.split())
         found = re.findall(r"^'\S+' (\S+?)_(\S+?)_\S+ \d+", done.stdout, re.MULTILINE)
         if done.returncode or not found:
             raise self._unavailable(done.stderr)
@@ -202,10 +205,11 @@ class _Download:
                 continue
             with program.open("rb") as file:
                 binary = file.read(4) == b"\x7fELF"
-            through = [str(loader), "--library-path", libraries] if binary else []
-            command = shlex.join([*through, str(final / program.relative_to(root))])
+            target = shlex.quote(str(final / program.relative_to(root)))
+            # The name by which the script was started is the program's too: Python finds its virtual environment by it.
+            through = f'{shlex.join([str(loader), "--library-path", libraries])} --argv0 "$0" ' if binary else ""
             script = home / "bin" / program.name
-            script.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+            script.write_text(f'#!/bin/sh\nexec {through}{target} "$@"\n')
             script.chmod(0o755)
 
 
