@@ -9,7 +9,7 @@
 //! server. Outside of a block one may be, after PREPARE or an error: the machine ends it before the request is over.
 //!
 //! While no transaction is open the broker may close the connection, without a message, to give its CAS to another
-//! client (KEEP_CONNECTION=AUTO): see [`Machine::loss`].
+//! client (KEEP_CONNECTION=AUTO): see [`Machine::loss`] and [`Options::keeps_cas`].
 
 mod batch;
 mod object;
@@ -31,7 +31,7 @@ pub use statement::{Columns, Statement};
 
 use crate::messages::login::{self, BrokerInfo, Connected, SessionId};
 use crate::messages::server::ServerError;
-use crate::messages::{CasInfo, client, function};
+use crate::messages::{CasInfo, change_mode, client, function};
 use headrace_core::Session as _;
 use headrace_core::{
     Cancellation, Certificate, Fatal, FatalKind, Mismatch, NextStep, Protocol, Queue, ReadBuffer, Requests,
@@ -124,6 +124,8 @@ pub struct Machine<H: ResponseHandler> {
     /// Statements outlive the transaction in which they were prepared.
     pools_statements: bool,
     statements: Statements<Arc<str>, Statement>,
+    /// The broker may not give the CAS to another client.
+    keeps_cas: bool,
     query_timeout_millis: i32,
     loss: Option<Loss>,
     closing_error: Option<ServerError>,
@@ -149,6 +151,7 @@ impl<H: CasHandler> Machine<H> {
             is_last_page_due: false,
             pools_statements: true,
             statements: Statements::new(statements),
+            keeps_cas: options.keeps_cas,
             query_timeout_millis: options.query_timeout_millis,
             loss: None,
             closing_error: None,
@@ -190,7 +193,7 @@ impl<H: CasHandler> Machine<H> {
             return None;
         }
         let is_answered = self.queue.in_flight().any(|pending| pending.is_answered);
-        let is_released = !self.info.is_active && !self.is_reply_begun && !is_answered;
+        let is_released = !self.keeps_cas && !self.info.is_active && !self.is_reply_begun && !is_answered;
         Some(if is_released { Loss::Released } else { Loss::Unknown })
     }
 }
@@ -227,6 +230,10 @@ impl<H: CasHandler> headrace_core::Session for Machine<H> {
 
     fn terminate(&mut self, write_buffer: &mut WriteBuffer) {
         if self.is_ready() {
+            if self.keeps_cas {
+                // The mode is one of the CAS, and would apply to the next client.
+                client::set_cas_change_mode(write_buffer.tail(), self.info, change_mode::AUTO);
+            }
             client::plain(write_buffer.tail(), self.info, function::CON_CLOSE);
         }
         self.phase = Phase::Closed;

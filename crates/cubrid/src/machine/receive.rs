@@ -55,8 +55,7 @@ impl<H: CasHandler> Machine<H> {
 
     fn begin(&mut self, connected: Connected, info: CasInfo) {
         self.phase = Phase::Ready;
-        // The first reply has the status of a transaction, and there is none.
-        self.info = CasInfo { is_active: false, ..info };
+        self.info = info;
         self.pools_statements = connected.broker.statement_pooling != 0;
         self.connected = Some(connected);
     }
@@ -303,11 +302,14 @@ impl<H: CasHandler> Machine<H> {
     /// Ends the first requests as far as they are answered. What a statement outside of a block has left open is ended
     /// first.
     pub(super) fn complete(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
-        while let Some(pending) = self.queue.answered() {
+        loop {
+            // The last of several requests ends what any of them has left open.
+            let is_last = self.queue.started() == 1;
+            let Some(pending) = self.queue.answered() else { return };
             if pending.state() != State::Sent || pending.replies_due > 0 {
                 return;
             }
-            if self.info.is_active && !pending.in_block && !pending.is_settling {
+            if self.info.is_active && !pending.in_block && !pending.is_settling && is_last {
                 let is_bad = pending.slot.failure.is_some() || pending.slot.handler.is_none();
                 pending.is_settling = true;
                 pending.replies_due = 1;

@@ -44,9 +44,10 @@ impl<H: CasHandler> Machine<H> {
 
     /// Returns true if the next request can be sent after those that were started. Inside a transaction block requests
     /// are pipelined; outside of one the broker may give the CAS to another client between two of them, and it would be
-    /// unknown which of them were executed.
+    /// unknown which of them were executed, unless the CAS is kept.
     fn may_start(&self) -> bool {
-        let follows = self.queue.last().is_none_or(|last| last.in_block && self.in_block);
+        let follows =
+            self.queue.last().is_none_or(|last| last.in_block == self.in_block && (self.in_block || self.keeps_cas));
         follows && self.queue.may_start() && self.expects.len() < limits::COMMANDS_IN_FLIGHT
     }
 

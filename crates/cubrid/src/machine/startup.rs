@@ -1,8 +1,8 @@
 //! The opening of a session: the hello, TLS, what to connect to, and the reply.
 
 use crate::messages::login::{self, Answer, Connected, DbInfo, SESSION_BYTES, SessionId};
-use crate::messages::server::ServerError;
-use crate::messages::{self, CasInfo, HEADER_BYTES};
+use crate::messages::server::{self, ServerError};
+use crate::messages::{self, CasInfo, HEADER_BYTES, Reader, change_mode, client};
 use headrace_core::{Fatal, FatalKind, ReadBuffer, WriteBuffer};
 use std::fmt;
 
@@ -34,6 +34,10 @@ pub struct Options {
     pub sends_ahead: bool,
     /// The session to resume; zeros for a new one.
     pub session: SessionId,
+    /// The broker may not give the CAS to another client between two transactions, so that statements outside of a
+    /// transaction block are pipelined. It costs a round trip when the session is opened; and if every CAS of the
+    /// broker (MAX_NUM_APPL_SERVER) is kept so, further clients wait until a session ends.
+    pub keeps_cas: bool,
     /// The time limit of each statement in milliseconds; 0 for none.
     pub query_timeout_millis: i32,
 }
@@ -48,6 +52,7 @@ impl Default for Options {
             tls: false,
             sends_ahead: true,
             session: [0; SESSION_BYTES],
+            keeps_cas: false,
             query_timeout_millis: 0,
         }
     }
@@ -82,6 +87,8 @@ enum State {
     Redirected(u16),
     /// The database info was sent.
     Connecting,
+    /// The session is open, and the CAS is to be kept.
+    Keeping(Connected),
 }
 
 /// A session that is being opened.
@@ -92,6 +99,7 @@ pub(super) struct Startup {
     tls: bool,
     /// The database info was sent with the hello.
     is_ahead: bool,
+    keeps_cas: bool,
     db_info: Secret,
 }
 
@@ -119,6 +127,7 @@ impl Startup {
             host: options.host.clone(),
             tls: options.tls,
             is_ahead,
+            keeps_cas: options.keeps_cas,
             db_info: Secret(db_info),
         })
     }
@@ -178,19 +187,33 @@ impl Startup {
                     ));
                 }
                 State::AwaitsTls | State::Redirected(_) => return Ok(Progress::Going),
-                State::Connecting => {
+                State::Connecting | State::Keeping(_) => {
                     let Some((length, info)) = messages::header(unread)? else { return Ok(Progress::Going) };
                     let total = HEADER_BYTES + length;
                     let Some(payload) = unread.get(HEADER_BYTES..total) else {
                         read_buffer.want(total);
                         return Ok(Progress::Going);
                     };
+                    if let State::Keeping(connected) = self.state {
+                        let kept = ServerError::read(payload)?;
+                        let _previous =
+                            kept.is_none().then(|| server::number(&mut Reader::new(payload))).transpose()?;
+                        read_buffer.consume(total);
+                        return Ok(kept.map_or(Progress::Ready(connected, info), Progress::Refused));
+                    }
                     let connected = Connected::read(payload)?;
                     read_buffer.consume(total);
-                    return Ok(match connected {
-                        Ok(connected) => Progress::Ready(check(connected)?, info),
-                        Err(error) => Progress::Refused(error),
-                    });
+                    let connected = match connected {
+                        Ok(connected) => check(connected)?,
+                        Err(error) => return Ok(Progress::Refused(error)),
+                    };
+                    // The first reply has the status of a transaction, and there is none.
+                    let info = CasInfo { is_active: false, ..info };
+                    if !self.keeps_cas {
+                        return Ok(Progress::Ready(connected, info));
+                    }
+                    client::set_cas_change_mode(write_buffer.tail(), info, change_mode::KEEP);
+                    self.state = State::Keeping(connected);
                 }
             }
         }

@@ -144,6 +144,43 @@ fn the_end_is_announced_and_what_the_server_announces_is_reported() {
 }
 
 #[test]
+fn a_cas_that_is_kept_takes_statements_without_waiting_and_is_given_back() {
+    let whole = [greeting(), golden("cas_mode_keep").1].concat();
+    for cut in 0..=whole.len() {
+        let mut session = Session::with(&Options { keeps_cas: true, ..options() });
+        session.write_buffer.take();
+        session.feed(&whole[..cut]).unwrap();
+        assert_eq!(session.machine.is_ready(), cut == whole.len());
+        session.feed(&whole[cut..]).unwrap();
+        assert!(session.machine.is_ready(), "split at {cut}");
+        assert_eq!(session.sent(), ["SET_CAS_CHANGE_MODE 2"]);
+    }
+    let mut refused = Session::with(&Options { keeps_cas: true, ..options() });
+    refused.feed(&greeting()).unwrap();
+    assert_eq!(refused.feed(&error(0, -1, -10_100)).unwrap_err().kind, FatalKind::LoginRefused);
+    let mut session = Session::with(&Options { keeps_cas: true, ..options() });
+    session.feed(&whole).unwrap();
+    session.write_buffer.take();
+    let sql = "insert into t values (?)";
+    let received = [1, 2, 3].map(|number| session.execute(sql, vec![V::Int(number)]));
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    assert_eq!(session.sent(), ["PREPARE", "EXECUTE 1 autocommit", "EXECUTE 1 autocommit", "EXECUTE 1 autocommit"]);
+    // Only the last one ends what is open.
+    session.feed(&[inserted(1, 1), inserted(0, 1)].concat()).unwrap();
+    session.feed(&inserted(1, 1)).unwrap();
+    assert_eq!(session.sent(), ["END_TRAN COMMIT"]);
+    session.feed(&frame(0, &[0; 4])).unwrap();
+    assert!(received.iter().all(|received| received.get().end.as_deref() == Some("done")));
+    session.machine.terminate(&mut session.write_buffer);
+    assert_eq!(session.sent(), ["SET_CAS_CHANGE_MODE 1", "CON_CLOSE"]);
+    let mut lost = Session::with(&Options { keeps_cas: true, ..options() });
+    lost.feed(&whole).unwrap();
+    lost.execute(sql, vec![V::Int(1)]);
+    lost.machine.abort((), &Fatal::end_of_input());
+    assert_eq!(lost.machine.loss(), Some(Loss::Unknown), "the broker has not taken it");
+}
+
+#[test]
 fn without_statement_pooling_statements_end_with_the_transaction() {
     let mut connected = greeting();
     connected[4 + 14] = 0;

@@ -158,7 +158,7 @@ pub fn trace(sent: &[u8]) -> Trace {
                 number(0) + &format!(" {} values", (arguments.len() - 3) / 2) + &is(2, "autocommit")
             }
             function::SAVEPOINT => (if arguments[0] == [1] { "set " } else { "to " }).to_owned() + &text(1),
-            function::CURSOR_CLOSE | function::LOB_NEW => number(0),
+            function::CURSOR_CLOSE | function::LOB_NEW | function::SET_CAS_CHANGE_MODE => number(0),
             function::LOB_READ => format!("{} bytes", number(2)),
             function::LOB_WRITE => format!("{} bytes", arguments[2].len()),
             _ => String::new(),
