@@ -6,7 +6,7 @@ mod support;
 
 use headrace_core::protocol::Protocol;
 use headrace_core::{IfUnsent, Modes, ReadBuffer, Session as _, Verb, WriteBuffer};
-use headrace_cubrid::machine::{Execute, Machine, Request, Rows};
+use headrace_cubrid::machine::{BatchStrategy, Execute, Machine, Request, Rows};
 use headrace_testkit::{TestValue as V, drive};
 use libfuzzer_sys::fuzz_target;
 use support::session::{greeting, options};
@@ -43,7 +43,10 @@ fn request(kind: u8) -> Request {
     let handle = [0; 16].into();
     match kind % 12 {
         0 | 1 => Request::Execute(Execute { sql, rows: Rows::One }),
-        2 | 3 => Request::Execute(Execute { sql, rows: Rows::Batch { atomic: kind & 1 == 1 } }),
+        2 | 3 => Request::Execute(Execute {
+            sql,
+            rows: Rows::Batch { strategy: BatchStrategy::Auto, atomic: kind & 1 == 1 },
+        }),
         4 => Request::Prepare { sql },
         5 => Request::LastInsertId,
         6 => Request::Verb(Verb::Begin(Modes::default())),
@@ -74,7 +77,12 @@ fuzz_target!(|data: &[u8]| {
     }
     let mut handlers = Vec::new();
     for (i, kind) in [first, second, third, fourth].into_iter().enumerate() {
-        let batch = vec![vec![V::Int(1)], vec![if script & 16 == 0 { V::Int(2) } else { V::Other }], vec![V::Null]];
+        let second = vec![if script & 16 == 0 { V::Int(2) } else { V::Other }];
+        let mut batch = vec![vec![V::Int(1)], second, vec![V::Null]];
+        if script & 32 == 0 {
+            // Enough that they are joined.
+            batch.resize(250, vec![V::Int(3)]);
+        }
         let (mut handler, received) = TestHandler::new(vec![V::Int(7)], batch);
         handler.rewinds = script & 8 == 0;
         handler.fills = script >> (4 + i) & 1 == 1;

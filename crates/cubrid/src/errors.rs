@@ -14,6 +14,8 @@ use ErrorClass::{Database, Internal, NotSupported, Operational, Programming};
 
 /// Numbers of the CAS that the machine acts on.
 pub mod cas {
+    /// The arguments are wrong; of EXECUTE_ARRAY also its handle.
+    pub const ARGS: i32 = -10_004;
     /// The handle of a statement is unknown, or was closed.
     pub const SRV_HANDLE: i32 = -10_006;
     /// The result has no row there, or was closed.

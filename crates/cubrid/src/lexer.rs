@@ -192,6 +192,60 @@ pub fn placeholders(sql: &str) -> Result<Placeholders<'_>, String> {
     Ok(Placeholders { sql: Cow::Owned(out), order, numbered: true })
 }
 
+/// An INSERT or REPLACE of one row whose parameters are all among the values of the row: more rows can be appended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OneRow<'a> {
+    /// Up to the row.
+    before: &'a str,
+    /// The row in its parentheses.
+    row: &'a str,
+    /// After it: ON DUPLICATE KEY UPDATE.
+    after: &'a str,
+}
+
+impl<'a> OneRow<'a> {
+    /// The parts of a statement; `None` if it is another one.
+    pub fn of(sql: &'a str) -> Option<Self> {
+        let word = |token: &Token, known: &str| sql[token.start..token.end].eq_ignore_ascii_case(known);
+        let mut tokens = Lexer::new(sql);
+        tokens.next().filter(|first| word(first, "insert") || word(first, "replace"))?;
+        tokens.find(|token| token.kind == Kind::Word && (word(token, "values") || word(token, "value")))?;
+        let open = tokens.next().filter(|token| token.kind == Kind::Punctuation(b'('))?;
+        let mut depth = 1;
+        let close = tokens.find(|token| {
+            match token.kind {
+                Kind::Punctuation(b'(') => depth += 1,
+                Kind::Punctuation(b')') => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        })?;
+        // Another row, a further statement, or parameters after the row.
+        let is_other =
+            |token: Token| matches!(token.kind, Kind::Placeholder | Kind::Numbered | Kind::Punctuation(b';'));
+        let next = tokens.clone().next();
+        if next.is_some_and(|token| token.kind != Kind::Word) || tokens.any(is_other) {
+            return None;
+        }
+        let before_row = Lexer::new(&sql[..open.start]).any(|token| token.kind == Kind::Placeholder);
+        let (before, row) = (&sql[..open.start], &sql[open.start..close.end]);
+        // A line comment in the row would hide the rows after it.
+        let is_plain = !row.contains("--") && !row.contains("//");
+        (!before_row && is_plain).then_some(Self { before, row, after: &sql[close.end..] })
+    }
+
+    /// The statement with this number of rows.
+    pub fn repeated(&self, rows: usize) -> String {
+        let rows = vec![self.row; rows].join(",");
+        [self.before, &rows, self.after].concat()
+    }
+
+    /// The number of rows with which the statement has at most this number of bytes.
+    pub fn rows_in(&self, bytes: usize) -> usize {
+        bytes.saturating_sub(self.before.len() + self.after.len()) / (self.row.len() + 1)
+    }
+}
+
 /// Returns true if a text contains several statements: only the first would be executed.
 pub fn is_several(sql: &str) -> bool {
     let mut tokens = Lexer::new(sql).skip_while(|token| token.kind != Kind::Punctuation(b';'));
@@ -270,6 +324,32 @@ mod tests {
         for wrong in ["select :1, ?", "select :0", "select :99999999999", "select '\0'"] {
             assert!(convert(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn rows_are_appended_to_an_insert_of_one() {
+        for (sql, joined) in [
+            ("insert into t values (?, ?)", Some("insert into t values (?, ?),(?, ?)")),
+            (
+                "INSERT INTO t(a) VALUES (lower(?)) ON DUPLICATE KEY UPDATE a = 'x'",
+                Some("INSERT INTO t(a) VALUES (lower(?)),(lower(?)) ON DUPLICATE KEY UPDATE a = 'x'"),
+            ),
+            ("replace into [values] (a) value (?)", Some("replace into [values] (a) value (?),(?)")),
+            ("insert into t values (?), (?)", None),
+            ("insert into t values (?); select 1", None),
+            ("insert into t values (?) on duplicate key update a = ?", None),
+            ("insert into t select ? from u", None),
+            ("insert into t set a = ?", None),
+            ("insert into t values (? -- a\n)", None),
+            ("insert into t values (?", None),
+            ("update t set a = ?", None),
+        ] {
+            let found = OneRow::of(sql).map(|insert| insert.repeated(2));
+            assert_eq!(found.as_deref(), joined, "{sql}");
+        }
+        let insert = OneRow::of("insert into t values (?)").unwrap();
+        assert_eq!((insert.rows_in(40), insert.repeated(insert.rows_in(40)).len()), (4, 36));
+        assert_eq!(insert.rows_in(5), 0);
     }
 
     #[test]

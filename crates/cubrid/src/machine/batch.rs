@@ -3,12 +3,13 @@
 //! The server executes all rows of a request, also those after one that fails. An atomic batch therefore has a guard:
 //! inside a transaction block a savepoint, outside of one a transaction of its own.
 
-use super::pending::Failure;
+use super::joined::Joined;
+use super::pending::{Failure, PendingRequest};
 use super::request::{Execute, Request, Rows};
 use super::stage::{Event, Stage};
 use super::statement::Statement;
 use super::{CasHandler, Expect, Machine};
-use crate::errors::{cas, dbms};
+use crate::errors::cas;
 use crate::messages::server::{BatchResults, Origin, ServerError};
 use crate::messages::{Reader, client, savepoint, tran};
 use crate::types::encode::encode_row;
@@ -21,24 +22,71 @@ const SAVEPOINT: &[u8] = b"headrace_batch";
 /// A batch that has begun.
 #[derive(Debug)]
 pub(super) struct Batch {
-    statement: Arc<Statement>,
-    atomic: bool,
+    /// Of one row.
+    pub statement: Arc<Statement>,
+    /// With many rows.
+    pub joined: Joined,
+    pub atomic: bool,
     /// No more rows are sent.
     pub is_draining: bool,
+    /// Rows that are encoded, and not sent.
+    pub encoded: Encoded,
+    /// The response handler has no more rows, or has failed.
+    pub is_exhausted: bool,
     /// Rows that were sent.
-    sent: u64,
+    pub sent: u64,
     /// Rows that were changed.
-    affected: u64,
+    pub affected: u64,
     /// The server does not execute the statement before it is prepared again.
-    is_stale: bool,
+    pub is_stale: bool,
+    /// The error of a statement with many rows, which are being sent one by one.
+    pub repeated: Option<ServerError>,
+}
+
+/// Encoded rows.
+#[derive(Debug, Default)]
+pub(super) struct Encoded {
+    pub bytes: Vec<u8>,
+    /// The end of each row.
+    pub ends: Vec<usize>,
+}
+
+impl Encoded {
+    /// Takes the first rows out.
+    pub fn take(&mut self, rows: usize) -> Self {
+        let Some(&end) = rows.checked_sub(1).and_then(|last| self.ends.get(last)) else { return Self::default() };
+        let bytes = self.bytes.drain(..end).collect();
+        let ends = self.ends.drain(..rows).collect();
+        self.ends.iter_mut().for_each(|rest| *rest -= end);
+        Self { bytes, ends }
+    }
+
+    /// The rows of a range.
+    pub fn part(&self, rows: std::ops::Range<usize>) -> Self {
+        let start = rows.start.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let ends: Vec<usize> = self.ends[rows].iter().map(|end| end - start).collect();
+        let bytes = self.bytes[start..start + ends.last().copied().unwrap_or(0)].to_vec();
+        Self { bytes, ends }
+    }
 }
 
 impl<H: CasHandler> Machine<H> {
     /// The statement of the request that was started last is known: begins its batch.
     pub(super) fn begin_batch(&mut self, at: usize, statement: Arc<Statement>, write_buffer: &mut WriteBuffer) {
         let pending = &mut self.queue[at];
-        let atomic = matches!(&pending.request, Request::Execute(Execute { rows: Rows::Batch { atomic: true }, .. }));
-        let batch = Batch { statement, atomic, is_draining: false, sent: 0, affected: 0, is_stale: false };
+        let Request::Execute(Execute { rows: Rows::Batch { strategy, atomic }, .. }) = pending.request else { return };
+        let batch = Batch {
+            joined: Joined::of(&statement, strategy),
+            statement,
+            atomic,
+            is_draining: false,
+            encoded: Encoded::default(),
+            is_exhausted: false,
+            sent: 0,
+            affected: 0,
+            is_stale: false,
+            repeated: None,
+        };
         pending.go(Event::BatchBegun, Stage::Batch(Box::new(batch)));
         if atomic && pending.in_block {
             client::savepoint(write_buffer.tail(), self.info, savepoint::SET, SAVEPOINT);
@@ -49,62 +97,49 @@ impl<H: CasHandler> Machine<H> {
     /// Sends the next rows; returns true if it did, or if no more will be sent.
     pub(super) fn send_rows(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let Some(at) = self.queue.last_at() else { return false };
-        let pending = &mut self.queue[at];
-        if self.expects.len() >= limits::CHUNKS_IN_FLIGHT {
+        if self.expects.len() >= limits::CHUNKS_IN_FLIGHT || self.prepares_joined(at) {
             return false;
         }
+        let pending = &mut self.queue[at];
         if pending.slot.handler.is_none() {
             pending.drain(Event::RowsSent);
             return true;
         }
-        let (Some(handler), Stage::Batch(batch)) = pending.handler_and_stage() else { return false };
-        let (handle, parameters, first) = (batch.statement.handle, batch.statement.parameters, batch.sent);
+        let failed = encode_rows(pending, cx);
+        if let Some(failure) = failed {
+            pending.slot.fail_row(failure);
+            // Rows before one that fails are not sent if they would be undone.
+            if pending.batch_mut().is_some_and(|batch| batch.atomic) {
+                pending.drain(Event::RowsSent);
+                return true;
+            }
+        }
+        if self.send_joined(at, write_buffer) {
+            return true;
+        }
+        let pending = &mut self.queue[at];
+        let Some(batch) = pending.batch_mut() else { return false };
+        let rows = std::mem::take(&mut batch.encoded);
+        let (handle, first, is_exhausted) = (batch.statement.handle, batch.sent, batch.is_exhausted);
+        batch.sent += rows.ends.len() as u64;
+        if is_exhausted {
+            pending.drain(Event::RowsSent);
+        }
+        self.send_array(handle, first, &rows, write_buffer);
+        true
+    }
+
+    /// Sends rows to the statement of one row.
+    pub(super) fn send_array(&mut self, handle: i32, first: u64, rows: &Encoded, write_buffer: &mut WriteBuffer) {
+        if rows.ends.is_empty() {
+            return;
+        }
         // Without the autocommit byte: the server would commit each row.
         let mut request =
             client::execute_array(write_buffer.tail(), self.info, handle, self.query_timeout_millis, false);
-        let start = request.arguments().len();
-        let (mut rows, mut is_over, mut failed) = (0, false, None);
-        while rows < limits::CHUNK_ROWS && request.arguments().len() - start < limits::CHUNK_BYTES {
-            let before = request.arguments().len();
-            let encoded = match handler.next_row(cx) {
-                Ok(false) => {
-                    is_over = true;
-                    break;
-                }
-                Ok(true) => {
-                    let params = handler.params(cx);
-                    match params.count() == parameters {
-                        true => encode_row(&params, request.arguments()),
-                        false => Err(super::send::count_mismatch(parameters, params.count()).into()),
-                    }
-                }
-                Err(error) => Err(error),
-            };
-            if let Err(error) = encoded {
-                request.arguments().truncate(before);
-                failed = Some(Failure::Client { error, row: Some(first + rows as u64) });
-                break;
-            }
-            rows += 1;
-        }
-        batch.sent += rows as u64;
-        // Rows before one that fails are not sent if they would be undone.
-        let is_needless = rows == 0 || (failed.is_some() && batch.atomic);
-        if is_needless {
-            request.drop()
-        } else {
-            request.end()
-        }
-        if is_over || failed.is_some() {
-            pending.drain(Event::RowsSent);
-        }
-        if let Some(failure) = failed {
-            pending.slot.fail_row(failure);
-        }
-        if !is_needless {
-            self.expect(Expect::Array { first, rows });
-        }
-        true
+        request.arguments().extend_from_slice(&rows.bytes);
+        request.end();
+        self.expect(Expect::Array { first, rows: rows.ends.len() });
     }
 
     /// The reply to some rows.
@@ -121,7 +156,7 @@ impl<H: CasHandler> Machine<H> {
         let failure = match results {
             Err(error) => {
                 if let Some(batch) = pending.batch_mut() {
-                    batch.is_stale = is_stale(&error);
+                    batch.is_stale = is_stale(&error) || error.code == cas::ARGS;
                 }
                 Some(Failure::Server { error, row: None })
             }
@@ -145,10 +180,8 @@ impl<H: CasHandler> Machine<H> {
                     }
                 }
                 // An interrupt ends the request early.
-                let interrupted =
-                    || ServerError { origin: Origin::Dbms, code: dbms::INTERRUPTED, message: String::new() };
                 let row = Some(first + count as u64);
-                failure.or_else(|| (count < rows).then(|| Failure::Server { error: interrupted(), row }))
+                failure.or_else(|| (count < rows).then(|| Failure::Server { error: ServerError::interrupted(), row }))
             }
         };
         if let Some(failure) = failure {
@@ -164,12 +197,16 @@ impl<H: CasHandler> Machine<H> {
         if self.queue.is_paused() || self.queue[at].replies_due > 0 {
             return false;
         }
+        if self.repeat_joined(at, write_buffer) {
+            return true;
+        }
         let pending = &mut self.queue[at];
         let Some(batch) = pending.batch_mut() else { return false };
         let (atomic, affected, sent) = (batch.atomic, batch.affected, batch.sent);
         if batch.is_stale && affected == 0 && pending.is_cached && pending.slot.may_repeat() {
             let rewound = pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx));
             if rewound {
+                self.forget_joined(at);
                 self.again(at);
                 return true;
             }
@@ -192,6 +229,37 @@ impl<H: CasHandler> Machine<H> {
         self.complete(cx, write_buffer);
         true
     }
+}
+
+/// Encodes rows until there are enough for one request. Returns the failure that has ended it.
+fn encode_rows<H: CasHandler>(pending: &mut PendingRequest<H>, cx: H::Context<'_>) -> Option<Failure<H>> {
+    let (Some(handler), Stage::Batch(batch)) = pending.handler_and_stage() else { return None };
+    let parameters = batch.statement.parameters;
+    let Encoded { bytes, ends } = &mut batch.encoded;
+    while !batch.is_exhausted && ends.len() < limits::CHUNK_ROWS && bytes.len() < limits::CHUNK_BYTES {
+        let before = bytes.len();
+        let encoded = match handler.next_row(cx) {
+            Ok(false) => {
+                batch.is_exhausted = true;
+                break;
+            }
+            Ok(true) => {
+                let params = handler.params(cx);
+                match params.count() == parameters {
+                    true => encode_row(&params, bytes),
+                    false => Err(super::send::count_mismatch(parameters, params.count()).into()),
+                }
+            }
+            Err(error) => Err(error),
+        };
+        if let Err(error) = encoded {
+            bytes.truncate(before);
+            batch.is_exhausted = true;
+            return Some(Failure::Client { error, row: Some(batch.sent + ends.len() as u64) });
+        }
+        ends.push(bytes.len());
+    }
+    None
 }
 
 /// Returns true if the server has refused a prepared statement before it executed anything of it.

@@ -12,6 +12,7 @@
 //! client (KEEP_CONNECTION=AUTO): see [`Machine::loss`] and [`Options::keeps_cas`].
 
 mod batch;
+mod joined;
 mod object;
 mod pending;
 mod receive;
@@ -23,7 +24,7 @@ mod startup;
 mod statement;
 mod verb;
 
-pub use request::{Execute, Request, Rows};
+pub use request::{BatchStrategy, Execute, Request, Rows};
 pub use run::PageRows;
 pub use stage::{Event, State, TRANSITIONS};
 pub use startup::{Options, Secret};
@@ -62,6 +63,10 @@ enum Expect {
     Execute,
     /// To FETCH.
     Page,
+    /// To PREPARE of a batch's statement with many rows.
+    PrepareJoined,
+    /// To EXECUTE_ARRAY of a statement with many rows.
+    Joined,
     /// To EXECUTE_ARRAY.
     Array {
         /// The number of its first row.

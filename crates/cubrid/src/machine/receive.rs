@@ -88,6 +88,8 @@ impl<H: CasHandler> Machine<H> {
                 Err(error) => self.failed(error),
             },
             Expect::Array { first, rows } => self.array_reply((first, rows), reply)?,
+            Expect::PrepareJoined => self.prepared_joined(reply)?,
+            Expect::Joined => self.joined_reply(reply)?,
             Expect::Guard => {
                 if let (Err(error), Some(pending)) = (reply, self.queue.first_mut()) {
                     pending.slot.fail_row(Failure::Server { error, row: None });

@@ -5,6 +5,17 @@ use headrace_core::Verb;
 use headrace_core::verb::{Effect, IfUnsent};
 use std::sync::Arc;
 
+/// How the rows of a batch are sent. If a strategy is not possible the next best is used: the effect is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchStrategy {
+    /// The best that the statement allows: Joined, then Array.
+    Auto,
+    /// EXECUTE_ARRAY: each row is executed on its own.
+    Array,
+    /// EXECUTE_ARRAY of an INSERT or REPLACE to whose text rows are appended.
+    Joined,
+}
+
 /// Which parameters an execution has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
@@ -12,6 +23,8 @@ pub enum Rows {
     One,
     /// As many rows as the response handler's `next_row` delivers, by EXECUTE_ARRAY.
     Batch {
+        /// The strategy.
+        strategy: BatchStrategy,
         /// All rows or none: a savepoint inside a transaction. Without it, rows before and after one that fails are
         /// applied. Outside of a transaction the batch is one of its own, which ends with COMMIT or, if it is atomic
         /// and has failed, with ROLLBACK.

@@ -45,6 +45,11 @@ impl ServerError {
         Self { origin: Origin::Cas, code: renewed(code), message: String::new() }
     }
 
+    /// The error of a statement that was cancelled before it was executed.
+    pub fn interrupted() -> Self {
+        Self { origin: Origin::Dbms, code: crate::errors::dbms::INTERRUPTED, message: String::new() }
+    }
+
     /// The error that a payload is; `None` if it is none.
     ///
     /// Some errors of EXECUTE_ARRAY, LOB_NEW, LOB_WRITE and LOB_READ are four bytes only: the CAS' number.

@@ -4,6 +4,7 @@ use crate::support::session::Session;
 use crate::support::{array, done, error, frame, inserted, prepared, selected};
 use headrace_core::protocol::Protocol;
 use headrace_core::{FatalKind, Session as _};
+use headrace_cubrid::machine::BatchStrategy;
 use headrace_testkit::{Completion, Shared, TestValue as V};
 
 const PREPARE: &str = "PREPARE insert into t values (?)";
@@ -114,7 +115,7 @@ pub fn a_value_that_does_not_fit_names_its_row() {
     for (atomic, sent) in [(true, &[][..]), (false, &["EXECUTE_ARRAY 1 1 values"])] {
         let mut session = Session::in_block();
         let rows = vec![vec![V::Int(1)], vec![V::Other], vec![V::Int(3)]];
-        let rows_kind = headrace_cubrid::machine::Rows::Batch { atomic };
+        let rows_kind = headrace_cubrid::machine::Rows::Batch { strategy: BatchStrategy::Auto, atomic };
         let request = headrace_cubrid::machine::Execute { sql: "insert into t values (?)".into(), rows: rows_kind };
         let received = session.ask(headrace_cubrid::machine::Request::Execute(request), vec![], rows);
         session.feed(&prepared(1, 20, 1)).unwrap();

@@ -4,6 +4,7 @@
 mod support;
 
 mod batches;
+mod joined;
 mod opening;
 mod replay;
 mod statements;

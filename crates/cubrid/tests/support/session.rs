@@ -3,7 +3,7 @@
 use super::{TestHandler, trace};
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{ReadBuffer, Session as _, Verb, WriteBuffer};
-use headrace_cubrid::machine::{Execute, Machine, Options, Request, Rows};
+use headrace_cubrid::machine::{BatchStrategy, Execute, Machine, Options, Request, Rows};
 use headrace_testkit::{Shared, TestValue, Trace, unhex};
 
 /// The reply of a live server to the database info (11.3.2).
@@ -86,8 +86,13 @@ impl Session {
 
     /// Executes an INSERT for these numbers.
     pub fn batch(&mut self, atomic: bool, numbers: &[i64]) -> Shared {
+        self.batch_by(BatchStrategy::Array, atomic, numbers)
+    }
+
+    /// The same with another strategy.
+    pub fn batch_by(&mut self, strategy: BatchStrategy, atomic: bool, numbers: &[i64]) -> Shared {
         let batch = numbers.iter().map(|number| vec![TestValue::Int(*number)]).collect();
-        let request = Execute { sql: "insert into t values (?)".into(), rows: Rows::Batch { atomic } };
+        let request = Execute { sql: "insert into t values (?)".into(), rows: Rows::Batch { strategy, atomic } };
         self.ask(Request::Execute(request), Vec::new(), batch)
     }
 
