@@ -248,6 +248,14 @@ class MySqlCore(Core):
         reported = None if self.wire.closed else self.wire.autocommits()
         return self.autocommit if reported is None else reported
 
+    def is_begun(self) -> bool:
+        """Returns true if a transaction is open, or may be, or if a statement that failed may have left locks."""
+        return super().is_begun() or self.wire.holds_locks()
+
+    def needs_reset(self) -> bool:
+        """Returns true if the last user has left something open, or locks of a statement that failed."""
+        return super().needs_reset() or (not self.wire.closed and self.wire.holds_locks())
+
     def set_autocommit(self, value: bool) -> Flow[None]:
         """Changes autocommit, on the server too."""
         self.set_mode("autocommit", value)

@@ -151,6 +151,12 @@ impl<H: MyHandler> Machine<H> {
         (self.queue.is_empty() && self.is_ready()).then_some(status && !self.manual_due)
     }
 
+    /// True if a statement that failed may have left locks, which the end of a transaction releases even if none is
+    /// reported as open.
+    pub fn holds_locks(&self) -> bool {
+        self.session.holds_locks
+    }
+
     /// True while a session is being set up.
     pub fn is_starting(&self) -> bool {
         matches!(self.phase, Phase::Startup(_))

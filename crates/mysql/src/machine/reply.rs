@@ -304,11 +304,15 @@ impl<H: MyHandler> Machine<H> {
         completion: Completion,
         changes: Vec<StateChange>,
     ) -> Result<(), Fatal> {
+        let ends = matches!(self.front()?.request.effect(true), Effect::Ends(_));
         if self.session.report(&completion, changes) {
             self.forget_statements();
         }
         if completion.status.contains(StatusFlags::IN_TRANS) && matches!(kind, Kind::Result { binary: false }) {
             self.note_chained();
+        }
+        if ends || completion.status.contains(StatusFlags::AUTOCOMMIT) {
+            self.session.holds_locks = false;
         }
         let suspended = self.cursor_moved(kind, completion.status);
         let pending = self.front()?;
@@ -391,6 +395,9 @@ impl<H: MyHandler> Machine<H> {
         }
         if error.ends_transaction() {
             self.session.doubtful = true;
+        }
+        if !self.session.status.contains(StatusFlags::AUTOCOMMIT) {
+            self.session.holds_locks = true;
         }
         let goodbye = error
             .is_fatal()

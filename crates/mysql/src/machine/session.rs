@@ -39,6 +39,9 @@ pub struct Session {
     pub(super) doubtful: bool,
     /// The session's `completion_type` may not be the default.
     pub(super) completes_otherwise: bool,
+    /// A statement failed outside of autocommit. What it has locked, tables' definitions too, stays locked until the end
+    /// of the transaction, whether or not the server reports one.
+    pub(super) holds_locks: bool,
     /// Statements that would begin a transaction like the present one, if the server reports them.
     pub transaction_characteristics: Option<String>,
 }

@@ -333,6 +333,12 @@ impl MySqlWire {
         Ok(wire.lock(py)?.connection.machine.of::<MySql>(py)?.autocommits())
     }
 
+    /// Whether a statement that failed may have left locks that only the end of a transaction releases.
+    fn holds_locks(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<bool> {
+        let wire = slf.as_super().get();
+        Ok(wire.lock(py)?.connection.machine.of::<MySql>(py)?.holds_locks())
+    }
+
     /// Queues a fetch of more rows from the cursor that the request of number `cursor` opened.
     fn fetch(slf: &Bound<'_, Self>, py: Python<'_>, cursor: u64, rows: u32) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
