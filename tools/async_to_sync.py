@@ -42,6 +42,7 @@ NAMES = {
     "aclose": "close",
     "aclosing": "closing",
     "asynccontextmanager": "contextmanager",
+    "anext": "next",
 }
 """Python's own, and what each is without a loop."""
 OURS = ((re.compile(r"^Loop(?=[A-Z])"), "Blocking"), (re.compile(r"^Async(?=[A-Z])"), ""))

@@ -10,6 +10,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from served import Served
+
 T = TypeVar("T")
 
 
@@ -24,14 +26,14 @@ class Engines:
         self._engine: Any = (create_async_engine if is_async else sa.create_engine)(url, **options)
         self.engine: sa.Engine = self._engine.sync_engine if is_async else self._engine
 
-    def connected(self, work: Callable[[sa.Connection], T]) -> T:
-        """What ``work`` returns, given a connection that is committed afterwards."""
+    def connected(self, work: Callable[[sa.Connection], T], begin: bool = True) -> T:
+        """What ``work`` returns, given a connection; without ``begin`` it ends its transactions itself."""
         if self._loop is None:
-            with self.engine.begin() as connection:
+            with self.engine.begin() if begin else self.engine.connect() as connection:
                 return work(connection)
 
         async def run(engine: AsyncEngine) -> T:
-            async with engine.begin() as connection:
+            async with engine.begin() if begin else engine.connect() as connection:
                 return await connection.run_sync(work)
 
         return self._loop.run_until_complete(run(self._engine))
@@ -53,6 +55,34 @@ class Engines:
 def shell(request: pytest.FixtureRequest) -> str:
     """Which of the two shells."""
     return str(request.param)
+
+
+@pytest.fixture(params=["mariadb", "mysql"])
+def my(request: pytest.FixtureRequest, shell: str) -> Iterator[Engines]:
+    """Engines of MariaDB and MySQL, each with its own dialect."""
+    served: Served = request.getfixturevalue(f"{request.param}_served")
+    url = served.url("test").replace("://", "+headrace://")
+    engines = Engines(url, shell == "asyncio")
+    yield engines
+    engines.dispose()
+
+
+@pytest.fixture(params=["postgresql", "mariadb"])
+def any_database(request: pytest.FixtureRequest) -> str:
+    """The URL of an engine of each database, for what both do alike."""
+    if request.param == "mariadb":
+        served: Served = request.getfixturevalue("mariadb_served")
+        return served.url("test").replace("://", "+headrace://")
+    url: str = request.getfixturevalue("url")
+    return url.replace("postgresql://", "postgresql+headrace://")
+
+
+@pytest.fixture
+def engines(any_database: str, shell: str) -> Iterator[Engines]:
+    """Engines of each database."""
+    made = Engines(any_database, shell == "asyncio")
+    yield made
+    made.dispose()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from ..errors import ConnectionClosed
 from ..rows import RowFactory
 from .cancelling import Cancelling
 from .core import MySqlCore, ServerWarning
-from .cursor import Cursor
+from .cursor import Cursor, StreamCursor
 from .loading import Loading
 from .streaming import Streaming
 
@@ -31,21 +31,27 @@ class Connection(Streaming[R], Loading[R], Cancelling[R]):
     def _cursor(self, factory: RowFactory[T]) -> Cursor[T]:
         return Cursor(self, factory)
 
-    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> Cursor[Any]:
+    def cursor(
+        self, *, row_factory: RowFactory[Any] | None = None, stream: bool = False, on_server: bool = False
+    ) -> Cursor[Any]:
         """Opens a cursor. It is for one thread or task at a time.
 
         Args:
             row_factory: converts rows, see :mod:`headrace.rows`; None for the connection's.
+            stream: receive rows while they are fetched, in bounded memory, as :meth:`stream` does. The connection is
+                occupied until the last row is fetched or the cursor is closed.
+            on_server: the same, with the result in a cursor on the server. Other statements can be executed in between.
 
         Returns:
-            A cursor.
+            A cursor; with ``stream`` or ``on_server`` an :class:`StreamCursor`.
 
         Raises:
             ConnectionClosed: the connection is closed.
         """
         if self._core.wire.closed:
             raise ConnectionClosed("the connection is closed")
-        return Cursor(self, row_factory or self.row_factory)
+        factory = row_factory or self.row_factory
+        return StreamCursor(self, factory, on_server) if stream or on_server else Cursor(self, factory)
 
     def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Cursor[R]:
         """Executes one statement on a new cursor. In a pipeline, sends it without waiting.

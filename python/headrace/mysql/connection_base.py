@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from .._native import Columns, Result
 from .._shared.connection_base import ConnectionBase
+from ..errors import ProgrammingError
 from ..rows import tuple_row
 from .core import MySqlCore, SessionState
 
 R = TypeVar("R")
+
+
+@dataclass
+class Received:
+    """What a cursor that streams knows of its result. It makes the rows itself."""
+
+    columns: Columns | None = None
+    """None before the first block, and if the statement returns no rows."""
+    result: Result | None = None
+    """The reply, after its last row or without rows; of a cursor on the server its beginning."""
 
 
 class MySqlBase(ConnectionBase[R]):
@@ -16,10 +29,21 @@ class MySqlBase(ConnectionBase[R]):
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    def _made(self, columns: Any, rows: list[Any]) -> list[R]:
+    def _made(self, columns: Any, rows: list[Any], received: Received | None = None) -> list[R]:
+        if received is not None:
+            received.columns = columns
+            return rows
         factory = self.row_factory
         make: Any = None if factory is tuple_row else factory(columns.names)
         return rows if make is None else list(map(make, rows))
+
+    def _has_rows(self, result: Result, received: Received | None) -> bool:
+        """Returns true if the statement of a stream returns rows. Only a cursor may execute one that does not."""
+        if received is not None:
+            received.columns, received.result = result.columns, result
+        elif result.columns is None:
+            raise ProgrammingError("the statement returns no rows")
+        return result.columns is not None
 
     @property
     def session_state(self) -> SessionState:

@@ -13,7 +13,7 @@ from .._shared.core import Gate
 from .._shared.cursor_base import Params
 from .._shared.limits import overdue
 from ..errors import Error, ProgrammingError
-from .connection_base import MySqlBase
+from .connection_base import MySqlBase, Received
 from .core import STREAMING, MySqlCore, first_of
 
 R = TypeVar("R")
@@ -99,17 +99,36 @@ class Streaming(MySqlBase[R], BlockingConnection[R]):
         """
         return self._read(sql, params, fetch_size, on_server, timeout)
 
+    def _stream_into(
+        self, received: Received, sql: str, params: Params, size: int, on_server: bool, timeout: float | None
+    ) -> Generator[list[Any]]:
+        """The blocks of a cursor that streams, without its row factory."""
+        return self._read(sql, params, size, on_server, timeout, received=received)
+
     def _read(
-        self, sql: str, params: Params, size: int, on_server: bool, timeout: float | None, gate: Gate | None = None
+        self,
+        sql: str,
+        params: Params,
+        size: int,
+        on_server: bool,
+        timeout: float | None,
+        gate: Gate | None = None,
+        received: Received | None = None,
     ) -> Generator[list[R]]:
         if size < 1:
             raise ProgrammingError("fetch_size must be at least 1")
         if on_server:
-            return self._cursor_blocks(sql, params, size, timeout)
-        return self._blocks(sql, params, size, timeout, gate)
+            return self._cursor_blocks(sql, params, size, timeout, received)
+        return self._blocks(sql, params, size, timeout, gate, received)
 
     def _blocks(
-        self, sql: str, params: Params, size: int, timeout: float | None, gate: Gate | None
+        self,
+        sql: str,
+        params: Params,
+        size: int,
+        timeout: float | None,
+        gate: Gate | None,
+        received: Received | None,
     ) -> Generator[list[R]]:
         core, wire = self._core, self._core.wire
         ticket = wire.execute(sql, params, text=core.text, block=size)
@@ -118,29 +137,31 @@ class Streaming(MySqlBase[R], BlockingConnection[R]):
         try:
             while (taken := self._next_block(ticket, timeout)) is not None:
                 columns, rows = taken
-                yield self._made(columns, rows)
+                yield self._made(columns, rows, received)
                 # Another thread may go on with it.
                 gate.pass_on()
             result = self._wait(ticket, timeout)
             wire.vacate(gate)
-            if result.columns is None:
-                raise ProgrammingError("the statement returns no rows")
+            if not self._has_rows(result, received):
+                return
             while result.rows:
                 # What came with the end may be more than one block.
                 block = result.rows[:size]
                 del result.rows[:size]
-                yield self._made(result.columns, block)
+                yield self._made(result.columns, block, received)
         finally:
             wire.vacate(gate)
             if not wire.closed and wire.request_id(ticket) is not None:
                 self._abandon(ticket)
 
-    def _cursor_blocks(self, sql: str, params: Params, size: int, timeout: float | None) -> Generator[list[R]]:
+    def _cursor_blocks(
+        self, sql: str, params: Params, size: int, timeout: float | None, received: Received | None
+    ) -> Generator[list[R]]:
         core, wire = self._core, self._core.wire
         ticket, number = core.open_cursor(sql, params, size)
         result = first_of(self._wait(ticket, timeout))
-        if result.columns is None:
-            raise ProgrammingError("the statement returns no rows")
+        if not self._has_rows(result, received):
+            return
         suspended, ahead = result.suspended, None
         try:
             while True:
@@ -148,7 +169,7 @@ class Streaming(MySqlBase[R], BlockingConnection[R]):
                 if ahead is not None:
                     self._push(0, timeout)
                 if result.rows:
-                    yield self._made(result.columns, result.rows)
+                    yield self._made(result.columns, result.rows, received)
                 if ahead is None:
                     return
                 result = self._wait(ahead, timeout)

@@ -157,9 +157,18 @@ class Cursor:
 
 
 class ServerCursor(Cursor):
-    """A cursor on the server: fetching waits."""
+    """A cursor whose rows are received, or on the server, until they are fetched: fetching waits."""
 
     server_side = True
+
+    @property
+    def itersize(self) -> int:
+        """Rows that are received at a time."""
+        return self._cursor.itersize  # type: ignore[no-any-return]
+
+    @itersize.setter
+    def itersize(self, value: int) -> None:
+        self._cursor.itersize = value
 
     async def _take(self) -> None:
         return
@@ -177,7 +186,7 @@ class ServerCursor(Cursor):
         return wait(self._cursor.fetchall())
 
     def close(self) -> None:
-        """Closes the server's cursor."""
+        """Closes the cursor, and what the server has of it."""
         wait(self._cursor.close())
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import uuid
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from sqlalchemy.dialects.mysql.mariadb import INET4, INET6, MariaDBDialect
 from sqlalchemy.engine import URL
 
 import headrace.mysql
+from headrace import defaults
 
 from . import _asyncio
 from ._values import day
@@ -79,15 +81,33 @@ class _Uuid(sqltypes.UUID[Any]):
 
 
 class _ExecutionContext(MySQLExecutionContext):
+    dialect: MySQLDialect_headrace
     _lastrowid: int | None
 
     def _setup_result_proxy(self) -> Any:
         # The cursor of a result without rows is closed before anybody can ask.
         self._lastrowid = self.cursor.lastrowid
+        if self.cursor.description is None:
+            # SELECT ... INTO: there is nothing to fetch from the cursor of a stream either.
+            self._is_server_side = False
         return super()._setup_result_proxy()  # type: ignore[no-untyped-call]
 
     def get_lastrowid(self) -> Any:
         return self._lastrowid
+
+    def create_server_side_cursor(self) -> Any:
+        options = self.execution_options
+        on_server = bool(options.get("mysql_on_server", False))
+        cursor: Any = self._dbapi_connection.cursor(stream=True, on_server=on_server)
+        cursor.itersize = max(int(options.get("max_row_buffer", defaults.FETCH_SIZE)), 1)
+        if not on_server:
+            self.dialect.streams[_unwrapped(self._dbapi_connection)] = weakref.ref(cursor)
+        return cursor
+
+
+def _unwrapped(connection: Any) -> Any:
+    """The driver's connection, which the pool wraps."""
+    return getattr(connection, "dbapi_connection", connection)
 
 
 class MySQLDialect_headrace(MySQLDialect):
@@ -98,6 +118,7 @@ class MySQLDialect_headrace(MySQLDialect):
     supports_sane_rowcount = True
     supports_sane_multi_rowcount = True
     supports_native_decimal = True
+    supports_server_side_cursors = True
     default_paramstyle = "qmark"
     execution_ctx_cls = _ExecutionContext
 
@@ -113,6 +134,8 @@ class MySQLDialect_headrace(MySQLDialect):
 
     def __init__(self, paramstyle: Any = None, **keywords: Any) -> None:
         super().__init__(paramstyle=paramstyle or self.default_paramstyle, **keywords)
+        self.streams: weakref.WeakKeyDictionary[Any, weakref.ref[Any]] = weakref.WeakKeyDictionary()
+        """The last cursor of each connection that has occupied it for a stream."""
 
     def _set_mariadb(self, is_mariadb: bool | None, server_version_info: tuple[int, ...]) -> None:
         super()._set_mariadb(is_mariadb, server_version_info)
@@ -171,6 +194,21 @@ class MySQLDialect_headrace(MySQLDialect):
 
     # transactions
 
+    def _end_stream(self, connection: Any) -> None:
+        """Closes a result that is not read to its end, which occupies the connection."""
+        reference = self.streams.pop(_unwrapped(connection), None)
+        cursor = None if reference is None else reference()
+        if cursor is not None:
+            cursor.close()
+
+    def do_commit(self, dbapi_connection: Any) -> None:
+        self._end_stream(dbapi_connection)
+        super().do_commit(dbapi_connection)  # type: ignore[no-untyped-call]
+
+    def do_rollback(self, dbapi_connection: Any) -> None:
+        self._end_stream(dbapi_connection)
+        super().do_rollback(dbapi_connection)  # type: ignore[no-untyped-call]
+
     def get_isolation_level_values(self, dbapi_conn: Any) -> Any:
         return ("AUTOCOMMIT", "READ COMMITTED", "READ UNCOMMITTED", "REPEATABLE READ", "SERIALIZABLE")
 
@@ -184,7 +222,13 @@ class MySQLDialect_headrace(MySQLDialect):
 
 
 class _AsyncConnection(_asyncio.Connection):
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
+
+    def cursor(self, *, stream: bool = False, on_server: bool = False) -> _asyncio.Cursor:
+        """A new cursor; with ``stream`` or ``on_server`` one whose rows are received while they are fetched."""
+        if not stream and not on_server:
+            return _asyncio.Cursor(self._connection.cursor())
+        return _asyncio.ServerCursor(self._connection.cursor(stream=stream, on_server=on_server))
 
     def ping(self) -> None:
         """A round trip that does nothing else."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .connection import AsyncConnection
-from .cursor import AsyncCursor
+from .cursor import AsyncCursor, AsyncStreamCursor
 from .opening import connect
 
-__all__ = ["AsyncConnection", "AsyncCursor", "connect"]
+__all__ = ["AsyncConnection", "AsyncCursor", "AsyncStreamCursor", "connect"]

@@ -10,7 +10,7 @@ from ...errors import ConnectionClosed
 from ...mysql.core import MySqlCore, ServerWarning
 from ...rows import RowFactory
 from .cancelling import AsyncCancelling
-from .cursor import AsyncCursor
+from .cursor import AsyncCursor, AsyncStreamCursor
 from .loading import AsyncLoading
 from .streaming import AsyncStreaming
 
@@ -29,21 +29,27 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
     def _cursor(self, factory: RowFactory[T]) -> AsyncCursor[T]:
         return AsyncCursor(self, factory)
 
-    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> AsyncCursor[Any]:
+    def cursor(
+        self, *, row_factory: RowFactory[Any] | None = None, stream: bool = False, on_server: bool = False
+    ) -> AsyncCursor[Any]:
         """Opens a cursor. It is for one thread or task at a time.
 
         Args:
             row_factory: converts rows, see :mod:`headrace.rows`; None for the connection's.
+            stream: receive rows while they are fetched, in bounded memory, as :meth:`stream` does. The connection is
+                occupied until the last row is fetched or the cursor is closed.
+            on_server: the same, with the result in a cursor on the server. Other statements can be executed in between.
 
         Returns:
-            A cursor.
+            A cursor; with ``stream`` or ``on_server`` an :class:`AsyncStreamCursor`.
 
         Raises:
             ConnectionClosed: the connection is closed.
         """
         if self._core.wire.closed:
             raise ConnectionClosed("the connection is closed")
-        return AsyncCursor(self, row_factory or self.row_factory)
+        factory = row_factory or self.row_factory
+        return AsyncStreamCursor(self, factory, on_server) if stream or on_server else AsyncCursor(self, factory)
 
     async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> AsyncCursor[R]:
         """Executes one statement on a new cursor. In a pipeline, sends it without waiting.

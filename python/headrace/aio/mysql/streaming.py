@@ -13,6 +13,7 @@ from ... import defaults, errors
 from ..._shared.core import Opened
 from ..._shared.cursor_base import Params
 from ...errors import ProgrammingError
+from ...mysql.connection_base import Received
 from ...mysql.core import STREAMING, MySqlCore, first_of
 from .._shared.opened import TaskGate
 from .watched import Watched
@@ -116,6 +117,13 @@ class AsyncStreaming(Watched[R]):
         reading = _Reading()
         return self._watched(reading, self._read(sql, params, fetch_size, on_server, reading, timeout))
 
+    def _stream_into(
+        self, received: Received, sql: str, params: Params, size: int, on_server: bool, timeout: float | None
+    ) -> AsyncGenerator[list[Any]]:
+        """The blocks of a cursor that streams, without its row factory."""
+        reading = _Reading()
+        return self._watched(reading, self._read(sql, params, size, on_server, reading, timeout, received))
+
     def _read(
         self,
         sql: str,
@@ -124,12 +132,13 @@ class AsyncStreaming(Watched[R]):
         on_server: bool,
         reading: _Reading,
         timeout: float | None,
+        received: Received | None = None,
     ) -> AsyncGenerator[list[R]]:
         if size < 1:
             raise ProgrammingError("fetch_size must be at least 1")
         if on_server:
-            return self._cursor_blocks(sql, params, size, timeout)
-        return self._blocks(sql, params, size, reading, timeout)
+            return self._cursor_blocks(sql, params, size, timeout, received)
+        return self._blocks(sql, params, size, reading, timeout, received)
 
     def _watched(self, reading: _Reading, rows: AsyncGenerator[T]) -> AsyncGenerator[T]:
         """Abandons a stream as soon as its generator is collected: the generator's own end comes a turn of the loop
@@ -149,7 +158,13 @@ class AsyncStreaming(Watched[R]):
         return rows
 
     async def _blocks(
-        self, sql: str, params: Params, size: int, reading: _Reading, timeout: float | None
+        self,
+        sql: str,
+        params: Params,
+        size: int,
+        reading: _Reading,
+        timeout: float | None,
+        received: Received | None,
     ) -> AsyncGenerator[list[R]]:
         core, wire = self._core, self._core.wire
         future = reading.future = wire.execute(sql, params, text=core.text, block=size)
@@ -164,18 +179,18 @@ class AsyncStreaming(Watched[R]):
                     await self._wait(wire.step(future), timeout)
                     continue
                 columns, rows = taken
-                yield self._made(columns, rows)
+                yield self._made(columns, rows, received)
                 # Another task may go on with it.
                 gate.pass_on()
             result = await self._wait(future, timeout)
             reading.ended = True
-            if result.columns is None:
-                raise ProgrammingError("the statement returns no rows")
+            if not self._has_rows(result, received):
+                return
             while result.rows:
                 # What came with the end may be more than one block.
                 block = result.rows[:size]
                 del result.rows[:size]
-                yield self._made(result.columns, block)
+                yield self._made(result.columns, block, received)
         finally:
             reading.ended = True
             wire.vacate(gate)
@@ -183,19 +198,19 @@ class AsyncStreaming(Watched[R]):
                 self._abandon(future)
 
     async def _cursor_blocks(
-        self, sql: str, params: Params, size: int, timeout: float | None
+        self, sql: str, params: Params, size: int, timeout: float | None, received: Received | None
     ) -> AsyncGenerator[list[R]]:
         core, wire = self._core, self._core.wire
         future, number = core.open_cursor(sql, params, size)
         result = first_of(await self._wait(future, timeout))
-        if result.columns is None:
-            raise ProgrammingError("the statement returns no rows")
+        if not self._has_rows(result, received):
+            return
         suspended, ahead = result.suspended, None
         try:
             while True:
                 ahead = wire.fetch(number, size) if suspended else None
                 if result.rows:
-                    yield self._made(result.columns, result.rows)
+                    yield self._made(result.columns, result.rows, received)
                 if ahead is None:
                     return
                 result = await self._wait(ahead, timeout)
