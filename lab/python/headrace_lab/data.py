@@ -73,7 +73,7 @@ def plain_rows(size: int) -> list[Row]:
 def rows_of(workload: str, size: int, aware: bool = True) -> Iterator[Row]:
     """The rows that a right result has, in order; ``aware`` if timestamps have a zone."""
     numbers = range(1, size + 1)
-    if workload in ("fetch", "bulk_out"):
+    if workload in ("fetch", "bulk_out", "sqlalchemy_core", "sqlalchemy_orm"):
         return map(plain_row, numbers)
     if workload == "fetch_types":
         return map(types_row if aware else naive_types_row, numbers)

@@ -74,7 +74,9 @@ def serve(name: str, url: str, schema: str, database: str) -> None:
         say({"error": f"{type(error).__name__}: {error}"})
         return
     version = version_of(contestant.package) if contestant.package else ""
-    say({"version": version, "options": contestant.options, "skips": {**sql.skips, **contestant.skips}})
+    without = {} if contestant.alchemy else dict.fromkeys(w.ALCHEMY, "SQLAlchemy has no dialect for it")
+    skips = {**without, **sql.skips, **contestant.skips}
+    say({"version": version, "options": contestant.options, "skips": skips})
     material: dict[tuple[str, int], Any] = {}
     for line in sys.stdin:
         request = json.loads(line)
@@ -86,7 +88,7 @@ def serve(name: str, url: str, schema: str, database: str) -> None:
         except Exception as error:
             traceback.print_exc()
             say({"error": f"{type(error).__name__}: {error}"})
-    contestant.stop()
+    contestant.leave()
 
 
 if __name__ == "__main__":

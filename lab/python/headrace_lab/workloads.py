@@ -21,6 +21,10 @@ POOL_SIZE: Final = 4
 TASKS: Final = 32
 KEY: Final = 7
 """The user that the one-row selects look for."""
+ALCHEMY: Final = frozenset({"sqlalchemy_core", "sqlalchemy_orm"})
+"""The workloads of SQLAlchemy with the contestant under it."""
+ALCHEMY_ROWS: Final = 10_000
+"""Rows of the table that they read."""
 WRITERS: Final = frozenset({"executemany", "executemany_autocommit", "bulk_in"})
 """The workloads that fill the target table."""
 
@@ -106,6 +110,8 @@ class Sql(ABC):
 
     def table(self, workload: str, size: int) -> str:
         """The table of a fetch."""
+        if workload in ALCHEMY:
+            workload, size = "fetch", ALCHEMY_ROWS
         kind = {"fetch": "fetch", "fetch_types": "types", "fetch_wide": "wide", "bulk_out": "fetch"}[workload]
         return f"{self.schema}.{kind}_{size}"
 
@@ -195,6 +201,20 @@ WORKLOADS: Final = {
         ),
         Workload(
             "select_systables_first_10", "ten rows of the catalog", (10,), (10,), {10: 1000}, True, only="informix"
+        ),
+        Workload(
+            "sqlalchemy_core",
+            "rows by SQLAlchemy Core, each select with a connection of its pool",
+            (1, ALCHEMY_ROWS),
+            (1, ALCHEMY_ROWS),
+            {1: 400, ALCHEMY_ROWS: 4},
+        ),
+        Workload(
+            "sqlalchemy_orm",
+            "objects by SQLAlchemy's ORM, each select in a session; every attribute is read",
+            (1, ALCHEMY_ROWS),
+            (1, ALCHEMY_ROWS),
+            {1: 400},
         ),
         Workload("stream", "a streamed select; see peak memory", (1, STREAM_ROWS), (1, 100_000), {}),
     )

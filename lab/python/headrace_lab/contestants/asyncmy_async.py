@@ -15,6 +15,7 @@ from .mysqldb_like import parameters
 
 class Contestant(Async):
     package = "asyncmy"
+    alchemy = "asyncmy"
     options = "text protocol, executemany of many rows per statement, SSCursor for streams"
     skips = {"bulk_in": "its LOAD DATA LOCAL raises TypeError (0.2.18)"}
 

@@ -14,6 +14,7 @@ from .base import Async, Rows
 
 class Contestant(Async):
     package = "asyncpg"
+    alchemy = "asyncpg"
     options = "prepared statements, fetchmany for pipelines, copy_records_to_table; its COPY out gives bytes, no rows"
 
     async def astart(self) -> None:

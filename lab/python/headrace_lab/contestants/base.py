@@ -20,6 +20,8 @@ class Sync:
     package = ""
     options = ""
     skips: dict[str, str] = {}
+    alchemy = ""
+    """The driver's name in SQLAlchemy's URLs; empty if SQLAlchemy has no dialect for it."""
 
     def __init__(self, url: str, sql: Sql, uvloop: bool = False) -> None:
         self.url = url
@@ -28,6 +30,7 @@ class Sync:
         self.kept: list[Any] = []
         self.taken = 0
         self.seen: RowSet | None = None
+        self.alchemy_made: Any = None
 
     def run(self, workload: str, size: int, inner: int, data: Any) -> Any:
         """Runs a workload and returns its last result."""
@@ -38,6 +41,28 @@ class Sync:
 
     def stop(self) -> None:
         """Disconnects."""
+
+    def leave(self) -> None:
+        """Disconnects, with what SQLAlchemy has connected."""
+        if self.alchemy_made is not None:
+            self.alchemy_made.dispose()
+        self.stop()
+
+    def _alchemy(self) -> Any:
+        """An engine of the driver."""
+        if self.alchemy_made is None:
+            from ..alchemy import Blocking
+
+            self.alchemy_made = Blocking(self.url, self.alchemy, self.sql)
+        return self.alchemy_made
+
+    def sqlalchemy_core(self, size: int, inner: int, data: Any) -> Any:
+        engine = self._alchemy()
+        return self.timed(inner, lambda: engine.core(size))
+
+    def sqlalchemy_orm(self, size: int, inner: int, data: Any) -> Any:
+        engine = self._alchemy()
+        return self.timed(inner, lambda: engine.orm(size))
 
     def take(self, rows: Sequence[Any]) -> None:
         """A block of a stream has reached the caller."""
@@ -88,6 +113,28 @@ class Async(Sync):
 
     async def astop(self) -> None:
         """Disconnects."""
+
+    def leave(self) -> None:
+        """Disconnects, with what SQLAlchemy has connected."""
+        if self.alchemy_made is not None:
+            self.loop.run_until_complete(self.alchemy_made.dispose())
+        self.stop()
+
+    def _alchemy(self) -> Any:
+        """An engine of the driver."""
+        if self.alchemy_made is None:
+            from ..alchemy import Asyncio
+
+            self.alchemy_made = Asyncio(self.url, self.alchemy, self.sql)
+        return self.alchemy_made
+
+    async def sqlalchemy_core(self, size: int, inner: int, data: Any) -> Any:
+        engine = self._alchemy()
+        return await self.atimed(inner, lambda: engine.core(size))
+
+    async def sqlalchemy_orm(self, size: int, inner: int, data: Any) -> Any:
+        engine = self._alchemy()
+        return await self.atimed(inner, lambda: engine.orm(size))
 
     async def atimed(self, inner: int, once: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         """Repeats one small operation, and keeps the time of each."""

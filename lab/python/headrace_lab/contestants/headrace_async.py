@@ -14,6 +14,7 @@ from .base import Async, Rows
 
 class Contestant(Async):
     package = "headrace"
+    alchemy = "headrace"
     options = "prepared statements and binary formats (its defaults)"
 
     async def astart(self) -> None:

@@ -14,6 +14,7 @@ from .base import Rows, Sync
 
 class Contestant(Sync):
     package = "headrace"
+    alchemy = "headrace"
     options = "prepared statements and binary formats (its defaults)"
 
     def start(self) -> None:

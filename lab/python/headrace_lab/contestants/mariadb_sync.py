@@ -11,6 +11,7 @@ from .mysqldb_like import MySqlDbLike, parameters
 
 class Contestant(MySqlDbLike):
     package = "mariadb"
+    alchemy = "mariadbconnector"
     options = "prepared=True cursors for what is repeated, binary=True for fetches, bulk execution, nothing buffered"
     mark = "?"
 

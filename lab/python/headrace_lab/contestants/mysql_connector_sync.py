@@ -11,6 +11,7 @@ from .mysqldb_like import MySqlDbLike, parameters
 
 class Contestant(MySqlDbLike):
     package = "mysql-connector-python"
+    alchemy = "mysqlconnector"
     options = (
         f"C extension: {mysql.connector.HAVE_CEXT}, prepared=True cursors for what is repeated, text for fetches, "
         "executemany of many rows per statement"

@@ -13,6 +13,7 @@ from .base import Rows, Sync
 
 class Contestant(Sync):
     package = "pg8000"
+    alchemy = "pg8000"
     options = "native API, prepared statements"
     skips = {
         "pool": "it has no pool",

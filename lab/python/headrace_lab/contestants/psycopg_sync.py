@@ -13,6 +13,7 @@ from .base import Rows, Sync
 
 class Contestant(Sync):
     package = "psycopg"
+    alchemy = "psycopg"
     options = f"implementation {psycopg.pq.__impl__}, binary=True, prepare=True, pipeline mode for pipelines"
 
     def start(self) -> None:

@@ -12,6 +12,7 @@ from .mysqldb_like import MySqlDbLike, parameters
 
 class Contestant(MySqlDbLike):
     package = "PyMySQL"
+    alchemy = "pymysql"
     options = "text protocol, executemany of many rows per statement, SSCursor for streams"
 
     def connected(self) -> Any:

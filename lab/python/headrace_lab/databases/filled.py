@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import data
-from ..workloads import WRITERS, Sql
+from ..workloads import ALCHEMY, ALCHEMY_ROWS, WRITERS, Sql
 
 
 class Filled(Sql):
@@ -39,6 +39,8 @@ class Filled(Sql):
                 made[self.table("fetch", size)] = ("plain", data.plain_row, size)
             elif name in ("fetch", "bulk_out"):
                 made[self.table(name, size)] = ("plain", data.plain_row, size)
+            elif name in ALCHEMY:
+                made[self.table(name, size)] = ("plain", data.plain_row, ALCHEMY_ROWS)
             elif name == "fetch_types":
                 made[self.table(name, size)] = ("types", data.naive_types_row, size)
             elif name == "fetch_wide":

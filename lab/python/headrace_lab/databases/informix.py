@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import data
+from ..workloads import ALCHEMY
 from .filled import Filled
 
 
@@ -15,7 +16,11 @@ class Statements(Filled):
 
     database = "informix"
     counts_round_trips = True
-    skips = {"bulk_in": "there is no such statement", "bulk_out": "there is no such statement"}
+    skips = {
+        "bulk_in": "there is no such statement",
+        "bulk_out": "there is no such statement",
+        **dict.fromkeys(ALCHEMY, "SQLAlchemy has no dialect of it"),
+    }
     port = 9088
     streamed = {"fetch_bytes": 64 * 1024}
     types = {

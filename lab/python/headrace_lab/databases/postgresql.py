@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from .. import data
-from ..workloads import WRITERS, Sql
+from ..workloads import ALCHEMY, ALCHEMY_ROWS, WRITERS, Sql
 
 SETTINGS: Final = (
     "shared_buffers",
@@ -47,6 +47,8 @@ class Statements(Sql):
                 made[self.table("fetch", size)] = (data.PLAIN, data.PLAIN_SQL, size)
             elif name in ("fetch", "bulk_out"):
                 made[self.table(name, size)] = (data.PLAIN, data.PLAIN_SQL, size)
+            elif name in ALCHEMY:
+                made[self.table(name, size)] = (data.PLAIN, data.PLAIN_SQL, ALCHEMY_ROWS)
             elif name == "fetch_types":
                 made[self.table(name, size)] = (data.TYPES, data.TYPES_SQL, size)
             elif name == "fetch_wide":
