@@ -16,8 +16,8 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from sqlalchemy import exc, util
 from sqlalchemy import types as sqltypes
-from sqlalchemy import util
 from sqlalchemy.dialects.postgresql import (
     BIT,
     BYTEA,
@@ -47,6 +47,7 @@ logger = logging.getLogger("sqlalchemy.dialects.postgresql")
 
 # Numbers of pg_type; a TypeCode equals its number.
 _FLOATS = (700, 701, 1021, 1022)
+_EXACT = (1700, 1231, 20, 21, 23, 26, 1005, 1007, 1016, 1028)
 _JSON_TYPES = (114, 3802)
 _INET_TYPES = (869, 650)
 
@@ -139,6 +140,8 @@ class _Decided:
         return None
 
     def result_processor(self, dialect: Any, coltype: Any) -> Callable[[Any], Any] | None:
+        if coltype not in _FLOATS and coltype not in _EXACT:
+            raise exc.InvalidRequestError(f"the column has the type {coltype}, which is not one of numbers")
         if not self.asdecimal:
             return None if coltype in _FLOATS else processors.to_float
         if coltype in _FLOATS:
