@@ -1,4 +1,5 @@
-"""SQLAlchemy's own tests on ``mariadb+headrace`` and ``mysql+headrace``."""
+"""SQLAlchemy's own tests on ``mariadb+headrace``, ``mysql+headrace`` and headrace's MySQLdb, with mysqlclient's counts
+as the mark."""
 
 from __future__ import annotations
 
@@ -9,17 +10,19 @@ from headrace.testing import MysqldServer
 from .own import NEW, OLD, Counts, on_mysqld, run
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
-    ("driver", "version", "mark"),
+    ("database", "driver", "version", "mark"),
     [
-        ("headrace", NEW, Counts(1738, 77)),
-        ("headrace", OLD, Counts(1528, 64)),
+        ("mariadb", "headrace", NEW, Counts(1753, 77)),
+        ("mariadb", "headrace", OLD, Counts(1543, 64)),
+        ("mariadb", "mysqldb", NEW, Counts(1753, 77)),
     ],
 )
-def test_dialect_suite_on_mariadb(mariadb_server: MysqldServer, driver: str, version: str, mark: Counts) -> None:
-    with on_mysqld(mariadb_server, driver) as url:
-        assert run(url, version, "test/dialect/test_suite.py") == mark
+def test_dialect_suite(request: pytest.FixtureRequest, database: str, driver: str, version: str, mark: Counts) -> None:
+    more = "facade_plugin" if driver == "mysqldb" else ""
+    with on_mysqld(request.getfixturevalue(f"{database}_server"), driver) as url:
+        assert run(url, version, "test/dialect/test_suite.py", more=more) == mark
 
 
 @pytest.mark.parametrize("database", ["mariadb", "mysql"])
