@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+import headrace.mysql
 from served import Served
 
 T = TypeVar("T")
@@ -72,7 +73,9 @@ def any_database(request: pytest.FixtureRequest) -> str:
     """The URL of an engine of each database, for what both do alike."""
     if request.param == "mariadb":
         served: Served = request.getfixturevalue("mariadb_served")
-        return served.url("test").replace("://", "+headrace://")
+        with headrace.mysql.connect(served.server.url, autocommit=True) as admin:
+            admin.execute("create database if not exists alchemy character set utf8mb4")
+        return served.url("alchemy").replace("://", "+headrace://")
     url: str = request.getfixturevalue("url")
     return url.replace("postgresql://", "postgresql+headrace://")
 
