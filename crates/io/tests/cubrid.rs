@@ -3,7 +3,11 @@
 #[path = "../../cubrid/tests/support/mod.rs"]
 mod support;
 
-use headrace_connection::Connection;
+#[path = "../../connection/tests/support/mod.rs"]
+#[allow(dead_code)]
+mod tls;
+
+use headrace_connection::{Connection, TlsSettings};
 use headrace_core::rows::{Collector, Datum};
 use headrace_core::{Fatal, FatalKind, Outcome, WriteBuffer};
 use headrace_cubrid::machine::{Columns, Execute, Loss, Machine, Options, Request, Rows};
@@ -11,7 +15,7 @@ use headrace_cubrid::messages::server::ServerError;
 use headrace_io::blocking::Client;
 use headrace_io::{Address, TcpOptions};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -25,14 +29,14 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const HELLO: usize = 10;
 const DB_INFO: usize = 628;
 
-fn read(stream: &mut TcpStream, length: usize) -> Vec<u8> {
+fn read(stream: &mut impl Read, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     stream.read_exact(&mut bytes).unwrap();
     bytes
 }
 
 /// Answers each request with the next of the replies, and returns the requests.
-fn answer(stream: &mut TcpStream, replies: &[Vec<u8>]) -> Vec<String> {
+fn answer(stream: &mut (impl Read + Write), replies: &[Vec<u8>]) -> Vec<String> {
     let mut requests = Vec::new();
     for reply in replies {
         let header = read(stream, 8);
@@ -57,9 +61,13 @@ fn listen() -> (TcpListener, Address) {
 }
 
 fn open(address: &Address, options: &Options) -> Result<Client<Session>, Fatal> {
+    open_with(address, options, None)
+}
+
+fn open_with(address: &Address, options: &Options, tls: Option<TlsSettings>) -> Result<Client<Session>, Fatal> {
     let mut write_buffer = WriteBuffer::new();
     let machine = Machine::new(options, 16, &mut write_buffer)?;
-    let connection = Connection::new(Box::new(machine), write_buffer, None);
+    let connection = Connection::new(Box::new(machine), write_buffer, tls);
     Client::open(address, &TcpOptions::default(), connection, (), Some(Instant::now() + PATIENCE))
 }
 
@@ -95,6 +103,30 @@ fn a_session_is_opened_in_one_round_trip_used_and_closed() {
     assert_eq!(select(&mut client).unwrap(), rows());
     client.close(());
     assert_eq!(server.join().unwrap(), REQUESTS);
+}
+
+#[test]
+fn tls_begins_after_the_first_message() {
+    let (listener, address) = listen();
+    let tls::Server { tls: mut session, pem, .. } = tls::Server::new();
+    let server = thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        assert!(read(&mut stream, HELLO).starts_with(b"CUBRS"));
+        stream.write_all(&[0; 4]).unwrap();
+        let mut stream = rustls::Stream::new(&mut session, &mut stream);
+        read(&mut stream, DB_INFO);
+        stream.write_all(&greeting()[4..]).unwrap();
+        answer(&mut stream, &replies())
+    });
+    let options = Options { tls: true, ..options() };
+    let mut client = open_with(&address, &options, Some(tls::trusting(&pem))).unwrap();
+    assert_eq!(select(&mut client).unwrap(), rows());
+    client.close(());
+    assert_eq!(server.join().unwrap(), REQUESTS);
+    // Without settings for TLS there is no connection.
+    let (listener, address) = listen();
+    thread::spawn(move || listener.accept().unwrap().0.write_all(&[0; 4]));
+    assert_eq!(open(&address, &options).unwrap_err().kind, FatalKind::UnusableSetting);
 }
 
 #[test]
