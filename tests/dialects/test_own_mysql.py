@@ -9,6 +9,9 @@ from headrace.testing import MysqldServer
 
 from .own import NEW, OLD, Counts, on_mysqld, run
 
+NOT_OURS = {"asks mysqlclient for bytes (use_unicode=0)": [r"DialectTest::test_special_encodings\[\w+\]"]}
+"""Tests that are left out, by the reason."""
+
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
@@ -23,6 +26,20 @@ def test_dialect_suite(request: pytest.FixtureRequest, database: str, driver: st
     more = "facade_plugin" if driver == "mysqldb" else ""
     with on_mysqld(request.getfixturevalue(f"{database}_server"), driver) as url:
         assert run(url, version, "test/dialect/test_suite.py", more=more) == mark
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("database", "driver", "version", "mark"),
+    [
+        ("mariadb", "headrace", NEW, Counts(684, 24)),
+        ("mariadb", "headrace", OLD, Counts(644, 24)),
+        ("mysql", "headrace_async", NEW, Counts(690, 8)),
+    ],
+)
+def test_tests_of_mysql(request: pytest.FixtureRequest, database: str, driver: str, version: str, mark: Counts) -> None:
+    with on_mysqld(request.getfixturevalue(f"{database}_server"), driver) as url:
+        assert run(url, version, "test/dialect/mysql", without=NOT_OURS) == mark
 
 
 @pytest.mark.parametrize("database", ["mariadb", "mysql"])
