@@ -87,6 +87,10 @@ enum Expect {
     Settle,
     /// To GET_LAST_INSERT_ID.
     LastInsertId,
+    /// To GET_DB_PARAMETER: the isolation level before a block.
+    Isolation,
+    /// To SET_DB_PARAMETER: that of a block.
+    SetIsolation,
     /// To LOB_NEW, LOB_READ or LOB_WRITE.
     Object,
     /// To a function whose reply has nothing of interest.
@@ -120,6 +124,8 @@ pub struct Machine<H: ResponseHandler> {
     is_open: bool,
     /// The server has rolled back the transaction of the block.
     has_failed: bool,
+    /// The isolation level of the session, if the block has another one.
+    isolation_before: Option<i32>,
     /// Definitions were changed in the block: its rollback takes them back.
     has_redefined: bool,
     /// A part of a reply has come.
@@ -151,6 +157,7 @@ impl<H: CasHandler> Machine<H> {
             in_block: false,
             is_open: false,
             has_failed: false,
+            isolation_before: None,
             has_redefined: false,
             is_reply_begun: false,
             is_last_page_due: false,

@@ -6,7 +6,7 @@ pub(super) use super::stage::Stage;
 use super::stage::{Event, State, TRANSITIONS};
 use super::statement::Statement;
 pub(super) use headrace_core::Failure;
-use headrace_core::{Pending, Pipelining, ResponseHandler, Slot};
+use headrace_core::{Modes, Pending, Pipelining, ResponseHandler, Slot, Verb};
 use std::sync::Arc;
 
 /// A request in the queue.
@@ -133,7 +133,12 @@ impl<H: CasHandler> Pending for PendingRequest<H> {
     /// Batches depend on their replies. For all others the machine decides by the transaction: see
     /// [`Machine::may_start`](super::Machine).
     fn pipelining(&self) -> Pipelining {
-        if self.is_batch() { Pipelining::Alone } else { Pipelining::Free }
+        match &self.request {
+            _ if self.is_batch() => Pipelining::Alone,
+            // If the server refuses the isolation level there is no block.
+            Request::Verb(Verb::Begin(Modes { isolation: Some(_), .. })) => Pipelining::Last,
+            _ => Pipelining::Free,
+        }
     }
 
     fn is_at_server(&self) -> bool {

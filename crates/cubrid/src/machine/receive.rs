@@ -108,6 +108,19 @@ impl<H: CasHandler> Machine<H> {
                 Ok(reader) => self.last_insert_id(cx, reader)?,
                 Err(error) => self.failed(error),
             },
+            Expect::Isolation => match reply {
+                Ok(mut reader) => self.isolation_before = Some(server::number(&mut reader)?),
+                Err(error) => {
+                    (self.in_block, self.is_open) = (false, false);
+                    self.failed(error);
+                }
+            },
+            Expect::SetIsolation => {
+                if let Err(error) = reply {
+                    (self.in_block, self.is_open, self.isolation_before) = (false, false, None);
+                    self.failed(error);
+                }
+            }
             Expect::Object => match reply {
                 Ok(reader) => self.object_reply(cx, reader)?,
                 Err(error) => self.failed(error),

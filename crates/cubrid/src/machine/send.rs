@@ -3,10 +3,11 @@
 use super::pending::{PendingRequest, Stage};
 use super::request::Request;
 use super::stage::{Event, State};
+use super::verb::parameter_of;
 use super::{CasHandler, Expect, Machine, Phase};
 use crate::lexer;
 use crate::messages::client::{self, Execute};
-use crate::messages::{function, prepare, savepoint, tran};
+use crate::messages::{function, parameter, prepare, savepoint, tran};
 use crate::types::encode::encode_row;
 use headrace_core::{Mismatch, Parameters, Verb, WriteBuffer, limits};
 
@@ -88,16 +89,29 @@ impl<H: CasHandler> Machine<H> {
     fn start_verb(&mut self, verb: &Verb, write_buffer: &mut WriteBuffer) {
         let (out, info) = (write_buffer.tail(), self.info);
         match verb {
-            Verb::Begin(_) => {
-                self.in_block = true;
+            Verb::Begin(modes) => {
+                let is_new = !std::mem::replace(&mut self.in_block, true);
                 self.is_open = true;
+                if let Some(level) = modes.isolation.filter(|_| is_new) {
+                    client::get_db_parameter(out, info, parameter::ISOLATION_LEVEL);
+                    client::set_db_parameter(out, info, parameter::ISOLATION_LEVEL, parameter_of(level));
+                    self.expect(Expect::Isolation);
+                    self.expect(Expect::SetIsolation);
+                }
             }
             Verb::Commit(_) | Verb::Rollback(_) => {
                 let is_rollback = matches!(verb, Verb::Rollback(_));
                 if self.in_block || info.is_active {
                     client::end_tran(out, info, if is_rollback { tran::ROLLBACK } else { tran::COMMIT });
                     self.in_block = false;
+                    let before = self.isolation_before.take();
+                    if let Some(before) = before {
+                        client::set_db_parameter(out, info, parameter::ISOLATION_LEVEL, before);
+                    }
                     self.expect(Expect::EndTran { is_rollback });
+                    if before.is_some() {
+                        self.expect(Expect::Simple);
+                    }
                 }
             }
             Verb::Savepoint { name, .. } => {

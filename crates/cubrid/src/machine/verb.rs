@@ -1,21 +1,28 @@
 //! Verbs of a session as requests.
 
 use super::Request;
-use headrace_core::Mismatch;
 use headrace_core::verb::{Modes, Verb};
+use headrace_core::{Isolation, Mismatch};
 
 /// CUBRID has no BEGIN: a block is what the client executes without the autocommit byte. The isolation level is one of
-/// the session, and no transaction is read-only.
+/// the session: it is set for the block. No transaction is read-only.
 fn check(modes: &Modes) -> Result<(), Mismatch> {
     let reason = match modes {
-        Modes { isolation: Some(_), .. } => {
-            "CUBRID has no isolation level of one transaction: execute SET TRANSACTION ISOLATION LEVEL, which is for the session"
-        }
+        Modes { isolation: Some(Isolation::ReadUncommitted), .. } => "CUBRID has no READ UNCOMMITTED",
         Modes { read_only: Some(_), .. } => "CUBRID has no read-only transactions",
         Modes { deferrable: Some(_), .. } => "CUBRID has no deferrable transactions",
         _ => return Ok(()),
     };
     Err(Mismatch::wrong_type(reason))
+}
+
+/// The value of the parameter for an isolation level; 1 to 3 are those of earlier versions, which are refused.
+pub(super) fn parameter_of(isolation: Isolation) -> i32 {
+    match isolation {
+        Isolation::ReadUncommitted | Isolation::ReadCommitted => 4,
+        Isolation::RepeatableRead => 5,
+        Isolation::Serializable => 6,
+    }
 }
 
 /// The requests of a verb.
@@ -42,7 +49,6 @@ pub(super) fn requests(verb: &Verb) -> Result<Vec<Request>, Mismatch> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headrace_core::Isolation;
 
     #[test]
     fn a_verb_is_a_request_or_refused() {
@@ -51,8 +57,10 @@ mod tests {
         let savepoint = Verb::Savepoint { name, begin: Some(modes) };
         assert_eq!(requests(&savepoint).unwrap().len(), 2);
         assert_eq!(requests(&Verb::Ping).unwrap().len(), 1);
+        let serializable = Modes { isolation: Some(Isolation::Serializable), ..modes };
+        assert_eq!(requests(&Verb::Begin(serializable)).unwrap().len(), 1);
         for refused in [
-            Verb::Begin(Modes { isolation: Some(Isolation::Serializable), ..modes }),
+            Verb::Begin(Modes { isolation: Some(Isolation::ReadUncommitted), ..modes }),
             Verb::Begin(Modes { read_only: Some(true), ..modes }),
             Verb::Begin(Modes { deferrable: Some(true), ..modes }),
             Verb::RollbackTo("a\0".into()),

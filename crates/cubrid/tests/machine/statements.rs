@@ -273,6 +273,31 @@ pub fn the_generated_value_is_requested() {
 }
 
 #[test]
+pub fn a_block_has_its_isolation_level_and_the_session_keeps_its_own() {
+    let modes = Modes { isolation: Some(headrace_core::Isolation::Serializable), ..Modes::default() };
+    let mut session = Session::start();
+    let begun = session.verb(Verb::Begin(modes));
+    session.execute("delete from t", vec![]);
+    assert_eq!(session.sent(), ["GET_DB_PARAMETER 1", "SET_DB_PARAMETER 1 to 6"], "nothing before the answer");
+    session.feed(&[frame(0, &[0, 0, 0, 0, 0, 0, 0, 4]), done(0)].concat()).unwrap();
+    assert_eq!((end(&begun).as_str(), session.machine.in_transaction()), ("done", true));
+    assert_eq!(session.sent(), ["PREPARE delete from t"]);
+    session.feed(&prepared(1, 23, 0)).unwrap();
+    session.feed(&inserted(1, 1)).unwrap();
+    let committed = session.verb(Verb::Commit(IfUnsent::RollBack));
+    assert_eq!(session.sent(), ["EXECUTE 1", "END_TRAN COMMIT", "SET_DB_PARAMETER 1 to 4"]);
+    session.feed(&[done(0), done(0)].concat()).unwrap();
+    assert_eq!((end(&committed).as_str(), session.machine.in_transaction()), ("done", false));
+    // A level that the server refuses leaves no block.
+    let refused = session.verb(Verb::Begin(modes));
+    session.sent();
+    session.feed(&[frame(0, &[0, 0, 0, 0, 0, 0, 0, 4]), error(0, -2, -1157)].concat()).unwrap();
+    assert_eq!((end(&refused).as_str(), session.machine.in_transaction()), ("server -1157", false));
+    session.execute("delete from t", vec![]);
+    assert_eq!(session.sent(), ["EXECUTE 1 autocommit"]);
+}
+
+#[test]
 pub fn large_objects_are_made_written_and_read() {
     let handle: std::sync::Arc<[u8]> = reply("lob_new")[12..].into();
     let mut session = Session::in_block();

@@ -154,6 +154,8 @@ pub fn trace(sent: &[u8]) -> Trace {
             }
             function::EXECUTE => number(0) + &is(5, "fetch") + &is(6, "autocommit"),
             function::FETCH => format!("{} from {}", number(0), number(1)),
+            function::GET_DB_PARAMETER => number(0),
+            function::SET_DB_PARAMETER => format!("{} to {}", number(0), number(1)),
             function::EXECUTE_ARRAY => {
                 number(0) + &format!(" {} values", (arguments.len() - 3) / 2) + &is(2, "autocommit")
             }
