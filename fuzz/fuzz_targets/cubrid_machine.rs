@@ -5,7 +5,7 @@
 mod support;
 
 use headrace_core::protocol::Protocol;
-use headrace_core::{IfUnsent, Modes, ReadBuffer, Session as _, Verb, WriteBuffer};
+use headrace_core::{IfUnsent, Isolation, Modes, ReadBuffer, Session as _, Verb, WriteBuffer};
 use headrace_cubrid::machine::{BatchStrategy, Execute, Machine, Request, Rows};
 use headrace_testkit::{TestValue as V, drive};
 use libfuzzer_sys::fuzz_target;
@@ -49,7 +49,10 @@ fn request(kind: u8) -> Request {
         }),
         4 => Request::Prepare { sql },
         5 => Request::LastInsertId,
-        6 => Request::Verb(Verb::Begin(Modes::default())),
+        6 => {
+            let isolation = (kind & 16 == 16).then_some(Isolation::Serializable);
+            Request::Verb(Verb::Begin(Modes { isolation, ..Modes::default() }))
+        }
         7 => Request::Verb(Verb::Commit(if kind & 16 == 16 { IfUnsent::RollBack } else { IfUnsent::Forget })),
         8 => Request::Verb(if kind & 16 == 16 { Verb::Ping } else { Verb::Rollback(IfUnsent::RollBack) }),
         9 => Request::ReadObject { handle, offset: 0, bytes: 5 },
