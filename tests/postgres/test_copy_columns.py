@@ -166,3 +166,22 @@ def test_types_that_are_not_known_yet_are_copied(connect: Connect, dba: Any, sch
         assert list(conn.copy_out(f"{schema}.t")) == [([(1, "x"), None], "ok")]
         conn.rollback()
         dba.execute(f"DELETE FROM {schema}.t")
+
+
+@WAYS
+def test_an_error_of_describing_the_columns_has_its_place_in_the_statement(connect: Connect, options: Any) -> None:
+    conn = connect(**options)
+    for copy, place in (
+        (lambda: conn.copy_in("no_such_table", [(1,)]), '"no_such_table"'),
+        (lambda: conn.copy_in("pg_class", [(1,)], columns=["relname", "no_such_column"]), '"no_such_column"'),
+        (lambda: list(conn.copy_out("no_such_table")), '"no_such_table"'),
+        (lambda: list(conn.copy_out("SELECT no_such_column FROM pg_class")), "no_such_column"),
+    ):
+        with pytest.raises(errors.ProgrammingError) as caught:
+            copy()
+        statement, position = caught.value.statement, caught.value.position
+        assert statement is not None
+        assert position is not None
+        assert statement[position - 1 :].startswith(place)
+        conn.rollback()
+    assert conn.fetchval("SELECT 1") == 1

@@ -11,7 +11,7 @@ from .._shared.core import Core, Pipelined
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
 from .._shared.transactions import Modes
-from ..errors import InFailedSqlTransaction, ProgrammingError
+from ..errors import Error, InFailedSqlTransaction, ProgrammingError
 from ..types import Notice, Notify, TypeCode, Xid
 from .settings import ConnectOptions
 from .streams import Reading
@@ -300,7 +300,13 @@ class ConnectionCore(Core):
             self.abandon(ticket)
             raise
         if buffer.shape is None and self.wire.copy_state(ticket) == Transfer.ENDED:
-            yield ticket
+            try:
+                yield ticket
+            except Error as error:
+                # The columns are described first, by a query of its own, and the position is one in that.
+                if isinstance(statement, CopyOfRows) and buffer.columns is None and error.position is not None:
+                    error.statement = statement.query
+                raise
             raise ProgrammingError("the statement is not COPY ... FROM STDIN or COPY ... TO STDOUT")
         return ticket, buffer
 
