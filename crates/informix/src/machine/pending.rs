@@ -1,12 +1,12 @@
 //! A request in the queue, and its progress.
 
-use super::IfxHandler;
 use super::batch::{Batch, Guard, Step};
 use super::query::Query;
 use super::request::{Execute, Request, Rows};
 use super::stage::{Event, Executed, HasState, go};
 pub(super) use super::stage::{Stage, State};
 use super::statement::Statement;
+use super::{IfxHandler, Logging};
 use crate::limits as own;
 use crate::messages::kind;
 use crate::messages::server::ServerError;
@@ -236,7 +236,7 @@ impl<H: IfxHandler> PendingRequest<H> {
 
     /// Returns true if the statement came from the cache, and did nothing because its table has changed: it is to be
     /// prepared again.
-    pub(super) fn is_worth_retrying(&self, statements: &Statements<Arc<str>, Statement>) -> bool {
+    pub(super) fn is_worth_retrying(&self, statements: &Statements<Arc<str>, Statement>, logging: Logging) -> bool {
         let outdated = || self.statement().is_some_and(|statement| statements.is_outdated(statement));
         // Nothing was sent of a batch whose first row was refused.
         let refused = self.is_refused()
@@ -247,8 +247,13 @@ impl<H: IfxHandler> PendingRequest<H> {
             (true, Guard::None) => self.rows() == 0 && (self.is_stale() || refused),
             (true, Guard::Savepoint | Guard::Transaction) => true,
         };
-        // Elsewhere, too, a column may have become another; a batch that fails at once costs little to repeat.
-        let first = self.is_batch() && matches!(&self.slot.failure, Some(Failure::Server { row: Some(0), .. }));
+        // Elsewhere, too, a column may have become another; a batch that fails at once costs little to repeat, and so does
+        // a single row, if the server undoes the statement.
+        let fills = || self.statement().is_some_and(|statement| statement.targets().iter().any(Option::is_some));
+        let first = match self.is_batch() {
+            true => matches!(&self.slot.failure, Some(Failure::Server { row: Some(0), .. })),
+            false => logging != Logging::None && fills(),
+        };
         (self.is_stale() || refused || (self.is_conversion_error() && (first || outdated())))
             && self.is_from_cache()
             && undone

@@ -433,7 +433,7 @@ impl<H: IfxHandler> Machine<H> {
     /// yet.
     fn retry(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let Some(front) = self.queue.first() else { return false };
-        if !front.is_worth_retrying(&self.statements) || !(self.queue.started() == 1 || front.reads()) {
+        if !front.is_worth_retrying(&self.statements, self.logging) || !(self.queue.started() == 1 || front.reads()) {
             return false;
         }
         if !self.queue.in_flight().all(PendingRequest::is_over) {
@@ -443,7 +443,7 @@ impl<H: IfxHandler> Machine<H> {
         let mut again = Vec::new();
         let ended: Vec<_> = std::iter::from_fn(|| self.queue.pop_started()).collect();
         for mut pending in ended {
-            let wanted = pending.is_worth_retrying(&self.statements)
+            let wanted = pending.is_worth_retrying(&self.statements, self.logging)
                 && (!pending.is_batch() || pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)));
             if !wanted {
                 self.finish(cx, pending, write_buffer);

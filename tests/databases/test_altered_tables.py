@@ -1,7 +1,9 @@
-"""A batch of rows from an iterator, whose statement was prepared before another session altered the table."""
+"""Statements that were prepared before another session altered the table: batches of rows from an iterator, and values
+that fit the altered column only."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -85,3 +87,37 @@ async def test_it_is_prepared_again_on_a_loop(any_db: Database, altered: tuple[A
         await other.execute(ALTER[any_db.kind].replace("60", "80"))
         await conn.executemany(sql, rows_from(500))
         assert await conn.fetchval("select count(*) from iterated") == 504
+
+
+WIDEN = {
+    "postgresql": "alter table widened alter a type bigint",
+    "mysql": "alter table widened modify a bigint",
+    "informix": "alter table widened modify (a bigint)",
+}
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["alone", "inside"])
+@pytest.mark.parametrize("way", ["execute", "pipeline", "executemany"])
+def test_a_value_that_fits_the_altered_column_is_accepted(any_db: Database, way: str, inside: bool) -> None:
+    mark = any_db.differences.mark
+    statements = {
+        f"insert into widened (a) values ({mark})": ((2**40,), (2**40,)),
+        f"update widened set a = {mark} where a > 1": ((2**41,), (2**41,)),
+    }
+    with any_db.connect(autocommit=True) as other, any_db.connect(autocommit=True) as conn:
+        for sql, (parameters, stored) in statements.items():
+            other.execute("drop table if exists widened")
+            other.execute(f"create table widened (a smallint){' engine=innodb' if any_db.kind == 'mysql' else ''}")
+            other.execute("insert into widened values (2)")
+            conn.execute(sql, (3,))
+            other.execute(WIDEN[any_db.kind])
+            with conn.transaction() if inside else contextlib.nullcontext():
+                if way == "execute":
+                    conn.execute(sql, parameters)
+                elif way == "executemany":
+                    conn.executemany(sql, [parameters])
+                else:
+                    with conn.pipeline():
+                        conn.execute(sql, parameters)
+            assert stored in conn.fetch("select a from widened"), sql
+        other.execute("drop table widened")
