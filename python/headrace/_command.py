@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from . import __version__
+
 SERVERS = ("informix",)
 """Databases that there is a test server for."""
 
@@ -33,6 +35,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else list(argv)
     if arguments[:1] == ["simulate"]:
         return simulate(arguments[1:])
+    if arguments == ["--version"]:
+        print(f"headrace {__version__}")
+        return 0
     try:
         from headrace_lab.cli import main as lab
     except ModuleNotFoundError as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import headrace
 from headrace._command import main
 
 
@@ -37,6 +38,13 @@ def test_without_the_lab_it_says_what_to_install(words: str, missing: str) -> No
     assert done.stderr.count("\n") == 1
     assert "Traceback" not in done.stderr
     assert done.returncode == (0 if words == "--help" else 2)
+
+
+@pytest.mark.parametrize("missing", ["nothing", "headrace_lab"])
+def test_the_version_needs_nothing_of_the_lab(missing: str) -> None:
+    script = f"import sys; sys.modules[{missing!r}] = None; from headrace._command import main; main(['--version'])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == f"headrace {headrace.__version__}\n"
 
 
 def test_only_databases_that_have_a_test_server(capsys: pytest.CaptureFixture[str]) -> None:

@@ -47,6 +47,7 @@ def choose(kind: str, given: Sequence[str], known: Iterable[str], also: Iterable
 def parser() -> argparse.ArgumentParser:
     """The command line's grammar."""
     top = argparse.ArgumentParser(prog="headrace", description="Database drivers, and the race that measures them.")
+    top.add_argument("--version", action="version", version=f"headrace {headrace.__version__}")
     commands = top.add_subparsers(dest="command", required=True)
     race = commands.add_parser("race", help="race the drivers head to head")
     race.add_argument(
@@ -64,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
     race.add_argument("--contestant", action="append", default=[], help="only this one; repeatable, or with commas")
     race.add_argument("--size", action="append", default=[], type=int, help="only this size; repeatable")
     race.add_argument("--rounds", type=int, help=f"timed rounds ({ROUNDS})")
-    race.add_argument("--url", help="race on this server, in a schema of our own that is dropped afterwards")
+    race.add_argument("--url", help="race on this server, in a schema of its own that is dropped afterwards")
     race.add_argument("--json", type=Path, help="write the results as JSON")
     race.add_argument("--markdown", type=Path, help="write the results as Markdown")
     race.add_argument("--html", type=Path, help="write the results as one HTML page")
