@@ -118,7 +118,9 @@ def test_reference_has_every_public_class_and_function(name: str) -> None:
 def test_contributing_names_files_that_exist() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     named = [
-        path for path in re.findall(r"`([\w./-]+/[\w./-]*)`", text) if not path.startswith(("/", "build/", "dist/", "changes/T"))
+        path
+        for path in re.findall(r"`([\w./-]+/[\w./-]*)`", text)
+        if not path.startswith(("/", "build/", "dist/", "changes/T"))
     ]
     assert len(named) > 50
     assert [path for path in named if not (ROOT / path).exists()] == []
