@@ -137,6 +137,19 @@ with postgres(settings={"fsync": False}) as server:
 """
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the arguments of processes in /proc")
+def test_no_command_line_shows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_TEST_TOKEN", secret := "d9a3a1c4-not-for-others")
+    with postgres(settings={"fsync": False}) as server:
+        status = Path(f"/proc/{server.pid}/status").read_text()
+        supervisor = next(line.split()[1] for line in status.splitlines() if line.startswith("PPid:"))
+        for pid in (supervisor, str(server.pid)):
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            assert command
+            assert secret.encode() not in command
+        assert f"HEADRACE_TEST_TOKEN={secret}".encode() in Path(f"/proc/{server.pid}/environ").read_bytes()
+
+
 def test_server_ends_when_its_starter_is_killed() -> None:
     path = os.pathsep.join(filter(None, sys.path))
     with subprocess.Popen(

@@ -49,12 +49,15 @@ def supervise(
         "stop_signal": stop_signal,
     }
     process = subprocess.Popen(
-        [sys.executable, "-I", "-S", str(Path(_supervisor.__file__)), json.dumps(what)],
+        [sys.executable, "-I", "-S", str(Path(_supervisor.__file__))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,  # Ctrl-C in a terminal must reach us, who then stop the server in order
     )
+    # Not as an argument, which every user of the machine can read: an environment may have passwords.
+    with contextlib.suppress(BrokenPipeError):
+        print(json.dumps(what), file=pipe_of(process.stdin), flush=True)
     line = pipe_of(process.stdout).readline()
     if not line.strip():
         end(process)

@@ -1,9 +1,10 @@
 """The parent of one server process; ends it when whoever started it goes away, however that happens.
 
 Runs as a script in an isolated interpreter (``python -I -S``), so it imports only the standard library. Its
-standard input is a pipe that the starter holds open: end-of-file, the one signal that also a killed process
-gives, means "stop the server and remove its directory" (after a line ``keep``: do not remove). The starter
-cannot set ``PR_SET_PDEATHSIG`` on the server itself because that fires when the starting *thread* ends.
+standard input is a pipe that the starter holds open. The first line describes the server. End-of-file, the one
+signal that also a killed process gives, means "stop the server and remove its directory" (after a line ``keep``:
+do not remove). The starter cannot set ``PR_SET_PDEATHSIG`` on the server itself because that fires when the
+starting *thread* ends.
 """
 
 from __future__ import annotations
@@ -40,8 +41,11 @@ def stop(server: subprocess.Popen[Any], request: signal.Signals) -> int:
 
 
 def main() -> int:
-    """Start the server that the first argument (JSON) describes and stay until it is to end."""
-    what: dict[str, Any] = json.loads(sys.argv[1])
+    """Start the server that the first line of the standard input (JSON) describes and stay until it is to end."""
+    description = first_line()
+    if description is None:
+        return 1
+    what: dict[str, Any] = json.loads(description)
     for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(ignored, signal.SIG_IGN)
     request = signal.Signals[what["stop_signal"]]
@@ -74,6 +78,17 @@ def main() -> int:
     if not keep:
         shutil.rmtree(what["root"], ignore_errors=True)
     return 0 if code == 0 else 1
+
+
+def first_line() -> bytes | None:
+    """Read what the starter writes before it waits for an answer; None if it went away before."""
+    line = b""
+    while not line.endswith(b"\n"):
+        block = os.read(sys.stdin.fileno(), 65536)
+        if not block:
+            return None
+        line += block
+    return line
 
 
 def prepare_server(request: signal.Signals) -> None:
