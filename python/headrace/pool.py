@@ -10,13 +10,12 @@ import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from . import defaults
-from ._shared.pool_actions import Pooled
 from ._shared.pool_core import told_again
 from ._shared.pool_settings import PoolStats, ResetMode, Settings
-from ._shared.pool_work import PoolWork, Waiter, commit, end_dropped, maintain
+from ._shared.pool_work import PoolConnection, PoolWork, Waiter, commit, end_dropped, maintain
 from .errors import PoolClosed
 from .types import TransactionStatus
 
@@ -27,31 +26,6 @@ if TYPE_CHECKING:
     from .postgres.connection import Connection
 
 __all__ = ["ConnectionPool", "PoolConnection", "PoolStats"]
-
-
-class PoolConnection(Pooled, Protocol):
-    """The part of a blocking connection, of any database, that a pool uses."""
-
-    @property
-    def transaction_status(self) -> TransactionStatus:
-        """The state of the transaction, without a round trip."""
-        ...
-
-    def commit(self) -> object:
-        """Commits the open transaction, if there is one."""
-        ...
-
-    def reset(self, mode: str, /) -> object:
-        """Resets the session.
-
-        Args:
-            mode: ``rollback`` rolls an open transaction back, ``discard`` also resets all state of the session.
-        """
-        ...
-
-    def close(self) -> object:
-        """Closes the connection."""
-        ...
 
 
 if TYPE_CHECKING:

@@ -338,5 +338,6 @@ def test_values_around_sixteen_megabytes(conns: dict[str, Conn], protocol: str, 
 def test_a_packet_larger_than_the_server_takes_is_an_error_not_a_hang(my_url: str) -> None:
     with headrace.mysql.connect(my_url) as conn, pytest.raises(errors.OperationalError):
         conn.execute("select length(?)", (b"x" * 70_000_000,))
+    assert conn.closed
     with headrace.mysql.connect(my_url) as conn:
         assert conn.fetchval("select 1") == 1

@@ -10,17 +10,40 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from ..types import TransactionStatus
-from .pool_actions import Connect, Discard, Fail, Hand, Sever
+from .pool_actions import Connect, Discard, Fail, Hand, Pooled, Sever
 from .pool_core import PoolCore
 from .pool_settings import Settings
 
-if TYPE_CHECKING:
-    from ..pool import PoolConnection
 
-C = TypeVar("C", bound="PoolConnection")
+class PoolConnection(Pooled, Protocol):
+    """The part of a blocking connection, of any database, that a pool uses."""
+
+    @property
+    def transaction_status(self) -> TransactionStatus:
+        """The state of the transaction, without a round trip."""
+        ...
+
+    def commit(self) -> object:
+        """Commits the open transaction, if there is one."""
+        ...
+
+    def reset(self, mode: str, /) -> object:
+        """Resets the session.
+
+        Args:
+            mode: ``rollback`` rolls an open transaction back, ``discard`` also resets all state of the session.
+        """
+        ...
+
+    def close(self) -> object:
+        """Closes the connection."""
+        ...
+
+
+C = TypeVar("C", bound=PoolConnection)
 
 
 class Waiter(Generic[C]):

@@ -9,15 +9,14 @@ import weakref
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from .. import defaults
-from .._shared.pool_actions import Pooled
 from .._shared.pool_core import told_again
 from .._shared.pool_settings import PoolStats, ResetMode, Settings
 from ..errors import PoolClosed, ProgrammingError
 from ..types import TransactionStatus
-from ._shared.pool_work import LoopPoolWork, commit, end_dropped, reset_connection
+from ._shared.pool_work import AsyncPoolConnection, LoopPoolWork, commit, end_dropped, reset_connection
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -25,31 +24,6 @@ if TYPE_CHECKING:
     from .postgres.connection import AsyncConnection
 
 __all__ = ["AsyncConnectionPool", "AsyncPoolConnection", "PoolStats"]
-
-
-class AsyncPoolConnection(Pooled, Protocol):
-    """The part of an asyncio connection, of any database, that a pool uses."""
-
-    @property
-    def transaction_status(self) -> TransactionStatus:
-        """The state of the transaction, without a round trip."""
-        ...
-
-    async def commit(self) -> object:
-        """Commits the open transaction, if there is one."""
-        ...
-
-    async def reset(self, mode: str, /) -> object:
-        """Resets the session.
-
-        Args:
-            mode: ``rollback`` rolls an open transaction back, ``discard`` also resets all state of the session.
-        """
-        ...
-
-    async def close(self) -> object:
-        """Closes the connection."""
-        ...
 
 
 if TYPE_CHECKING:

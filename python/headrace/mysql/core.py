@@ -250,11 +250,14 @@ class MySqlCore(Core):
 
     def is_begun(self) -> bool:
         """Returns true if a transaction is open, or may be, or if a statement that failed may have left locks."""
-        return super().is_begun() or self.wire.holds_locks()
+        return super().is_begun() or self._holds_locks()
 
     def needs_reset(self) -> bool:
         """Returns true if the last user has left something open, or locks of a statement that failed."""
-        return super().needs_reset() or (not self.wire.closed and self.wire.holds_locks())
+        return super().needs_reset() or self._holds_locks()
+
+    def _holds_locks(self) -> bool:
+        return not self.wire.closed and self.wire.holds_locks()
 
     def set_autocommit(self, value: bool) -> Flow[None]:
         """Changes autocommit, on the server too."""

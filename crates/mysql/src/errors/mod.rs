@@ -149,14 +149,15 @@ impl ServerError {
         Self { code, sqlstate: sqlstate.to_owned(), message, numbering }
     }
 
-    /// Returns true if the server ends the session with it: shutdown, a killed or idle connection.
+    /// Returns true if the server ends the session with it: shutdown, a killed or idle connection, a packet that it does
+    /// not read to its end.
     pub fn is_fatal(&self) -> bool {
-        match self.numbering {
-            Numbering::MySql => {
-                matches!(self.code, er::SERVER_SHUTDOWN | er::SESSION_WAS_KILLED | er::CLIENT_INTERACTION_TIMEOUT)
+        let is_any = matches!(self.code, er::SERVER_SHUTDOWN | er::NET_PACKET_TOO_LARGE);
+        is_any
+            || match self.numbering {
+                Numbering::MySql => matches!(self.code, er::SESSION_WAS_KILLED | er::CLIENT_INTERACTION_TIMEOUT),
+                Numbering::MariaDb => self.code == er::CONNECTION_KILLED,
             }
-            Numbering::MariaDb => matches!(self.code, er::SERVER_SHUTDOWN | er::CONNECTION_KILLED),
-        }
     }
 
     /// Returns true if InnoDB has rolled back the whole transaction with it: a deadlock, a lock wait that timed out (if

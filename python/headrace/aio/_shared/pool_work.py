@@ -8,17 +8,40 @@ import os
 import warnings
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from ..._shared.pool_actions import Connect, Discard, Fail, Hand
+from ..._shared.pool_actions import Connect, Discard, Fail, Hand, Pooled
 from ..._shared.pool_core import PoolCore
 from ..._shared.pool_settings import ResetMode, Settings
 from ...types import TransactionStatus
 
-if TYPE_CHECKING:
-    from ..pool import AsyncPoolConnection
 
-C = TypeVar("C", bound="AsyncPoolConnection")
+class AsyncPoolConnection(Pooled, Protocol):
+    """The part of an asyncio connection, of any database, that a pool uses."""
+
+    @property
+    def transaction_status(self) -> TransactionStatus:
+        """The state of the transaction, without a round trip."""
+        ...
+
+    async def commit(self) -> object:
+        """Commits the open transaction, if there is one."""
+        ...
+
+    async def reset(self, mode: str, /) -> object:
+        """Resets the session.
+
+        Args:
+            mode: ``rollback`` rolls an open transaction back, ``discard`` also resets all state of the session.
+        """
+        ...
+
+    async def close(self) -> object:
+        """Closes the connection."""
+        ...
+
+
+C = TypeVar("C", bound=AsyncPoolConnection)
 _ENDING: set[asyncio.Task[None]] = set()
 """What closes the connections of dropped pools: a loop itself does not hold its tasks."""
 
