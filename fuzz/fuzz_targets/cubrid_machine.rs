@@ -4,7 +4,7 @@
 #[path = "../../crates/cubrid/tests/support/mod.rs"]
 mod support;
 
-use headrace_core::protocol::Protocol;
+use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{IfUnsent, Isolation, Modes, ReadBuffer, Session as _, Verb, WriteBuffer};
 use headrace_cubrid::machine::{BatchStrategy, Execute, Machine, Request, Rows};
 use headrace_testkit::{TestValue as V, drive};
@@ -42,12 +42,15 @@ fn request(kind: u8) -> Request {
     let sql = sql[usize::from(kind >> 4) % 4].into();
     let handle = [0; 16].into();
     match kind % 12 {
-        0 | 1 => Request::Execute(Execute { sql, rows: Rows::One }),
+        0 | 1 => Request::Execute(Execute { sql, rows: Rows::One, begin: kind & 32 == 32 }),
         2 | 3 => Request::Execute(Execute {
             sql,
             rows: Rows::Batch { strategy: BatchStrategy::Auto, atomic: kind & 1 == 1 },
+            begin: kind & 32 == 32,
         }),
         4 => Request::Prepare { sql },
+        5 if kind & 16 == 16 => Request::Version,
+        5 if kind & 32 == 32 => Request::SetParameter { parameter: 2, value: 100 },
         5 => Request::LastInsertId,
         6 => {
             let isolation = (kind & 16 == 16).then_some(Isolation::Serializable);
@@ -56,7 +59,7 @@ fn request(kind: u8) -> Request {
         7 => Request::Verb(Verb::Commit(if kind & 16 == 16 { IfUnsent::RollBack } else { IfUnsent::Forget })),
         8 => Request::Verb(if kind & 16 == 16 { Verb::Ping } else { Verb::Rollback(IfUnsent::RollBack) }),
         9 => Request::ReadObject { handle, offset: 0, bytes: 5 },
-        10 if kind & 16 == 16 => Request::NewObject { is_text: true },
+        10 if kind & 16 == 16 => Request::NewObject { is_text: true, begin: kind & 32 == 32 },
         10 => Request::WriteObject { handle, offset: 0, data: [7; 3].into() },
         _ if kind & 16 == 16 => Request::Verb(Verb::Savepoint { name: "s".into(), begin: None }),
         _ => Request::Verb(Verb::RollbackTo("s".into())),
@@ -92,6 +95,15 @@ fuzz_target!(|data: &[u8]| {
         handler.lane = u64::from(script >> 2 & 1) * (i as u64 & 1);
         handlers.push(received);
         machine.submit(request(*kind), handler);
+    }
+    if script & 64 == 0 {
+        // The broker gives the process to another client with the first request in flight.
+        machine.transmit((), &mut write_buffer);
+        if machine.outlive((), &Fatal::end_of_input()) {
+            (read_buffer, write_buffer) = (ReadBuffer::new(), WriteBuffer::new());
+            machine.reconnect(&mut write_buffer).expect("the same options");
+            read_buffer.extend(&greeting());
+        }
     }
     drive(&mut machine, (&mut read_buffer, &mut write_buffer), &replies(data), *discards, &handlers);
 });

@@ -27,6 +27,8 @@ pub trait Driven: Session {
     ) -> Result<(), Fatal>;
     /// [`Protocol::abort`]
     fn abort(&mut self, cx: Self::Context<'_>, reason: &Fatal);
+    /// [`Protocol::outlive`]
+    fn outlive(&mut self, cx: Self::Context<'_>, reason: &Fatal) -> bool;
 }
 
 impl<P: Protocol> Driven for P {
@@ -45,6 +47,9 @@ impl<P: Protocol> Driven for P {
     }
     fn abort(&mut self, cx: Self::Context<'_>, reason: &Fatal) {
         Protocol::abort(self, cx, reason);
+    }
+    fn outlive(&mut self, cx: Self::Context<'_>, reason: &Fatal) -> bool {
+        Protocol::outlive(self, cx, reason)
     }
 }
 
@@ -270,6 +275,17 @@ impl<M: Driven + ?Sized> Connection<M> {
             Ok(()) if self.is_redirected() => Ok(()),
             handled => Err(self.end(cx, handled.as_ref().err().unwrap_or(reason))),
         }
+    }
+
+    /// Returns true if the session goes on although its connection was lost: the next step is to connect to the server
+    /// again, at once or when a request waits. To be called after [`Connection::handle_last`], by a loop that does so;
+    /// for any other the session ends.
+    pub fn outlives(&mut self, cx: M::Context<'_>, reason: &Fatal) -> bool {
+        let goes_on = self.ended.is_none() && self.machine.outlive(cx, reason);
+        if goes_on {
+            self.redirects = 0;
+        }
+        goes_on
     }
 
     /// Ends the session: every request that waits ends with `reason`, or with the server's closing error. Returns the

@@ -61,6 +61,11 @@ pub const TLS_CONFIGURATIONS: usize = 64;
 pub const TLS_STORE_SECONDS: u64 = 60;
 /// How many times in a row a server may redirect to another server.
 pub const REDIRECTS: usize = 8;
+/// How many times in a row a session that is being resumed may be lost again, before its settings are all set.
+pub const RESUMES: usize = 1000;
+/// Seconds within which a blocking connection opens a socket for a session that was lost. The session itself is waited
+/// for as its requests are.
+pub const RECONNECT_SECONDS: f64 = 30.0;
 /// Statements whose parameter style was converted that are cached per connection; beyond this the cache is emptied.
 pub const QUERIES: usize = 1024;
 /// Bytes of the texts of all cached statements whose parameter style was converted.
@@ -71,6 +76,8 @@ pub const QUERY_BYTES: usize = 64 * 1024;
 pub const NOTICES: usize = 1024;
 /// Milliseconds of a transfer after which a blocking call checks for interrupts, whatever has come.
 pub const LOOK_MILLIS: u64 = 50;
+/// Bytes of the values of an Arrow record batch after which it ends, however few its rows are.
+pub const ARROW_BATCH_BYTES: usize = 64 * 1024 * 1024;
 /// Dates that a result caches at most, a power of two: dates repeat often within a result, and a look-up costs a tenth
 /// of making one. Consecutive days do not displace each other; the size covers five years of them.
 pub const DATES: usize = 2048;

@@ -308,6 +308,17 @@ pub trait Protocol: Session {
         read_buffer: &mut ReadBuffer,
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal>;
+    /// Returns true if the server may end the connection now although it has not failed, so that a loop does well to look
+    /// before it sends a request: what was not sent was not executed.
+    fn may_be_released(&self) -> bool {
+        false
+    }
+    /// The connection was lost with `reason`, and what came before is handled. Returns true if the session goes on: the
+    /// next step is then [`NextStep::Reconnect`](crate::NextStep), to the same server, and requests that the server has
+    /// certainly not executed wait for it. Most sessions end with their connection.
+    fn outlive(&mut self, _cx: <Self::Handler as ResponseHandler>::Context<'_>, _reason: &Fatal) -> bool {
+        false
+    }
     /// Ends every request with `reason`, and the session with them.
     fn abort(&mut self, cx: <Self::Handler as ResponseHandler>::Context<'_>, reason: &Fatal);
 

@@ -9,7 +9,7 @@ use crate::{Fatal, Sink};
 /// Whole rows of one result.
 ///
 /// A run is taken once; a clone, which is cheap, can be taken in another way. Rows that are not taken are skipped.
-pub trait Run: Clone {
+pub trait Run: Clone + Send {
     /// Decodes row after row.
     ///
     /// # Errors

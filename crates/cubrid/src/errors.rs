@@ -30,6 +30,8 @@ pub mod dbms {
     pub const UNILATERALLY_ABORTED: i32 = -72;
     /// The statement was cancelled, or has reached its time limit.
     pub const INTERRUPTED: i32 = -4;
+    /// A name or a type in the statement, or the type of a parameter, is wrong.
+    pub const SEMANTIC: i32 = -494;
 }
 
 /// Each number of the CAS, its condition and its text.
@@ -140,8 +142,24 @@ impl ServerError {
     }
 }
 
+/// Numbers that the parser has for all it refuses, what the text then begins with or has in it, and the condition. The
+/// server writes these texts in English unless it is configured otherwise (CUBRID_MSG_LANG); then the condition is the
+/// one of the number.
+const PARSER: &[(i32, &str, SqlState)] = &[
+    (-493, "Syntax: Unknown class ", UNDEFINED_TABLE),
+    (-493, "Syntax error: ", SYNTAX_ERROR),
+    (-494, "\" was not found. ", UNDEFINED_COLUMN),
+    (-494, "Cannot coerce ", CANNOT_COERCE_VALUE),
+];
+
 impl Diagnostics for ServerError {
     fn condition(&self) -> Condition {
+        if self.origin == Origin::Dbms
+            && let Some((.., state)) =
+                PARSER.iter().find(|(code, text, _)| *code == self.code && self.message.contains(text))
+        {
+            return State(*state);
+        }
         match (self.meaning(), self.origin) {
             (Some((_, condition, _)), _) => *condition,
             (None, Origin::Cas) => Class(Internal),
@@ -210,6 +228,21 @@ mod tests {
         ] {
             let error = error(origin, code, message);
             assert_eq!((error.condition(), error.to_string().as_str()), (condition, text), "{code}");
+        }
+    }
+
+    #[test]
+    fn what_the_parser_refuses_has_the_condition_of_its_text() {
+        for (code, message, condition) in [
+            (-493, "Syntax: Unknown class \"dba.nope\". select 1 from nope", UNDEFINED_TABLE),
+            (-493, "Syntax: In line 1, column 1 before ' 1'\nSyntax error: unexpected 'selekt'", SYNTAX_ERROR),
+            (-493, "Syntax: something else", SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION),
+            (-494, "Semantic: before ' from t'\nAttribute \"nope\" was not found. select nope", UNDEFINED_COLUMN),
+            (-494, "Semantic: Cannot coerce host var to type integer. ", CANNOT_COERCE_VALUE),
+            (-494, "Semantic: something else", SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION),
+        ] {
+            assert_eq!(error(Origin::Dbms, code, message).condition(), State(condition), "{message}");
+            assert_eq!(error(Origin::Cas, code, message).condition(), Class(Internal), "{message}");
         }
     }
 

@@ -74,7 +74,7 @@ fn open_with(address: &Address, options: &Options, tls: Option<TlsSettings>) -> 
 /// Executes a SELECT, and returns its rows.
 fn select(client: &mut Client<Session>) -> Result<Vec<Vec<Datum>>, Fatal> {
     let (collector, reply) = Collector::new(vec![Datum::Int(0)]);
-    let request = Execute { sql: "select a from t where a > ?".into(), rows: Rows::One };
+    let request = Execute { sql: "select a from t where a > ?".into(), rows: Rows::One, begin: false };
     headrace_core::Protocol::submit(&mut *client.connection.machine, Request::Execute(request), collector);
     client.drive((), Some(Instant::now() + PATIENCE), |_| reply.is_over())?;
     let received = reply.take().expect("an answer in time");

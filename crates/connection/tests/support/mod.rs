@@ -82,6 +82,9 @@ impl Driven for Lines {
         }
         Ok(())
     }
+    fn outlive(&mut self, _: Self::Context<'_>, _: &Fatal) -> bool {
+        false
+    }
     fn abort(&mut self, (): (), reason: &Fatal) {
         self.stage = Stage::Closed;
         self.received.push(reason.message.clone());

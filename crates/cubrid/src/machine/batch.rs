@@ -9,7 +9,7 @@ use super::request::{Execute, Request, Rows};
 use super::stage::{Event, Stage};
 use super::statement::Statement;
 use super::{CasHandler, Expect, Machine};
-use crate::errors::cas;
+use crate::errors::{cas, dbms};
 use crate::messages::server::{BatchResults, Origin, ServerError};
 use crate::messages::{Reader, client, savepoint, tran};
 use crate::types::encode::encode_row;
@@ -105,14 +105,9 @@ impl<H: CasHandler> Machine<H> {
             pending.drain(Event::RowsSent);
             return true;
         }
-        let failed = encode_rows(pending, cx);
-        if let Some(failure) = failed {
+        // The rows before one that fails are sent also if they will be undone: the server may refuse an earlier one.
+        if let Some(failure) = encode_rows(pending, cx) {
             pending.slot.fail_row(failure);
-            // Rows before one that fails are not sent if they would be undone.
-            if pending.batch_mut().is_some_and(|batch| batch.atomic) {
-                pending.drain(Event::RowsSent);
-                return true;
-            }
         }
         if self.send_joined(at, write_buffer) {
             return true;
@@ -174,6 +169,9 @@ impl<H: CasHandler> Machine<H> {
                             }
                         }
                         Err(error) if failure.is_none() => {
+                            if let Some(batch) = pending.batch_mut() {
+                                batch.is_stale |= first + at as u64 == 0 && is_outdated(&error);
+                            }
                             failure = Some(Failure::Server { error, row: Some(first + at as u64) });
                         }
                         Err(_) => {}
@@ -260,6 +258,12 @@ fn encode_rows<H: CasHandler>(pending: &mut PendingRequest<H>, cx: H::Context<'_
         ends.push(bytes.len());
     }
     None
+}
+
+/// Returns true if the server may have refused a row only because its column is another one than when the statement was
+/// prepared.
+fn is_outdated(error: &ServerError) -> bool {
+    error.origin == Origin::Dbms && error.code == dbms::SEMANTIC
 }
 
 /// Returns true if the server has refused a prepared statement before it executed anything of it.

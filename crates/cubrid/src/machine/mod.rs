@@ -9,13 +9,14 @@
 //! server. Outside of a block one may be, after PREPARE or an error: the machine ends it before the request is over.
 //!
 //! While no transaction is open the broker may close the connection, without a message, to give its CAS to another
-//! client (KEEP_CONNECTION=AUTO): see [`Machine::loss`] and [`Options::keeps_cas`].
+//! client (KEEP_CONNECTION=AUTO): see [`Machine::loss`], [`Protocol::outlive`] and [`Options::keeps_cas`].
 
 mod batch;
 mod joined;
 mod object;
 mod pending;
 mod receive;
+mod release;
 mod request;
 mod run;
 mod send;
@@ -51,6 +52,8 @@ impl<H: ResponseHandler<Columns = Arc<Columns>, ServerError = ServerError>> CasH
 enum Phase {
     Startup(Box<Startup>),
     Ready,
+    /// The broker has given the CAS to another client: the session is to be connected again.
+    Released,
     Closed,
 }
 
@@ -91,6 +94,8 @@ enum Expect {
     Isolation,
     /// To SET_DB_PARAMETER: that of a block.
     SetIsolation,
+    /// To GET_DB_VERSION.
+    Version,
     /// To LOB_NEW, LOB_READ or LOB_WRITE.
     Object,
     /// To a function whose reply has nothing of interest.
@@ -140,6 +145,13 @@ pub struct Machine<H: ResponseHandler> {
     query_timeout_millis: i32,
     loss: Option<Loss>,
     closing_error: Option<ServerError>,
+    options: Box<Options>,
+    /// The parameters that were set, with their values.
+    parameters: Vec<(i32, i32)>,
+    /// What has to hold of the session that is being resumed.
+    resuming: Option<release::Resuming>,
+    /// How often the session was resumed.
+    resumed: u64,
 }
 
 impl<H: CasHandler> Machine<H> {
@@ -149,7 +161,7 @@ impl<H: CasHandler> Machine<H> {
     /// [`Fatal`] when an option cannot be sent.
     pub fn new(options: &Options, statements: usize, write_buffer: &mut WriteBuffer) -> Result<Self, Fatal> {
         Ok(Self {
-            phase: Phase::Startup(Box::new(Startup::new(options, write_buffer)?)),
+            phase: Phase::Startup(Box::new(Startup::new(options, Vec::new(), write_buffer)?)),
             queue: Queue::default(),
             expects: VecDeque::new(),
             info: CasInfo::FIRST,
@@ -167,6 +179,10 @@ impl<H: CasHandler> Machine<H> {
             query_timeout_millis: options.query_timeout_millis,
             loss: None,
             closing_error: None,
+            options: Box::new(options.clone()),
+            parameters: Vec::new(),
+            resuming: None,
+            resumed: 0,
         })
     }
 
@@ -178,6 +194,11 @@ impl<H: CasHandler> Machine<H> {
     /// The session, once it is open: to be resumed after the connection was lost.
     pub fn session_id(&self) -> Option<SessionId> {
         self.connected.as_ref().map(|connected| connected.session)
+    }
+
+    /// How often the session was resumed after the broker had given its CAS to another client.
+    pub fn resumed(&self) -> u64 {
+        self.resumed
     }
 
     /// The state of the CAS in the last reply.
@@ -219,6 +240,10 @@ impl<H: CasHandler> headrace_core::Session for Machine<H> {
                 None => NextStep::Exchange,
             },
             Phase::Ready => NextStep::Ready,
+            Phase::Released => {
+                let host = &self.options.host;
+                NextStep::Reconnect { server: host, host, port: self.options.port }
+            }
             Phase::Closed => NextStep::Close,
         }
     }
@@ -236,6 +261,7 @@ impl<H: CasHandler> headrace_core::Session for Machine<H> {
                 startup.reconnected(write_buffer);
                 Ok(())
             }
+            Phase::Released => self.resume_session(write_buffer),
             _ => Err(Fatal::peer("the broker has named no other port")),
         }
     }
@@ -341,6 +367,14 @@ impl<H: CasHandler> Protocol for Machine<H> {
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         self.read(cx, read_buffer, write_buffer)
+    }
+
+    fn may_be_released(&self) -> bool {
+        self.is_ready() && !self.keeps_cas && !self.info.is_active
+    }
+
+    fn outlive(&mut self, cx: H::Context<'_>, reason: &Fatal) -> bool {
+        self.released(cx, reason)
     }
 
     fn abort(&mut self, cx: H::Context<'_>, reason: &Fatal) {

@@ -25,7 +25,7 @@ impl<H: CasHandler> Machine<H> {
                 pending.refuse(Mismatch::wrong_type(reason).into());
                 return self.complete(cx, write_buffer);
             }
-            Request::NewObject { is_text } => {
+            Request::NewObject { is_text, .. } => {
                 client::lob_new(out, info, i32::from(if *is_text { code::CLOB } else { code::BLOB }));
             }
             Request::ReadObject { handle, offset, bytes } => client::lob_read(out, info, handle, *offset, *bytes),
@@ -47,9 +47,21 @@ impl<H: CasHandler> Machine<H> {
             return Ok(());
         }
         let bytes = server::bytes(&mut reader)?;
+        self.one_value(cx, code::VARBIT, bytes)
+    }
+
+    /// The version of the server, as one row of one value.
+    pub(super) fn version(&mut self, cx: H::Context<'_>, mut reader: Reader<'_>) -> Result<(), Fatal> {
+        let text = server::text(&mut reader)?;
+        self.one_value(cx, code::VARCHAR, text)
+    }
+
+    /// The result of the first request is one row of one value, which is of this type.
+    fn one_value(&mut self, cx: H::Context<'_>, code: u8, bytes: &[u8]) -> Result<(), Fatal> {
+        let Some(pending) = self.queue.first_mut() else { return Ok(()) };
         let Some(handler) = &mut pending.slot.handler else { return Ok(()) };
-        let ty = Type { code: code::VARBIT, ..Type::default() };
-        let columns = Arc::new(Columns::new(vec![Field { ty, name: "data".into(), ..Field::default() }]));
+        let ty = Type { code, ..Type::default() };
+        let columns = Arc::new(Columns::new(vec![Field { ty, name: "value".into(), ..Field::default() }]));
         let position = 1i32.to_be_bytes();
         let size = (bytes.len() as u32).to_be_bytes();
         let row = [&position[..], &[0; 8], &size, bytes].concat();

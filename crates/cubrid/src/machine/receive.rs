@@ -26,7 +26,10 @@ impl<H: CasHandler> Machine<H> {
         if let Phase::Startup(startup) = &mut self.phase {
             match startup.read(read_buffer, write_buffer)? {
                 Progress::Going => return Ok(()),
-                Progress::Ready(connected, info) => self.begin(connected, info),
+                Progress::Ready(connected, info) => {
+                    self.check_resumed(&connected)?;
+                    self.begin(connected, info);
+                }
                 Progress::Refused(error) => {
                     let reason = Fatal::new(FatalKind::LoginRefused, error.to_string());
                     self.closing_error = Some(error);
@@ -121,6 +124,10 @@ impl<H: CasHandler> Machine<H> {
                     self.failed(error);
                 }
             }
+            Expect::Version => match reply {
+                Ok(reader) => self.version(cx, reader)?,
+                Err(error) => self.failed(error),
+            },
             Expect::Object => match reply {
                 Ok(reader) => self.object_reply(cx, reader)?,
                 Err(error) => self.failed(error),

@@ -39,6 +39,8 @@ pub struct Execute {
     pub sql: Arc<str>,
     /// One row of parameters or many.
     pub rows: Rows,
+    /// Begin a transaction block first, unless one is open. Without it a statement outside of a block is committed.
+    pub begin: bool,
 }
 
 /// A request.
@@ -55,11 +57,22 @@ pub enum Request {
     Verb(Verb),
     /// The value that the last INSERT has generated, as the generated value of its result.
     LastInsertId,
+    /// The server's version, as one row of one value.
+    Version,
+    /// Set a parameter of the session ([`crate::messages::parameter`]).
+    SetParameter {
+        /// Its number.
+        parameter: i32,
+        /// The value.
+        value: i32,
+    },
     /// Make a large object. The result is one row of one value: its handle. It is deleted at the end of the transaction
     /// unless a row has its handle, with the size of what was written in its bytes 4 to 11.
     NewObject {
         /// It is a CLOB.
         is_text: bool,
+        /// Begin a transaction block first, unless one is open: it is needed.
+        begin: bool,
     },
     /// Read a large object. The result is one row of one value: at most [`LOB_READ_BYTES`], and none at the end.
     ///
@@ -89,7 +102,7 @@ impl Request {
     pub(super) fn verb(&self) -> Option<Verb> {
         match self {
             Request::Verb(verb) => Some(verb.clone()),
-            Request::Execute(Execute { sql, rows: Rows::One }) => match lexer::effect(sql) {
+            Request::Execute(Execute { sql, rows: Rows::One, .. }) => match lexer::effect(sql) {
                 lexer::Effect::Commits => Some(Verb::Commit(IfUnsent::Forget)),
                 lexer::Effect::RollsBack => Some(Verb::Rollback(IfUnsent::Forget)),
                 _ => None,
@@ -98,10 +111,20 @@ impl Request {
         }
     }
 
-    /// Its effect on the transaction. Statements do not begin one: in a block they are part of it, and otherwise they
-    /// are committed.
+    /// Returns true if it begins a transaction block, unless one is open.
+    pub(super) fn begins(&self) -> bool {
+        match self {
+            Request::Execute(execute) => execute.begin,
+            Request::NewObject { begin, .. } => *begin,
+            _ => false,
+        }
+    }
+
+    /// Its effect on the transaction. Statements without `begin` are part of a block that is open, and are committed
+    /// otherwise.
     pub(super) fn effect(&self) -> Effect {
-        self.verb().map_or(Effect::Keeps, |verb| verb.effect())
+        let own = if self.begins() { Effect::Begins } else { Effect::Keeps };
+        self.verb().map_or(own, |verb| verb.effect())
     }
 
     /// The statement's text.

@@ -62,10 +62,13 @@ impl<H: CasHandler> Machine<H> {
 
     fn start_next(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let at = self.queue.start();
-        let in_block = self.in_block;
         let pending = &mut self.queue[at];
-        pending.in_block = in_block;
-        if let Some(verb) = pending.request.verb() {
+        let verb = pending.request.verb();
+        if verb.is_none() && pending.request.begins() {
+            (self.in_block, self.is_open) = (true, true);
+        }
+        pending.in_block = self.in_block;
+        if let Some(verb) = verb {
             pending.go(Event::StartWhole, Stage::Sent);
             self.start_verb(&verb, write_buffer);
             return self.complete(cx, write_buffer);
@@ -75,6 +78,17 @@ impl<H: CasHandler> Machine<H> {
                 pending.go(Event::StartWhole, Stage::Sent);
                 client::plain(write_buffer.tail(), self.info, function::GET_LAST_INSERT_ID);
                 self.expect(Expect::LastInsertId);
+            }
+            Request::SetParameter { parameter, value } => {
+                pending.go(Event::StartWhole, Stage::Sent);
+                client::set_db_parameter(write_buffer.tail(), self.info, parameter, value);
+                self.remember(parameter, value);
+                self.expect(Expect::Simple);
+            }
+            Request::Version => {
+                pending.go(Event::StartWhole, Stage::Sent);
+                client::get_db_version(write_buffer.tail(), self.info, false);
+                self.expect(Expect::Version);
             }
             Request::NewObject { .. } | Request::ReadObject { .. } | Request::WriteObject { .. } => {
                 self.start_object(at, cx, write_buffer);

@@ -59,6 +59,7 @@ headrace_core::names! {
         BatchEnded = "every reply has come; the end of the guard is sent",
         Abandoned = "its response handler is gone",
         Again = "its statement has to be prepared again: it begins again",
+        Released = "the broker has given the CAS to another client before it read any of it: it begins again",
     }
 }
 
@@ -104,6 +105,11 @@ pub static TRANSITIONS: Transitions<State, Event> = {
             (Sent, Again, Queued),
             (Reading, Again, Queued),
             (Draining, Again, Queued),
+            (Preparing, Released, Queued),
+            (Reading, Released, Queued),
+            (Sending, Released, Queued),
+            (Draining, Released, Queued),
+            (Sent, Released, Queued),
         ],
     }
 };

@@ -21,6 +21,8 @@ impl fmt::Debug for Secret {
 pub struct Options {
     /// The broker's host, which a broker on Windows has its processes listen on, too.
     pub host: String,
+    /// The broker's port, to which a session that was lost is connected again.
+    pub port: u16,
     /// The database.
     pub database: String,
     /// The user; empty is PUBLIC.
@@ -46,6 +48,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             host: String::new(),
+            port: 0,
             database: String::new(),
             user: String::new(),
             password: None,
@@ -89,6 +92,8 @@ enum State {
     Connecting,
     /// The session is open, and the CAS is to be kept.
     Keeping(Connected),
+    /// The session is open again, and its parameters are being set: this number of replies is to come.
+    Restoring(Connected, usize),
 }
 
 /// A session that is being opened.
@@ -100,6 +105,8 @@ pub(super) struct Startup {
     /// The database info was sent with the hello.
     is_ahead: bool,
     keeps_cas: bool,
+    /// Parameters that the session had before it was lost: they are those of the CAS.
+    parameters: Vec<(i32, i32)>,
     db_info: Secret,
 }
 
@@ -114,8 +121,16 @@ pub(super) enum Progress {
 }
 
 impl Startup {
+    /// The session that is open again, while its parameters are being set.
+    pub fn restoring(&self) -> Option<&Connected> {
+        match &self.state {
+            State::Restoring(connected, _) => Some(connected),
+            _ => None,
+        }
+    }
+
     /// Writes the first message, or both.
-    pub fn new(options: &Options, write_buffer: &mut WriteBuffer) -> Result<Self, Fatal> {
+    pub fn new(options: &Options, parameters: Vec<(i32, i32)>, write_buffer: &mut WriteBuffer) -> Result<Self, Fatal> {
         let db_info = options.db_info()?;
         let is_ahead = options.sends_ahead && !options.tls;
         login::hello(write_buffer.tail(), options.tls);
@@ -128,6 +143,7 @@ impl Startup {
             tls: options.tls,
             is_ahead,
             keeps_cas: options.keeps_cas,
+            parameters,
             db_info: Secret(db_info),
         })
     }
@@ -187,7 +203,7 @@ impl Startup {
                     ));
                 }
                 State::AwaitsTls | State::Redirected(_) => return Ok(Progress::Going),
-                State::Connecting | State::Keeping(_) => {
+                State::Connecting | State::Keeping(_) | State::Restoring(..) => {
                     let Some((length, info)) = messages::header(unread)? else { return Ok(Progress::Going) };
                     let total = HEADER_BYTES + length;
                     let Some(payload) = unread.get(HEADER_BYTES..total) else {
@@ -201,6 +217,16 @@ impl Startup {
                         read_buffer.consume(total);
                         return Ok(kept.map_or(Progress::Ready(connected, info), Progress::Refused));
                     }
+                    if let State::Restoring(connected, due) = self.state {
+                        let refused = ServerError::read(payload)?;
+                        read_buffer.consume(total);
+                        match (refused, due) {
+                            (Some(error), _) => return Ok(Progress::Refused(error)),
+                            (None, 1) => return Ok(Progress::Ready(connected, info)),
+                            (None, _) => self.state = State::Restoring(connected, due - 1),
+                        }
+                        continue;
+                    }
                     let connected = Connected::read(payload)?;
                     read_buffer.consume(total);
                     let connected = match connected {
@@ -209,6 +235,13 @@ impl Startup {
                     };
                     // The first reply has the status of a transaction, and there is none.
                     let info = CasInfo { is_active: false, ..info };
+                    if !self.parameters.is_empty() {
+                        for (parameter, value) in &self.parameters {
+                            client::set_db_parameter(write_buffer.tail(), info, *parameter, *value);
+                        }
+                        self.state = State::Restoring(connected, self.parameters.len());
+                        continue;
+                    }
                     if !self.keeps_cas {
                         return Ok(Progress::Ready(connected, info));
                     }

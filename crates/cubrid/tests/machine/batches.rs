@@ -112,22 +112,61 @@ pub fn a_row_that_fails_stops_the_rows_after_it() {
 
 #[test]
 pub fn a_value_that_does_not_fit_names_its_row() {
-    for (atomic, sent) in [(true, &[][..]), (false, &["EXECUTE_ARRAY 1 1 values"])] {
+    for atomic in [true, false] {
         let mut session = Session::in_block();
         let rows = vec![vec![V::Int(1)], vec![V::Other], vec![V::Int(3)]];
         let rows_kind = headrace_cubrid::machine::Rows::Batch { strategy: BatchStrategy::Auto, atomic };
-        let request = headrace_cubrid::machine::Execute { sql: "insert into t values (?)".into(), rows: rows_kind };
+        let request =
+            headrace_cubrid::machine::Execute { sql: "insert into t values (?)".into(), rows: rows_kind, begin: false };
         let received = session.ask(headrace_cubrid::machine::Request::Execute(request), vec![], rows);
         session.feed(&prepared(1, 20, 1)).unwrap();
-        let expected = if atomic { vec![PREPARE, "SAVEPOINT"] } else { [&[PREPARE], sent].concat() };
-        assert_eq!(session.sent(), expected);
-        session.feed(&if atomic { done(1) } else { array(1, &[1]) }).unwrap();
+        // The rows before it are sent: the server may refuse an earlier one.
+        let guard: &[&str] = if atomic { &["SAVEPOINT set headrace_batch"] } else { &[] };
+        assert_eq!(session.sent(), [&[PREPARE], guard, &["EXECUTE_ARRAY 1 1 values"]].concat());
         if atomic {
-            assert_eq!(session.sent(), ["SAVEPOINT to"]);
+            session.feed(&done(1)).unwrap();
+        }
+        session.feed(&array(1, &[1])).unwrap();
+        if atomic {
+            assert_eq!(session.sent(), ["SAVEPOINT to headrace_batch"]);
             session.feed(&done(1)).unwrap();
         }
         assert!(end(&received).starts_with("client") && end(&received).ends_with("at row 1"), "{}", end(&received));
     }
+}
+
+#[test]
+fn the_first_of_two_failing_rows_is_named_if_the_second_cannot_be_sent() {
+    let mut session = Session::in_block();
+    let rows = vec![vec![V::Int(1)], vec![V::Other]];
+    let rows_kind = headrace_cubrid::machine::Rows::Batch { strategy: BatchStrategy::Auto, atomic: true };
+    let request =
+        headrace_cubrid::machine::Execute { sql: "insert into t values (?)".into(), rows: rows_kind, begin: false };
+    let received = session.ask(headrace_cubrid::machine::Request::Execute(request), vec![], rows);
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    session.feed(&[done(1), array(1, &[-670])].concat()).unwrap();
+    session.feed(&done(1)).unwrap();
+    assert_eq!(end(&received), "server -670 at row 0");
+}
+
+#[test]
+fn a_batch_whose_column_was_altered_is_prepared_again() {
+    let mut session = Session::start();
+    session.batch(true, &[1]);
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    session.feed(&array(1, &[1])).unwrap();
+    session.feed(&done(0)).unwrap();
+    session.sent();
+    let received = session.batch(true, &[2]);
+    assert_eq!(session.sent(), ["EXECUTE_ARRAY 1 1 values"]);
+    // The value does not fit the type that the column had.
+    session.feed(&array(1, &[-494])).unwrap();
+    assert_eq!(session.sent(), [PREPARE]);
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    // If it does not fit the present one either, that is the error.
+    session.feed(&array(1, &[-494])).unwrap();
+    session.feed(&done(0)).unwrap();
+    assert_eq!(end(&received), "server -494 at row 0");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod support;
 mod batches;
 mod joined;
 mod opening;
+mod release;
 mod replay;
 mod statements;
 mod transitions;

@@ -301,7 +301,7 @@ pub fn a_block_has_its_isolation_level_and_the_session_keeps_its_own() {
 pub fn large_objects_are_made_written_and_read() {
     let handle: std::sync::Arc<[u8]> = reply("lob_new")[12..].into();
     let mut session = Session::in_block();
-    let made = session.ask(Request::NewObject { is_text: false }, vec![], vec![]);
+    let made = session.ask(Request::NewObject { is_text: false, begin: false }, vec![], vec![]);
     assert_eq!(session.sent(), ["LOB_NEW 23"]);
     session.feed(&reply("lob_new")).unwrap();
     let shown = |bytes: &[u8]| vec![format!("x{}", headrace_testkit::hex(bytes))];
@@ -316,7 +316,7 @@ pub fn large_objects_are_made_written_and_read() {
     let failed = session.ask(Request::ReadObject { handle: handle.clone(), offset: 0, bytes: 5 }, vec![], vec![]);
     session.feed(&frame(1, &(-10_004i32).to_be_bytes())).unwrap();
     assert_eq!(end(&failed), "server -10004");
-    let outside = Session::start().ask(Request::NewObject { is_text: true }, vec![], vec![]);
+    let outside = Session::start().ask(Request::NewObject { is_text: true, begin: false }, vec![], vec![]);
     assert!(end(&outside).contains("begin one first"));
 }
 
@@ -354,7 +354,7 @@ pub fn definitions_that_change_make_statements_outdated() {
 #[test]
 pub fn a_statement_that_is_sent_ahead_of_a_stale_one_keeps_its_place() {
     let mut session = with_insert(Session::in_block());
-    let request = Request::Execute(Execute { sql: INSERT.into(), rows: Rows::One });
+    let request = Request::Execute(Execute { sql: INSERT.into(), rows: Rows::One, begin: false });
     let first = session.ask(request, vec![V::Int(1)], vec![]);
     session.sent();
     session.feed(&error(1, -1, -10_006)).unwrap();

@@ -81,7 +81,7 @@ impl Session {
 
     /// Executes a statement.
     pub fn execute(&mut self, sql: &str, row: Vec<TestValue>) -> Shared {
-        self.ask(Request::Execute(Execute { sql: sql.into(), rows: Rows::One }), row, Vec::new())
+        self.ask(Request::Execute(Execute { sql: sql.into(), rows: Rows::One, begin: false }), row, Vec::new())
     }
 
     /// Executes an INSERT for these numbers.
@@ -92,7 +92,8 @@ impl Session {
     /// The same with another strategy.
     pub fn batch_by(&mut self, strategy: BatchStrategy, atomic: bool, numbers: &[i64]) -> Shared {
         let batch = numbers.iter().map(|number| vec![TestValue::Int(*number)]).collect();
-        let request = Execute { sql: "insert into t values (?)".into(), rows: Rows::Batch { strategy, atomic } };
+        let request =
+            Execute { sql: "insert into t values (?)".into(), rows: Rows::Batch { strategy, atomic }, begin: false };
         self.ask(Request::Execute(request), Vec::new(), batch)
     }
 

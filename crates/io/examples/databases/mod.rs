@@ -138,6 +138,6 @@ impl Database for Cubrid {
         Ok(Connection::new(Box::new(machine), write_buffer, None))
     }
     fn statement(sql: &str) -> cubrid::Request {
-        cubrid::Request::Execute(cubrid::Execute { sql: sql.into(), rows: cubrid::Rows::One })
+        cubrid::Request::Execute(cubrid::Execute { sql: sql.into(), rows: cubrid::Rows::One, begin: false })
     }
 }

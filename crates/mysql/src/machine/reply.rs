@@ -257,7 +257,9 @@ impl<H: MyHandler> Machine<H> {
         let columns = if ok.columns == 0 { None } else { Some(draft.finish(true, capabilities, None, sql)?) };
         let (settles, modes) = (self.session.settles_types() && ok.params > 0, self.session.modes());
         let (mariadb, epoch) = (self.session.mariadb, self.statements.epoch());
-        let volatile = self.front()?.request.sql().cloned().is_some_and(|sql| self.session.settles_variables(&sql));
+        let sql = self.front()?.request.sql().cloned();
+        let settles_names = |sql| self.session.settles_variables(sql) || self.session.settles_table(sql);
+        let volatile = sql.as_deref().is_some_and(settles_names);
         let pending = self.front()?;
         let Some(sql) = pending.request.sql().cloned() else {
             return Err(Fatal::peer("the server prepared a statement although that was not requested"));

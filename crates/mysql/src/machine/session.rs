@@ -5,7 +5,7 @@ use super::verb::ENDS_ALONE;
 use crate::errors::Numbering;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::reply::{Completion, StateChange};
-use crate::sql::{Modes, Scan, is_harmless_variable};
+use crate::sql::{Lexer, Modes, Scan, is_harmless_variable, is_one_of};
 use crate::types::Lists;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -72,6 +72,14 @@ impl Session {
         }
         let scan = Scan::new(sql, self.modes());
         scan.variables > usize::from(scan.verb == "set")
+    }
+
+    /// Returns true if a statement must not be executed again, as it describes a table: MySQL (9.7 is one) decides when
+    /// it is prepared whether the name is that of a temporary table, and returns no or another description after one is
+    /// created or dropped.
+    pub(super) fn settles_table(&self, sql: &str) -> bool {
+        let first = Lexer::new(sql, self.modes()).next().map_or("", |token| &sql[token.start..token.end]);
+        !self.mariadb && is_one_of(first, &["describe", "desc", "explain", "show"])
     }
 
     /// The character set of statements or results, if it is one that changes text. `binary` and no character set at all

@@ -136,7 +136,7 @@ pub struct Statement {
     /// The types that its parameters are bound to, on servers for which that matters.
     binding: Option<Binding>,
     /// It is not executed again: MySQL (9.7 is one) sends no rows of a statement that once had a cursor and is executed
-    /// without, and keeps the types of the variables that it names.
+    /// without, and keeps the types of the variables that it names, and which of two tables of a name it describes.
     pub(super) once: bool,
     /// The epoch in which it was prepared.
     epoch: Epoch,

@@ -295,6 +295,27 @@ pub fn mysql_prepares_before_it_executes() {
 }
 
 #[test]
+pub fn mysql_prepares_what_describes_a_table_each_time() {
+    for (sql, again) in [("select n", false), ("-- x\nDescribe t", true), ("show columns in t", true)] {
+        let mut session = session(mysql8());
+        let columns = column("n", 253, 45);
+        let rows: [&[u8]; 4] = [&[1], &columns, b"\0\0\x01x", &[0xfe, 0, 0, 2, 0, 0, 0]];
+        for execution in 0..2 {
+            let received = session.execute(sql, vec![]);
+            if again || execution == 0 {
+                session.peer.replies.push_back(reply(&[&[0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0], &columns]));
+            }
+            session.peer.replies.push_back(reply(&rows));
+            session.run().unwrap();
+            assert_eq!(received.get().lines(), ["x"], "{sql}");
+        }
+        let sent = session.peer.sent();
+        assert_eq!(sent.count(&[&format!("COM_STMT_PREPARE {sql}")]), 1 + usize::from(again), "{sent:?}");
+        assert_eq!(sent.count(&["COM_STMT_CLOSE 1"]), usize::from(again), "{sent:?}");
+    }
+}
+
+#[test]
 pub fn rows_are_joined_where_there_is_no_bulk() {
     let mut session = session(mysql8());
     let values = vec![vec![V::Int(1), V::from("it's")], vec![V::Null, V::from("a\\b")]];

@@ -185,9 +185,12 @@ pub fn encode(text: &str, out: &mut Vec<u8>) -> Result<(), Mismatch> {
         return Err(wrong());
     }
     let too_large = || {
+        let what = match exponent {
+            0 => format!("a number of {} digits", mantissa.iter().filter(|c| c.is_ascii_digit()).count()),
+            _ => format!("a number with exponent {exponent}"),
+        };
         Mismatch::out_of_range(format!(
-            "a number with exponent {exponent} does not fit numeric (up to {MAX_WHOLE} digits before and {MAX_SCALE} \
-             after the point)"
+            "{what} does not fit numeric (up to {MAX_WHOLE} digits before and {MAX_SCALE} after the point)"
         ))
     };
     // The number is 0.d1d2d3... times ten to the power of `scale10`.

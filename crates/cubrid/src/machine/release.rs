@@ -1,0 +1,141 @@
+//! What becomes of a session whose CAS the broker has given to another client.
+//!
+//! The session is connected again, with its identification, by which the new CAS finds its variables. A CAS that was
+//! released has read none of the requests that were in flight. One that has crashed may have executed a statement, and
+//! looks the same to the client. The statement is therefore sent again only if the broker connects the session with the
+//! same process, which has not crashed then; otherwise the connection ends, as it is unknown whether the statement was
+//! executed. Requests that change nothing are sent again in any case.
+
+use super::pending::{PendingRequest, Stage};
+use super::request::Request;
+use super::stage::{Event, State};
+use super::startup::Startup;
+use super::{CasHandler, Loss, Machine, Options, Phase};
+use crate::messages::CasInfo;
+use crate::messages::login::{Connected, SessionId};
+use headrace_core::limits::RESUMES;
+use headrace_core::{Fatal, FatalKind, WriteBuffer};
+
+/// What has to hold of a session that is resumed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Resuming {
+    /// It is the same session.
+    session: SessionId,
+    /// It is the same process, as a statement was in flight that must not be executed twice.
+    process_id: Option<i32>,
+    /// How often it was lost again before it was resumed.
+    attempts: usize,
+}
+
+impl<H: CasHandler> Machine<H> {
+    /// The connection was lost. Returns true if the session can be resumed: the requests in flight wait again.
+    pub(super) fn released(&mut self, cx: H::Context<'_>, reason: &Fatal) -> bool {
+        if let Phase::Startup(_) = self.phase {
+            return self.released_again(reason);
+        }
+        let is_kept = self.isolation_before.is_none() && !self.queue.is_paused() && self.queue.full().is_none();
+        if self.loss_at(reason) != Some(Loss::Released) || !is_kept {
+            return false;
+        }
+        let Some(Connected { session, process_id, .. }) = self.connected else { return false };
+        let has_executed = self.queue.in_flight().any(PendingRequest::may_have_executed);
+        let mut ids: Vec<u64> = self.queue.in_flight().map(|pending| pending.slot.id).collect();
+        ids.reverse();
+        for id in &ids {
+            let Some(pending) = self.queue.started_by_id_mut(*id) else { return false };
+            let is_begun = pending.has_begun_batch();
+            let has_rows_back = pending.slot.handler.as_mut().is_none_or(|handler| !is_begun || handler.rewind(cx));
+            if !has_rows_back {
+                return false;
+            }
+        }
+        for id in ids {
+            if let Some(pending) = self.queue.started_by_id_mut(id) {
+                pending.restart();
+            }
+            self.queue.unstart();
+        }
+        self.expects.clear();
+        self.statements.lost_all();
+        self.is_last_page_due = false;
+        self.resuming = Some(Resuming { session, process_id: has_executed.then_some(process_id), attempts: 0 });
+        self.phase = Phase::Released;
+        true
+    }
+
+    /// The connection was lost while the parameters of the resumed session were being set, between whose replies the
+    /// broker may give the CAS away as it may between any others. Returns true if the session can be resumed.
+    fn released_again(&mut self, reason: &Fatal) -> bool {
+        let Phase::Startup(startup) = &self.phase else { return false };
+        let (Some(connected), Some(resuming)) = (startup.restoring(), &mut self.resuming) else { return false };
+        if reason.kind != FatalKind::ConnectionLost || self.keeps_cas || resuming.attempts >= RESUMES {
+            return false;
+        }
+        resuming.attempts += 1;
+        if resuming.process_id == Some(connected.process_id) {
+            // The process was still there, so it has not executed what was in flight.
+            resuming.process_id = None;
+        }
+        self.phase = Phase::Released;
+        true
+    }
+
+    /// The broker is connected again.
+    pub(super) fn resume_session(&mut self, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+        let session = self.resuming.map(|resuming| resuming.session).unwrap_or_default();
+        let options = Options { session, ..(*self.options).clone() };
+        self.info = CasInfo::FIRST;
+        self.is_reply_begun = false;
+        self.phase = Phase::Startup(Box::new(Startup::new(&options, self.parameters.clone(), write_buffer)?));
+        Ok(())
+    }
+
+    /// A session is open that should be the one from before.
+    pub(super) fn check_resumed(&mut self, connected: &Connected) -> Result<(), Fatal> {
+        let Some(Resuming { session, process_id, .. }) = self.resuming.take() else { return Ok(()) };
+        self.resumed += 1;
+        let reason = if session != connected.session {
+            "the server has ended the session while its connection was lost"
+        } else if process_id.is_some_and(|process_id| process_id != connected.process_id) {
+            "the connection was lost, and it is unknown whether the statement that was in flight was executed: the \
+             broker has given its process to another client before, or the process has crashed during it"
+        } else {
+            return Ok(());
+        };
+        Err(Fatal::new(FatalKind::ConnectionLost, reason))
+    }
+
+    /// Remembers a parameter that is one of the CAS.
+    pub(super) fn remember(&mut self, parameter: i32, value: i32) {
+        self.parameters.retain(|(known, _)| *known != parameter);
+        self.parameters.push((parameter, value));
+    }
+}
+
+impl<H: CasHandler> PendingRequest<H> {
+    /// Returns true if it was sent, and would change something a second time.
+    fn may_have_executed(&self) -> bool {
+        let executes = matches!(self.request, Request::Execute(_) | Request::WriteObject { .. });
+        executes && !matches!(self.state(), State::Queued | State::Preparing | State::Bindable)
+    }
+
+    /// Returns true if rows of its batch may have been taken.
+    fn has_begun_batch(&self) -> bool {
+        matches!(self.state(), State::Sending | State::Draining)
+    }
+
+    /// It waits again, as if nothing of it had been sent.
+    fn restart(&mut self) {
+        if self.state() != State::Queued {
+            self.go(Event::Released, Stage::Queued);
+        }
+        self.slot.failure = None;
+        self.statement = None;
+        self.is_cached = false;
+        self.is_pinned = false;
+        self.is_settling = false;
+        self.replies_due = 0;
+        self.is_undone = false;
+        self.affected = None;
+    }
+}

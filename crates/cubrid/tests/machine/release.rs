@@ -1,0 +1,210 @@
+//! The broker gives the CAS of a session to another client.
+
+use crate::support::session::{Session, greeting, options};
+use crate::support::{frame, inserted, prepared, selected};
+use headrace_core::protocol::{Fatal, Protocol};
+use headrace_core::{FatalKind, NextStep, Session as _};
+use headrace_cubrid::machine::Request;
+use headrace_cubrid::messages::parameter;
+use headrace_testkit::TestValue as V;
+
+const INSERT: &str = "insert into t values (?)";
+
+/// The connection is lost. Returns true if the session goes on, which is then connected again.
+fn lose(session: &mut Session) -> bool {
+    session.write_buffer.take();
+    let goes_on = session.machine.outlive((), &Fatal::end_of_input());
+    if goes_on {
+        let step = session.machine.next_step();
+        assert_eq!(step, NextStep::Reconnect { server: "db.example", host: "db.example", port: 33_000 });
+        session.machine.reconnect(&mut session.write_buffer).unwrap();
+    }
+    goes_on
+}
+
+/// A session whose broker has a port.
+fn start() -> Session {
+    let mut session = Session::with(&headrace_cubrid::machine::Options { port: 33_000, ..options() });
+    session.feed(&greeting()).unwrap();
+    session.write_buffer.take();
+    session
+}
+
+/// The same, with a prepared INSERT.
+fn start_known() -> Session {
+    let mut session = start();
+    session.execute(INSERT, vec![V::Int(1)]);
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    session.feed(&inserted(0, 1)).unwrap();
+    session.write_buffer.take();
+    session
+}
+
+/// The greeting of a CAS with another number.
+fn another_process() -> Vec<u8> {
+    let mut whole = greeting();
+    whole[12..16].copy_from_slice(&77i32.to_be_bytes());
+    whole
+}
+
+#[test]
+pub fn what_was_in_flight_is_sent_again_to_the_same_process() {
+    // PREPARE.
+    let mut session = start();
+    let received = session.execute(INSERT, vec![V::Int(1)]);
+    assert!(lose(&mut session));
+    let login = session.write_buffer.take();
+    assert_eq!((login.len(), &login[login.len() - 20..]), (638, &session.machine.session_id().unwrap()[..]));
+    session.feed(&greeting()).unwrap();
+    assert_eq!(session.sent(), ["PREPARE insert into t values (?)"]);
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    session.feed(&inserted(0, 1)).unwrap();
+    assert_eq!((received.get().end.as_deref(), session.machine.resumed()), (Some("done"), 1));
+
+    // EXECUTE of a statement that the old process had prepared: it is prepared again.
+    let mut session = start_known();
+    let received = session.execute(INSERT, vec![V::Int(2)]);
+    assert!(lose(&mut session));
+    session.write_buffer.take();
+    session.feed(&greeting()).unwrap();
+    assert_eq!(session.sent(), ["PREPARE insert into t values (?)"]);
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    session.feed(&inserted(0, 1)).unwrap();
+    assert_eq!(received.get().end.as_deref(), Some("done"));
+
+    // A SELECT.
+    let mut session = start();
+    for _ in 0..2 {
+        session.execute("select a from t", vec![]);
+        session.feed(&prepared(1, 21, 0)).unwrap();
+        session.feed(&selected(0, 1, &[(1, 1)], true)).unwrap();
+        session.write_buffer.take();
+        let received = session.execute("select a from t", vec![]);
+        assert!(lose(&mut session));
+        session.write_buffer.take();
+        session.feed(&greeting()).unwrap();
+        assert_eq!(session.sent(), ["PREPARE select a from t"]);
+        session.feed(&prepared(1, 21, 0)).unwrap();
+        session.feed(&selected(0, 1, &[(1, 1)], true)).unwrap();
+        assert_eq!(received.get().end.as_deref(), Some("done"));
+        session.machine.forget_statements();
+    }
+
+    // A batch whose rows are all sent, and one of which some are left.
+    for count in [2, 60_000] {
+        let mut session = start_known();
+        let numbers: Vec<i64> = (0..count).collect();
+        session.batch(true, &numbers);
+        assert!(lose(&mut session));
+        session.write_buffer.take();
+        session.feed(&greeting()).unwrap();
+        assert_eq!(session.sent(), ["PREPARE insert into t values (?)"]);
+    }
+}
+
+#[test]
+fn a_statement_is_not_sent_again_to_another_process_and_other_requests_are() {
+    let mut session = start_known();
+    let received = session.execute(INSERT, vec![V::Int(2)]);
+    assert!(lose(&mut session));
+    let lost = session.feed(&another_process()).unwrap_err();
+    assert_eq!(lost.kind, FatalKind::ConnectionLost);
+    assert!(lost.message.contains("unknown whether"), "{}", lost.message);
+    session.machine.abort((), &lost);
+    assert!(received.get().end.unwrap().contains("unknown whether"));
+
+    let mut session = start_known();
+    let received = session.ask(Request::Version, vec![], vec![]);
+    assert!(lose(&mut session));
+    session.write_buffer.take();
+    session.feed(&another_process()).unwrap();
+    assert_eq!(session.sent(), ["GET_DB_VERSION"]);
+    session.feed(&frame(0, b"\0\0\0\x0011.3\0")).unwrap();
+    assert_eq!((received.get().end.as_deref(), session.machine.process_id()), (Some("done"), 77));
+}
+
+#[test]
+fn a_session_that_the_server_has_ended_is_not_resumed() {
+    let mut session = start_known();
+    assert!(lose(&mut session));
+    let mut whole = greeting();
+    whole[28] ^= 1;
+    let lost = session.feed(&whole).unwrap_err();
+    assert!(lost.message.contains("ended the session"), "{}", lost.message);
+}
+
+#[test]
+fn the_parameters_of_a_session_are_set_again() {
+    let mut session = start();
+    for value in [5000, 7000] {
+        session.ask(Request::SetParameter { parameter: parameter::LOCK_TIMEOUT, value }, vec![], vec![]);
+        session.feed(&frame(0, &[0; 4])).unwrap();
+    }
+    assert!(lose(&mut session));
+    session.write_buffer.take();
+    session.feed(&greeting()).unwrap();
+    assert_eq!(session.sent(), ["SET_DB_PARAMETER"]);
+    assert!(!session.machine.is_ready());
+    session.feed(&frame(0, &[0; 4])).unwrap();
+    assert!(session.machine.is_ready());
+}
+
+#[test]
+fn a_session_is_lost_again_while_its_parameters_are_set() {
+    let known = || {
+        let mut session = start_known();
+        session.ask(Request::SetParameter { parameter: parameter::LOCK_TIMEOUT, value: 5000 }, vec![], vec![]);
+        session.feed(&frame(0, &[0; 4])).unwrap();
+        let received = session.execute(INSERT, vec![V::Int(2)]);
+        assert!(lose(&mut session));
+        (session, received)
+    };
+    let executed = |session: &mut Session| {
+        session.write_buffer.take();
+        session.feed(&frame(0, &[0; 4])).unwrap();
+        session.feed(&prepared(1, 20, 1)).unwrap();
+        session.feed(&inserted(0, 1)).unwrap();
+    };
+    // The process was there after the INSERT, so that it has not executed it, whichever comes then.
+    for last in [greeting(), another_process()] {
+        let (mut session, received) = known();
+        session.feed(&greeting()).unwrap();
+        assert!(lose(&mut session));
+        session.feed(&last).unwrap();
+        executed(&mut session);
+        assert_eq!((received.get().end.as_deref(), session.machine.resumed()), (Some("done"), 1));
+    }
+    // Another process was there: the first one may have executed it.
+    let (mut session, _) = known();
+    session.feed(&another_process()).unwrap();
+    assert!(lose(&mut session));
+    session.feed(&another_process()).unwrap();
+    let ended = session.feed(&frame(0, &[0; 4])).unwrap_err();
+    assert!(ended.message.contains("unknown whether"), "{}", ended.message);
+    // It is not tried for ever.
+    let (mut session, _) = known();
+    let again = (0..).take_while(|_| {
+        session.feed(&greeting()).unwrap();
+        lose(&mut session)
+    });
+    assert_eq!(again.count(), headrace_core::limits::RESUMES);
+}
+
+#[test]
+fn what_may_have_been_executed_ends_with_the_connection() {
+    // After PREPARE a transaction is open.
+    let mut session = start();
+    session.execute(INSERT, vec![V::Int(1)]);
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    assert!(!lose(&mut session));
+    // A part of the reply has come.
+    let mut session = start_known();
+    session.execute(INSERT, vec![V::Int(2)]);
+    session.feed(&inserted(0, 1)[..5]).unwrap();
+    assert!(!lose(&mut session));
+    // The rows of a batch cannot be read again.
+    let mut session = start_known();
+    session.rewinds = false;
+    session.batch(true, &[1, 2]);
+    assert!(!lose(&mut session));
+}
