@@ -1,0 +1,171 @@
+//! Record batches of a bounded size.
+
+use crate::builder::Builder;
+use crate::options::Options;
+use crate::schema::schema;
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{ArrowError, SchemaRef};
+use headrace_core::limits::ARROW_BATCH_BYTES;
+use headrace_core::{Cells, Column, ColumnSink};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A value that could not be put into its column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The column's number, from 0.
+    pub column: usize,
+    /// The column's name.
+    pub name: String,
+    /// The row's number in the result, from 0.
+    pub row: u64,
+    /// The reason, for people.
+    pub reason: String,
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = headrace_core::shortened(&self.name);
+        write!(f, "column {} ({name}), row {}: {}", self.column + 1, self.row + 1, self.reason)
+    }
+}
+
+/// The rows of a result as record batches: finished ones, and one that is being built.
+#[derive(Debug)]
+pub struct Batches {
+    schema: SchemaRef,
+    builders: Vec<Builder>,
+    options: Options,
+    /// Rows of the batch that is being built.
+    rows: usize,
+    /// Rows of the batches before it.
+    earlier: u64,
+    done: VecDeque<RecordBatch>,
+    refused: Option<Refused>,
+}
+
+impl Batches {
+    /// Without rows.
+    pub fn new(columns: &[Column], options: Options) -> Self {
+        let schema = Arc::new(schema(columns, &options));
+        let builder = |(column, field): (&Column, &Arc<arrow_schema::Field>)| {
+            Builder::new(&column.kind, field.data_type(), &options)
+        };
+        let builders = columns.iter().zip(schema.fields()).map(builder).collect();
+        Self { schema, builders, options, rows: 0, earlier: 0, done: VecDeque::new(), refused: None }
+    }
+
+    /// The schema of every batch.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Rows of all batches so far.
+    pub fn rows(&self) -> u64 {
+        self.earlier + self.rows as u64
+    }
+
+    /// Approximate bytes of the batch that is being built.
+    pub fn bytes(&self) -> usize {
+        self.builders.iter().map(Builder::bytes).sum()
+    }
+
+    /// Ends the batch that is being built if it has its size. To be called after each run.
+    pub fn settle(&mut self) {
+        if self.rows >= self.options.batch_rows || self.bytes() >= ARROW_BATCH_BYTES {
+            self.cut();
+        }
+    }
+
+    /// Ends the batch that is being built. What a run brought beyond the size of a batch becomes one of its own, so
+    /// that no row is copied.
+    pub fn cut(&mut self) {
+        let rows = std::mem::take(&mut self.rows);
+        if rows == 0 {
+            return;
+        }
+        match self.batch(rows) {
+            Ok(batch) => {
+                let step = self.options.batch_rows.max(1);
+                let starts = (0..rows).step_by(step);
+                self.done.extend(starts.map(|start| batch.slice(start, step.min(rows - start))));
+            }
+            Err(refused) => {
+                self.refused.get_or_insert(refused);
+            }
+        }
+        self.earlier += rows as u64;
+    }
+
+    /// The first value that could not be put into its column, once its batch has ended.
+    pub fn refused(&self) -> Option<&Refused> {
+        self.refused.as_ref()
+    }
+
+    /// The number of batches that have ended and were not taken.
+    pub fn ready(&self) -> usize {
+        self.done.len()
+    }
+
+    /// Takes the next batch that has ended.
+    pub fn take(&mut self) -> Option<RecordBatch> {
+        self.done.pop_front()
+    }
+
+    fn batch(&mut self, rows: usize) -> Result<RecordBatch, Refused> {
+        let (schema, earlier) = (self.schema.clone(), self.earlier);
+        let refused = |column: usize, row: usize, reason: String| Refused {
+            column,
+            name: schema.field(column).name().clone(),
+            row: earlier + row as u64,
+            reason,
+        };
+        let mut arrays = Vec::with_capacity(self.builders.len());
+        let mut first: Option<Refused> = None;
+        for (number, builder) in self.builders.iter_mut().enumerate() {
+            // First: a list knows its rows only until it is finished.
+            let fault = builder.fault();
+            let array = builder.finish();
+            if let Some(fault) = fault {
+                let fault = refused(number, fault.index, fault.reason);
+                if first.as_ref().is_none_or(|first| fault.row < first.row) {
+                    first = Some(fault);
+                }
+                continue;
+            }
+            match array {
+                Ok(array) if array.len() == rows => arrays.push(array),
+                Ok(array) => {
+                    let reason = format!("{} values were decoded for {rows} rows", array.len());
+                    first.get_or_insert(refused(number, 0, reason));
+                }
+                Err(error) => {
+                    let reason = format!("the server sent bytes that are not text in UTF-8: {}", plain(&error));
+                    first.get_or_insert(refused(number, 0, reason));
+                }
+            }
+        }
+        if let Some(first) = first {
+            return Err(first);
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options)
+            .map_err(|error| refused(0, 0, plain(&error)))
+    }
+}
+
+fn plain(error: &ArrowError) -> String {
+    error.to_string()
+}
+
+impl ColumnSink for Batches {
+    fn begin(&mut self, rows: usize) {
+        self.rows += rows;
+    }
+
+    fn column<C: Cells>(&mut self, number: usize, cells: &C) {
+        if let Some(builder) = self.builders.get_mut(number) {
+            builder.decode(cells);
+        }
+    }
+}

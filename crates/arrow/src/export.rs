@@ -1,0 +1,23 @@
+//! Schemas and batches in Arrow's C data interface, for programs in other languages.
+
+use arrow_array::{RecordBatch, RecordBatchIterator};
+use arrow_schema::{ArrowError, SchemaRef};
+
+/// `struct ArrowArrayStream`; dropped without having been taken, it releases its batches.
+pub use arrow_array::ffi_stream::FFI_ArrowArrayStream as ArrowArrayStream;
+/// `struct ArrowSchema`
+pub use arrow_schema::ffi::FFI_ArrowSchema as ArrowSchema;
+
+/// A schema for other programs.
+///
+/// # Errors
+/// For a name with a NUL character.
+pub fn export_schema(schema: &SchemaRef) -> Result<ArrowSchema, ArrowError> {
+    ArrowSchema::try_from(&**schema)
+}
+
+/// Batches for other programs, which share their memory.
+pub fn export_stream(schema: &SchemaRef, batches: Vec<RecordBatch>) -> ArrowArrayStream {
+    let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema.clone());
+    ArrowArrayStream::new(Box::new(reader))
+}

@@ -1,0 +1,24 @@
+//! Results as Arrow record batches, decoded column by column from the wire.
+//!
+//! * [`schema`]: the Arrow schema of a result's columns;
+//! * [`batches`]: a [`headrace_core::ColumnSink`] that makes record batches of a bounded size;
+//! * [`export`]: schemas and batches in Arrow's C data interface;
+//! * [`builder`]: the values of one column: flat ones, texts, lists, structs.
+//!
+//! One policy holds for rows and for Arrow: every value is exact, or the result fails with the column's name.
+#![forbid(unsafe_code)]
+
+pub mod batches;
+pub mod builder;
+pub mod export;
+pub mod flat;
+pub mod nested;
+pub mod options;
+pub mod schema;
+pub mod text;
+
+pub use arrow_array::RecordBatch;
+pub use arrow_schema::SchemaRef;
+pub use batches::{Batches, Refused};
+pub use options::{Numeric, Options};
+pub use schema::schema;

@@ -1,0 +1,39 @@
+//! What the caller chooses.
+
+/// Precision of a column of exact numbers whose type does not limit their digits.
+pub const UNLIMITED_PRECISION: u8 = 38;
+/// Digits after the point of such a column: as many as PostgreSQL computes for a quotient of small numbers.
+pub const UNLIMITED_SCALE: i8 = 20;
+/// The precision above which a decimal number takes 256 bits: the largest that 128 bits can represent.
+pub const DECIMAL128_PRECISION: u8 = 38;
+/// The largest precision of Arrow's decimals.
+pub const DECIMAL256_PRECISION: u8 = 76;
+
+/// Arrow's type of a column of exact numbers whose type does not limit their digits (`numeric` without a precision).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Numeric {
+    /// `decimal128(38, 20)`. A number that does not fit fails the result.
+    #[default]
+    Decimal,
+    /// Text, with all the digits that the server shows.
+    Text,
+    /// `float64`, for columns with a precision, too.
+    Float64,
+}
+
+/// What the caller chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// See the type.
+    pub numeric: Numeric,
+    /// A value that Arrow's type cannot represent (infinity, a date that no calendar has) is null instead of an error.
+    pub null_unrepresentable: bool,
+    /// Rows of a batch, at most and at least 1. By default only its bytes end a batch.
+    pub batch_rows: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { numeric: Numeric::Decimal, null_unrepresentable: false, batch_rows: usize::MAX }
+    }
+}

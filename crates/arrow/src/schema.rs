@@ -1,0 +1,196 @@
+//! The Arrow schema of a result's columns.
+
+use crate::options::{
+    DECIMAL128_PRECISION, DECIMAL256_PRECISION, Numeric, Options, UNLIMITED_PRECISION, UNLIMITED_SCALE,
+};
+use arrow_schema::{DataType, Field, Fields, IntervalUnit, Schema, TimeUnit};
+use headrace_core::Column;
+use headrace_core::column::{self, Fraction, Kind, Native, Part};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The key of a field's metadata whose value is the name or number of the column's type in the server's own terms.
+pub const SERVER_TYPE: &str = "headrace:server_type";
+/// The key of the name of a canonical extension type (Arrow's documentation, "Canonical Extension Types").
+pub const EXTENSION_NAME: &str = "ARROW:extension:name";
+/// The key of an extension type's parameters.
+pub const EXTENSION_METADATA: &str = "ARROW:extension:metadata";
+
+/// The schema of these columns. Names may repeat, as they may in SQL.
+pub fn schema(columns: &[Column], options: &Options) -> Schema {
+    Schema::new(columns.iter().map(|column| field(column, options)).collect::<Vec<_>>())
+}
+
+/// The field of a column. It is nullable whatever the server reports: a date that no calendar has may become null.
+pub fn field(column: &Column, options: &Options) -> Field {
+    let field = Field::new(&*column.name, data_type(&column.kind, options), true);
+    let mut metadata = extension(&column.kind);
+    if is_text_instead(&column.kind) {
+        metadata.insert(SERVER_TYPE.to_owned(), server_type(column));
+    }
+    field.with_metadata(metadata)
+}
+
+/// A field of a nested type.
+pub(crate) fn inner(name: &str, kind: &Kind, options: &Options) -> Field {
+    Field::new(name, data_type(kind, options), true).with_metadata(extension(kind))
+}
+
+fn extension(kind: &Kind) -> HashMap<String, String> {
+    let name = match kind {
+        Kind::Uuid => "arrow.uuid",
+        Kind::Json => "arrow.json",
+        _ => return HashMap::new(),
+    };
+    [(EXTENSION_NAME, name), (EXTENSION_METADATA, "")].map(|(key, value)| (key.to_owned(), value.to_owned())).into()
+}
+
+/// Returns true if values of this kind become text for want of a type of Arrow's.
+pub(crate) fn is_text_instead(kind: &Kind) -> bool {
+    match kind {
+        Kind::Other(_) | Kind::TimeTz(_) | Kind::Inet | Kind::Bits => true,
+        Kind::Record(fields) => fields.is_empty(),
+        _ => false,
+    }
+}
+
+fn server_type(column: &Column) -> String {
+    if let Kind::Other(name) = &column.kind {
+        return name.to_string();
+    }
+    match &column.native {
+        Native::Postgres { type_oid, .. } => type_oid.to_string(),
+        Native::MySql { type_name, .. } | Native::Cubrid { type_name, .. } => type_name.to_string(),
+        Native::Informix { type_word, type_name, .. } if type_name.is_empty() => type_word.to_string(),
+        Native::Informix { type_name, .. } => type_name.to_string(),
+    }
+}
+
+/// The type for values of a kind.
+pub fn data_type(kind: &Kind, options: &Options) -> DataType {
+    if is_text_instead(kind) {
+        return DataType::Utf8;
+    }
+    match kind {
+        Kind::Null => DataType::Null,
+        Kind::Bool => DataType::Boolean,
+        Kind::Int { bits: 8, signed: true } => DataType::Int8,
+        Kind::Int { bits: 16, signed: true } => DataType::Int16,
+        Kind::Int { bits: 32, signed: true } => DataType::Int32,
+        Kind::Int { signed: true, .. } => DataType::Int64,
+        Kind::Int { bits: 8, .. } => DataType::UInt8,
+        Kind::Int { bits: 16, .. } => DataType::UInt16,
+        Kind::Int { bits: 32, .. } => DataType::UInt32,
+        Kind::Int { .. } => DataType::UInt64,
+        Kind::Float { bits: 32 } => DataType::Float32,
+        Kind::Float { .. } => DataType::Float64,
+        Kind::Decimal { precision, scale } => decimal(*precision, *scale, options.numeric),
+        Kind::Bytes => DataType::Binary,
+        Kind::Date => DataType::Date32,
+        Kind::Time(fraction) => match unit(*fraction) {
+            TimeUnit::Microsecond => DataType::Time64(TimeUnit::Microsecond),
+            unit => DataType::Time32(unit),
+        },
+        Kind::Timestamp(fraction) => DataType::Timestamp(unit(*fraction), None),
+        Kind::TimestampTz(fraction) => DataType::Timestamp(unit(*fraction), Some("UTC".into())),
+        // A span of hours, of days and hours: they are counted in one unit. A day of an interval that may have months is a
+        // day of the calendar.
+        Kind::Interval { last, .. } if *last <= Part::Month => DataType::Interval(IntervalUnit::YearMonth),
+        Kind::Interval { first, fraction, .. } if *first >= Part::Day => DataType::Duration(unit(*fraction)),
+        Kind::Interval { .. } => DataType::Interval(IntervalUnit::MonthDayNano),
+        Kind::Uuid => DataType::FixedSizeBinary(16),
+        Kind::List(item) => DataType::List(Arc::new(inner("item", item, options))),
+        Kind::Multirange(item) => DataType::List(Arc::new(Field::new("item", range(item, options), true))),
+        Kind::Range(item) => range(item, options),
+        Kind::Record(fields) => {
+            DataType::Struct(fields.iter().map(|(name, kind)| inner(name, kind, options)).collect())
+        }
+        Kind::Text | Kind::Json | Kind::TimeTz(_) | Kind::Inet | Kind::Bits | Kind::Other(_) => DataType::Utf8,
+    }
+}
+
+/// A range: its bounds, null where it has none.
+fn range(kind: &Kind, options: &Options) -> DataType {
+    let flag = |name: &str| Field::new(name, DataType::Boolean, false);
+    DataType::Struct(Fields::from(vec![
+        inner("lower", kind, options),
+        inner("upper", kind, options),
+        flag("lower_inc"),
+        flag("upper_inc"),
+        flag("empty"),
+    ]))
+}
+
+pub(crate) fn unit(fraction: Fraction) -> TimeUnit {
+    match fraction.unit() {
+        column::TimeUnit::Second => TimeUnit::Second,
+        column::TimeUnit::Millisecond => TimeUnit::Millisecond,
+        column::TimeUnit::Microsecond => TimeUnit::Microsecond,
+    }
+}
+
+fn decimal(precision: Option<u16>, scale: Option<i16>, numeric: Numeric) -> DataType {
+    if numeric == Numeric::Float64 {
+        return DataType::Float64;
+    }
+    if let (Some(precision), Some(scale)) = (precision, scale) {
+        // SQL's scale may be negative, or larger than the precision; Arrow's may not be larger, and few programs read
+        // a negative one.
+        let digits = (i32::from(precision) - i32::from(scale).min(0)).max(scale.into());
+        let scale = scale.max(0);
+        if let (Ok(digits), Ok(scale)) = (u8::try_from(digits), i8::try_from(scale)) {
+            if digits <= DECIMAL128_PRECISION {
+                return DataType::Decimal128(digits, scale);
+            }
+            if digits <= DECIMAL256_PRECISION {
+                return DataType::Decimal256(digits, scale);
+            }
+        }
+    }
+    match numeric {
+        Numeric::Text => DataType::Utf8,
+        _ => DataType::Decimal128(UNLIMITED_PRECISION, UNLIMITED_SCALE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(kind: &Kind, numeric: Numeric) -> DataType {
+        data_type(kind, &Options { numeric, ..Options::default() })
+    }
+
+    #[test]
+    fn numbers_have_the_type_of_their_digits() {
+        use Numeric::{Decimal, Float64, Text};
+        for (precision, scale, numeric, wanted) in [
+            (Some(10), Some(2), Decimal, DataType::Decimal128(10, 2)),
+            (Some(38), Some(0), Text, DataType::Decimal128(38, 0)),
+            (Some(39), Some(5), Decimal, DataType::Decimal256(39, 5)),
+            (Some(3), Some(-2), Decimal, DataType::Decimal128(5, 0)),
+            (Some(2), Some(5), Decimal, DataType::Decimal128(5, 5)),
+            (Some(100), Some(5), Decimal, DataType::Decimal128(38, 20)),
+            (Some(100), Some(5), Text, DataType::Utf8),
+            (None, None, Decimal, DataType::Decimal128(38, 20)),
+            (None, None, Text, DataType::Utf8),
+            (None, None, Float64, DataType::Float64),
+            (Some(10), Some(2), Float64, DataType::Float64),
+        ] {
+            assert_eq!(with(&Kind::Decimal { precision, scale }, numeric), wanted, "{precision:?}, {scale:?}");
+        }
+    }
+
+    #[test]
+    fn times_have_the_unit_of_their_fraction() {
+        for (digits, wanted) in [(0, TimeUnit::Second), (3, TimeUnit::Millisecond), (6, TimeUnit::Microsecond)] {
+            let fraction = Fraction::new(digits);
+            assert_eq!(with(&Kind::Timestamp(fraction), Numeric::Decimal), DataType::Timestamp(wanted, None));
+        }
+        let interval =
+            |first, last| with(&Kind::Interval { first, last, fraction: Fraction::MICROS }, Numeric::Decimal);
+        assert_eq!(interval(Part::Year, Part::Month), DataType::Interval(IntervalUnit::YearMonth));
+        assert_eq!(interval(Part::Hour, Part::Second), DataType::Duration(TimeUnit::Microsecond));
+        assert_eq!(interval(Part::Year, Part::Second), DataType::Interval(IntervalUnit::MonthDayNano));
+    }
+}

@@ -1,0 +1,341 @@
+//! Values of every kind in their Arrow arrays, and values that do not fit.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date32Type, Decimal128Type, Decimal256Type, DurationMicrosecondType, Float64Type, Int16Type, Int32Type,
+    IntervalMonthDayNanoType, IntervalYearMonthType, Time64MicrosecondType, TimestampMicrosecondType,
+    TimestampSecondType, UInt64Type,
+};
+use arrow_array::{Array, RecordBatch};
+use arrow_buffer::{IntervalMonthDayNano, i256};
+use headrace_arrow::{Batches, Numeric, Options};
+use headrace_core::column::{Fraction, Kind, Native, Part};
+use headrace_core::{Cells, Column, ColumnSink, Container, Inet, Sink};
+
+/// A cell, as a protocol would decode it.
+type Cell = Box<dyn Fn(&mut dyn Sink)>;
+
+struct Given<'a>(&'a [Cell]);
+
+impl Cells for Given<'_> {
+    fn decode<S: Sink>(&self, sink: &mut S) {
+        self.0.iter().for_each(|cell| cell(sink));
+    }
+}
+
+fn cell(put: impl Fn(&mut dyn Sink) + 'static) -> Cell {
+    Box::new(put)
+}
+
+fn null() -> Cell {
+    cell(|sink| sink.null())
+}
+
+fn column(kind: Kind) -> Column {
+    let native = Native::Postgres { type_oid: 7, type_modifier: -1, type_size: -1, table_oid: 0, column_number: 0 };
+    Column { name: "c".into(), kind, nullable: None, native }
+}
+
+fn batches(kind: &Kind, options: Options, runs: &[&[Cell]]) -> Batches {
+    let mut batches = Batches::new(&[column(kind.clone())], options);
+    for cells in runs {
+        batches.begin(cells.len());
+        batches.column(0, &Given(cells));
+        batches.settle();
+    }
+    batches.cut();
+    batches
+}
+
+fn one(kind: &Kind, cells: &[Cell]) -> RecordBatch {
+    let mut batches = batches(kind, Options::default(), &[cells]);
+    assert_eq!(batches.refused(), None);
+    batches.take().expect("there are rows")
+}
+
+fn refused(kind: &Kind, cells: &[Cell]) -> String {
+    let batches = batches(kind, Options::default(), &[cells]);
+    assert_eq!(batches.ready(), 0, "a batch with a refused value is not given");
+    batches.refused().expect("a value does not fit").to_string()
+}
+
+const INT32: Kind = Kind::Int { bits: 32, signed: true };
+const NUMERIC: Kind = Kind::Decimal { precision: None, scale: None };
+
+fn decimal(precision: u16, scale: i16) -> Kind {
+    Kind::Decimal { precision: Some(precision), scale: Some(scale) }
+}
+
+#[test]
+fn numbers() {
+    let batch = one(&INT32, &[cell(|s| s.int(-7)), null(), cell(|s| s.int(i32::MAX.into()))]);
+    let array = batch.column(0).as_primitive::<Int32Type>();
+    assert_eq!(array.iter().collect::<Vec<_>>(), [Some(-7), None, Some(i32::MAX)]);
+
+    let batch = one(&Kind::Int { bits: 64, signed: false }, &[cell(|s| s.uint(u64::MAX)), cell(|s| s.int(3))]);
+    assert_eq!(batch.column(0).as_primitive::<UInt64Type>().values(), &[u64::MAX, 3]);
+
+    let batch = one(&Kind::Bool, &[cell(|s| s.bool(true)), null()]);
+    assert_eq!(batch.column(0).as_boolean().iter().collect::<Vec<_>>(), [Some(true), None]);
+
+    let batch = one(&Kind::Float { bits: 64 }, &[cell(|s| s.float(0.1)), cell(|s| s.float(f64::NAN))]);
+    let array = batch.column(0).as_primitive::<Float64Type>();
+    assert_eq!(array.value(0), 0.1);
+    assert!(array.value(1).is_nan());
+}
+
+#[test]
+fn a_number_that_does_not_fit_names_its_column_and_row() {
+    let kind = Kind::Int { bits: 16, signed: true };
+    let text = refused(&kind, &[cell(|s| s.int(1)), cell(|s| s.int(40_000)), cell(|s| s.int(50_000))]);
+    assert_eq!(text, "column 1 (c), row 2: 40000 does not fit into the column's Arrow type");
+}
+
+#[test]
+fn exact_numbers_keep_every_digit() {
+    let cells = [
+        cell(|s| s.decimal("-12.50")),
+        cell(|s| s.decimal128(true, 5, 2)),
+        cell(|s| s.decimal128(false, 7, 0)),
+        cell(|s| s.decimal("-0.05000")),
+        null(),
+    ];
+    let batch = one(&decimal(10, 2), &cells);
+    let array = batch.column(0).as_primitive::<Decimal128Type>();
+    assert_eq!(array.iter().collect::<Vec<_>>(), [Some(-1250), Some(-5), Some(700), Some(-5), None]);
+    assert_eq!((array.precision(), array.scale()), (10, 2));
+
+    let batch = one(&decimal(50, 3), &[cell(|s| s.decimal("12345678901234567890123456789012345678901234567.125"))]);
+    let wanted = i256::from_string("12345678901234567890123456789012345678901234567125").expect("a number");
+    assert_eq!(batch.column(0).as_primitive::<Decimal256Type>().value(0), wanted);
+}
+
+#[test]
+fn a_digit_is_never_lost() {
+    for put in ["0.123456789012345678901", "1000000000000000000", "NaN", "Infinity", "-Infinity"] {
+        let text = refused(&NUMERIC, &[cell(move |s| s.decimal(put))]);
+        assert!(text.contains(put) && text.contains("numeric='string'"), "{text}");
+    }
+    assert!(refused(&decimal(4, 2), &[cell(|s| s.decimal128(false, 12345, 2))]).contains("123.45"));
+    assert!(refused(&decimal(4, 1), &[cell(|s| s.decimal128(false, 125, 2))]).contains("1.25"));
+}
+
+#[test]
+fn numbers_without_a_precision_are_what_the_caller_wants() {
+    let cells = [cell(|s| s.decimal("1.50")), cell(|s| s.decimal("NaN"))];
+    let with = |numeric| {
+        let options = Options { numeric, ..Options::default() };
+        batches(&NUMERIC, options, &[&cells]).take().expect("no value is refused")
+    };
+    let texts = with(Numeric::Text);
+    assert_eq!(texts.column(0).as_string::<i32>().iter().collect::<Vec<_>>(), [Some("1.50"), Some("NaN")]);
+    let floats = with(Numeric::Float64);
+    assert_eq!(floats.column(0).as_primitive::<Float64Type>().value(0), 1.5);
+}
+
+#[test]
+fn text_and_bytes() {
+    let batch = one(&Kind::Text, &[cell(|s| s.text("grün".as_bytes())), null(), cell(|s| s.text(b""))]);
+    let array = batch.column(0).as_string::<i32>();
+    assert_eq!(array.iter().collect::<Vec<_>>(), [Some("grün"), None, Some("")]);
+    // Each half is no UTF-8, though both together are.
+    let text = refused(&Kind::Text, &[cell(|s| s.text(b"gr\xc3")), cell(|s| s.text(b"\xbcn"))]);
+    assert!(text.contains("UTF-8"), "{text}");
+
+    let batch = one(&Kind::Bytes, &[cell(|s| s.bytes(b"\0\xff")), null()]);
+    assert_eq!(batch.column(0).as_binary::<i32>().iter().collect::<Vec<_>>(), [Some(&b"\0\xff"[..]), None]);
+
+    let batch = one(&Kind::Uuid, &[null(), cell(|s| s.uuid(&[7; 16]))]);
+    assert_eq!(batch.column(0).as_fixed_size_binary().iter().collect::<Vec<_>>(), [None, Some(&[7; 16][..])]);
+    let field = batch.schema().field(0).clone();
+    assert_eq!(field.metadata().get("ARROW:extension:name").map(String::as_str), Some("arrow.uuid"));
+}
+
+#[test]
+fn dates_and_times() {
+    let batch = one(&Kind::Date, &[cell(|s| s.date(-1)), null()]);
+    assert_eq!(batch.column(0).as_primitive::<Date32Type>().iter().collect::<Vec<_>>(), [Some(-1), None]);
+    let batch = one(&Kind::Time(Fraction::MICROS), &[cell(|s| s.time(1))]);
+    assert_eq!(batch.column(0).as_primitive::<Time64MicrosecondType>().values(), &[1]);
+    let batch = one(&Kind::Timestamp(Fraction::NONE), &[cell(|s| s.timestamp(-2_000_000))]);
+    assert_eq!(batch.column(0).as_primitive::<TimestampSecondType>().values(), &[-2]);
+    let batch = one(&Kind::TimestampTz(Fraction::MICROS), &[cell(|s| s.timestamptz(5))]);
+    let array = batch.column(0).as_primitive::<TimestampMicrosecondType>();
+    assert_eq!((array.value(0), array.timezone()), (5, Some("UTC")));
+
+    for (kind, put) in [
+        (Kind::Date, cell(|s| s.date(i32::MAX))),
+        (Kind::Date, cell(|s| s.no_such_date("0000-00-00"))),
+        (Kind::Time(Fraction::MICROS), cell(|s| s.time(86_400_000_000))),
+        (Kind::Timestamp(Fraction::MICROS), cell(|s| s.timestamp(i64::MIN))),
+        (Kind::Timestamp(Fraction::NONE), cell(|s| s.timestamp(1))),
+    ] {
+        assert!(refused(&kind, &[put]).starts_with("column 1 (c), row 1: "));
+    }
+}
+
+#[test]
+fn spans_of_time() {
+    let span = |first, last| Kind::Interval { first, last, fraction: Fraction::MICROS };
+    let batch = one(&span(Part::Hour, Part::Second), &[cell(|s| s.interval(0, 1, -1))]);
+    assert_eq!(batch.column(0).as_primitive::<DurationMicrosecondType>().values(), &[86_399_999_999]);
+    let batch = one(&span(Part::Year, Part::Month), &[cell(|s| s.months(14))]);
+    assert_eq!(batch.column(0).as_primitive::<IntervalYearMonthType>().values(), &[14]);
+    let batch = one(&span(Part::Year, Part::Second), &[cell(|s| s.interval(1, 2, 3))]);
+    let wanted = IntervalMonthDayNano::new(1, 2, 3000);
+    assert_eq!(batch.column(0).as_primitive::<IntervalMonthDayNanoType>().values(), &[wanted]);
+    assert!(refused(&span(Part::Day, Part::Second), &[cell(|s| s.interval(1, 0, 0))]).contains("1 months"));
+}
+
+#[test]
+fn values_that_arrow_lacks_are_null_if_the_caller_wants_it() {
+    let options = Options { null_unrepresentable: true, ..Options::default() };
+    let cells = [cell(|s| s.date(i32::MIN)), cell(|s| s.date(3)), cell(|s| s.no_such_date("2024-02-31"))];
+    let mut made = batches(&Kind::Date, options, &[&cells]);
+    let batch = made.take().expect("no value is refused");
+    assert_eq!(batch.column(0).as_primitive::<Date32Type>().iter().collect::<Vec<_>>(), [None, Some(3), None]);
+    // Bytes that are no value at all stay an error.
+    assert!(batches(&Kind::Date, options, &[&[cell(|s| s.invalid("short"))]]).refused().is_some());
+}
+
+fn list(items: &'static [i64]) -> Cell {
+    cell(move |s| {
+        s.begin(Container::List, items.len());
+        items.iter().for_each(|item| s.int(*item));
+        s.end();
+    })
+}
+
+#[test]
+fn lists() {
+    let kind = Kind::List(Box::new(INT32));
+    let with_null = cell(|s| {
+        s.begin(Container::List, 2);
+        s.null();
+        s.int(9);
+        s.end();
+    });
+    let batch = one(&kind, &[list(&[1, 2]), null(), list(&[]), with_null]);
+    let array = batch.column(0).as_list::<i32>();
+    let rows: Vec<Option<Vec<Option<i32>>>> = (0..4)
+        .map(|row| array.is_valid(row).then(|| array.value(row).as_primitive::<Int32Type>().iter().collect()))
+        .collect();
+    assert_eq!(rows, [Some(vec![Some(1), Some(2)]), None, Some(vec![]), Some(vec![None, Some(9)])]);
+
+    let of_lists = cell(|s| {
+        s.begin(Container::List, 1);
+        s.begin(Container::List, 1);
+        s.int(1);
+        s.end();
+        s.end();
+    });
+    let text = refused(&kind, &[list(&[1, 2, 3]), of_lists, list(&[4])]);
+    assert_eq!(text, "column 1 (c), row 2: a list of lists does not fit into the column's Arrow type");
+    let too_large = list(&[1, 1 << 40]);
+    assert!(refused(&kind, &[list(&[1, 2, 3]), too_large]).contains("row 2: 1099511627776"));
+}
+
+#[test]
+fn records_and_ranges() {
+    let kind = Kind::Record([("a".into(), INT32), ("b".into(), Kind::List(Box::new(Kind::Text)))].into());
+    let record = cell(|s| {
+        s.begin(Container::Record { type_id: 1 }, 2);
+        s.int(5);
+        s.begin(Container::List, 1);
+        s.text(b"x");
+        s.end();
+        s.end();
+    });
+    let batch = one(&kind, &[record, null()]);
+    let array = batch.column(0).as_struct();
+    assert!(array.is_valid(0) && array.is_null(1));
+    assert_eq!(array.column(0).as_primitive::<Int32Type>().value(0), 5);
+    assert_eq!(array.column(1).as_list::<i32>().value(0).as_string::<i32>().value(0), "x");
+
+    let range = |empty, has_lower, has_upper| Container::Range {
+        empty,
+        has_lower,
+        has_upper,
+        lower_inc: has_lower,
+        upper_inc: false,
+    };
+    let cells = [
+        cell(move |s| {
+            s.begin(range(false, true, true), 2);
+            s.int(1);
+            s.int(3);
+            s.end();
+        }),
+        cell(move |s| {
+            s.begin(range(false, false, true), 1);
+            s.int(8);
+            s.end();
+        }),
+        null(),
+        cell(move |s| {
+            s.begin(range(true, false, false), 0);
+            s.end();
+        }),
+    ];
+    let batch = one(&Kind::Range(Box::new(INT32)), &cells);
+    let array = batch.column(0).as_struct();
+    let bound = |number: usize| array.column(number).as_primitive::<Int32Type>().iter().collect::<Vec<_>>();
+    let flag = |number: usize| array.column(number).as_boolean().iter().flatten().collect::<Vec<_>>();
+    assert_eq!(bound(0), [Some(1), None, None, None]);
+    assert_eq!(bound(1), [Some(3), Some(8), None, None]);
+    assert_eq!((flag(2), flag(4)), (vec![true, false, false, false], vec![false, false, false, true]));
+    assert_eq!(array.null_count(), 1);
+}
+
+#[test]
+fn other_types_are_text_with_their_name() {
+    let point = cell(|s| {
+        s.begin(Container::Point, 2);
+        s.float(1.5);
+        s.float(-2.0);
+        s.end();
+    });
+    for (kind, put, wanted) in [
+        (Kind::Other("point".into()), point, "(1.5,-2)"),
+        (Kind::TimeTz(Fraction::MICROS), cell(|s| s.timetz(1_000_000, -5400)), "00:00:01-01:30"),
+        (Kind::Bits, cell(|s| s.bits(5, &[0b1010_1000])), "10101"),
+        (Kind::Inet, cell(|s| s.inet(Inet { address: &[10, 0, 0, 1], prefix: 8, network: false })), "10.0.0.1/8"),
+        (Kind::Other("ltree".into()), cell(|s| s.custom(1, false, b"a.b")), "a.b"),
+        (Kind::Other("blob".into()), cell(|s| s.bytes(&[1, 0xfe])), "\\x01fe"),
+    ] {
+        let batch = one(&kind, &[put, null()]);
+        assert_eq!(batch.column(0).as_string::<i32>().iter().collect::<Vec<_>>(), [Some(wanted), None]);
+        assert!(batch.schema().field(0).metadata().contains_key("headrace:server_type"), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_batch_has_at_most_its_rows() {
+    let options = Options { batch_rows: 3, ..Options::default() };
+    let kind = Kind::Int { bits: 16, signed: true };
+    let cells = |numbers: std::ops::Range<i64>| numbers.map(|n| cell(move |s| s.int(n))).collect::<Vec<_>>();
+    let mut made = batches(&kind, options, &[&cells(0..2), &cells(2..7), &cells(7..9)]);
+    assert_eq!(made.rows(), 9);
+    let all: Vec<RecordBatch> = std::iter::from_fn(|| made.take()).collect();
+    assert!(all.iter().all(|batch| (1..=3).contains(&batch.num_rows())));
+    let numbers: Vec<i16> =
+        all.iter().flat_map(|batch| batch.column(0).as_primitive::<Int16Type>().values().to_vec()).collect();
+    assert_eq!(numbers, (0..9).collect::<Vec<i16>>());
+}
+
+#[test]
+fn a_fault_of_a_later_batch_has_its_row_in_the_result() {
+    let options = Options { batch_rows: 2, ..Options::default() };
+    let good = [cell(|s| s.int(1)), cell(|s| s.int(2))];
+    let bad = [cell(|s| s.int(3)), cell(|s| s.int(1 << 40))];
+    let made = batches(&INT32, options, &[&good, &bad]);
+    assert_eq!(made.refused().map(|refused| refused.row), Some(3));
+}
+
+#[test]
+fn rows_without_columns_are_counted() {
+    let mut batches = Batches::new(&[], Options::default());
+    batches.begin(4);
+    batches.cut();
+    assert_eq!(batches.take().map(|batch| batch.num_rows()), Some(4));
+}
