@@ -9,6 +9,7 @@ On Linux and macOS. Where a server's program is not installed, :class:`ServerUna
 installs it.
 """
 
+from ._cubrid import CubridServer, cubrid
 from ._informix import InformixServer, informix
 from ._mariadb import MariaDBServer, mariadb
 from ._mysql import MySQLInstallation, MySQLServer, mysql
@@ -17,6 +18,7 @@ from ._postgres import PostgresServer, postgres
 from ._supervised import ServerUnavailable
 
 __all__ = [
+    "CubridServer",
     "InformixServer",
     "MariaDBServer",
     "MySQLInstallation",
@@ -24,6 +26,7 @@ __all__ = [
     "MysqldServer",
     "PostgresServer",
     "ServerUnavailable",
+    "cubrid",
     "informix",
     "mariadb",
     "mysql",

@@ -6,25 +6,15 @@ It accepts what IBM's JDBC driver sends; it is not a proof that a genuine server
 from __future__ import annotations
 
 import contextlib
-import functools
-import os
-import shutil
-import subprocess
-import sysconfig
-import tempfile
-import threading
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypedDict
 from urllib.parse import quote
 
-from ..defaults import SIMULATOR_START_TIMEOUT
-from ._supervised import ServerUnavailable
+from ._programs import started
 
 Mode = Literal["logged", "ansi", "unlogged"]
-BINARY = "headrace-simulate-informix"
-PACKAGE = "headrace-simulator-informix"
 LOCALE: Final = "en_US.819"
 """The locale that clients take for granted."""
 
@@ -95,39 +85,6 @@ class InformixServer:
         return f"jdbc:informix-sqli://{self.host}:{self.port}/{self.database}:{tail}"
 
 
-def find_binary(*, release: bool = False) -> Path:
-    """The server's program: named by ``HEADRACE_SIMULATE_INFORMIX``, built from the checkout, or installed.
-
-    Args:
-        release: from a checkout, build it with optimisation.
-
-    Raises:
-        ServerUnavailable: none is installed and this is not a checkout with cargo, or it could not be built.
-    """
-    named = os.environ.get("HEADRACE_SIMULATE_INFORMIX")
-    if named:
-        return Path(named)
-    root = Path(__file__).resolve().parents[3]
-    if (root / "simulators" / "informix" / "Cargo.toml").is_file() and shutil.which("cargo"):
-        return _build(root, release)
-    found = shutil.which(BINARY) or shutil.which(BINARY, path=sysconfig.get_path("scripts"))
-    if found:
-        return Path(found)
-    raise ServerUnavailable(
-        f"{BINARY} is not in the PATH, and this is not a checkout with cargo to build it from; install it with "
-        f"`pip install {PACKAGE}`, or set HEADRACE_SIMULATE_INFORMIX to the program"
-    )
-
-
-@functools.cache
-def _build(root: Path, release: bool) -> Path:
-    command = ["cargo", "build", "--quiet", "--package", PACKAGE, *(["--release"] if release else [])]
-    if subprocess.run(command, cwd=root, check=False).returncode:
-        raise ServerUnavailable(f"the Informix test server could not be built: {' '.join(command)} failed in {root}")
-    target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target"))
-    return target / ("release" if release else "debug") / BINARY
-
-
 @contextlib.contextmanager
 def informix(
     *,
@@ -173,8 +130,7 @@ def informix(
     Raises:
         ServerUnavailable: there is no program to start, or it did not start; the message has its output.
     """
-    command = [str(find_binary(release=optimized)), "--port", "0", "--until-stdin-ends"]
-    options = {
+    own = {
         "--user": user,
         "--password": password,
         "--server": server,
@@ -184,56 +140,23 @@ def informix(
         "--release": release,
         "--after-error": after_error,
     }
-    for name, value in options.items():
-        command += [name, value]
+    options = [word for name, value in own.items() for word in (name, value)]
     for fault in faults:
-        command += ["--fault", fault]
+        options += ["--fault", fault]
     for question, answer in (pam or {}).items():
-        command += ["--pam", f"{question}={answer}"]
+        options += ["--pam", f"{question}={answer}"]
     for redirect in redirects:
-        command += ["--redirect", redirect]
-    if tls:
-        command += ["--tls-port", "0"]
-    with tempfile.TemporaryDirectory(prefix="headrace-informix-") as folder:
-        process = subprocess.Popen(
-            [*command, "--data", folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        options += ["--redirect", redirect]
+    with started("informix", options, tls=tls, optimized=optimized) as (pid, said):
+        yield InformixServer(
+            host="127.0.0.1",
+            port=int(said["port"]),
+            user=user,
+            password=password,
+            database=database,
+            server=server,
+            pid=pid,
+            tls_port=int(said["tls-port"]) if tls else None,
+            authority=Path(said["authority"]) if tls else None,
+            locale=locale,
         )
-        try:
-            said = _said(process, ["port", "authority", "tls-port"] if tls else ["port"])
-            yield InformixServer(
-                host="127.0.0.1",
-                port=int(said["port"]),
-                user=user,
-                password=password,
-                database=database,
-                server=server,
-                pid=process.pid,
-                tls_port=int(said["tls-port"]) if tls else None,
-                authority=Path(said["authority"]) if tls else None,
-                locale=locale,
-            )
-        finally:
-            process.kill()
-            process.communicate()
-
-
-def _said(process: subprocess.Popen[bytes], names: Sequence[str]) -> dict[str, str]:
-    """Waits for the lines that name what a client needs, in their order."""
-    assert process.stdout is not None
-    assert process.stderr is not None
-    watchdog = threading.Timer(SIMULATOR_START_TIMEOUT, process.kill)
-    watchdog.start()
-    said: dict[str, str] = {}
-    try:
-        for name in names:
-            found, _, value = process.stdout.readline().decode().strip().partition(" ")
-            if found != name:
-                process.kill()
-                problem = process.stderr.read().decode(errors="replace").strip()
-                raise ServerUnavailable(f"the Informix test server did not start: {problem or 'it printed nothing'}")
-            said[name] = value
-    finally:
-        watchdog.cancel()
-    # What it prints later is not read otherwise, and a full pipe would stop it.
-    threading.Thread(target=process.stderr.read, daemon=True).start()
-    return said

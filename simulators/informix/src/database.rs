@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use headrace_simulator_common::lock;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::catalog;
 use crate::codec::charset::Charset;
-use crate::engine::functions::{self, State, lock};
+use crate::engine::functions::{self, State};
 use crate::errors::SqlError;
 use crate::limits::OBJECT_PATIENCE;
 use crate::sql::{Catalog, Column, Constraint, Default, NewIndex, NewTable, Routine, Table};

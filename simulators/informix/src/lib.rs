@@ -7,12 +7,10 @@
 
 pub mod capabilities;
 pub mod catalog;
-pub mod channel;
 pub mod codec;
 pub mod database;
 pub mod engine;
 pub mod errors;
-pub mod faults;
 pub mod limits;
 pub mod login;
 pub mod messages;

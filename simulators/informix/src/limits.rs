@@ -16,8 +16,6 @@ pub const STEPS_PER_LOOK: i32 = 20_000;
 pub const CHANGE_PATIENCE: Duration = Duration::from_millis(100);
 /// Time between two checks for an interrupt while a statement sleeps.
 pub const SLEEP_PAUSE: Duration = Duration::from_millis(2);
-/// How long a server that is silent on purpose stays so. The client's timeout ends it; no test takes as long.
-pub const SILENCE: Duration = Duration::from_secs(3600);
 /// Bytes read at once from a client.
 pub const READ_BUFFER: usize = 1 << 16;
 /// Bytes of replies to pipelined groups that are gathered before they are sent.
@@ -30,7 +28,5 @@ pub const BLOB_PIECE: usize = 1024;
 pub const FILE_PIECE: usize = 1024;
 /// The longest piece of a smart large object in one SQ_LODATA, in bytes.
 pub const OBJECT_PIECE: u16 = 32_000;
-/// The stack of a session's thread, in bytes: expressions are read by recursion.
-pub const STACK: usize = 8 << 20;
 /// The maximum nesting depth of brackets, queries and signs.
 pub const NESTING: usize = 150;

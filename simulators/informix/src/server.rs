@@ -1,21 +1,21 @@
 //! The listener, and the state that all sessions share.
 
 use std::collections::HashMap;
-use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 
+use headrace_simulator_common::channel::Channel;
+use headrace_simulator_common::command::Service;
+use headrace_simulator_common::faults::Faults;
+use headrace_simulator_common::listener::serve;
+use headrace_simulator_common::lock;
 use rustls::ServerConfig;
 
 use crate::capabilities::Release;
-use crate::channel::Channel;
 use crate::database::{Database, Mode};
-use crate::engine::functions::lock;
 use crate::errors::SqlError;
-use crate::faults::Faults;
-use crate::limits::STACK;
 use crate::session::Session;
 
 /// The options of a server.
@@ -23,8 +23,6 @@ use crate::session::Session;
 pub struct Config {
     /// The address to listen on.
     pub host: String,
-    /// The port; 0 lets the system choose.
-    pub port: u16,
     /// The user that may log in.
     pub user: String,
     /// The password.
@@ -128,43 +126,23 @@ impl Server {
         self.sessions.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Opens the port.
-    pub fn listen(&self) -> io::Result<TcpListener> {
-        let listener = TcpListener::bind((self.config.host.as_str(), self.config.port))?;
-        self.port.store(listener.local_addr()?.port(), Ordering::Relaxed);
-        Ok(listener)
-    }
-
     /// The target of a redirection, as `server|host|port`.
     pub fn target(&self, redirect: &Redirect) -> String {
         let own = (self.config.server.clone(), self.config.host.clone(), self.port.load(Ordering::Relaxed));
         let (server, host, port) = redirect.target.as_ref().unwrap_or(&own);
         format!("{server}|{host}|{port}")
     }
+}
 
-    /// Serves every connection on a thread of its own, forever.
-    pub fn serve(self: &Arc<Self>, listener: &TcpListener, tls: Option<&Arc<ServerConfig>>) {
-        for stream in listener.incoming() {
-            match stream {
-                Ok(stream) => self.start(stream, tls),
-                Err(error) => eprintln!("accept: {error}"),
-            }
-        }
+impl Service for Server {
+    fn listening(self: &Arc<Self>, address: SocketAddr) {
+        self.port.store(address.port(), Ordering::Relaxed);
     }
 
-    fn start(self: &Arc<Self>, stream: TcpStream, tls: Option<&Arc<ServerConfig>>) {
-        let server = Arc::clone(self);
-        let tls = tls.cloned();
-        let name = format!("session of {:?}", stream.peer_addr().ok());
-        let thread = std::thread::Builder::new().name(name.clone()).stack_size(STACK);
-        let spawned = thread.spawn(move || {
-            match Channel::new(stream, tls.as_ref()).and_then(|channel| Session::new(server, channel).run()) {
-                Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => eprintln!("{name}: {error}"),
-                _ => {}
-            }
+    fn serve(self: &Arc<Self>, listener: &TcpListener, tls: Option<&Arc<ServerConfig>>) {
+        serve(listener, |stream| {
+            let (server, tls) = (Arc::clone(self), tls.cloned());
+            move || Channel::new(stream, tls.as_ref()).and_then(|channel| Session::new(server, channel).run())
         });
-        if let Err(error) = spawned {
-            eprintln!("no thread for a session: {error}");
-        }
     }
 }

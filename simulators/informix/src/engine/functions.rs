@@ -3,9 +3,10 @@
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering as Atomic};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use headrace_simulator_common::lock;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags, WindowAggregate};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Result};
@@ -95,11 +96,6 @@ pub enum ObjectRequest {
         /// The new one.
         to: i64,
     },
-}
-
-/// Takes a lock, even if another thread panicked with it: the state is never half changed.
-pub fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl State {

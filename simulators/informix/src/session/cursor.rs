@@ -8,13 +8,13 @@ use super::rows::{self, Encoder};
 use super::statement::{Prepared, taken};
 use super::{Session, Transaction, failures, files, replies};
 use crate::database::Mode;
-use crate::engine::functions::lock;
 use crate::engine::{Statement, Value, ValueRef};
 use crate::errors::{Result, SqlError};
 use crate::messages::Message;
 use crate::sql::{Action, Column};
 use crate::types::Type;
 use crate::wire::Output;
+use headrace_simulator_common::lock;
 
 /// An open cursor.
 pub struct Cursor {

@@ -7,9 +7,9 @@ use super::failures;
 use crate::catalog;
 use crate::engine::Statement;
 use crate::engine::definition::{constraints_about, redefine, with_column, with_part, without_constraint};
-use crate::engine::functions::lock;
 use crate::errors::{Result, SqlError};
 use crate::sql::{Alter, Alteration, Catalog, NewIndex, NewTable, index_name, quote};
+use headrace_simulator_common::lock;
 
 impl Session {
     /// SQLite's messages about its own tables mean nothing to a client.

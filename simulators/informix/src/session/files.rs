@@ -2,12 +2,13 @@
 
 use std::io;
 
+use headrace_simulator_common::lock;
 use rusqlite::OptionalExtension;
 
 use super::link::Link;
 use crate::capabilities::Capabilities;
 use crate::database::Open;
-use crate::engine::functions::{ObjectRequest, lock};
+use crate::engine::functions::ObjectRequest;
 use crate::errors::{Result, SqlError};
 use crate::limits::FILE_PIECE;
 use crate::wire::Output;

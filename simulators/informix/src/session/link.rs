@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::io;
 
+use headrace_simulator_common::channel::Channel;
+use headrace_simulator_common::faults::Faults;
+
 use crate::capabilities::Capabilities;
-use crate::channel::Channel;
 use crate::codec::charset::Charset;
-use crate::faults::Faults;
 use crate::limits::REPLY_BUFFER;
 use crate::messages::{self, Message};
 use crate::wire::Input;

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
+use headrace_simulator_common::lock;
 use rusqlite::OptionalExtension;
 
 use super::statement::taken;
 use super::{Session, failures, replies, rows};
 use crate::codec::decimal::Decimal;
 use crate::engine::convert::render;
-use crate::engine::functions::lock;
 use crate::engine::{Statement, Value, ValueRef};
 use crate::errors::{Result, SqlError};
 use crate::limits::{BLOB_PIECE, OBJECT_PIECE};

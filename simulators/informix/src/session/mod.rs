@@ -14,21 +14,18 @@ mod statement;
 
 use std::collections::HashMap;
 use std::io;
-use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::net::{RecvFlags, recv};
+use headrace_simulator_common::channel::{Channel, is_unwanted};
+use headrace_simulator_common::faults::Faults;
 
 use crate::capabilities::Capabilities;
-use crate::channel::Channel;
 use crate::codec::charset::Charset;
 use crate::database::{Known, Mode, Open};
 use crate::engine::functions::{State, now};
 use crate::errors::{Result, SqlError};
-use crate::faults::Faults;
 use crate::limits::{REPLY_BUFFER, STEPS_PER_LOOK};
 use crate::login;
 use crate::messages::Message;
@@ -81,28 +78,6 @@ pub struct Session {
     part: bool,
     /// True for the first message of a group.
     fresh: bool,
-}
-
-/// The poll event of a client that has closed its end.
-#[cfg(target_os = "linux")]
-const CLOSED: PollFlags = PollFlags::RDHUP.union(PollFlags::HUP).union(PollFlags::ERR);
-#[cfg(not(target_os = "linux"))]
-const CLOSED: PollFlags = PollFlags::HUP.union(PollFlags::ERR);
-
-/// Returns true if the running statement is to end: the client sent the urgent byte, which is taken, or has gone. TLS
-/// has no urgent byte.
-fn is_unwanted(stream: &TcpStream, encrypted: bool) -> bool {
-    let mut polled = [PollFd::new(stream, PollFlags::PRI | PollFlags::IN | CLOSED)];
-    let none = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-    if !matches!(poll(&mut polled, Some(&none)), Ok(1)) {
-        return false;
-    }
-    let (seen, mut byte) = (polled[0].revents(), [0u8; 1]);
-    if !encrypted && seen.contains(PollFlags::PRI) && recv(stream, &mut byte[..], RecvFlags::OOB).is_ok() {
-        return true;
-    }
-    // If the system does not report it: at the end the socket is readable, and a read returns nothing.
-    seen.intersects(CLOSED) || matches!(recv(stream, &mut byte[..], RecvFlags::PEEK | RecvFlags::DONTWAIT), Ok((_, 0)))
 }
 
 /// A message for standard error.

@@ -9,12 +9,12 @@ use super::rows::Encoder;
 use super::{Session, Transaction, failures, files, replies};
 use crate::catalog;
 use crate::database::Mode;
-use crate::engine::functions::lock;
 use crate::engine::{Failure, Statement, Value};
 use crate::errors::{Result, SqlError};
 use crate::limits::{LOCK_GRACE, LOCK_PAUSE};
 use crate::sql::{Action, Compiled, Isolation, Written, quote};
 use crate::types::Kind;
+use headrace_simulator_common::lock;
 
 fn busy(failure: &Failure) -> bool {
     matches!(failure.code & 0xff, rusqlite::ffi::SQLITE_BUSY | rusqlite::ffi::SQLITE_LOCKED)

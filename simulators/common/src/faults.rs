@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::channel::Channel;
 use crate::limits::SILENCE;
 
-/// Faults of a connection. They start with the first group after the login.
+/// Faults of a connection. They start with the first reply after the login.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     /// Wait so long before every reply.

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::{RecvFlags, recv};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -59,6 +61,28 @@ impl Write for Channel {
             Self::Tls(stream) => stream.flush(),
         }
     }
+}
+
+/// The poll event of a client that has closed its end.
+#[cfg(target_os = "linux")]
+const CLOSED: PollFlags = PollFlags::RDHUP.union(PollFlags::HUP).union(PollFlags::ERR);
+#[cfg(not(target_os = "linux"))]
+const CLOSED: PollFlags = PollFlags::HUP.union(PollFlags::ERR);
+
+/// Returns true if the running statement is to end: the client sent the urgent byte, which is taken, or has gone. TLS
+/// has no urgent byte.
+pub fn is_unwanted(stream: &TcpStream, encrypted: bool) -> bool {
+    let mut polled = [PollFd::new(stream, PollFlags::PRI | PollFlags::IN | CLOSED)];
+    let none = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+    if !matches!(poll(&mut polled, Some(&none)), Ok(1)) {
+        return false;
+    }
+    let (seen, mut byte) = (polled[0].revents(), [0u8; 1]);
+    if !encrypted && seen.contains(PollFlags::PRI) && recv(stream, &mut byte[..], RecvFlags::OOB).is_ok() {
+        return true;
+    }
+    // If the system does not report it: at the end the socket is readable, and a read returns nothing.
+    seen.intersects(CLOSED) || matches!(recv(stream, &mut byte[..], RecvFlags::PEEK | RecvFlags::DONTWAIT), Ok((_, 0)))
 }
 
 fn configured(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> Result<Arc<ServerConfig>, String> {

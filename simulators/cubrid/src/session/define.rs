@@ -1,0 +1,536 @@
+//! Definitions, and the settings of a session.
+
+use headrace_simulator_common::lock;
+use rusqlite::types::Value;
+
+use super::{Executed, Session};
+use crate::catalog;
+use crate::errors::{Error, Result};
+use crate::sql::ast::{Alter, Column, Expr, Key, KeyKind, Query, Statement, Table};
+use crate::sql::{key_name, quote, table as in_sqlite};
+use crate::types::Type;
+use crate::values::Bound;
+
+impl Session {
+    fn batch(&self, sql: &str) -> Result<()> {
+        self.connection.execute_batch(sql).map_err(|error| self.failure(error, None, &[]))
+    }
+
+    fn kept_or(&self, done: rusqlite::Result<()>) -> Result<()> {
+        done.map_err(|error| self.failure(error, None, &[]))
+    }
+
+    pub(super) fn define(&mut self, kind: i8, statement: &Statement) -> Result<Executed> {
+        match statement {
+            Statement::Commit => self.commit()?,
+            Statement::Rollback(None) => self.rollback()?,
+            Statement::Rollback(Some(name)) => self.rollback_to(name)?,
+            Statement::Savepoint(name) => self.set_savepoint(name)?,
+            Statement::SetIsolation(level) => self.set_isolation(*level)?,
+            Statement::SetLockTimeout(millis) => self.lock_timeout = *millis,
+            Statement::SetTimeZone(zone) => {
+                if !crate::times::is_zone(zone) {
+                    return Err(Error::server(-1162, "Error while parsing time zone string."));
+                }
+                self.zone.clone_from(zone);
+            }
+            Statement::SetParameters(text) => self.set_parameters(text)?,
+            Statement::SetVariables(set) => {
+                for (name, value) in set {
+                    let (sql, ty) = self.alone(value, None)?;
+                    let value: Value = self
+                        .connection
+                        .query_row(&format!("SELECT {sql}"), [], |row| row.get(0))
+                        .map_err(|error| self.failure(error, None, &[]))?;
+                    lock(&self.kept).variables.insert(name.clone(), Bound { ty, value });
+                }
+            }
+            Statement::Nothing(_) => {}
+            Statement::Show(show) => return self.show(show),
+            other => return self.definition(kind, other),
+        }
+        Ok(Executed::changed(kind, 0))
+    }
+
+    fn set_parameters(&mut self, text: &str) -> Result<()> {
+        for part in text.split(';') {
+            let Some((name, value)) = part.split_once('=') else { continue };
+            let problem = || Error::semantic(format!("{part}: not a fault. "));
+            match name.trim() {
+                "headrace_fault" => {
+                    let mut faults = self.hooks.faults.unwrap_or(self.faults);
+                    faults.set(value.trim()).map_err(|message| Error::semantic(message + " "))?;
+                    self.hooks.faults = Some(faults);
+                }
+                "headrace_release" => self.hooks.release = value.trim() == "1",
+                "headrace_again" => self.hooks.again = value.trim().parse().map_err(|_| problem())?,
+                "headrace_deadlock" => self.hooks.deadlock = value.trim() == "1",
+                // Parameters of a genuine server are taken and left.
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A change of definitions, all of it or nothing.
+    fn definition(&mut self, kind: i8, statement: &Statement) -> Result<Executed> {
+        self.begin(true)?;
+        self.batch("SAVEPOINT cub_definition")?;
+        let done = self.change(statement);
+        let end =
+            if done.is_ok() { "RELEASE cub_definition" } else { "ROLLBACK TO cub_definition; RELEASE cub_definition" };
+        self.batch(end)?;
+        self.redefine();
+        Ok(Executed::changed(kind, done?))
+    }
+
+    fn change(&mut self, statement: &Statement) -> Result<i64> {
+        match statement {
+            Statement::CreateTable { table, if_not_exists, like, query, replace } => {
+                return self.create_table(table, *if_not_exists, like.as_deref(), query.as_ref(), *replace);
+            }
+            Statement::CreateView { name, columns, text, replace } => {
+                if catalog::exists(&self.connection, name, "TV") && !replace {
+                    return Err(exists(name, "create vclass"));
+                }
+                let mut parser = crate::sql::Parser::new(text, crate::sql::tokenize(text)?);
+                if let Some((Statement::Query(query), _)) = parser.statement()? {
+                    self.alone_query(&query)?;
+                }
+                let saved = self.connection.execute(
+                    "INSERT OR REPLACE INTO cub_class VALUES (?, 'V', ?, ?)",
+                    [name, text, &columns.join(",")],
+                );
+                self.kept_or(saved.map(|_| ()))?;
+            }
+            Statement::CreateIndex { table, key } => {
+                let mut defined = self.defined(table)?;
+                self.add_key(&mut defined, key)?;
+                self.save(&defined)?;
+            }
+            Statement::CreateSerial { name, start, step, if_not_exists } => {
+                if catalog::exists(&self.connection, name, "S") {
+                    let error = Error::semantic(format!("Serial '{name}' already exist. "));
+                    return if *if_not_exists { Ok(0) } else { Err(error) };
+                }
+                let saved = self.connection.execute("INSERT INTO cub_class VALUES (?, 'S', '', '')", [name]);
+                self.kept_or(saved.map(|_| ()))?;
+                self.set_number(&format!("serial {name}"), *start, *step);
+            }
+            Statement::DropSerial { name, if_exists } => {
+                if !catalog::exists(&self.connection, name, "S") && !if_exists {
+                    return Err(Error::server(-773, format!("Serial \"dba.{name}\" not found.")));
+                }
+                self.kept_or(catalog::forget(&self.connection, name))?;
+            }
+            Statement::DropTable { names, if_exists, cascade } => {
+                for name in names {
+                    self.drop_table(name, *if_exists, *cascade)?;
+                }
+            }
+            Statement::DropView { names, if_exists } => {
+                for name in names {
+                    if !catalog::exists(&self.connection, name, "V") && !if_exists {
+                        return Err(Error::semantic(format!("Unknown class \"dba.{name}\". drop vclass [dba.{name}]")));
+                    }
+                    self.kept_or(catalog::forget(&self.connection, name))?;
+                }
+            }
+            Statement::DropIndex { name, table } => self.drop_index(name, table.as_deref())?,
+            Statement::Truncate(name) => {
+                let defined = self.defined(name)?;
+                self.batch(&format!("DELETE FROM {}", in_sqlite(name)))?;
+                if let Some((start, step)) = defined.columns.iter().find_map(|column| column.auto) {
+                    self.set_number(&format!("table {name}"), start, step);
+                }
+            }
+            Statement::RenameTable(pairs) => {
+                for (from, to) in pairs {
+                    self.rename_table(from, to)?;
+                }
+            }
+            Statement::AlterTable { table, steps } => {
+                for step in steps {
+                    self.alter(table, step)?;
+                }
+            }
+            _ => return Err(Error::semantic("System error -- this statement is not supported by the test server. ")),
+        }
+        Ok(0)
+    }
+
+    fn defined(&self, name: &str) -> Result<Table> {
+        let found = catalog::table(&self.connection, name);
+        found.ok_or_else(|| Error::semantic(format!("Unknown class \"dba.{name}\". ")))
+    }
+
+    fn save(&self, table: &Table) -> Result<()> {
+        self.kept_or(catalog::save(&self.connection, table))
+    }
+
+    fn create_table(
+        &mut self,
+        table: &Table,
+        if_not_exists: bool,
+        like: Option<&str>,
+        query: Option<&Query>,
+        replace: bool,
+    ) -> Result<i64> {
+        let mut table = table.clone();
+        if catalog::exists(&self.connection, &table.name, "TV") {
+            match () {
+                () if if_not_exists => return Ok(0),
+                () if replace => self.drop_table(&table.name, true, true)?,
+                () => return Err(exists(&table.name, "create class")),
+            }
+        }
+        if let Some(like) = like {
+            let other = self.defined(like)?;
+            table.columns = other.columns;
+            table.keys = other.keys;
+            for key in &mut table.keys {
+                key.name = key_name(key.kind, &table.name, &key.columns);
+            }
+        }
+        let mut rows = None;
+        if let Some(query) = query {
+            let (sql, columns) = self.alone_query(query)?;
+            if table.columns.is_empty() {
+                for column in columns {
+                    table.columns.push(Column {
+                        name: column.name,
+                        ty: column.ty,
+                        not_null: false,
+                        default: None,
+                        auto: None,
+                        comment: String::new(),
+                        on_update: None,
+                    });
+                }
+            }
+            rows = Some(sql);
+        }
+        self.check_columns(&table)?;
+        let keys = std::mem::take(&mut table.keys);
+        let (foreign, others): (Vec<Key>, Vec<Key>) = keys.into_iter().partition(|key| key.kind == KeyKind::Foreign);
+        for key in &others {
+            if key.kind == KeyKind::Primary {
+                for column in &mut table.columns {
+                    column.not_null |= key.columns.iter().any(|(name, _)| *name == column.name);
+                }
+            }
+        }
+        for key in foreign {
+            let key = self.complete(key, &table, &others)?;
+            table.keys.push(key);
+        }
+        for sql in catalog::create(&table, &table.name) {
+            self.batch(&sql)?;
+        }
+        for key in &others {
+            self.add_key(&mut table, key)?;
+        }
+        self.save(&table)?;
+        if let Some((start, step)) = table.columns.iter().find_map(|column| column.auto) {
+            self.set_number(&format!("table {}", table.name), start, step);
+        }
+        let Some(sql) = rows else { return Ok(0) };
+        let count = self.connection.execute(&format!("INSERT INTO {} {sql}", in_sqlite(&table.name)), []);
+        count.map(|_| 0).map_err(|error| self.failure(error, None, &[]))
+    }
+
+    fn check_columns(&self, table: &Table) -> Result<()> {
+        for (index, column) in table.columns.iter().enumerate() {
+            if table.columns[..index].iter().any(|other| other.name == column.name) {
+                return Err(Error::semantic(format!(
+                    "Attribute names in each class must be unique. Attribute name '{}' in class '{}' is specified more than once. ",
+                    column.name, table.name
+                )));
+            }
+            if let Some(default) = &column.default {
+                self.alone(default, Some(&column.ty))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A foreign key with the columns that it refers to.
+    fn complete(&self, mut key: Key, table: &Table, own: &[Key]) -> Result<Key> {
+        let Some((parent, columns, ..)) = &mut key.references else { return Ok(key) };
+        let keys = if *parent == table.name { own.to_vec() } else { self.defined(parent)?.keys };
+        if columns.is_empty() {
+            let primary = keys.iter().find(|key| key.kind == KeyKind::Primary);
+            let primary = primary.ok_or_else(|| {
+                Error::server(
+                    -920,
+                    format!("The class '{parent}' referred by the foreign key does not have the primary key."),
+                )
+            })?;
+            *columns = primary.columns.iter().map(|(name, _)| name.clone()).collect();
+        }
+        Ok(key)
+    }
+
+    fn add_key(&self, table: &mut Table, key: &Key) -> Result<()> {
+        if key.columns.is_empty() {
+            return Ok(());
+        }
+        for (name, _) in &key.columns {
+            if !table.columns.iter().any(|column| column.name == *name) {
+                return Err(Error::semantic(format!("before ' '\nAttribute \"{name}\" was not found. ")));
+            }
+        }
+        if table.keys.iter().any(|known| known.name == key.name) {
+            return Err(Error::server(-643, format!("Index \"{}\" already exists.", key.name)));
+        }
+        if let Some(sql) = catalog::create_index(&table.name, key) {
+            self.batch(&sql)?;
+        }
+        table.keys.push(key.clone());
+        Ok(())
+    }
+
+    fn drop_table(&mut self, name: &str, if_exists: bool, cascade: bool) -> Result<()> {
+        if !catalog::exists(&self.connection, name, "TV") {
+            let error = Error::semantic(format!("Unknown class \"dba.{name}\". drop [dba.{name}]"));
+            return if if_exists { Ok(()) } else { Err(error) };
+        }
+        if catalog::exists(&self.connection, name, "T") {
+            let referred = self
+                .referring(name)
+                .filter(|key| self.defined(name).is_ok_and(|table| !table.keys.iter().any(|own| own.name == *key)));
+            if let (Some(key), false) = (referred, cascade) {
+                let primary = self.defined(name)?.keys.into_iter().find(|key| key.kind == KeyKind::Primary);
+                let primary = primary.map_or(String::new(), |key| key.name);
+                let text = format!(
+                    "The primary key '{primary}' referred by a foreign key '{key}' is not supposed to be dropped."
+                );
+                return Err(Error::server(-923, text));
+            }
+            self.batch(&format!("DROP TABLE {}", in_sqlite(name)))?;
+        }
+        self.kept_or(catalog::forget(&self.connection, name))
+    }
+
+    fn drop_index(&mut self, name: &str, table: Option<&str>) -> Result<()> {
+        let mut statement = self
+            .connection
+            .prepare("SELECT class FROM cub_index WHERE name = ?")
+            .map_err(|error| self.failure(error, None, &[]))?;
+        let found: Option<String> = statement.query_row([name], |row| row.get(0)).ok();
+        drop(statement);
+        let table = table.map(str::to_owned).or(found);
+        let table = table.ok_or_else(|| Error::server(-273, format!("Index \"{name}\" does not exist.")))?;
+        self.drop_key(&table, name)
+    }
+
+    fn drop_key(&mut self, table: &str, name: &str) -> Result<()> {
+        let mut defined = self.defined(table)?;
+        let at = defined.keys.iter().position(|key| key.name == name);
+        let at = at.ok_or_else(|| Error::server(-273, format!("Index \"{name}\" does not exist.")))?;
+        let key = defined.keys.remove(at);
+        if key.kind == KeyKind::Foreign {
+            self.rebuild(&defined, &[])?;
+        } else {
+            self.batch(&format!("DROP INDEX {}", catalog::index(table, name)))?;
+        }
+        self.save(&defined)
+    }
+
+    fn rename_table(&mut self, from: &str, to: &str) -> Result<()> {
+        let mut defined = self.defined(from)?;
+        if catalog::exists(&self.connection, to, "TV") {
+            return Err(exists(to, "rename"));
+        }
+        for key in &defined.keys {
+            if key.kind != KeyKind::Foreign {
+                self.batch(&format!("DROP INDEX {}", catalog::index(from, &key.name)))?;
+            }
+        }
+        self.batch(&format!("ALTER TABLE {} RENAME TO {}", in_sqlite(from), in_sqlite(to)))?;
+        self.kept_or(catalog::forget(&self.connection, from))?;
+        to.clone_into(&mut defined.name);
+        for key in &defined.keys {
+            if let Some(sql) = catalog::create_index(to, key) {
+                self.batch(&sql)?;
+            }
+        }
+        let mut numbers = lock(&self.server.database.numbers);
+        if let Some(number) = numbers.remove(&format!("table {from}")) {
+            numbers.insert(format!("table {to}"), number);
+        }
+        drop(numbers);
+        self.save(&defined)
+    }
+
+    /// Makes a table anew: `values` are the columns with their values in SQLite's SQL, of the old one.
+    fn rebuild(&self, table: &Table, values: &[(String, String)]) -> Result<()> {
+        let own: Vec<(String, String)> = match values {
+            [] => table.columns.iter().map(|column| (column.name.clone(), quote(&column.name))).collect(),
+            values => values.to_vec(),
+        };
+        let new = format!("{} new", table.name);
+        for sql in catalog::create(table, &new) {
+            self.batch(&sql)?;
+        }
+        let list: Vec<String> = own.iter().map(|(name, _)| quote(name)).collect();
+        let items: Vec<String> = own.iter().map(|(_, sql)| sql.clone()).collect();
+        self.batch(&format!(
+            "PRAGMA defer_foreign_keys = ON; INSERT INTO {} ({}) SELECT {} FROM {}; DROP TABLE {}; ALTER TABLE {} RENAME TO {}",
+            in_sqlite(&new),
+            list.join(", "),
+            items.join(", "),
+            in_sqlite(&table.name),
+            in_sqlite(&table.name),
+            in_sqlite(&new),
+            in_sqlite(&table.name)
+        ))?;
+        for key in &table.keys {
+            if let Some(sql) = catalog::create_index(&table.name, key) {
+                self.batch(&sql)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn alter(&mut self, name: &str, step: &Alter) -> Result<()> {
+        let found = catalog::table(&self.connection, name);
+        let mut table = found.ok_or_else(|| Error::semantic(format!("Class dba.{name} does not exist. ")))?;
+        let missing = |column: &str| Error::semantic(format!("{column} is not a method or attribute of dba.{name}. "));
+        match step {
+            Alter::Add(columns, keys) => {
+                let before = table.clone();
+                for column in columns {
+                    if table.columns.iter().any(|known| known.name == column.name) {
+                        let text = format!("The name \"{}\" has already been used as an attribute name.", column.name);
+                        return Err(Error::server(-245, text));
+                    }
+                    table.columns.push(column.clone());
+                }
+                let foreign = keys.iter().any(|key| key.kind == KeyKind::Foreign);
+                for key in keys.iter().filter(|key| key.kind == KeyKind::Foreign) {
+                    let key = self.complete(key.clone(), &table, &table.keys)?;
+                    table.keys.push(key);
+                }
+                for key in keys.iter().filter(|key| key.kind == KeyKind::Primary) {
+                    for column in &mut table.columns {
+                        column.not_null |= key.columns.iter().any(|(own, _)| *own == column.name);
+                    }
+                }
+                if !columns.is_empty() || foreign || keys.iter().any(|key| key.kind == KeyKind::Primary) {
+                    let mut values: Vec<(String, String)> =
+                        before.columns.iter().map(|column| (column.name.clone(), quote(&column.name))).collect();
+                    for column in columns {
+                        values.push((column.name.clone(), self.first_value(name, column)?));
+                    }
+                    self.rebuild(&table, &values)?;
+                }
+                for key in keys.iter().filter(|key| key.kind != KeyKind::Foreign) {
+                    self.add_key(&mut table, key)?;
+                }
+            }
+            Alter::Drop(columns) => {
+                for column in columns {
+                    let at = table.columns.iter().position(|known| known.name == *column);
+                    table.columns.remove(at.ok_or_else(|| missing(column))?);
+                    table.keys.retain(|key| !key.columns.iter().any(|(own, _)| own == column));
+                }
+                self.rebuild(&table, &[])?;
+            }
+            Alter::DropKey(key) => return self.drop_key(name, key),
+            Alter::DropPrimary => {
+                let key = table.keys.iter().find(|key| key.kind == KeyKind::Primary).map(|key| key.name.clone());
+                let key = key.ok_or_else(|| Error::semantic("Cannot find the primary key. "))?;
+                return self.drop_key(name, &key);
+            }
+            Alter::RenameColumn(from, to) => {
+                let column =
+                    table.columns.iter_mut().find(|column| column.name == *from).ok_or_else(|| missing(from))?;
+                column.name.clone_from(to);
+                for key in &mut table.keys {
+                    for (own, _) in &mut key.columns {
+                        if own == from {
+                            own.clone_from(to);
+                        }
+                    }
+                }
+                self.batch(&format!("ALTER TABLE {} RENAME COLUMN {} TO {}", in_sqlite(name), quote(from), quote(to)))?;
+            }
+            Alter::Rename(to) => return self.rename_table(name, to),
+            Alter::Change(old, new, keys) => {
+                let at = table.columns.iter().position(|column| column.name == *old).ok_or_else(|| missing(old))?;
+                let mut changed = (**new).clone();
+                if changed.default.is_none() {
+                    changed.default.clone_from(&table.columns[at].default);
+                }
+                let before = std::mem::replace(&mut table.columns[at], changed);
+                for key in &mut table.keys {
+                    for (own, _) in &mut key.columns {
+                        if own == old {
+                            own.clone_from(&new.name);
+                        }
+                    }
+                }
+                let values: Vec<(String, String)> = table
+                    .columns
+                    .iter()
+                    .enumerate()
+                    .map(|(index, column)| {
+                        let value = match index == at {
+                            true => conversion(&before, new),
+                            false => quote(&column.name),
+                        };
+                        (column.name.clone(), value)
+                    })
+                    .collect();
+                self.rebuild(&table, &values)?;
+                for key in keys {
+                    self.add_key(&mut table, key)?;
+                }
+            }
+            Alter::Default(column, value) => {
+                let found =
+                    table.columns.iter_mut().find(|known| known.name == *column).ok_or_else(|| missing(column))?;
+                found.default.clone_from(value);
+            }
+            Alter::AutoIncrement(start) => {
+                let step = table.columns.iter().find_map(|column| column.auto).map_or(1, |(_, step)| step);
+                self.set_number(&format!("table {name}"), *start, step);
+            }
+            Alter::Nothing => {}
+        }
+        self.save(&table)
+    }
+
+    /// The value of a new column in the rows that are there.
+    fn first_value(&self, table: &str, column: &Column) -> Result<String> {
+        if let Some((start, step)) = column.auto {
+            self.set_number(&format!("table {table}"), start, step);
+            return Ok(format!("cub_auto({})", crate::sql::literal(table)));
+        }
+        match &column.default {
+            Some(value) => Ok(self.alone(value, Some(&column.ty))?.0),
+            None if column.not_null => Ok(self.hard_default(&column.ty)?),
+            None => Ok("NULL".into()),
+        }
+    }
+
+    /// What a new column that refuses NULL has in the rows that are there.
+    fn hard_default(&self, ty: &Type) -> Result<String> {
+        let value = if ty.is_number() { Expr::Integer("0".into()) } else { Expr::Text(String::new()) };
+        Ok(self.alone(&value, Some(ty)).map_or_else(|_| "X''".into(), |(sql, _)| sql))
+    }
+}
+
+fn conversion(from: &Column, to: &Column) -> String {
+    format!(
+        "cub_cast({}, {}, {}, 0)",
+        quote(&from.name),
+        crate::sql::literal(&crate::convert::tag(&from.ty)),
+        crate::sql::literal(&crate::convert::tag(&to.ty))
+    )
+}
+
+fn exists(name: &str, verb: &str) -> Error {
+    Error::semantic(format!("before ' '\nClass dba.{name} already exists. {verb} [dba.{name}]"))
+}

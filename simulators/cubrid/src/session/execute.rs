@@ -1,0 +1,578 @@
+//! Running statements, and transactions.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use headrace_simulator_common::lock;
+use rusqlite::types::Value;
+
+use super::requests::Options;
+use super::{Executed, Held, Session};
+use crate::catalog;
+use crate::convert::{self, Mode};
+use crate::engine::Number;
+use crate::errors::{Error, Result, cas};
+use crate::limits::LOCK_PAUSE;
+use crate::lobs;
+use crate::sql::ast::{Statement, Table};
+use crate::sql::{Action, Compiled, Compiler, Parser, ResultColumn, Write, markers, quote, table, tokenize};
+use crate::types::code::ENUM;
+use crate::types::{Family, Type};
+use crate::values::{self, Bound};
+
+/// The definitions as a session sees them.
+struct Seen<'a>(&'a Session);
+
+impl crate::sql::Catalog for Seen<'_> {
+    fn table(&self, name: &str) -> Option<Arc<Table>> {
+        self.0.table_of(name)
+    }
+
+    fn view(&self, name: &str) -> Option<(Vec<String>, String)> {
+        catalog::view(&self.0.connection, name)
+    }
+
+    fn serial(&self, name: &str) -> bool {
+        catalog::exists(&self.0.connection, name, "S")
+    }
+
+    fn variable(&self, name: &str) -> Option<Bound> {
+        lock(&self.0.kept).variables.get(name).cloned()
+    }
+
+    fn zone(&self) -> String {
+        self.0.zone.clone()
+    }
+}
+
+impl Session {
+    /// The table of a name.
+    pub(super) fn table_of(&self, name: &str) -> Option<Arc<Table>> {
+        let generation = self.server.database.generation.load(Ordering::Relaxed);
+        let mut known = self.known.borrow_mut();
+        if known.0 != generation {
+            *known = (generation, std::collections::HashMap::new());
+        }
+        if let Some(found) = known.1.get(name) {
+            return found.clone();
+        }
+        let found = catalog::table(&self.connection, name).map(Arc::new);
+        known.1.insert(name.to_owned(), found.clone());
+        found
+    }
+
+    /// Definitions have changed, or what had changed is undone.
+    pub(super) fn redefine(&mut self) {
+        self.redefined = true;
+        self.server.database.generation.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn compiled(&self, statement: &Statement, markers: usize, bound: Option<&[Type]>) -> Result<Compiled> {
+        let compiled = Compiler::new(&Seen(self), markers, bound).statement(statement)?;
+        match &compiled.action {
+            Action::Query(sql) => {
+                self.connection.prepare_cached(sql).map_err(|error| self.failure(error, None, &[]))?;
+            }
+            Action::Write(writes) => {
+                for write in writes {
+                    self.connection
+                        .prepare_cached(&write.sql)
+                        .map_err(|error| self.failure(error, Some(write), &[]))?;
+                }
+            }
+            Action::Other(_) => {}
+        }
+        let mut compiled = compiled;
+        if let Action::Other(statement) = &compiled.action {
+            if let Statement::Show(show) = &**statement {
+                compiled.columns = self.show_columns(show);
+            }
+            if let Statement::DropTable { names, if_exists: false, .. } = &**statement {
+                for name in names {
+                    if !catalog::exists(&self.connection, name, "TV") {
+                        return Err(Error::semantic(format!("Unknown class \"dba.{name}\". drop [dba.{name}]")));
+                    }
+                }
+            }
+        }
+        Ok(compiled)
+    }
+
+    /// SQLite's text of a value that stands alone.
+    pub(super) fn alone(&self, value: &crate::sql::ast::Expr, to: Option<&Type>) -> Result<(String, Type)> {
+        Compiler::new(&Seen(self), 0, None).alone(value, to)
+    }
+
+    /// SQLite's text and the columns of a query.
+    pub(super) fn alone_query(&self, query: &crate::sql::ast::Query) -> Result<(String, Vec<ResultColumn>)> {
+        Compiler::new(&Seen(self), 0, None).alone_query(query)
+    }
+
+    /// The clock of a statement starts.
+    pub(super) fn start(&self, timeout: i32) {
+        let deadline = u64::try_from(timeout).ok().filter(|millis| *millis > 0);
+        *lock(&self.state.deadline) = deadline.map(|millis| Instant::now() + Duration::from_millis(millis));
+    }
+
+    // ---- transactions
+
+    pub(super) fn commit(&mut self) -> Result<()> {
+        if !self.connection.is_autocommit() {
+            self.connection.execute_batch("COMMIT").map_err(|error| self.failure(error, None, &[]))?;
+        }
+        self.ended(false);
+        Ok(())
+    }
+
+    pub(super) fn rollback(&mut self) -> Result<()> {
+        if !self.connection.is_autocommit() {
+            self.connection.execute_batch("ROLLBACK").map_err(|error| self.failure(error, None, &[]))?;
+        }
+        self.ended(true);
+        Ok(())
+    }
+
+    fn ended(&mut self, undone: bool) {
+        self.open = false;
+        self.savepoints.clear();
+        self.drop_lobs();
+        if std::mem::take(&mut self.redefined) {
+            self.server.database.generation.fetch_add(1, Ordering::Relaxed);
+        }
+        for handle in self.handles.iter_mut().flatten() {
+            if undone || !handle.holdable {
+                for result in &mut handle.results {
+                    result.closed = true;
+                }
+            }
+        }
+    }
+
+    /// Begins a transaction of SQLite; the first change waits for the lock.
+    pub(super) fn begin(&mut self, writing: bool) -> Result<()> {
+        if !self.connection.is_autocommit() {
+            return Ok(());
+        }
+        if !writing {
+            if self.isolation > 4 {
+                self.connection.execute_batch("BEGIN").map_err(|error| self.failure(error, None, &[]))?;
+            }
+            return Ok(());
+        }
+        self.waiting(|session| session.connection.execute_batch("BEGIN IMMEDIATE"), None, &[])
+    }
+
+    /// Repeats what fails because of a lock, until the lock timeout.
+    fn waiting<T>(
+        &mut self,
+        work: impl Fn(&Self) -> rusqlite::Result<T>,
+        write: Option<&Write>,
+        values: &[Value],
+    ) -> Result<T> {
+        let started = Instant::now();
+        let patience = u64::try_from(self.lock_timeout).ok().map(Duration::from_millis);
+        let flag = self.cancel_flag();
+        loop {
+            match work(self) {
+                Err(error) if is_busy(&error) && patience.is_none_or(|patience| started.elapsed() < patience) => {
+                    if flag.load(Ordering::Relaxed) || self.state.must_end() {
+                        return Err(Error::interrupted());
+                    }
+                    std::thread::sleep(LOCK_PAUSE);
+                }
+                done => return done.map_err(|error| self.failure(error, write, values)),
+            }
+        }
+    }
+
+    pub(super) fn set_savepoint(&mut self, name: &str) -> Result<()> {
+        self.begin(true)?;
+        let sql = format!("SAVEPOINT {}", quote(&name.to_lowercase()));
+        self.connection.execute_batch(&sql).map_err(|error| self.failure(error, None, &[]))?;
+        self.savepoints.push(name.to_lowercase());
+        Ok(())
+    }
+
+    pub(super) fn rollback_to(&mut self, name: &str) -> Result<()> {
+        let wanted = name.to_lowercase();
+        let at = self.savepoints.iter().rposition(|known| *known == wanted);
+        let at = at.ok_or_else(|| Error::server(-550, format!("Unknown savepoint name {name}")))?;
+        let sql = format!("ROLLBACK TO {}", quote(&wanted));
+        self.connection.execute_batch(&sql).map_err(|error| self.failure(error, None, &[]))?;
+        self.savepoints.truncate(at + 1);
+        if self.redefined {
+            self.redefine();
+        }
+        Ok(())
+    }
+
+    // ---- statements
+
+    /// Makes sure that the first statement of a handle fits the definitions.
+    pub(super) fn fresh_part(&mut self, number: i32) -> Result<()> {
+        if self.hooks.again != 0 {
+            self.hooks.again -= 1;
+            return Err(Error::cas(cas::STATEMENT_POOLING));
+        }
+        let generation = self.server.database.generation.load(Ordering::Relaxed);
+        let handle = self.handle_at(number)?;
+        if handle.stale {
+            return Err(Error::cas(cas::STATEMENT_POOLING));
+        }
+        if handle.parts.is_empty() || handle.parts[0].generation == generation {
+            return Ok(());
+        }
+        let (statement, markers, before) =
+            (handle.parts[0].statement.clone(), handle.markers, handle.parts[0].compiled.columns.clone());
+        let compiled = self.compiled(&statement, markers, None);
+        let handle = self.handle_at(number)?;
+        match compiled {
+            Ok(compiled) if compiled.columns == before => {
+                handle.parts[0].compiled = compiled;
+                handle.parts[0].generation = generation;
+                Ok(())
+            }
+            _ => {
+                handle.stale = true;
+                Err(Error::cas(cas::STATEMENT_POOLING))
+            }
+        }
+    }
+
+    /// Runs the first statement of a handle.
+    pub(super) fn run_first(&mut self, number: i32, binds: &[Bound]) -> Result<Executed> {
+        let handle = self.handle_at(number)?;
+        let (statement, compiled) = (handle.parts[0].statement.clone(), handle.parts[0].compiled.clone());
+        self.run_part(&statement, &compiled, binds, usize::MAX)
+    }
+
+    pub(super) fn execute_handle(
+        &mut self,
+        number: i32,
+        binds: Vec<Bound>,
+        options: &Options,
+        body: &mut Vec<u8>,
+    ) -> Result<()> {
+        let handle = self.handle_at(number)?;
+        if handle.schema {
+            return Err(Error::cas(cas::HANDLE));
+        }
+        if binds.len() != handle.markers {
+            return Err(Error::cas(cas::BINDS));
+        }
+        handle.results = VecDeque::new();
+        handle.generated = None;
+        let text = handle.text.clone();
+        self.fresh_part(number)?;
+        if std::mem::take(&mut self.hooks.deadlock) {
+            self.rollback()?;
+            self.open = true;
+            return Err(self.deadlock());
+        }
+        self.start(options.timeout);
+        let limit = if options.max_rows == 0 { usize::MAX } else { options.max_rows };
+        let handle = self.handle_at(number)?;
+        let (statement, compiled) = (handle.parts[0].statement.clone(), handle.parts[0].compiled.clone());
+        let own = compiled.parameters.len().min(binds.len());
+        let first = self.run_part(&statement, &compiled, &binds[..own], limit)?;
+        let count = first.count;
+        if options.keep_keys
+            && let Statement::Insert(insert) = &statement
+        {
+            let numbers = std::mem::take(&mut *lock(&self.state.generated));
+            self.handle_at(number)?.generated = Some((insert.table.clone(), numbers));
+        }
+        let mut results = VecDeque::from([first]);
+        if options.all {
+            self.run_rest(number, &text, limit, &mut results)?;
+        }
+        let has_rows = results[0].held.is_some();
+        self.handle_at(number)?.results = results;
+        self.put_executed(body, number, count, options)?;
+        if options.fetch && !has_rows {
+            if options.autocommit {
+                self.commit()?;
+            }
+            return Err(Error::cas(cas::NO_MORE_DATA));
+        }
+        self.first_page(number, options, body)
+    }
+
+    /// The first page, if it was asked for, and the commit.
+    fn first_page(&mut self, number: i32, options: &Options, body: &mut Vec<u8>) -> Result<()> {
+        let front = self.handle_at(number)?.results.pop_front();
+        let Some(mut front) = front else { return Ok(()) };
+        let mut done = true;
+        if let Some(held) = &mut front.held {
+            done = false;
+            if options.fetch {
+                body.put_i32(0);
+                done = self.put_page(body, held, 1);
+            }
+            held.commits = options.autocommit && options.forward_only && !done;
+        }
+        let rows = front.held.is_some();
+        self.handle_at(number)?.results.push_front(front);
+        if options.autocommit && done {
+            let kept = rows.then_some(number);
+            self.commit()?;
+            // What was just read to its end stays, to be read again.
+            if let Some(number) = kept
+                && let Some(front) = self.handle_at(number)?.results.front_mut()
+            {
+                front.closed = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// The statements behind the first of a text.
+    fn run_rest(&mut self, number: i32, text: &str, limit: usize, results: &mut VecDeque<Executed>) -> Result<()> {
+        let mut parser = Parser::new(text, tokenize(text)?);
+        parser.statement()?;
+        let mut parts = Vec::new();
+        while let Some((statement, own)) = parser.statement()? {
+            let part = self.part(statement, markers(own))?;
+            results.push_back(self.run_part(&part.statement, &part.compiled, &[], limit)?);
+            parts.push(part);
+        }
+        let handle = self.handle_at(number)?;
+        handle.parts.truncate(1);
+        handle.parts.extend(parts);
+        Ok(())
+    }
+
+    pub(super) fn run_part(
+        &mut self,
+        statement: &Statement,
+        compiled: &Compiled,
+        binds: &[Bound],
+        limit: usize,
+    ) -> Result<Executed> {
+        lock(&self.state.generated).clear();
+        let again;
+        let compiled = if compiled.open {
+            let types: Vec<Type> = binds.iter().map(|bound| bound.ty.clone()).collect();
+            again = self.compiled(statement, compiled.parameters.len(), Some(&types))?;
+            again.described_by(compiled)
+        } else {
+            (compiled.clone(), compiled.columns.clone())
+        };
+        let (compiled, described) = compiled;
+        let values = self.converted(&compiled, binds)?;
+        let done = match &compiled.action {
+            Action::Query(sql) => self.query(sql, &compiled, &described, &values, limit),
+            Action::Write(writes) => self.write(compiled.kind, writes, &values),
+            Action::Other(statement) => self.define(compiled.kind, statement),
+        };
+        let done = match done {
+            Err(error) if error.code == -72 => {
+                self.rollback()?;
+                self.open = true;
+                Err(error)
+            }
+            done => done,
+        }?;
+        let mut kept = lock(&self.kept);
+        kept.rows = i64::from(done.count);
+        if compiled.kind == 20
+            && let Some(first) = lock(&self.state.generated).first()
+        {
+            kept.last_insert_id = Some(*first);
+        }
+        Ok(done)
+    }
+
+    /// The bound values as SQLite gets them.
+    fn converted(&self, compiled: &Compiled, binds: &[Bound]) -> Result<Vec<Value>> {
+        let mut values = Vec::with_capacity(binds.len());
+        for (bound, parameter) in binds.iter().zip(&compiled.parameters) {
+            let Some(ty) = &parameter.ty else {
+                values.push(bound.value.clone());
+                continue;
+            };
+            let mode = if parameter.stored { Mode::Assign } else { Mode::Compare };
+            if parameter.stored
+                && ty.family() == Family::Lob
+                && let Value::Blob(handle) = &bound.value
+                && let Some(name) = lobs::name(handle)
+            {
+                lock(&self.state.own_lobs).retain(|own| *own != name);
+            }
+            if mode == Mode::Compare && ty.is_number() && bound.ty.is_number() {
+                // A number keeps its fraction in a comparison.
+                let fraction = ty.family() == Family::Numeric;
+                values.push(match (&bound.value, fraction, bound.ty.family()) {
+                    (Value::Text(text), false, Family::Numeric) => Value::Real(text.parse().unwrap_or(0.0)),
+                    (value, true, _) => {
+                        convert::convert(value.clone(), &bound.ty, &Type::numeric(38, -1), mode, &self.zone)?
+                    }
+                    (value, ..) => value.clone(),
+                });
+                continue;
+            }
+            let value = convert::convert(bound.value.clone(), &bound.ty, ty, mode, &self.zone);
+            values.push(value.map_err(|error| match error.code {
+                -181 | -427 | -494 if ty.code != ENUM && ty.collection == 0 && bound.ty.collection == 0 => {
+                    Error::semantic(format!("Cannot coerce host var to type {}. ", ty.host_name()))
+                }
+                _ => error,
+            })?);
+        }
+        Ok(values)
+    }
+
+    fn query(
+        &mut self,
+        sql: &str,
+        compiled: &Compiled,
+        described: &[ResultColumn],
+        values: &[Value],
+        limit: usize,
+    ) -> Result<Executed> {
+        self.begin(false)?;
+        let charset = self.server.config.charset;
+        let typed: Vec<(bool, Type)> = described
+            .iter()
+            .zip(&compiled.columns)
+            .map(|(described, actual)| (described.ty.code == 0 && described.ty.collection == 0, actual.ty.clone()))
+            .collect();
+        let rows = self.waiting(
+            |session| {
+                let mut statement = session.connection.prepare_cached(sql)?;
+                for index in 1..=statement.parameter_count() {
+                    let value = values.get(index - 1).unwrap_or(&Value::Null);
+                    statement.raw_bind_parameter(index, value)?;
+                }
+                let mut found = statement.raw_query();
+                let mut rows = Vec::new();
+                while let Some(row) = found.next()? {
+                    let mut cells = Vec::new();
+                    for (index, (dynamic, ty)) in typed.iter().enumerate() {
+                        let value = row.get_ref(index)?;
+                        if !dynamic {
+                            values::put_cell(&mut cells, ty, value, charset);
+                        } else if ty.code == 0 && ty.collection == 0 {
+                            let owned = Value::from(value);
+                            values::put_typed_cell(&mut cells, &engine_type(&owned), value, charset);
+                        } else {
+                            values::put_typed_cell(&mut cells, ty, value, charset);
+                        }
+                    }
+                    rows.push(cells);
+                    if rows.len() >= limit {
+                        break;
+                    }
+                }
+                Ok(rows)
+            },
+            None,
+            values,
+        )?;
+        let held = Held { columns: described.to_vec(), kind: compiled.kind, rows, commits: false };
+        Ok(Executed { kind: held.kind, count: held.rows.len() as i32, held: Some(held), closed: false })
+    }
+
+    fn write(&mut self, kind: i8, writes: &[Write], values: &[Value]) -> Result<Executed> {
+        self.begin(true)?;
+        let several = writes.len() > 1;
+        if several {
+            self.connection.execute_batch("SAVEPOINT cub_several").map_err(|error| self.failure(error, None, &[]))?;
+        }
+        let mut total = 0;
+        let mut failed = None;
+        for write in writes {
+            match self.write_one(write, values) {
+                Ok(count) => total += count,
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        if several {
+            let end =
+                if failed.is_some() { "ROLLBACK TO cub_several; RELEASE cub_several" } else { "RELEASE cub_several" };
+            self.connection.execute_batch(end).map_err(|error| self.failure(error, None, &[]))?;
+        }
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(Executed::changed(kind, total)),
+        }
+    }
+
+    fn write_one(&mut self, write: &Write, values: &[Value]) -> Result<i64> {
+        let rows_of = |session: &Self| -> i64 {
+            let sql = format!("SELECT count(*) FROM {}", table(&write.table));
+            session.connection.query_row(&sql, [], |row| row.get(0)).unwrap_or(0)
+        };
+        let before = if write.replace { rows_of(self) } else { 0 };
+        self.state.inserted.store(0, Ordering::Relaxed);
+        self.state.updated.store(0, Ordering::Relaxed);
+        let changed = self.waiting(
+            |session| {
+                let mut statement = session.connection.prepare_cached(&write.sql)?;
+                for index in 1..=statement.parameter_count() {
+                    let value = values.get(index - 1).unwrap_or(&Value::Null);
+                    statement.raw_bind_parameter(index, value)?;
+                }
+                statement.raw_execute()
+            },
+            Some(write),
+            values,
+        )?;
+        let mut count = changed as i64;
+        if write.upsert {
+            count += self.state.updated.load(Ordering::Relaxed);
+        }
+        if write.replace {
+            // The rows that made place count, too.
+            count += before + count - rows_of(self);
+        }
+        Ok(count)
+    }
+
+    /// The numbers of a table's AUTO_INCREMENT or of a serial.
+    pub(super) fn set_number(&self, key: &str, start: i64, step: i64) {
+        lock(&self.server.database.numbers).insert(key.to_owned(), Number { next: start, step, used: false });
+    }
+
+    /// The foreign key that refers to a table.
+    pub(super) fn referring(&self, name: &str) -> Option<String> {
+        let sql = "SELECT name FROM cub_class WHERE kind = 'T'";
+        let mut statement = self.connection.prepare_cached(sql).ok()?;
+        let names: Vec<String> = statement.query_map([], |row| row.get(0)).ok()?.flatten().collect();
+        names.iter().filter_map(|table| self.table_of(table)).find_map(|table| {
+            let refers = |key: &&crate::sql::ast::Key| key.references.as_ref().is_some_and(|it| it.0 == name);
+            table.keys.iter().find(refers).map(|key| key.name.clone())
+        })
+    }
+}
+
+/// The type of a value in a column without one.
+fn engine_type(value: &Value) -> Type {
+    use crate::types::code::*;
+    match value {
+        Value::Integer(number) if i32::try_from(*number).is_ok() => Type::of(INT),
+        Value::Integer(_) => Type::of(BIGINT),
+        Value::Real(_) => Type::of(DOUBLE),
+        Value::Blob(_) => Type::of(BIT),
+        _ => Type::of(CHAR),
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map_or(0, |error| error.extended_code);
+    code == rusqlite::ffi::SQLITE_BUSY || code == rusqlite::ffi::SQLITE_LOCKED
+}
+
+impl Compiled {
+    /// This statement, typed by its values, with the columns that its metadata has.
+    fn described_by(&self, prepared: &Self) -> (Self, Vec<ResultColumn>) {
+        (self.clone(), prepared.columns.clone())
+    }
+}
+
+use crate::wire::Output;

@@ -1,0 +1,701 @@
+//! The types of functions.
+
+use super::ast::*;
+use super::compile::{Compiler, Form, Typed, collation};
+use super::{literal, print, quote};
+use crate::errors::{Error, Result};
+use crate::limits::STRING;
+use crate::types::code::*;
+use crate::types::{Family, Type};
+
+fn text_type(precision: i32) -> Type {
+    Type::sized(VARCHAR, precision)
+}
+
+impl Compiler<'_> {
+    pub(super) fn call(&mut self, call: &Call) -> Result<Typed> {
+        if call.bare && call.name == "user" {
+            return Ok(Typed::computed("cub_session('user')".into(), text_type(STRING)));
+        }
+        if (call.bare || (call.arguments.is_empty() && !call.star))
+            && let Some(found) = self.constant(&call.name)
+        {
+            return Ok(found);
+        }
+        let name = call.name.as_str();
+        if let Some(done) = self.aggregate(call)? {
+            return Ok(done);
+        }
+        if let Some(done) = self.special(name, &call.arguments)? {
+            return Ok(done);
+        }
+        let mut arguments = Vec::new();
+        for argument in &call.arguments {
+            arguments.push(self.expression(argument)?);
+        }
+        self.plain(name, arguments, call)
+    }
+
+    fn constant(&mut self, name: &str) -> Option<Typed> {
+        let zone = literal(&self.catalog.zone());
+        let clock = |ty: u8| Typed::computed(format!("cub_now({ty}, {zone})"), Type::of(ty));
+        Some(match name {
+            "sysdate" | "sys_date" | "current_date" | "curdate" => clock(DATE),
+            "systime" | "sys_time" | "current_time" | "curtime" => clock(TIME),
+            "systimestamp" | "sys_timestamp" | "current_timestamp" | "localtime" | "localtimestamp" => clock(TIMESTAMP),
+            "sysdatetime" | "sys_datetime" | "current_datetime" | "now" => clock(DATETIME),
+            "unix_timestamp" => Typed::computed("cub_unix()".into(), Type::of(INT)),
+            "current_user" | "session_user" => Typed::computed("cub_session('user')".into(), text_type(STRING)),
+            "user" | "system_user" => Typed::computed("cub_session('user@host')".into(), text_type(STRING)),
+            "database" => Typed::computed("cub_session('database')".into(), text_type(STRING)),
+            "version" => Typed::computed("cub_session('version')".into(), text_type(16)),
+            "dbtimezone" | "sessiontimezone" => Typed::computed(zone, text_type(STRING)),
+            "last_insert_id" => Typed::computed("cub_session('last')".into(), Type::numeric(38, 0)),
+            "row_count" => Typed::computed("cub_session('rows')".into(), Type::of(INT)),
+            "rownum" | "inst_num" => Typed::computed("(row_number() OVER ())".into(), Type::of(BIGINT)),
+            "pi" => Typed::computed("3.141592653589793e0".into(), Type::of(DOUBLE)),
+            "rand" | "random" => Typed::computed("abs(random() % 2147483647)".into(), Type::of(INT)),
+            "drand" | "drandom" => {
+                Typed::computed("(abs(random() % 1000000007) / 1000000007.0)".into(), Type::of(DOUBLE))
+            }
+            "sys_guid" => Typed::computed("upper(hex(randomblob(16)))".into(), text_type(32)),
+            _ => return None,
+        })
+    }
+
+    fn window(&mut self, call: &Call) -> Result<String> {
+        let Some(window) = &call.over else { return Ok(String::new()) };
+        let mut partition = Vec::new();
+        for value in &window.partition {
+            let value = self.expression(value)?;
+            partition.push(format!("{}{}", value.sql, collation(&value.ty)));
+        }
+        let order = self.ordered(&window.order)?;
+        let partition =
+            if partition.is_empty() { String::new() } else { format!("PARTITION BY {} ", partition.join(", ")) };
+        Ok(format!(" OVER ({partition}{order})"))
+    }
+
+    fn ordered(&mut self, items: &[Order]) -> Result<String> {
+        let mut by = Vec::new();
+        for item in items {
+            let value = self.expression(&item.value)?;
+            let direction = if item.descending { " DESC" } else { "" };
+            by.push(format!("{}{}{direction}", value.sql, collation(&value.ty)));
+        }
+        Ok(if by.is_empty() { String::new() } else { format!("ORDER BY {}", by.join(", ")) })
+    }
+
+    fn aggregate(&mut self, call: &Call) -> Result<Option<Typed>> {
+        let name = call.name.as_str();
+        let distinct = if call.distinct { "DISTINCT " } else { "" };
+        let ranking = matches!(
+            name,
+            "row_number"
+                | "rank"
+                | "dense_rank"
+                | "percent_rank"
+                | "cume_dist"
+                | "ntile"
+                | "lead"
+                | "lag"
+                | "first_value"
+                | "last_value"
+                | "nth_value"
+        );
+        if ranking {
+            let over = self.window(call)?;
+            let mut arguments = Vec::new();
+            let mut ty = Type::of(if matches!(name, "percent_rank" | "cume_dist") { DOUBLE } else { INT });
+            for (index, argument) in call.arguments.iter().enumerate() {
+                let value = self.expression(argument)?;
+                if index == 0 && name != "ntile" {
+                    ty = value.ty.clone();
+                }
+                arguments.push(value.sql);
+            }
+            return Ok(Some(Typed::computed(format!("{name}({}){over}", arguments.join(", ")), ty)));
+        }
+        if call.star {
+            if name != "count" {
+                return Err(Error::syntax("syntax error, unexpected '*' "));
+            }
+            let over = self.window(call)?;
+            return Ok(Some(Typed::computed(format!("count(*){over}"), Type::of(BIGINT))));
+        }
+        const NAMES: [&str; 16] = [
+            "count",
+            "sum",
+            "avg",
+            "min",
+            "max",
+            "stddev",
+            "stddev_pop",
+            "stddev_samp",
+            "variance",
+            "var_pop",
+            "var_samp",
+            "group_concat",
+            "median",
+            "bit_and",
+            "json_arrayagg",
+            "bit_or",
+        ];
+        if !NAMES.contains(&name) || (call.arguments.len() != 1 && name != "group_concat") {
+            return Ok(None);
+        }
+        let value = self.expression(&call.arguments[0])?;
+        let over = self.window(call)?;
+        let (sql, own) = (value.sql.clone(), value.ty.clone());
+        let collate = collation(&own);
+        let double = Type::of(DOUBLE);
+        let (sql, ty) = match name {
+            "count" => (format!("count({distinct}{sql}{collate})"), Type::of(BIGINT)),
+            "min" | "max" => (format!("{name}({sql}{collate})"), own),
+            "group_concat" => {
+                let text = self.as_type(value, &text_type(STRING))?;
+                let separator = match &call.separator {
+                    Some(separator) => format!(", {}", self.expression(separator)?.sql),
+                    None if call.distinct => String::new(),
+                    None => ", ','".into(),
+                };
+                let order = self.ordered(&call.order)?;
+                (format!("group_concat({distinct}{text}{separator} {order})"), text_type(-1))
+            }
+            "sum" | "avg" => match own.family() {
+                Family::Numeric => {
+                    let ty = if name == "avg" { double } else { Type { precision: 38, ..own } };
+                    (format!("cub_{name}({distinct}{sql})"), ty)
+                }
+                Family::Integer | Family::Real if name == "sum" => (format!("sum({distinct}{sql})"), own),
+                Family::Integer | Family::Real => (format!("avg({distinct}{sql})"), double),
+                Family::Collection | Family::Bits | Family::Lob | Family::Json | Family::Time => {
+                    return Err(Error::semantic(format!(
+                        "'{name}' operator is not defined on type {}. ",
+                        own.long_name()
+                    )));
+                }
+                _ => (format!("{name}({distinct}{})", self.as_type(value, &double)?), double),
+            },
+            "bit_and" | "bit_or" | "median" => {
+                return Err(Error::semantic(format!("Function {name} is undefined. ")));
+            }
+            "json_arrayagg" => (format!("json_group_array({sql})"), Type::of(JSON)),
+            _ => (format!("cub_{name}({distinct}CAST({sql} AS REAL))"), double),
+        };
+        Ok(Some(Typed::computed(format!("{sql}{over}"), ty)))
+    }
+
+    /// Functions whose arguments are not all values.
+    fn special(&mut self, name: &str, arguments: &[Expr]) -> Result<Option<Typed>> {
+        match (name, arguments) {
+            ("date_add" | "adddate" | "date_sub" | "subdate", [date, Expr::Interval(count, unit)]) => {
+                let date = self.expression(date)?;
+                let ty = match (date.ty.code, unit.as_str()) {
+                    (DATE, "day" | "week" | "month" | "quarter" | "year" | "year_month") => Type::of(DATE),
+                    (DATE, _) => Type::of(DATETIME),
+                    (TIMESTAMP, _) => Type::of(TIMESTAMP),
+                    (TIME, _) => Type::of(TIME),
+                    (_, _) if date.ty.family() == Family::Text => text_type(STRING),
+                    _ => Type::of(DATETIME),
+                };
+                let kind = if ty.code == VARCHAR { DATETIME } else { ty.code };
+                let date = self.as_time(date, DATETIME)?;
+                let count = self.expression(count)?;
+                let count = self.as_type(count, &text_type(STRING))?;
+                let sign = if name.ends_with("add") || name == "adddate" { 1 } else { -1 };
+                let sql = format!("cub_interval({date}, {count}, {}, {sign}, {kind})", literal(unit));
+                Ok(Some(Typed::computed(sql, ty)))
+            }
+            ("date_add" | "adddate" | "date_sub" | "subdate", [date, days]) => {
+                let date = self.expression(date)?;
+                let ty = if date.ty.family() == Family::Time { date.ty.clone() } else { Type::of(DATE) };
+                let date = self.as_time(date, DATE)?;
+                let days = self.expression(days)?;
+                let days = self.as_type(days, &text_type(STRING))?;
+                let sign = if name.ends_with("add") || name == "adddate" { 1 } else { -1 };
+                let sql = format!("cub_interval({date}, {days}, 'day', {sign}, {})", ty.code);
+                Ok(Some(Typed::computed(sql, ty)))
+            }
+            ("default", [Expr::Name(table, name)]) => {
+                let column = self.name(table.as_deref(), name)?;
+                let text = column.meta.and_then(|meta| meta.default).unwrap_or_else(|| "NULL".into());
+                let mut parser = super::Parser::new(&text, super::tokenize(&text)?);
+                let value = parser.expression()?;
+                Ok(Some(self.expression(&value)?))
+            }
+            ("values", [Expr::Name(None, name)]) => {
+                let column = self.name(None, name)?;
+                Ok(Some(Typed::computed(format!("excluded.{}", quote(name)), column.ty)))
+            }
+            ("serial_next_value" | "serial_current_value", [Expr::Text(serial), ..]) => {
+                if !self.catalog.serial(serial) {
+                    return Err(Error::semantic(format!("Serial 'dba.{serial}' not defined. ")));
+                }
+                let step = match arguments.get(1) {
+                    Some(count) => self.expression(count)?.sql,
+                    None => "1".into(),
+                };
+                let sql = format!("cub_{name}({}, {step})", literal(serial));
+                Ok(Some(Typed::computed(sql, Type::numeric(15, 0))))
+            }
+            ("serial_next_value" | "serial_current_value", [Expr::Name(_, serial), rest @ ..]) => {
+                let mut all = vec![Expr::Text(serial.clone())];
+                all.extend(rest.iter().cloned());
+                self.special(name, &all)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn texts(&mut self, arguments: Vec<Typed>) -> Result<Vec<String>> {
+        let text = text_type(STRING);
+        arguments.into_iter().map(|value| self.as_type(value, &text)).collect()
+    }
+
+    fn plain(&mut self, name: &str, mut arguments: Vec<Typed>, call: &Call) -> Result<Typed> {
+        let count = arguments.len();
+        let first = arguments.first().map_or_else(Type::unknown, |value| value.ty.clone());
+        let first_text = if first.is_text() && first.precision >= 0 { first.precision } else { STRING };
+        let constant = constant_length(name, &arguments);
+        let (int, double, big) = (Type::of(INT), Type::of(DOUBLE), Type::of(BIGINT));
+        let own = |sql: String, ty: Type| Ok(Typed::computed(sql, ty));
+        let arity = |least: usize, most: usize| (least..=most).contains(&count);
+        let undefined = || {
+            let text = print::expression(&Expr::Call(Box::new(call.clone())));
+            Err(Error::semantic(format!("Function {name} is undefined. select {text}")))
+        };
+        match name {
+            "abs" | "floor" | "ceil" | "sign" | "round" | "trunc" | "truncate" if arity(1, 2) => {
+                let ty = match (name, first.family()) {
+                    ("sign", _) => int,
+                    ("floor" | "ceil", Family::Numeric) => first.clone(),
+                    (_, Family::Integer | Family::Real | Family::Numeric) => first.clone(),
+                    _ => double,
+                };
+                if matches!(first.family(), Family::Time) {
+                    return undefined();
+                }
+                let digits = if count == 2 { arguments.remove(1).sql } else { "0".into() };
+                let value = arguments.remove(0);
+                let value = if value.ty.is_number() { value.sql } else { self.as_type(value, &Type::of(DOUBLE))? };
+                let scale = if ty.family() == Family::Numeric { ty.scale } else { -1 };
+                own(format!("cub_round({}, {value}, {digits}, {scale})", literal(name)), ty)
+            }
+            "sqrt" | "exp" | "ln" | "log2" | "log10" | "sin" | "cos" | "tan" | "cot" | "asin" | "acos" | "atan"
+            | "atan2" | "degrees" | "radians" | "power" | "log"
+                if arity(1, 2) =>
+            {
+                let mut sqls = vec![literal(name)];
+                for value in arguments {
+                    let sql = if value.ty.family() == Family::Numeric {
+                        format!("CAST({} AS REAL)", value.sql)
+                    } else {
+                        self.as_type(value, &double)?
+                    };
+                    sqls.push(sql);
+                }
+                own(format!("cub_math({})", sqls.join(", ")), double)
+            }
+            "mod" if arity(2, 2) => {
+                let right = arguments.remove(1);
+                self.arithmetic("%", arguments.remove(0), right)
+            }
+            "rand" | "random" | "drand" | "drandom" => {
+                own("abs(random() % 2147483647)".into(), if name.starts_with('d') { double } else { int })
+            }
+            "upper" | "lower" if arity(1, 1) => {
+                let sqls = self.texts(arguments)?;
+                own(format!("cub_{name}({})", sqls[0]), if first.is_text() { first } else { text_type(STRING) })
+            }
+            "char_length" if arity(1, 1) => {
+                if matches!(first.family(), Family::Bits) {
+                    return own(format!("length({})", arguments[0].sql), int);
+                }
+                let sqls = self.texts(arguments)?;
+                own(format!("length({})", sqls[0]), int)
+            }
+            "octet_length" | "bit_length" | "lengthb" if arity(1, 1) => {
+                let factor = if name == "bit_length" { 8 } else { 1 };
+                let value = arguments.remove(0);
+                if first.family() == Family::Bits {
+                    return own(format!("(length({}) * {factor})", value.sql), int);
+                }
+                let value = self.as_type(value, &text_type(STRING))?;
+                own(format!("(length(CAST({value} AS BLOB)) * {factor})"), int)
+            }
+            "concat" if count > 0 => {
+                let sqls = self.texts(arguments)?;
+                own(format!("({})", sqls.join(" || ")), text_type(STRING))
+            }
+            "concat_ws" if count > 1 => {
+                let sqls = self.texts(arguments)?;
+                own(format!("cub_concat_ws({})", sqls.join(", ")), text_type(STRING))
+            }
+            "substr" | "substring" | "mid" if arity(2, 3) => {
+                let from_literal = if matches!(arguments[0].form, Form::Literal(..)) { STRING } else { -1 };
+                let mut rest = Vec::new();
+                for value in arguments.split_off(1) {
+                    rest.push(self.as_type(value, &int)?);
+                }
+                let text = self.texts(arguments)?;
+                let ty = if name == "substring" { text_type(first_text) } else { text_type(from_literal) };
+                own(format!("cub_substr({}, {})", text[0], rest.join(", ")), ty)
+            }
+            "left" | "right" if arity(2, 2) => {
+                let number = arguments.remove(1);
+                let number = self.as_type(number, &int)?;
+                let text = self.texts(arguments)?;
+                own(format!("cub_{name}({}, {number})", text[0]), text_type(STRING))
+            }
+            "lpad" | "rpad" if arity(2, 3) => {
+                let number = arguments.remove(1);
+                let number = self.as_type(number, &int)?;
+                let sqls = self.texts(arguments)?;
+                let fill = sqls.get(1).cloned().unwrap_or_else(|| "' '".into());
+                own(format!("cub_pad({}, {number}, {fill}, '{}')", sqls[0], &name[..1]), text_type(constant))
+            }
+            "trim" | "ltrim" | "rtrim" if arity(1, 2) => {
+                let side = match (name, call.word) {
+                    ("ltrim", _) | (_, "leading") => "l",
+                    ("rtrim", _) | (_, "trailing") => "r",
+                    _ => "b",
+                };
+                let sqls = self.texts(arguments)?;
+                let sought = sqls.get(1).cloned().unwrap_or_else(|| "' '".into());
+                own(format!("cub_trim({}, {sought}, '{side}')", sqls[0]), text_type(first_text))
+            }
+            "replace" | "translate" if arity(2, 3) => {
+                let mut sqls = self.texts(arguments)?;
+                if sqls.len() == 2 {
+                    sqls.push("''".into());
+                }
+                own(format!("cub_{name}({})", sqls.join(", ")), text_type(constant))
+            }
+            "position" | "instr" | "locate" if arity(2, 3) => {
+                let from = if count == 3 { Some(arguments.remove(2)) } else { None };
+                let from = match from {
+                    Some(from) => self.as_type(from, &int)?,
+                    None => "1".into(),
+                };
+                let sqls = self.texts(arguments)?;
+                let (text, sought) = if name == "instr" { (&sqls[0], &sqls[1]) } else { (&sqls[1], &sqls[0]) };
+                own(format!("cub_find({text}, {sought}, {from})"), int)
+            }
+            "reverse" | "md5" | "sha1" | "hex" | "to_base64" | "quote" if arity(1, 1) => {
+                if !matches!(name, "reverse" | "hex") {
+                    return undefined();
+                }
+                let raw = name == "hex" && first.family() == Family::Integer;
+                let sql = if raw { arguments.remove(0).sql } else { self.texts(arguments)?.remove(0) };
+                own(format!("cub_{name}({sql})"), text_type(STRING))
+            }
+            "bin" | "space" | "chr" if arity(1, 1) => {
+                let value = self.as_type(arguments.remove(0), &big)?;
+                own(format!("cub_{name}({value})"), text_type(constant))
+            }
+            "ascii" | "ord" if arity(1, 1) => {
+                let sqls = self.texts(arguments)?;
+                own(format!("cub_ascii({})", sqls[0]), Type::of(SHORT))
+            }
+            "strcmp" if arity(2, 2) => {
+                let sqls = self.texts(arguments)?;
+                own(format!("(({0} COLLATE RTRIM > {1}) - ({0} COLLATE RTRIM < {1}))", sqls[0], sqls[1]), int)
+            }
+            "repeat" if arity(2, 2) => {
+                let number = arguments.remove(1);
+                let number = self.as_type(number, &int)?;
+                let text = self.texts(arguments)?;
+                own(format!("cub_repeat({}, {number})", text[0]), text_type(constant))
+            }
+            "coalesce" | "nvl" | "ifnull" | "greatest" | "least" if count > 0 => {
+                let word = match name {
+                    "greatest" => "max",
+                    "least" => "min",
+                    _ => "coalesce",
+                };
+                let (sqls, ty) = self.unified(arguments)?;
+                let ty = if ty.code == CHAR { text_type(STRING) } else { ty };
+                if sqls.len() == 1 {
+                    return own(sqls[0].clone(), ty);
+                }
+                let collate = collation(&ty);
+                own(format!("{word}({}{collate})", sqls.join(&format!("{collate}, "))), ty)
+            }
+            "nvl2" | "if" if arity(3, 3) => {
+                let test = arguments.remove(0);
+                let test = if name == "if" { test.sql } else { format!("{} IS NOT NULL", test.sql) };
+                let (sqls, ty) = self.unified(arguments)?;
+                let ty = if ty.code == CHAR { text_type(STRING) } else { ty };
+                own(format!("(CASE WHEN {test} THEN {} ELSE {} END)", sqls[0], sqls[1]), ty)
+            }
+            "nullif" if arity(2, 2) => {
+                let (left, right) = (arguments[0].clone(), arguments[1].clone());
+                let test = self.compare("=", left, right)?;
+                own(format!("(CASE WHEN {test} THEN NULL ELSE {} END)", arguments[0].sql), first)
+            }
+            "isnull" if arity(1, 1) => own(format!("({} IS NULL)", arguments[0].sql), int),
+            "decode" if count >= 3 => self.decode(arguments),
+            "field" | "elt" if count >= 2 => undefined(),
+            "cardinality" if arity(1, 1) => own(format!("cub_cardinality({})", arguments[0].sql), int),
+            "to_char" | "to_date" | "to_time" | "to_timestamp" | "to_datetime" | "to_number" | "date_format"
+            | "time_format" | "str_to_date" | "date" | "time" | "timestamp" | "year" | "month" | "day"
+            | "dayofmonth" | "hour" | "minute" | "second" | "quarter" | "week" | "weekday" | "dayofweek"
+            | "dayofyear" | "datediff" | "timediff" | "last_day" | "add_months" | "months_between" | "to_days"
+            | "from_days" | "unix_timestamp" | "from_unixtime" | "makedate" | "maketime" | "from_tz" | "new_time"
+            | "sec_to_time" | "time_to_sec" => self.time_function(name, arguments, call),
+            "char_to_clob" | "char_to_blob" | "bit_to_blob" if arity(1, 1) => {
+                let clob = name == "char_to_clob";
+                let value = arguments.remove(0);
+                let value = match (name, value.ty.family()) {
+                    ("bit_to_blob", Family::Bits) => value.sql,
+                    ("bit_to_blob", _) => self.as_type(value, &Type::of(VARBIT))?,
+                    _ => self.as_type(value, &text_type(STRING))?,
+                };
+                let code = if clob { CLOB } else { BLOB };
+                own(format!("cub_new_lob({code}, {value})"), Type::of(code))
+            }
+            "clob_to_char" | "blob_to_bit" | "clob_length" | "blob_length" if arity(1, 1) => {
+                let ty = match name {
+                    "clob_to_char" => text_type(STRING),
+                    "blob_to_bit" => Type::of(VARBIT),
+                    _ => big,
+                };
+                own(format!("cub_{name}({})", arguments[0].sql), ty)
+            }
+            "json_extract" | "json_object" | "json_array" | "json_type" | "json_valid" | "json_length"
+            | "json_keys" | "json_unquote" | "json_set" | "json_insert" | "json_replace" | "json_remove"
+            | "json_depth" | "json_contains" | "json_pretty" | "json_quote" | "json_merge" => {
+                self.json(name, arguments)
+            }
+            "sleep" if arity(1, 1) => own(format!("cub_sleep({})", arguments[0].sql), int),
+            "typeof" if arity(1, 1) => own(literal(&type_text(&first)), text_type(STRING)),
+            "charset" | "collation" | "coercibility" if arity(1, 1) => {
+                own(if name == "charset" { "'utf8'" } else { "'utf8_bin'" }.into(), text_type(STRING))
+            }
+            "bit_count" if arity(1, 1) => own(format!("cub_bit_count({})", arguments[0].sql), int),
+            _ => undefined(),
+        }
+    }
+
+    fn decode(&mut self, mut arguments: Vec<Typed>) -> Result<Typed> {
+        let subject = arguments.remove(0);
+        let (mut tests, mut results) = (Vec::new(), Vec::new());
+        let mut rest = arguments.into_iter();
+        let mut otherwise = false;
+        while let Some(value) = rest.next() {
+            match rest.next() {
+                Some(result) => {
+                    tests.push(self.compare("<=>", subject.clone(), value)?);
+                    results.push(result);
+                }
+                None => {
+                    otherwise = true;
+                    results.push(value);
+                }
+            }
+        }
+        let (sqls, ty) = self.unified(results)?;
+        let mut sql = String::from("(CASE");
+        for (test, result) in tests.iter().zip(&sqls) {
+            sql += &format!(" WHEN {test} THEN {result}");
+        }
+        if otherwise {
+            sql += &format!(" ELSE {}", sqls[sqls.len() - 1]);
+        }
+        Ok(Typed::computed(sql + " END)", ty))
+    }
+
+    fn time_function(&mut self, name: &str, mut arguments: Vec<Typed>, call: &Call) -> Result<Typed> {
+        if arguments.is_empty() {
+            let text = print::expression(&Expr::Call(Box::new(call.clone())));
+            return Err(Error::semantic(format!("Function {name} is undefined. select {text}")));
+        }
+        let zone = literal(&self.catalog.zone());
+        let first = arguments[0].ty.clone();
+        let int = Type::of(INT);
+        let fields = ["year", "month", "day", "hour", "minute", "second", "quarter", "week", "weekday"];
+        let (sql, ty) = match name {
+            _ if fields.contains(&name) || matches!(name, "dayofmonth" | "dayofweek" | "dayofyear") => {
+                let unit = if name == "dayofmonth" { "day" } else { name };
+                let clock = matches!(name, "hour" | "minute" | "second");
+                let value = arguments.remove(0);
+                let text = value.ty.is_text();
+                let value = self.as_time(value, if clock && text { TIME } else { DATETIME })?;
+                (format!("cub_extract({}, {value})", literal(unit)), int)
+            }
+            "to_char" if first.family() == Family::Time || first.is_number() => {
+                let format = arguments.get(1).map(|value| value.sql.clone()).unwrap_or_else(|| "NULL".into());
+                let tag = literal(&crate::convert::tag(&first));
+                let length = constant_length(name, &arguments);
+                (format!("cub_to_char({}, {format}, {tag})", arguments[0].sql), text_type(length))
+            }
+            "to_char" => (self.as_type(arguments.remove(0), &text_type(STRING))?, text_type(STRING)),
+            "date_format" | "time_format" => {
+                let format = arguments.remove(1);
+                let value = arguments.remove(0);
+                let value = self.as_time(value, if name == "date_format" { DATETIME } else { TIME })?;
+                (format!("cub_date_format({value}, {})", format.sql), text_type(STRING))
+            }
+            "to_date" | "to_time" | "to_timestamp" | "to_datetime" | "str_to_date" => {
+                let code = match name {
+                    "to_date" => DATE,
+                    "to_time" => TIME,
+                    "to_timestamp" => TIMESTAMP,
+                    "to_datetime" => DATETIME,
+                    _ => DATE,
+                };
+                let format = arguments.get(1).map(|value| value.sql.clone()).unwrap_or_else(|| "NULL".into());
+                let percent = u8::from(name == "str_to_date");
+                let ty = match (&arguments.get(1).map(|value| &value.form), percent) {
+                    (Some(Form::Literal(rusqlite::types::Value::Text(text), _)), 1)
+                        if ["%H", "%i", "%s", "%T"].iter().any(|part| text.contains(part)) =>
+                    {
+                        DATETIME
+                    }
+                    _ => code,
+                };
+                let value = self.as_type(arguments.remove(0), &text_type(STRING))?;
+                (format!("cub_from_text({value}, {format}, {ty}, {percent})"), Type::of(ty))
+            }
+            "to_number" => {
+                let value = self.as_type(arguments.remove(0), &text_type(STRING))?;
+                (format!("cub_to_number({value})"), Type::numeric(38, 9))
+            }
+            "date" | "time" if first.is_text() => {
+                let value = arguments.remove(0);
+                let value = self.as_time(value, DATETIME)?;
+                let sql = match name {
+                    "date" => {
+                        let (from, to) = (Type::of(DATE), text_type(STRING));
+                        super::compile::cast(
+                            &format!("cub_part({value}, {DATE})"),
+                            &from,
+                            &to,
+                            crate::convert::Mode::Cast,
+                        )
+                    }
+                    _ => format!("cub_part({value}, {TIME})"),
+                };
+                (sql, text_type(STRING))
+            }
+            "date" | "time" | "timestamp" => {
+                let code = match name {
+                    "date" => DATE,
+                    "time" => TIME,
+                    _ => TIMESTAMP,
+                };
+                let value = arguments.remove(0);
+                let value = if value.ty.family() == Family::Time { value.sql } else { self.as_time(value, DATETIME)? };
+                let ty = if name == "timestamp" { DATETIME } else { code };
+                (format!("cub_part({value}, {ty})"), Type::of(ty))
+            }
+            "datediff" | "timediff" => {
+                let (left, right) = (arguments.remove(0), arguments.remove(0));
+                let kind = if name == "datediff" { DATETIME } else { TIME };
+                let (left, right) = (self.as_time(left, kind)?, self.as_time(right, kind)?);
+                (format!("cub_{name}({left}, {right})"), if name == "datediff" { int } else { Type::of(TIME) })
+            }
+            "last_day" | "to_days" => {
+                let value = arguments.remove(0);
+                let value = self.as_time(value, DATE)?;
+                (format!("cub_{name}({value})"), if name == "to_days" { int } else { Type::of(DATE) })
+            }
+            "add_months" => {
+                let months = arguments.remove(1);
+                let months = self.as_type(months, &text_type(STRING))?;
+                let value = arguments.remove(0);
+                let value = self.as_time(value, DATE)?;
+                (format!("cub_interval({value}, {months}, 'month', 1, {DATE})"), Type::of(DATE))
+            }
+            "unix_timestamp" => {
+                let value = arguments.remove(0);
+                let value = self.as_time(value, TIMESTAMP)?;
+                (format!("cub_unix({value}, {zone})"), int)
+            }
+            "from_unixtime" => {
+                let value = self.as_type(arguments.remove(0), &Type::of(BIGINT))?;
+                (format!("cub_from_unix({value}, {zone})"), Type::of(TIMESTAMP))
+            }
+            "time_to_sec" => {
+                let value = arguments.remove(0);
+                let value = self.as_time(value, TIME)?;
+                (format!("cub_time_to_sec({value})"), int)
+            }
+            _ => {
+                let text = print::expression(&Expr::Call(Box::new(call.clone())));
+                return Err(Error::semantic(format!("Function {name} is undefined. select {text}")));
+            }
+        };
+        Ok(Typed::computed(sql, ty))
+    }
+
+    fn json(&mut self, name: &str, arguments: Vec<Typed>) -> Result<Typed> {
+        let mut sqls = Vec::new();
+        for (index, value) in arguments.into_iter().enumerate() {
+            let document = index == 0 && !matches!(name, "json_object" | "json_array" | "json_valid" | "json_quote");
+            sqls.push(match value.ty.family() {
+                Family::Json => format!("json({})", value.sql),
+                _ if document => value.sql,
+                Family::Numeric => format!("CAST({} AS REAL)", value.sql),
+                _ => value.sql,
+            });
+        }
+        let list = sqls.join(", ");
+        let (sql, ty) = match name {
+            "json_extract" if sqls.len() == 2 => (format!("({} -> {})", sqls[0], sqls[1]), Type::of(JSON)),
+            "json_extract" => (format!("json_extract({list})"), Type::of(JSON)),
+            "json_valid" => (format!("json_valid({list})"), Type::of(INT)),
+            "json_length" => (format!("cub_json_length({})", sqls[0]), Type::of(INT)),
+            "json_type" => (format!("cub_json_type({})", sqls[0]), text_type(STRING)),
+            "json_unquote" => (format!("cub_json_unquote({})", sqls[0]), text_type(STRING)),
+            "json_depth" | "json_contains" | "json_pretty" | "json_keys" | "json_merge" => {
+                return Err(Error::semantic(format!("Function {name} is undefined. ")));
+            }
+            _ => (format!("{name}({list})"), Type::of(JSON)),
+        };
+        Ok(Typed::computed(sql, ty))
+    }
+}
+
+fn type_text(ty: &Type) -> String {
+    match ty.code {
+        CHAR | VARCHAR | NCHAR | VARNCHAR | BIT | VARBIT => format!("{} ({})", ty.long_name(), ty.precision),
+        NUMERIC => format!("numeric ({}, {})", ty.precision, ty.scale),
+        _ => ty.long_name().to_owned(),
+    }
+}
+
+/// The length of a text that is made of constants alone; the longest text otherwise.
+fn constant_length(name: &str, arguments: &[Typed]) -> i32 {
+    use rusqlite::types::Value;
+    let value = |index: usize| match arguments.get(index).map(|argument| &argument.form) {
+        Some(Form::Literal(value, _)) => Some(value),
+        _ => None,
+    };
+    let text = |index: usize| match value(index)? {
+        Value::Text(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        _ => None,
+    };
+    let number = |index: usize| match value(index)? {
+        Value::Integer(number) => Some(*number),
+        _ => None,
+    };
+    let length = |text: String| text.chars().count() as i64;
+    let found = match name {
+        "lpad" | "rpad" => number(1),
+        "space" => number(0),
+        "bin" => number(0).map(|number| length(format!("{number:b}"))),
+        "repeat" => text(0).zip(number(1)).map(|(text, count)| length(text) * count),
+        "translate" => text(0).map(length),
+        "replace" => text(0).zip(text(1)).map(|(all, from)| {
+            let to = text(2).unwrap_or_default();
+            length(if from.is_empty() { all } else { all.replace(&from, &to) })
+        }),
+        "to_char" if arguments.len() > 1 => text(1).map(|format| length(format) * 5),
+        "to_char" => text(0).map(length),
+        _ => None,
+    };
+    found.and_then(|length| i32::try_from(length).ok()).unwrap_or(STRING)
+}

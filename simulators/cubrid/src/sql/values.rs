@@ -1,0 +1,628 @@
+//! The types of expressions.
+
+use rusqlite::types::Value;
+
+use super::ast::*;
+use super::compile::{Compiler, Form, Typed, cast, collation, common, literal_of, truth_type};
+use super::{literal, print};
+use crate::convert::{self, Mode};
+use crate::errors::{Error, Result};
+use crate::types::code::*;
+use crate::types::{Family, Type};
+use crate::values;
+
+fn literal_value(value: Value, ty: Type, text: String) -> Typed {
+    Typed { sql: literal_of(&value), ty, form: Form::Literal(value, text), meta: None }
+}
+
+/// The bytes of B'…' or X'…'.
+fn bits(letter: char, digits: &str) -> Option<Vec<u8>> {
+    let width = if letter == 'X' { 4 } else { 1 };
+    let mut bytes = vec![0u8; (digits.len() * width).div_ceil(8)];
+    for (index, digit) in digits.chars().enumerate() {
+        let value = digit.to_digit(1 << width)?;
+        for bit in 0..width {
+            if value >> (width - 1 - bit) & 1 == 1 {
+                let at = index * width + bit;
+                bytes[at / 8] |= 0x80 >> (at % 8);
+            }
+        }
+    }
+    Some(bytes)
+}
+
+impl Compiler<'_> {
+    pub(super) fn expression(&mut self, value: &Expr) -> Result<Typed> {
+        Ok(match value {
+            Expr::Null => literal_value(Value::Null, Type::unknown(), "null".into()),
+            Expr::Default => return Err(Error::syntax("syntax error, unexpected DEFAULT ")),
+            Expr::Integer(text) => match text.parse::<i64>() {
+                Ok(number) if i32::try_from(number).is_ok() => {
+                    literal_value(Value::Integer(number), Type::of(INT), text.clone())
+                }
+                Ok(number) => literal_value(Value::Integer(number), Type::of(BIGINT), text.clone()),
+                Err(_) => self.decimal(text)?,
+            },
+            Expr::Decimal(text) => self.decimal(text)?,
+            Expr::Float(text) => {
+                let number = text.parse().map_err(|_| Error::overflow("double"))?;
+                literal_value(Value::Real(number), Type::of(DOUBLE), text.clone())
+            }
+            Expr::Text(text) => {
+                literal_value(Value::Text(text.clone()), Type::sized(CHAR, -1), print::expression(value))
+            }
+            Expr::National(text) => {
+                literal_value(Value::Text(text.clone()), Type::sized(NCHAR, -1), print::expression(value))
+            }
+            Expr::Bits(letter, digits) => {
+                let bytes = bits(*letter, digits)
+                    .ok_or_else(|| Error::semantic(format!("{digits} is not a valid bit string. ")))?;
+                literal_value(Value::Blob(bytes), Type::sized(BIT, -1), print::expression(value))
+            }
+            Expr::Typed(ty, text) => {
+                let to = Type::of(*ty);
+                let zone = self.catalog.zone();
+                let from = Type::sized(CHAR, -1);
+                let kept = convert::convert(Value::Text(text.clone()), &from, &to, Mode::Cast, &zone)
+                    .map_err(|_| Error::semantic(format!("Invalid {}: '{text}'. ", to.base_name())))?;
+                literal_value(kept, to, print::expression(value))
+            }
+            Expr::Parameter(index) => self.parameter(*index),
+            Expr::Name(table, name) => self.name(table.as_deref(), name)?,
+            Expr::Star(_) => return Err(Error::syntax("syntax error, unexpected '*' ")),
+            Expr::Negative(inner) => {
+                let inner = self.expression(inner)?;
+                let ty = inner.ty.clone();
+                let negative = self.arithmetic("-", literal_value(Value::Integer(0), ty.clone(), "0".into()), inner)?;
+                if ty.is_number() { Typed { ty, ..negative } } else { negative }
+            }
+            Expr::Not(inner) => {
+                let inner = self.expression(inner)?;
+                Typed::computed(format!("(NOT {})", inner.sql), truth_type())
+            }
+            Expr::Binary(operator, left, right) => {
+                let (left, right) = (self.expression(left)?, self.expression(right)?);
+                self.binary(operator, left, right)?
+            }
+            Expr::IsNull(inner, not) => {
+                let inner = self.expression(inner)?;
+                Typed::computed(format!("({} IS {}NULL)", inner.sql, if *not { "NOT " } else { "" }), truth_type())
+            }
+            Expr::Between(inner, not, low, high) => {
+                let (value, low, high) = (self.expression(inner)?, self.expression(low)?, self.expression(high)?);
+                let above = self.compare(">=", value.clone(), low)?;
+                let below = self.compare("<=", value, high)?;
+                let not = if *not { "NOT " } else { "" };
+                Typed::computed(format!("({not}({above} AND {below}))"), truth_type())
+            }
+            Expr::In(inner, not, all) => self.membership(inner, *not, all)?,
+            Expr::InQuery(inner, not, query) => self.membership_of_query(inner, *not, query)?,
+            Expr::Quantified(inner, operator, all, query) => {
+                let left = self.expression(inner)?;
+                let (sql, columns) = self.query(query)?;
+                let right = Typed::computed("cub_each.c".into(), columns[0].ty.clone());
+                let test = self.compare(operator, left, right)?;
+                let rows = format!("WITH cub_each(c) AS ({sql}) SELECT 1 FROM cub_each");
+                let sql = match *all {
+                    true => format!("(NOT EXISTS ({rows} WHERE ({test}) IS NOT TRUE))"),
+                    false => format!("EXISTS ({rows} WHERE {test})"),
+                };
+                Typed::computed(sql, truth_type())
+            }
+            Expr::Like(inner, not, pattern, escape, word) => {
+                let text = Type::sized(VARCHAR, crate::limits::STRING);
+                let (value, pattern) = (self.expression(inner)?, self.expression(pattern)?);
+                let value = self.coerce(value, &text, Mode::Compare)?;
+                let pattern = self.coerce(pattern, &text, Mode::Compare)?;
+                let escape = match escape {
+                    Some(escape) => self.expression(escape)?.sql,
+                    None => "NULL".into(),
+                };
+                let not = if *not { "NOT " } else { "" };
+                Typed::computed(format!("({not}cub_{word}({value}, {pattern}, {escape}))"), truth_type())
+            }
+            Expr::Exists(query) => Typed::computed(format!("EXISTS ({})", self.query(query)?.0), truth_type()),
+            Expr::Query(query) => {
+                let (sql, mut columns) = self.query(query)?;
+                if columns.len() != 1 {
+                    return Err(Error::semantic(
+                        "Only one column can be specified in the select list when the subquery is not introduced with EXISTS. ",
+                    ));
+                }
+                Typed::computed(
+                    format!("(SELECT cub_single(count(*), c) FROM (WITH s(c) AS ({sql}) SELECT c FROM s))"),
+                    columns.remove(0).ty,
+                )
+            }
+            Expr::Case(operand, whens, otherwise) => self.case(operand.as_deref(), whens, otherwise.as_deref())?,
+            Expr::Cast(inner, ty) => {
+                let inner = self.expression(inner)?;
+                let sql = self.coerce(inner, ty, Mode::Cast)?;
+                // A result in the session's zone is described as one with a zone of its own.
+                let shown = match ty.code {
+                    TIMESTAMPLTZ => Type::of(TIMESTAMPTZ),
+                    DATETIMELTZ => Type::of(DATETIMETZ),
+                    _ => ty.clone(),
+                };
+                Typed::computed(sql, shown)
+            }
+            Expr::Call(call) => self.call(call)?,
+            Expr::Set(kind, elements) => self.set(*kind, elements)?,
+            Expr::Variable(name) => {
+                // What is in it is known when the statement runs.
+                let found = if self.has_values() { self.catalog.variable(name) } else { None };
+                let ty = found.map_or_else(Type::unknown, |bound| bound.ty);
+                self.open = true;
+                Typed::computed(format!("cub_variable({})", literal(name)), ty)
+            }
+            Expr::Assign(name, value) => {
+                let value = self.expression(value)?;
+                self.open = true;
+                let sql =
+                    format!("cub_assign({}, {}, {})", literal(name), value.sql, literal(&convert::tag(&value.ty)));
+                Typed::computed(sql, value.ty)
+            }
+            Expr::Extract(unit, inner) => {
+                let value = self.expression(inner)?;
+                let value = self.as_time(value, DATETIME)?;
+                Typed::computed(format!("cub_extract({}, {value})", literal(unit)), Type::of(INT))
+            }
+            Expr::Interval(..) => return Err(Error::syntax("syntax error, unexpected INTERVAL ")),
+            Expr::Row(_) => return Err(Error::semantic("'(' operator is not defined on rows here. ")),
+            Expr::Contains(word, left, right) => {
+                let (left, right) = (self.expression(left)?, self.expression(right)?);
+                let sql = format!("cub_contains({}, {}, {})", literal(word), left.sql, right.sql);
+                Typed::computed(sql, truth_type())
+            }
+        })
+    }
+
+    fn decimal(&mut self, text: &str) -> Result<Typed> {
+        let digits = text.bytes().filter(u8::is_ascii_digit).count() as i32;
+        let scale = text.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+        if digits > 38 {
+            let number = text.parse().map_err(|_| Error::overflow("numeric"))?;
+            return Ok(literal_value(Value::Real(number), Type::of(DOUBLE), text.to_owned()));
+        }
+        let number = crate::decimal::Decimal::parse(text, false).ok_or_else(|| Error::overflow("numeric"))?;
+        Ok(literal_value(Value::Text(number.to_string()), Type::numeric(digits, scale as i16), text.to_owned()))
+    }
+
+    /// A value as a date or time of a kind, if it is none.
+    pub(super) fn as_time(&mut self, value: Typed, kind: u8) -> Result<String> {
+        if value.ty.family() == Family::Time && !value.ty.has_zone() {
+            return Ok(value.sql);
+        }
+        self.coerce(value, &Type::of(kind), Mode::Compare)
+    }
+
+    fn binary(&mut self, operator: &'static str, left: Typed, right: Typed) -> Result<Typed> {
+        match operator {
+            "and" | "or" => Ok(Typed::computed(format!("({} {operator} {})", left.sql, right.sql), truth_type())),
+            "xor" => Ok(Typed::computed(format!("((NOT {}) <> (NOT {}))", left.sql, right.sql), truth_type())),
+            "=" | "<>" | "<" | "<=" | ">" | ">=" if is_null(&left) || is_null(&right) => Ok(nothing()),
+            "=" | "<>" | "<" | "<=" | ">" | ">=" | "<=>" => {
+                Ok(Typed::computed(self.compare(operator, left, right)?, truth_type()))
+            }
+            "||" => self.concatenated(left, right),
+            "&" | "|" | "<<" | ">>" => {
+                let ty = Type::of(BIGINT);
+                let left = self.coerce(left, &ty, Mode::Compare)?;
+                let right = self.coerce(right, &ty, Mode::Compare)?;
+                Ok(Typed::computed(format!("({left} {operator} {right})"), ty))
+            }
+            _ => self.arithmetic(operator, left, right),
+        }
+    }
+
+    fn concatenated(&mut self, left: Typed, right: Typed) -> Result<Typed> {
+        if is_null(&left) || is_null(&right) {
+            return Ok(nothing());
+        }
+        if left.ty.family() == Family::Bits && right.ty.family() == Family::Bits {
+            return Ok(Typed::computed(format!("cub_join({}, {})", left.sql, right.sql), Type::of(VARBIT)));
+        }
+        let literals = matches!(left.form, Form::Literal(..)) && matches!(right.form, Form::Literal(..));
+        let text = Type::sized(VARCHAR, if literals { crate::limits::STRING } else { -1 });
+        let left = self.coerce(left, &Type::sized(VARCHAR, crate::limits::STRING), Mode::Compare)?;
+        let right = self.coerce(right, &Type::sized(VARCHAR, crate::limits::STRING), Mode::Compare)?;
+        Ok(Typed::computed(format!("({left} || {right})"), text))
+    }
+
+    pub(super) fn arithmetic(&mut self, operator: &'static str, left: Typed, right: Typed) -> Result<Typed> {
+        use Family::*;
+        if is_null(&left) || is_null(&right) {
+            return Ok(nothing());
+        }
+        let (l, r) = (left.ty.family(), right.ty.family());
+        if l == Time || r == Time {
+            return self.time_arithmetic(operator, left, right);
+        }
+        if (l, r) == (Collection, Collection) {
+            let sql = format!("cub_set_{}({}, {})", set_word(operator), left.sql, right.sql);
+            return Ok(Typed::computed(sql, left.ty));
+        }
+        if l == Text && r == Text && operator == "+" {
+            return self.concatenated(left, right);
+        }
+        for side in [&left, &right] {
+            if matches!(side.ty.family(), Bits | Lob | Json | Collection) {
+                return Err(Error::semantic(format!(
+                    "before ' '\n'{operator}' operator is not defined on types {} and {}. ",
+                    left.ty.long_name(),
+                    right.ty.long_name()
+                )));
+            }
+        }
+        if let Form::Literal(value, _) = &right.form
+            && matches!(operator, "/" | "div" | "%")
+            && matches!(left.form, Form::Literal(..))
+            && zero(value)
+        {
+            return Err(Error::semantic("Attempt to divide by zero. "));
+        }
+        let double = Type::of(DOUBLE);
+        let (lt, rt) = (numeric_type(&left.ty), numeric_type(&right.ty));
+        let (Some(lt), Some(rt)) = (lt, rt) else {
+            // A marker: its type is that of the other side.
+            self.open = true;
+            let known = numeric_type(&left.ty).or(numeric_type(&right.ty));
+            let marker = |side: &Typed| matches!(side.form, Form::Parameter(_)) || side.ty.family() != Unknown;
+            let ty = match marker(&left) && marker(&right) {
+                true => known.unwrap_or_else(|| double.clone()),
+                false => Type::unknown(),
+            };
+            let sql = format!("cub_arith({}, {}, {}, 'a')", literal(operator), left.sql, right.sql);
+            return Ok(Typed::computed(sql, ty));
+        };
+        let ty = match (lt.family(), rt.family()) {
+            (Real, _) | (_, Real) if lt.code == FLOAT && rt.code == FLOAT => Type::of(FLOAT),
+            (Real, _) | (_, Real) => double.clone(),
+            (Numeric, _) | (_, Numeric) => arithmetic_type(operator, &lt, &rt),
+            _ if lt.code == BIGINT || rt.code == BIGINT => Type::of(BIGINT),
+            _ if lt.code == INT || rt.code == INT => {
+                let constants = matches!((&left.form, &right.form), (Form::Literal(..), Form::Literal(..)));
+                if constants && overflows(operator, &left.form, &right.form) { Type::of(BIGINT) } else { Type::of(INT) }
+            }
+            _ => Type::of(SHORT),
+        };
+        let kind = match (ty.family(), ty.code) {
+            (Integer, SHORT) => "s",
+            (Integer, INT) => "i",
+            (Integer, _) => "b",
+            (Numeric, _) => "n",
+            (_, FLOAT) => "f",
+            _ => "d",
+        };
+        let number = |compiler: &mut Self, side: Typed, own: &Type| match side.ty.family() {
+            Text => compiler.coerce(side, own, Mode::Compare),
+            _ => Ok(side.sql),
+        };
+        let (left, right) = (number(self, left, &lt)?, number(self, right, &rt)?);
+        Ok(Typed::computed(format!("cub_arith({}, {left}, {right}, '{kind}')", literal(operator)), ty))
+    }
+
+    fn time_arithmetic(&mut self, operator: &'static str, left: Typed, right: Typed) -> Result<Typed> {
+        let both = left.ty.family() == Family::Time && right.ty.family() == Family::Time;
+        if both && operator == "-" {
+            let fine = left.ty.code == DATETIME || right.ty.code == DATETIME;
+            let sql = format!(
+                "cub_time_minus({}, {}, '{}')",
+                left.sql,
+                right.sql,
+                if left.ty.code == DATE && right.ty.code == DATE {
+                    "d"
+                } else if fine {
+                    "m"
+                } else {
+                    "s"
+                }
+            );
+            return Ok(Typed::computed(sql, Type::of(BIGINT)));
+        }
+        let (time, number) = if left.ty.family() == Family::Time { (left, right) } else { (right, left) };
+        if both || !matches!(operator, "+" | "-") {
+            return Err(Error::semantic(format!(
+                "before ' '\n'{operator}' operator is not defined on types {} and {}. ",
+                time.ty.long_name(),
+                number.ty.long_name()
+            )));
+        }
+        let count = self.coerce(number, &Type::of(BIGINT), Mode::Compare)?;
+        let sql = format!("cub_time_add({}, {operator}({count}), {})", time.sql, time.ty.code);
+        Ok(Typed::computed(sql, time.ty))
+    }
+
+    /// Two values compared, in SQLite's SQL.
+    pub(super) fn compare(&mut self, operator: &str, mut left: Typed, mut right: Typed) -> Result<String> {
+        use Family::*;
+        let word = if operator == "<=>" { "IS" } else { operator };
+        let unknown = |side: &Typed| side.ty.family() == Unknown;
+        // Where a marker has no known type yet, the other side says what it is compared with.
+        match (&left.form, &right.form) {
+            (Form::Parameter(_), Form::Parameter(_)) if unknown(&left) && unknown(&right) => {
+                self.open = true;
+                return Ok(format!("({} {word} {})", left.sql, right.sql));
+            }
+            (_, Form::Parameter(_)) if !unknown(&left) => {
+                let ty = left.ty.clone();
+                let sql = self.coerce(right, &marker_type(&ty), Mode::Compare)?;
+                return Ok(compared(&left.sql, word, &sql, &ty, &left.form));
+            }
+            (Form::Parameter(_), _) if !unknown(&right) => {
+                let ty = right.ty.clone();
+                let sql = self.coerce(left, &marker_type(&ty), Mode::Compare)?;
+                return Ok(compared(&sql, word, &right.sql, &ty, &right.form));
+            }
+            _ => {}
+        }
+        if unknown(&left) || unknown(&right) {
+            return Ok(format!("({} {word} {})", left.sql, right.sql));
+        }
+        let (l, r) = (left.ty.family(), right.ty.family());
+        let ty = match (l, r) {
+            (Integer | Real, Integer | Real) => Type::of(DOUBLE),
+            (Numeric, Numeric) => left.ty.clone(),
+            (Numeric, Integer) | (Integer, Numeric) => {
+                return Ok(format!("(cub_compare({}, {}) {word} 0)", left.sql, right.sql));
+            }
+            (Numeric, Real) | (Real, Numeric) => {
+                return Ok(format!("(cub_compare({}, {}) {word} 0)", left.sql, right.sql));
+            }
+            (Text, Text) => {
+                let form = if left.form == Form::Column { &left.form } else { &Form::Computed };
+                return Ok(compared(&left.sql, word, &right.sql, &left.ty, form));
+            }
+            (Text, Integer | Numeric | Real) | (Integer | Numeric | Real, Text) => {
+                let number = if l == Text { right.ty.clone() } else { left.ty.clone() };
+                let literal_text = matches!((l, &left.form, &right.form), (Text, Form::Literal(..), _))
+                    || matches!((r, &left.form, &right.form), (Text, _, Form::Literal(..)));
+                if literal_text && number.family() == Integer { number } else { Type::of(DOUBLE) }
+            }
+            (Time, Time) if left.ty.code == right.ty.code => left.ty.clone(),
+            (Text, Time) => right.ty.clone(),
+            (Time, Text) => left.ty.clone(),
+            _ => common(&left.ty, &right.ty),
+        };
+        let form = left.form.clone();
+        for side in [&mut left, &mut right] {
+            let number = matches!(side.ty.family(), Integer | Real) && ty.code == DOUBLE;
+            if side.ty != ty && !number {
+                let sql = self.coerce(side.clone(), &ty, Mode::Compare)?;
+                *side = Typed::computed(sql, ty.clone());
+            }
+        }
+        Ok(compared(&left.sql, word, &right.sql, &ty, &form))
+    }
+
+    fn membership(&mut self, inner: &Expr, not: bool, all: &[Expr]) -> Result<Typed> {
+        let not = if not { "NOT " } else { "" };
+        if let Expr::Row(items) = inner {
+            let mut tests = Vec::new();
+            for row in all {
+                let Expr::Row(values) = row else { return Err(Error::semantic("Context requires rows. ")) };
+                let mut parts = Vec::new();
+                for (item, value) in items.iter().zip(values) {
+                    let (left, right) = (self.expression(item)?, self.expression(value)?);
+                    parts.push(self.compare("=", left, right)?);
+                }
+                tests.push(format!("({})", parts.join(" AND ")));
+            }
+            return Ok(Typed::computed(format!("({not}({}))", tests.join(" OR ")), truth_type()));
+        }
+        let left = self.expression(inner)?;
+        if let [only] = all
+            && let Ok(right) = self.expression(only)
+            && right.ty.family() == Family::Collection
+        {
+            let sql = format!("({not}cub_member({}, {}))", left.sql, right.sql);
+            return Ok(Typed::computed(sql, truth_type()));
+        }
+        let mut tests = Vec::new();
+        for value in all {
+            let right = self.expression(value)?;
+            tests.push(self.compare("=", left.clone(), right)?);
+        }
+        // SQLite's own IN is one search of an index where the chain of ORs may be many.
+        Ok(Typed::computed(format!("({not}({}))", tests.join(" OR ")), truth_type()))
+    }
+
+    fn membership_of_query(&mut self, inner: &Expr, not: bool, query: &Query) -> Result<Typed> {
+        let not_word = if not { "NOT " } else { "" };
+        let (sql, columns) = self.query(query)?;
+        if let Expr::Row(items) = inner {
+            let mut parts = Vec::new();
+            for (index, item) in items.iter().enumerate() {
+                let left = self.expression(item)?;
+                let ty = columns.get(index).map_or_else(Type::unknown, |column| column.ty.clone());
+                parts.push(self.compare("=", left, Typed::computed(format!("cub_each.c{index}"), ty))?);
+            }
+            let names: Vec<String> = (0..columns.len()).map(|index| format!("c{index}")).collect();
+            let sql = format!(
+                "({not_word}EXISTS (WITH cub_each({}) AS ({sql}) SELECT 1 FROM cub_each WHERE {}))",
+                names.join(", "),
+                parts.join(" AND ")
+            );
+            return Ok(Typed::computed(sql, truth_type()));
+        }
+        let left = self.expression(inner)?;
+        let ty = columns.first().map_or_else(Type::unknown, |column| column.ty.clone());
+        let plain = left.ty.family() == ty.family() && matches!(ty.family(), Family::Integer | Family::Real);
+        if plain {
+            return Ok(Typed::computed(format!("({} {not_word}IN ({sql}))", left.sql), truth_type()));
+        }
+        let test = self.compare("=", left, Typed::computed("cub_each.c".into(), ty))?;
+        let sql = format!(
+            "({not_word}(WITH cub_each(c) AS ({sql}) SELECT CASE WHEN max({test}) = 1 THEN 1 \
+             WHEN count({test}) < count(*) THEN NULL ELSE 0 END FROM cub_each))"
+        );
+        Ok(Typed::computed(sql, truth_type()))
+    }
+
+    fn case(&mut self, operand: Option<&Expr>, whens: &[(Expr, Expr)], otherwise: Option<&Expr>) -> Result<Typed> {
+        let mut results = Vec::new();
+        let mut tests = Vec::new();
+        for (when, then) in whens {
+            tests.push(match operand {
+                Some(operand) => {
+                    let (left, right) = (self.expression(operand)?, self.expression(when)?);
+                    self.compare("=", left, right)?
+                }
+                None => self.truth(when)?,
+            });
+            results.push(self.expression(then)?);
+        }
+        if let Some(otherwise) = otherwise {
+            results.push(self.expression(otherwise)?);
+        }
+        let (sqls, ty) = self.unified(results)?;
+        let mut sql = String::from("(CASE");
+        for (test, then) in tests.iter().zip(&sqls) {
+            sql += &format!(" WHEN {test} THEN {then}");
+        }
+        if otherwise.is_some() {
+            sql += &format!(" ELSE {}", sqls[sqls.len() - 1]);
+        }
+        Ok(Typed::computed(sql + " END)", ty))
+    }
+
+    /// Several values as one type.
+    pub(super) fn unified(&mut self, all: Vec<Typed>) -> Result<(Vec<String>, Type)> {
+        let ty = all.iter().fold(Type::unknown(), |ty, value| common(&ty, &value.ty));
+        let ty = if ty.code == CHAR && ty.precision < 0 { Type::sized(CHAR, -1) } else { ty };
+        let mut sqls = Vec::new();
+        for value in all {
+            sqls.push(if ty.family() == Family::Unknown { value.sql } else { self.coerce(value, &ty, Mode::Compare)? });
+        }
+        Ok((sqls, ty))
+    }
+
+    fn set(&mut self, kind: u8, elements: &[Expr]) -> Result<Typed> {
+        let mut all = Vec::new();
+        for element in elements {
+            all.push(self.expression(element)?);
+        }
+        let element = all.iter().fold(Type::unknown(), |ty, value| common(&ty, &value.ty));
+        let kind = if kind == 0 { 0x60 } else { kind };
+        if all.iter().all(|value| matches!(value.form, Form::Literal(..))) {
+            let zone = self.catalog.zone();
+            let mut values = Vec::new();
+            for value in all {
+                if let Form::Literal(kept, _) = value.form {
+                    values.push(convert::convert(kept, &value.ty, &element, Mode::Compare, &zone)?);
+                }
+            }
+            let bytes = values::collected(&element, kind, values);
+            let ty = element.collected(kind);
+            return Ok(Typed {
+                sql: literal_of(&Value::Blob(bytes.clone())),
+                ty,
+                form: Form::Literal(Value::Blob(bytes), "set".into()),
+                meta: None,
+            });
+        }
+        let mut sqls = Vec::new();
+        for value in all {
+            sqls.push(if element.family() == Family::Unknown {
+                value.sql
+            } else {
+                self.coerce(value, &element, Mode::Compare)?
+            });
+        }
+        let sql = format!(
+            "cub_set({kind}, {}{})",
+            literal(&convert::tag(&element)),
+            sqls.iter().map(|sql| format!(", {sql}")).collect::<String>()
+        );
+        Ok(Typed::computed(sql, element.collected(kind)))
+    }
+
+    /// A value converted as CAST does.
+    pub(super) fn as_type(&mut self, value: Typed, to: &Type) -> Result<String> {
+        if value.ty.family() == to.family() && to.family() != Family::Time {
+            return Ok(value.sql);
+        }
+        if value.ty.family() == Family::Unknown && value.form == Form::Computed {
+            return Ok(cast(&value.sql, &value.ty, to, Mode::Compare));
+        }
+        self.coerce(value, to, Mode::Compare)
+    }
+}
+
+fn is_null(value: &Typed) -> bool {
+    matches!(value.form, Form::Literal(Value::Null, _))
+}
+
+/// NULL, which every constant expression with a NULL is.
+fn nothing() -> Typed {
+    literal_value(Value::Null, Type::unknown(), "null".into())
+}
+
+/// The type that a marker beside a value of this one gets.
+fn marker_type(ty: &Type) -> Type {
+    match ty.family() {
+        Family::Text => Type::sized(VARCHAR, crate::limits::STRING),
+        Family::Numeric => Type::numeric(38, -1),
+        _ => ty.clone(),
+    }
+}
+
+fn compared(left: &str, word: &str, right: &str, ty: &Type, form: &Form) -> String {
+    let collate = if *form == Form::Column { "" } else { collation(ty) };
+    format!("({left}{collate} {word} {right})")
+}
+
+fn set_word(operator: &str) -> &'static str {
+    match operator {
+        "+" => "plus",
+        "-" => "minus",
+        _ => "times",
+    }
+}
+
+fn zero(value: &Value) -> bool {
+    match value {
+        Value::Integer(number) => *number == 0,
+        Value::Real(number) => *number == 0.0,
+        Value::Text(text) => crate::decimal::Decimal::parse(text, false).is_some_and(crate::decimal::Decimal::is_zero),
+        _ => false,
+    }
+}
+
+fn overflows(operator: &str, left: &Form, right: &Form) -> bool {
+    let (Form::Literal(Value::Integer(left), _), Form::Literal(Value::Integer(right), _)) = (left, right) else {
+        return false;
+    };
+    let result = match operator {
+        "+" => left.checked_add(*right),
+        "-" => left.checked_sub(*right),
+        "*" => left.checked_mul(*right),
+        _ => Some(0),
+    };
+    result.is_some_and(|result| i32::try_from(result).is_err())
+}
+
+/// The type of a value in arithmetic; text is a DOUBLE.
+fn numeric_type(ty: &Type) -> Option<Type> {
+    match ty.family() {
+        Family::Text => Some(Type::of(DOUBLE)),
+        Family::Unknown => None,
+        _ => Some(ty.clone()),
+    }
+}
+
+/// The precision and scale of arithmetic with NUMERIC.
+fn arithmetic_type(operator: &str, left: &Type, right: &Type) -> Type {
+    let (ls, rs) = (left.scale, right.scale);
+    let (lw, rw) = (left.precision - i32::from(ls), right.precision - i32::from(rs));
+    let (precision, scale) = match operator {
+        "*" => (left.precision + right.precision + 1, ls + rs),
+        "/" => {
+            let scale = ls.max(rs).max(9);
+            (lw + i32::from(rs) + i32::from(scale), scale)
+        }
+        "%" | "div" => (left.precision.max(right.precision), ls.max(rs)),
+        _ => (lw.max(rw) + i32::from(ls.max(rs)) + 1, ls.max(rs)),
+    };
+    Type::numeric(precision.min(38), scale.min(38))
+}
