@@ -1,4 +1,4 @@
-"""headrace: drivers for PostgreSQL, MySQL, MariaDB and Informix.
+"""headrace: drivers for PostgreSQL, MySQL, MariaDB, Informix and CUBRID.
 
 ``headrace.connect("postgresql://...")`` opens a blocking connection, ``await headrace.aio.connect(...)`` an asyncio
 connection.
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 __version__ = "0.1.0"
 
-# PEP 249, whose constructors and type objects are in headrace.postgres, headrace.mysql and headrace.informix.
+# PEP 249, whose constructors and type objects are in the module of each database.
 apilevel = "2.0"
 threadsafety = 2
 paramstyle = "pyformat"
@@ -76,10 +76,10 @@ def connect(
 ) -> Connection[rows.Row]: ...
 def connect(conninfo: str = "", /, **keywords: Any) -> Connection[Any]:
     """Connects to the database of the URL: ``postgresql://`` (or ``postgres://``), ``mysql://``, ``mariadb://``,
-    ``informix://``.
+    ``informix://``, ``cubrid://``.
 
     Without a URL the database is PostgreSQL. A type checker assumes PostgreSQL; for other databases use
-    :func:`headrace.mysql.connect` or :func:`headrace.informix.connect`.
+    :func:`headrace.mysql.connect`, :func:`headrace.informix.connect` or :func:`headrace.cubrid.connect`.
 
     Args:
         conninfo: a URL, or a connection string of PostgreSQL.

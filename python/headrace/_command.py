@@ -7,23 +7,25 @@ import os
 import sys
 from collections.abc import Sequence
 
-from . import __version__
+from . import __version__, _native
 
-SERVERS = ("informix",)
+SERVERS = ("cubrid", "informix")
 """Databases that there is a test server for."""
+MEASURING = ("race", "iibench", "profile")
+"""Commands whose figures say something only of an optimised build."""
 
 
 def simulate(arguments: Sequence[str]) -> int:
     """Becomes a test server: ``headrace simulate informix --port 9088``; further options are the server's own."""
     from .testing import ServerUnavailable
-    from .testing._informix import find_binary
+    from .testing._programs import find_binary
 
     if not arguments or arguments[0] not in SERVERS:
         print(f"usage: headrace simulate {{{','.join(SERVERS)}}} [options of the server]", file=sys.stderr)
         return 2
     program = "the test server"
     try:
-        program = str(find_binary(release=True))
+        program = str(find_binary(arguments[0], release=True))
         os.execv(program, [program, *arguments[1:]])
     except (OSError, ServerUnavailable) as error:
         print(f"headrace: {program}: {error}", file=sys.stderr)
@@ -45,13 +47,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         if missing == "headrace":
             raise
         if not arguments or {"-h", "--help"} & {*arguments}:
-            print("usage: headrace simulate {informix} [options of the server]")
+            print(f"usage: headrace simulate {{{','.join(SERVERS)}}} [options of the server]")
         print(
             f"headrace: race, iibench, report and profile need the lab, of which {missing} is missing: "
             "pip install headrace-lab",
             file=sys.stderr,
         )
         return 0 if {"-h", "--help"} & {*arguments} else 2
+    if {"-h", "--help"}.isdisjoint(arguments) and {*arguments[:1]} & {*MEASURING} and not _native.is_optimised():
+        print(
+            "headrace: warning: headrace was built without optimisation, and is many times slower than a release: "
+            "`make build` or `maturin develop --release` builds it with optimisation",
+            file=sys.stderr,
+        )
     return lab(arguments)
 
 

@@ -47,6 +47,20 @@ INFORMIX_SCROLL_ROWS: Final = 256
 INFORMIX_FETCHMANY_IN_FLIGHT: Final = 64
 """Statements of ``fetchmany`` that are in flight at a time."""
 
+# CUBRID
+CUBRID_PORT: Final = 33000
+"""TCP port of CUBRID's broker."""
+CUBRID_RC_TIME: Final = 600.0
+"""Seconds in which a broker that was not reached is tried after the others."""
+CUBRID_FETCHMANY_IN_FLIGHT: Final = 64
+"""Statements of ``fetchmany`` that are in flight at a time."""
+CUBRID_LOB_BYTES: Final = 80_000
+"""Bytes of a large object that one request reads: the server cuts longer replies."""
+CUBRID_LOB_WRITE_BYTES: Final = 128 * 1024
+"""Bytes of a large object that one request writes."""
+CUBRID_LOB_AHEAD: Final = 2
+"""Requests of one read of a large object that are in flight at a time."""
+
 # statements
 COMMAND_TIMEOUT: Final[float | None] = None
 """Seconds that a call may wait for the server, where it has no timeout of its own; None is no limit."""
@@ -68,6 +82,8 @@ PIPELINE_TURN: Final = 64
 data."""
 FETCH_SIZE: Final = 2_000
 """Rows that a stream fetches at a time."""
+ARROW_BATCH_ROWS: Final = 65_536
+"""Rows of an Arrow record batch at most."""
 ARRAY_SIZE: Final = 1
 """Rows that ``fetchmany`` of a cursor returns by default (PEP 249)."""
 COPY_BLOCK: Final = 128 * 1024

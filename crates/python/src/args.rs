@@ -36,9 +36,9 @@ pub struct Batch {
 enum Beginning {
     /// From the source, a list or a tuple.
     InSource,
-    /// All rows that an iterator has given until now, and what it raised after them; `read` is the number of those that
+    /// All rows that an iterator has given until now, and the error after them; `read` is the number of those that
     /// were read since the last rewind. That a statement is stale is known after the first rows.
-    Kept { rows: Vec<Py<PyTuple>>, raised: Option<PyErr>, read: usize, bytes: usize },
+    Kept { rows: Vec<Py<PyTuple>>, failed: Option<ClientError>, read: usize, bytes: usize },
     /// Nowhere: an iterator has given too many rows to keep.
     Lost,
 }
@@ -51,7 +51,7 @@ impl Args {
         let beginning = if rereads {
             Beginning::InSource
         } else {
-            Beginning::Kept { rows: Vec::new(), raised: None, read: 0, bytes: 0 }
+            Beginning::Kept { rows: Vec::new(), failed: None, read: 0, bytes: 0 }
         };
         Args::Batch(Batch { source, query, rows: None, row: None, beginning })
     }
@@ -97,39 +97,40 @@ impl Args {
 
 impl Batch {
     fn advance(&mut self, py: Python<'_>) -> Result<bool, ClientError> {
-        if let Beginning::Kept { rows, raised, read, .. } = &mut self.beginning {
+        if let Beginning::Kept { rows, failed, read, .. } = &mut self.beginning {
             if let Some(row) = rows.get(*read) {
                 *read += 1;
                 self.row = Some(row.clone_ref(py));
                 return Ok(true);
             }
-            if let Some(error) = raised {
-                return Err(error.clone_ref(py).into());
+            if let Some(error) = failed {
+                return Err(error.clone_ref(py));
             }
         }
         let rows = match &self.rows {
             Some(rows) => rows.bind(py).clone(),
             None => {
                 let source = self.source.bind(py);
-                let iterator = PyIterator::from_object(source).map_err(|error| no_rows(source).unwrap_or(error))?;
+                let iterator = PyIterator::from_object(source)
+                    .map_err(|error| ClientError::NoRows(no_rows(source).unwrap_or(error)))?;
                 self.rows = Some(iterator.clone().unbind());
                 iterator
             }
         };
         let mut rows = rows;
         let Some(next) = rows.next() else { return Ok(false) };
-        let row = next.and_then(|next| match &self.query {
-            Some(query) => query.get().arrange(py, Some(&next)),
+        let row = next.map_err(ClientError::from).and_then(|next| match &self.query {
+            Some(query) => query.get().arrange_row(py, &next),
             None => sequence(&next),
         });
         let row = match row {
             Ok(row) => row,
             Err(error) => {
                 // A generator would not raise it a second time, but end.
-                if let Beginning::Kept { raised, .. } = &mut self.beginning {
-                    *raised = Some(error.clone_ref(py));
+                if let Beginning::Kept { failed, .. } = &mut self.beginning {
+                    *failed = Some(error.clone_ref(py));
                 }
-                return Err(error.into());
+                return Err(error);
             }
         };
         self.beginning.keep(&row);
@@ -195,9 +196,8 @@ fn no_rows(source: &Bound<'_, PyAny>) -> Option<PyErr> {
 /// A row of parameters as a tuple.
 ///
 /// # Errors
-/// TypeError for an object that is not a sequence, or is text: a str given as the parameters is nearly always a
-/// mistake.
-pub fn sequence<'py>(row: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+/// For an object that is not a sequence, or is text: a str given as the parameters is nearly always a mistake.
+pub fn sequence<'py>(row: &Bound<'py, PyAny>) -> Result<Bound<'py, PyTuple>, ClientError> {
     if let Ok(tuple) = row.cast_exact::<PyTuple>() {
         return Ok(tuple.clone());
     }
@@ -208,11 +208,11 @@ pub fn sequence<'py>(row: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
         return Err(no_sequence(row));
     }
     let Ok(values) = row.try_iter() else { return Err(no_sequence(row)) };
-    PyTuple::new(row.py(), values.collect::<PyResult<Vec<_>>>()?)
+    Ok(PyTuple::new(row.py(), values.collect::<PyResult<Vec<_>>>()?)?)
 }
 
-fn no_sequence(row: &Bound<'_, PyAny>) -> PyErr {
-    pyo3::exceptions::PyTypeError::new_err(format!(
+fn no_sequence(row: &Bound<'_, PyAny>) -> ClientError {
+    ClientError::NotARow(format!(
         "parameters must be a sequence such as a tuple or a list, not {}; a single one is written (value,)",
         type_name(row)
     ))

@@ -1,6 +1,7 @@
 //! A Python request in a protocol's queue, and the ticket that its result is waited for with.
 
 use crate::args::Args;
+use crate::arrow::Columnar;
 use crate::columns::Columns;
 use crate::engine::{CopySink, Dialect};
 use crate::errors::{self, ClientError};
@@ -9,7 +10,7 @@ use crate::params::PyParams;
 use crate::result::RequestResult;
 use crate::sink::{RowSink, Rows, Settings};
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, Outcome, ResponseHandler, Room, Run};
+use headrace_core::{Described, Fatal, Outcome, ResponseHandler, Room, Run};
 use pyo3::prelude::*;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
@@ -154,6 +155,8 @@ pub struct PyCall<D: Dialect> {
     pub copy: Option<D::Copy>,
     /// Rows of a stream's block: once there are as many, its reader is woken.
     pub block: Option<usize>,
+    /// Rows become Arrow record batches.
+    pub columnar: Option<Box<Columnar>>,
     lane: u64,
     columns: Option<Py<PyAny>>,
     store: Rows,
@@ -189,6 +192,7 @@ impl<D: Dialect> PyCall<D> {
             progress: None,
             copy: None,
             block: None,
+            columnar: None,
             columns: None,
             store: Rows::default(),
             results: Vec::new(),
@@ -232,9 +236,10 @@ impl<D: Dialect> PyCall<D> {
     fn pack(&mut self, py: Python<'_>, summary: Summary<'_>) -> PyResult<Py<PyAny>> {
         let Summary { tag, rows: rowcount, suspended, out_params, .. } = summary;
         let columns = self.columns.as_ref().map(|columns| columns.clone_ref(py));
-        let rows = match &columns {
-            Some(_) => Some(ffi::list(py, std::mem::take(&mut self.store.rows))?.unbind()),
-            None => None,
+        let rows = match (&columns, &mut self.columnar) {
+            (Some(_), Some(columnar)) => Some(columnar.take(py)?),
+            (Some(_), None) => Some(ffi::list(py, std::mem::take(&mut self.store.rows))?.unbind()),
+            (None, _) => None,
         };
         let counted = match (&rows, rowcount) {
             (_, Some(n)) => i64::try_from(n).unwrap_or(i64::MAX),
@@ -316,6 +321,9 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
         self.store.rows.clear();
         self.told = false;
         self.warnings = 0;
+        if let Some(columnar) = &mut self.columnar {
+            columnar.clear();
+        }
         self.args.rewind()
     }
 
@@ -324,6 +332,9 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
     }
 
     fn columns(&mut self, py: Python<'_>, columns: &Arc<D::Columns>) {
+        if let Some(columnar) = &mut self.columnar {
+            columnar.describe(columns.columns(), &self.settings);
+        }
         match ffi::unseen(py, Columns::new::<D>(columns.clone())) {
             Ok(columns) => {
                 let columns = columns.into_any();
@@ -340,6 +351,10 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
     }
 
     fn rows<R: Run>(&mut self, py: Python<'_>, run: &mut R) -> Result<Room, Fatal> {
+        if let Some(columnar) = &mut self.columnar {
+            columnar.rows(py, run)?;
+            return Ok(Room::More);
+        }
         run.each(&mut RowSink::new(py, &mut self.store, &self.settings).naming(self.columns.as_ref()))?;
         if !self.has_block() {
             return Ok(Room::More);

@@ -81,6 +81,10 @@ pub trait Engine: Session + Any + Debug + Send {
     fn transmit(&mut self, py: Python<'_>, write_buffer: &mut WriteBuffer);
     /// [`Protocol::abort`]
     fn abort(&mut self, py: Python<'_>, reason: &Fatal);
+    /// [`Protocol::may_be_released`]
+    fn may_be_released(&self) -> bool;
+    /// [`Protocol::outlive`]
+    fn outlive(&mut self, py: Python<'_>, reason: &Fatal) -> bool;
     /// [`Dialect::convert`]
     fn convert(&self, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query>;
     /// Queues the requests of a verb, and returns the tickets or futures of their results.
@@ -123,6 +127,14 @@ where
 
     fn abort(&mut self, py: Python<'_>, reason: &Fatal) {
         Protocol::abort(self, py, reason);
+    }
+
+    fn may_be_released(&self) -> bool {
+        Protocol::may_be_released(self)
+    }
+
+    fn outlive(&mut self, py: Python<'_>, reason: &Fatal) -> bool {
+        Protocol::outlive(self, py, reason)
     }
 
     fn convert(&self, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
@@ -182,6 +194,9 @@ impl Driven for dyn Engine {
     }
     fn abort(&mut self, py: Python<'_>, reason: &Fatal) {
         Engine::abort(self, py, reason);
+    }
+    fn outlive(&mut self, py: Python<'_>, reason: &Fatal) -> bool {
+        Engine::outlive(self, py, reason)
     }
 }
 

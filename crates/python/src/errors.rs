@@ -3,16 +3,33 @@
 use crate::globals::globals;
 use headrace_core::sqlstate::CONDITIONS;
 use headrace_core::{Condition, Diagnostics, ErrorClass, Fatal, Mismatch};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
-/// An error on the client's side: a value that does not fit, or an exception that Python raised.
+/// An error on the client's side: values that do not fit, or an exception that Python raised.
 #[derive(Debug)]
 pub enum ClientError {
-    /// A value that does not fit.
+    /// A value that does not fit, or values whose number or names do not fit the statement.
     Mismatch(Mismatch),
+    /// An object that is not a row of parameters; the text of the TypeError.
+    NotARow(String),
+    /// There are no rows: an error that is not about one of them.
+    NoRows(PyErr),
     /// Python raised.
     Raised(PyErr),
+}
+
+impl ClientError {
+    /// The same error again.
+    pub fn clone_ref(&self, py: Python<'_>) -> Self {
+        match self {
+            ClientError::Mismatch(mismatch) => ClientError::Mismatch(mismatch.clone()),
+            ClientError::NotARow(message) => ClientError::NotARow(message.clone()),
+            ClientError::NoRows(error) => ClientError::NoRows(error.clone_ref(py)),
+            ClientError::Raised(error) => ClientError::Raised(error.clone_ref(py)),
+        }
+    }
 }
 
 impl From<Mismatch> for ClientError {
@@ -76,17 +93,19 @@ pub fn made(error: PyResult<Bound<'_, PyAny>>) -> PyErr {
 
 /// The exception for the client's own error.
 pub fn client_error(py: Python<'_>, failure: ClientError, row: Option<u64>) -> PyErr {
+    let of_row = |message: String| match row {
+        Some(row) => format!("row {row}: {message}"),
+        None => message,
+    };
     let error = match failure {
+        ClientError::NoRows(error) => return error,
         ClientError::Raised(error) => error,
+        ClientError::NotARow(message) => PyTypeError::new_err(of_row(message)),
         ClientError::Mismatch(mismatch) => match globals(py) {
             Err(error) => error,
             Ok(globals) => {
                 let class = if mismatch.out_of_range { &globals.data_error } else { &globals.programming_error };
-                let message = match row {
-                    Some(row) => format!("row {row}: {}", mismatch.message),
-                    None => mismatch.message,
-                };
-                raise(py, class, message)
+                raise(py, class, of_row(mismatch.message))
             }
         },
     };

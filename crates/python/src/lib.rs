@@ -5,6 +5,7 @@
 //! * [`sink`]: rows into Python objects;
 //! * [`params`]: Python objects into parameters;
 //! * [`engine`]: the machine of one protocol or another;
+//! * [`arrow`]: results as Arrow record batches;
 //! * [`call`]: a Python request in a protocol's queue, and the ticket that its result is waited for with;
 //! * [`result`]: the result of a request;
 //! * [`query`]: a statement in the server's style, and Python's parameters to its own;
@@ -12,8 +13,10 @@
 //! * [`errors`]: outcomes to Python exceptions.
 
 mod args;
+mod arrow;
 mod call;
 mod columns;
+mod cubrid;
 mod decimals;
 mod engine;
 mod errors;
@@ -30,18 +33,30 @@ mod wire;
 
 use pyo3::prelude::*;
 
+/// Returns true if the compiler has optimised this extension: one that it has not is many times slower.
+#[pyfunction]
+fn is_optimised() -> bool {
+    cfg!(optimised)
+}
+
 #[pymodule(gil_used = false)]
 mod _native {
+    #[pymodule_export]
+    use crate::arrow::ArrowResult;
     #[pymodule_export]
     use crate::call::Ticket;
     #[pymodule_export]
     use crate::columns::Columns;
+    #[pymodule_export]
+    use crate::cubrid::CubridWire;
     #[pymodule_export]
     use crate::errors::{conditions, error_class};
     #[pymodule_export]
     use crate::globals::makes_decimals;
     #[pymodule_export]
     use crate::informix::InformixWire;
+    #[pymodule_export]
+    use crate::is_optimised;
     #[pymodule_export]
     use crate::mysql::{MySqlWire, decrypt_login_file};
     #[pymodule_export]

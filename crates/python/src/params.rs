@@ -9,7 +9,7 @@ use headrace_core::params::RangeParts;
 use headrace_core::{Mismatch, Parameters, Value, ValueKind};
 use pyo3::PyTypeInfo;
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyAttributeError, PyKeyError};
+use pyo3::exceptions::{PyAttributeError, PyKeyError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyFrozenSet, PyInt, PyList,
@@ -188,7 +188,10 @@ impl<'a> PyValue<'a> {
     fn str_of(&self) -> PyResult<Bound<'a, PyString>> {
         match self.value.cast::<PyString>() {
             Ok(text) => Ok(text.clone()),
-            Err(_) => self.plain().str(),
+            Err(_) => {
+                let plain = self.plain();
+                plain.str().or_else(|error| digits(&plain, error))
+            }
         }
     }
 }
@@ -208,6 +211,18 @@ fn numpy_number<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     let number = value.call_method0("item").ok()?;
     // A float of more bits than Python's stays one of numpy's.
     matches!(exact(&number), Exact::Bool | Exact::Int | Exact::Float).then_some(number)
+}
+
+/// The digits of a whole number of which `str` makes no text: Python refuses it from
+/// `sys.get_int_max_str_digits()` digits on, as int's own conversion takes time that grows with their square. That of
+/// Decimal, which is exact, does not.
+#[cold]
+fn digits<'py>(number: &Bound<'py, PyAny>, error: PyErr) -> PyResult<Bound<'py, PyString>> {
+    let py = number.py();
+    if !number.is_instance_of::<PyInt>() || !error.is_instance_of::<PyValueError>(py) {
+        return Err(error);
+    }
+    globals(py)?.decimal.bind(py).call1((number,))?.str()
 }
 
 fn days_of(date: &Bound<'_, PyDate>) -> i32 {
@@ -247,7 +262,8 @@ impl Value for PyValue<'_> {
     }
 
     fn describe(&self) -> String {
-        let text = self.value.repr().map_or_else(|_| "?".to_owned(), |repr| repr.to_string());
+        let repr = self.value.repr().or_else(|error| digits(&self.value, error));
+        let text = repr.map_or_else(|_| "?".to_owned(), |repr| repr.to_string());
         let short: String =
             if text.chars().count() > 60 { text.chars().take(57).chain("...".chars()).collect() } else { text };
         format!("{short} (of type {})", type_name(&self.value))
@@ -263,7 +279,7 @@ impl Value for PyValue<'_> {
         match self.value.extract::<i64>() {
             Ok(value) => Ok(value),
             Err(error) => {
-                if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(self.py()) {
+                if error.is_instance_of::<PyOverflowError>(self.py()) {
                     return Err(Mismatch::out_of_range(format!("{} does not fit 64 bits", self.describe())).into());
                 }
                 match self.plain().extract::<i64>() {
@@ -279,7 +295,14 @@ impl Value for PyValue<'_> {
         if let Ok(float) = self.value.cast_exact::<PyFloat>() {
             return Ok(float.value());
         }
-        self.plain().extract::<f64>().map_err(|_| self.wrong("a floating-point number"))
+        self.plain().extract::<f64>().map_err(|error| {
+            if error.is_instance_of::<PyOverflowError>(self.py()) {
+                let what = self.describe();
+                return Mismatch::out_of_range(format!("{what} does not fit a floating-point number of 64 bits"))
+                    .into();
+            }
+            self.wrong("a floating-point number")
+        })
     }
 
     fn with_decimal<R>(&self, use_it: impl FnOnce(&str) -> R) -> Result<R, ClientError> {

@@ -1,8 +1,9 @@
 //! Python's parameters to those of a statement in the server's style (`headrace_core::placeholders`).
 
 use crate::args::sequence;
-use crate::errors::programming;
+use crate::errors::{ClientError, client_error, programming};
 use crate::globals::type_name;
+use headrace_core::Mismatch;
 use headrace_core::placeholders::{Converted, Style};
 use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;
@@ -64,36 +65,47 @@ impl Query {
     /// ProgrammingError if their number or their names do not fit, TypeError for an object that is not a sequence or
     /// mapping.
     pub fn arrange<'py>(&self, py: Python<'py>, params: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyTuple>> {
-        let Some(params) = params else { return Ok(PyTuple::empty(py)) };
+        match params {
+            Some(params) => self.arrange_row(py, params).map_err(|error| client_error(py, error, None)),
+            None => Ok(PyTuple::empty(py)),
+        }
+    }
+
+    /// A row of parameters in the statement's order.
+    ///
+    /// # Errors
+    /// If their number or their names do not fit, or for an object that is not a sequence or mapping.
+    pub fn arrange_row<'py>(
+        &self,
+        py: Python<'py>,
+        params: &Bound<'py, PyAny>,
+    ) -> Result<Bound<'py, PyTuple>, ClientError> {
         if self.style == Style::Numeric {
             if params.is_instance_of::<PyDict>() {
-                return Err(programming(py, self.no_names()));
+                return Err(misfit(self.no_names()));
             }
             let row = sequence(params)?;
             if row.len() != self.count {
                 let message =
                     format!("the statement has parameters up to :{}, but {} were given", self.count, row.len());
-                return Err(programming(py, &message));
+                return Err(misfit(message));
             }
-            return self.reorder(&row);
+            return Ok(self.reorder(&row)?);
         }
         if self.style != Style::Pyformat {
             if params.is_instance_of::<PyDict>() {
-                return Err(programming(py, self.no_names()));
+                return Err(misfit(self.no_names()));
             }
             let row = sequence(params)?;
             if self.style == Style::Format && row.len() != self.count {
-                return Err(programming(
-                    py,
-                    &format!(
-                        "the statement has {} parameter{}, but {} {} given{}",
-                        self.count,
-                        if self.count == 1 { "" } else { "s" },
-                        row.len(),
-                        if row.len() == 1 { "was" } else { "were" },
-                        self.advice(&row),
-                    ),
-                ));
+                return Err(misfit(format!(
+                    "the statement has {} parameter{}, but {} {} given{}",
+                    self.count,
+                    if self.count == 1 { "" } else { "s" },
+                    row.len(),
+                    if row.len() == 1 { "was" } else { "were" },
+                    self.advice(&row),
+                )));
             }
             return Ok(row);
         }
@@ -102,19 +114,19 @@ impl Query {
             params.cast_exact::<PyTuple>().ok().filter(|row| row.len() == 1).and_then(|row| row.get_item(0).ok());
         let params = only.as_ref().filter(|only| only.cast::<PyMapping>().is_ok()).unwrap_or(params);
         let Ok(mapping) = params.cast::<PyMapping>() else {
-            return Err(programming(py, "the statement has %(name)s parameters, so they are given as a mapping"));
+            return Err(misfit("the statement has %(name)s parameters, so they are given as a mapping"));
         };
         let values = self.names.iter().map(|name| {
             mapping.get_item(name).map_err(|error| {
                 if error.is_instance_of::<pyo3::exceptions::PyKeyError>(py) {
-                    programming(py, &format!("no value was given for the parameter %({name})s"))
+                    misfit(format!("no value was given for the parameter %({name})s"))
                 } else {
-                    error
+                    error.into()
                 }
             })
         });
-        let row = PyTuple::new(py, values.collect::<PyResult<Vec<_>>>()?)?;
-        if self.order.is_empty() { Ok(row) } else { self.reorder(&row) }
+        let row = PyTuple::new(py, values.collect::<Result<Vec<_>, ClientError>>()?)?;
+        if self.order.is_empty() { Ok(row) } else { Ok(self.reorder(&row)?) }
     }
 
     /// The error for a mapping if the parameters have no names.
@@ -150,6 +162,12 @@ impl Query {
         let values = self.order.iter().map(|i| row.get_item(*i)).collect::<PyResult<Vec<_>>>()?;
         PyTuple::new(row.py(), values)
     }
+}
+
+/// The error for parameters that are not those of the statement.
+#[cold]
+fn misfit(message: impl Into<String>) -> ClientError {
+    Mismatch::wrong_type(message).into()
 }
 
 /// The text of a statement.

@@ -111,6 +111,11 @@ class Core(Transactions):
         """Queues one statement."""
 
     @abstractmethod
+    def submit_arrow(self, sql: str, params: Params, arrow: tuple[str, int]) -> Any:
+        """Queues one statement whose rows become Arrow record batches: how exact numbers are represented, and the rows
+        of a batch."""
+
+    @abstractmethod
     def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
         """Queues a batch."""
 

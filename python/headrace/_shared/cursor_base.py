@@ -210,8 +210,8 @@ class CursorBase(Generic[R]):
 
     @property
     def lastrowid(self) -> int | None:
-        """The value that the server generated for the last INSERT (Informix: SERIAL; MySQL and MariaDB:
-        AUTO_INCREMENT); None otherwise."""
+        """The value that the server generated for the last INSERT (Informix: SERIAL; MySQL, MariaDB
+        and CUBRID: AUTO_INCREMENT); None otherwise, and on asyncio for CUBRID, which is queried for it."""
         return None if self._result is None else self._result.generated
 
     @property

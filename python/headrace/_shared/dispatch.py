@@ -11,10 +11,12 @@ _MODULES: Final = {
     "postgresql": "postgres",
     "postgres": "postgres",
     "informix": "informix",
-    "jdbc": "informix",
+    "cubrid": "cubrid",
     "mysql": "mysql",
     "mariadb": "mysql",
 }
+_JDBC: Final = {"informix-sqli": "informix", "cubrid": "cubrid"}
+"""The databases of URLs that begin with ``jdbc:``."""
 _imported: Final[dict[str, Any]] = {}
 """To ask importlib for a module that is there would cost as much as all the rest. ``sys.modules`` also has those that
 another thread is still importing."""
@@ -33,12 +35,16 @@ def module_for(conninfo: str, package: str) -> Any:
             f"connect() takes a URL or keywords as a str, not {type(conninfo).__name__}"
             + ("; is the environment variable set that it came from?" if conninfo is None else "")
         )
-    scheme, colon, _ = conninfo.strip().partition(":")
+    scheme, colon, rest = conninfo.strip().partition(":")
     if not colon or not scheme.isalpha():
         return _module(f"{package}.postgres")
-    name = _MODULES.get(scheme.lower())
+    if scheme.lower() == "jdbc":
+        scheme = f"jdbc:{rest.partition(':')[0]}"
+        name = _JDBC.get(scheme[5:].lower())
+    else:
+        name = _MODULES.get(scheme.lower())
     if name is None:
-        known = ", ".join(f"{scheme}:" for scheme in _MODULES)
+        known = ", ".join(f"{scheme}:" for scheme in (*_MODULES, *(f"jdbc:{name}" for name in _JDBC)))
         raise ProgrammingError(f"the URL begins with {scheme}:, which is none of {known}")
     return _module(f"{package}.{name}")
 

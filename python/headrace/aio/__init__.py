@@ -27,10 +27,10 @@ async def connect(
 ) -> AsyncConnection[Row]: ...
 async def connect(conninfo: str = "", /, **keywords: Any) -> AsyncConnection[Any]:
     """Connects on the running event loop to the database of the URL: ``postgresql://`` (or ``postgres://``),
-    ``mysql://``, ``mariadb://``, ``informix://``.
+    ``mysql://``, ``mariadb://``, ``informix://``, ``cubrid://``.
 
     Without a URL the database is PostgreSQL. A type checker assumes PostgreSQL; for other databases use
-    :func:`headrace.aio.mysql.connect` or :func:`headrace.aio.informix.connect`.
+    :func:`headrace.aio.mysql.connect`, :func:`headrace.aio.informix.connect` or :func:`headrace.aio.cubrid.connect`.
 
     Args:
         conninfo: a URL, or a connection string of PostgreSQL.

@@ -156,7 +156,11 @@ class AsyncConnectionPool(LoopPoolWork[C]):
         if self._loop is not loop:
             if self._loop is None:
                 raise PoolClosed("the pool is not open: call open(), or use it as a context manager")
-            raise ProgrammingError("the pool was opened on another event loop")
+            closed = ", which is closed" if self._loop.is_closed() else ""
+            raise ProgrammingError(
+                f"the pool belongs to another event loop{closed}: it can be used only on the loop that it was opened "
+                "on (each asyncio.run() makes a loop of its own)"
+            )
         return loop
 
     # lending
@@ -380,7 +384,8 @@ class AsyncConnectionPool(LoopPoolWork[C]):
     async def close(self, timeout: float = defaults.POOL_CLOSE_TIMEOUT) -> None:
         """Closes the pool. Waiting requests raise PoolClosed.
 
-        It raises no error. In the child of a fork it does nothing: the sockets belong to the parent.
+        It raises no error but ProgrammingError, on another event loop than the pool's. In the child of a fork it does
+        nothing: the sockets belong to the parent.
 
         Args:
             timeout: seconds for lent connections to be returned; then they are closed, too.

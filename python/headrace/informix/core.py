@@ -90,6 +90,10 @@ class InformixCore(Core):
         """Queues one statement."""
         return self.wire.execute(sql, params, begin=self.begins)
 
+    def submit_arrow(self, sql: str, params: Params, arrow: tuple[str, int]) -> Any:
+        """Queues one statement whose rows become Arrow record batches."""
+        return self.wire.execute(sql, params, begin=self.begins, arrow=arrow)
+
     def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
         """Queues a batch."""
         if returning:

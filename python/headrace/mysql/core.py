@@ -107,6 +107,10 @@ class MySqlCore(Core):
         """Queues one statement."""
         return self.wire.execute(sql, params, text=self.text)
 
+    def submit_arrow(self, sql: str, params: Params, arrow: tuple[str, int]) -> Any:
+        """Queues one statement whose rows become Arrow record batches."""
+        return self.wire.execute(sql, params, text=self.text, arrow=arrow)
+
     def open_cursor(self, sql: str, params: Params, size: int) -> tuple[Any, int]:
         """Queues a query whose rows stay on the server; returns its number too, which fetches are asked by. Where
         nothing is prepared the result comes whole."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .. import defaults
 from .._shared.cursor import BlockingCursor
 from .._shared.cursor_base import Column, Params
+from .._shared.received import Received
 from ..errors import DatabaseError, NotSupportedError
 from ..rows import RowFactory, tuple_row
-from .connection_base import Received
 
 if TYPE_CHECKING:
     from .connection import Connection

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import os
 from collections.abc import Mapping
@@ -30,12 +29,12 @@ def known_options(conninfo: str, keywords: Mapping[str, Any]) -> ConnectOptions:
     key = hashlib.blake2b(given.encode(errors="surrogatepass"), key=_SALT).digest()
     options = _known.get(key)
     if options is not None:
-        return dataclasses.replace(options, password=_password(conninfo, keywords))
+        return options.with_password(_password(conninfo, keywords))
     options = connect_options(conninfo, keywords)
     if options.lasting and _password(conninfo, keywords) == options.password:
         if len(_known) >= defaults.KNOWN_SETTINGS:
             _known.clear()
-        _known[key] = dataclasses.replace(options, password=None)
+        _known[key] = options.with_password(None)
     return options
 
 

@@ -177,9 +177,16 @@ class ConnectOptions:
             ],
         }
 
+    def with_password(self, password: str | None) -> ConnectOptions:
+        """These settings with another password. Nothing is checked or put together again, as
+        :func:`dataclasses.replace` would: that was 30 % of the client's instructions of a connection."""
+        copy = object.__new__(ConnectOptions)
+        copy.__dict__.update(self.__dict__, _everywhere=self._everywhere, password=password)
+        return copy
+
     @functools.cached_property
     def _everywhere(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What does not depend on the address, but on whether it is one or the Unix socket."""
+        """What depends neither on the address nor on the password, but on whether it is one or the Unix socket."""
         common = {
             "user": self.user,
             "database": self.database,

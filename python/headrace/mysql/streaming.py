@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Generator, Iterator
-from itertools import islice
 from typing import Any, TypeVar
 
 from .. import defaults
-from .._shared.connection import BlockingConnection
+from .._shared.blocks import BlockingBlocks, rows_of
 from .._shared.core import Gate
 from .._shared.cursor_base import Params
-from .._shared.limits import overdue
+from .._shared.received import Received
 from ..errors import Error, ProgrammingError
-from .connection_base import MySqlBase, Received
+from .connection_base import MySqlBase
 from .core import STREAMING, MySqlCore, first_of
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Streaming(MySqlBase[R], BlockingConnection[R]):
+class Streaming(MySqlBase[R], BlockingBlocks[R]):
     """A connection that reads rows while they come."""
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -57,13 +55,7 @@ class Streaming(MySqlBase[R], BlockingConnection[R]):
             TimeoutError: a wait was cancelled after ``timeout`` seconds.
         """
         gate = Gate(self._core, STREAMING)
-        with contextlib.closing(self._read(sql, params, fetch_size, on_server, timeout, gate)) as blocks:
-            for block in blocks:
-                rows = iter(block)
-                yield from islice(rows, 1)
-                # Another thread may go on with it. A look after every row would cost more than the row.
-                gate.pass_on()
-                yield from rows
+        yield from rows_of(gate, self._read(sql, params, fetch_size, on_server, timeout, gate))
 
     def stream_blocks(
         self,
@@ -130,29 +122,10 @@ class Streaming(MySqlBase[R], BlockingConnection[R]):
         gate: Gate | None,
         received: Received | None,
     ) -> Generator[list[R]]:
-        core, wire = self._core, self._core.wire
-        ticket = wire.execute(sql, params, text=core.text, block=size)
-        gate = gate or Gate(core, STREAMING)
-        wire.occupy(gate)
-        try:
-            while (taken := self._next_block(ticket, timeout)) is not None:
-                columns, rows = taken
-                yield self._made(columns, rows, received)
-                # Another thread may go on with it.
-                gate.pass_on()
-            result = self._wait(ticket, timeout)
-            wire.vacate(gate)
-            if not self._has_rows(result, received):
-                return
-            while result.rows:
-                # What came with the end may be more than one block.
-                block = result.rows[:size]
-                del result.rows[:size]
-                yield self._made(result.columns, block, received)
-        finally:
-            wire.vacate(gate)
-            if not wire.closed and wire.request_id(ticket) is not None:
-                self._abandon(ticket)
+        core = self._core
+        return self._blocks_of(
+            lambda: core.wire.execute(sql, params, text=core.text, block=size), size, timeout, gate, received
+        )
 
     def _cursor_blocks(
         self, sql: str, params: Params, size: int, timeout: float | None, received: Received | None
@@ -184,10 +157,3 @@ class Streaming(MySqlBase[R], BlockingConnection[R]):
                     # A cursor that was lost with its connection is closed.
                     if not wire.closed:
                         raise
-
-    def _next_block(self, ticket: Any, timeout: float | None) -> Any:
-        core = self._core
-        try:
-            return core.wire.next_block(ticket, core.seconds(timeout))
-        except TimeoutError:
-            raise overdue(core.command_timeout if timeout is None else timeout) from None

@@ -204,6 +204,10 @@ class ConnectionCore(Core):
         """Queues one statement."""
         return self.wire.execute(sql, params, prelude=self.begin, named=self.named)
 
+    def submit_arrow(self, sql: str, params: Params, arrow: tuple[str, int]) -> Any:
+        """Queues one statement whose rows become Arrow record batches."""
+        return self.wire.execute(sql, params, prelude=self.begin, named=self.named, arrow=arrow)
+
     def submit_pipelined(self, pipeline: Pipelined, sql: str, params: Params) -> Any:
         """Queues one statement of a pipeline."""
         pipeline.unanswered = not pipeline.sync

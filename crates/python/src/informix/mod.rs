@@ -4,8 +4,9 @@ pub mod dialect;
 mod setup;
 
 use crate::args::{Args, sequence};
+use crate::arrow::{ArrowKey, Columnar};
 use crate::call::ResultShape;
-use crate::errors;
+use crate::errors::{self, client_error};
 use crate::query::Sql;
 use crate::wire::{Io, Wire};
 use dialect::Informix;
@@ -14,27 +15,23 @@ use headrace_informix::machine::{BatchStrategy, Declare, Execute, Logging, Posit
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 impl Wire {
-    /// Returns true if a request still begins a transaction, under the lock: see [`Wire::prelude`].
-    fn still_begins(&self, begin: bool) -> bool {
-        begin && self.begins.load(Ordering::SeqCst)
-    }
-
     /// Queues a statement with one row of parameters.
     fn with_row(
         &self,
         py: Python<'_>,
         sql: &Bound<'_, PyString>,
         params: Option<&Bound<'_, PyAny>>,
+        columnar: Option<Box<Columnar>>,
         request: impl FnOnce(Arc<str>) -> Request,
     ) -> PyResult<Py<PyAny>> {
         let state = self.lock(py)?;
         let query = self.query(&state, sql, true)?;
         let query = query.get();
         let row = query.arrange(py, params)?;
-        let call = self.call(py, &state, Args::Row(row.unbind()), ResultShape::One, query.sql.clone())?;
+        let mut call = self.call(py, &state, Args::Row(row.unbind()), ResultShape::One, query.sql.clone())?;
+        call.columnar = columnar;
         self.enqueue::<Informix>(py, state, request(query.sql.clone()), call)
     }
 }
@@ -57,21 +54,24 @@ impl InformixWire {
         Wire::subclass(py, options, event_loop, setup::prepare, Self)
     }
 
-    /// Queues a statement; with `begin` in a transaction, which it begins if none is open.
-    #[pyo3(signature = (sql, params=None, *, begin=false))]
+    /// Queues a statement; with `begin` in a transaction, which it begins if none is open. `arrow` makes
+    /// record batches of its rows.
+    #[pyo3(signature = (sql, params=None, *, begin=false, arrow=None))]
     fn execute(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
         sql: Sql<'_>,
         params: Option<&Bound<'_, PyAny>>,
         begin: bool,
+        arrow: Option<ArrowKey>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
+        let columnar = Columnar::wanted(py, arrow)?;
         let request = |sql| {
             let begin = wire.still_begins(begin);
             Request::Execute(Execute { sql, rows: Rows::One, begin, strategy: None })
         };
-        wire.with_row(py, &sql.0, params, request)
+        wire.with_row(py, &sql.0, params, columnar, request)
     }
 
     /// Queues a batch: one statement, many rows of parameters, all or none. `strategy` fixes how they are sent, for
@@ -155,7 +155,7 @@ impl InformixWire {
             let begin = wire.still_begins(begin);
             Request::Declare(Declare { cursor, sql, name, scroll, with_hold: hold, begin, bytes })
         };
-        wire.with_row(py, &sql.0, params, request)
+        wire.with_row(py, &sql.0, params, None, request)
     }
 
     /// Queues the fetch of more rows of a cursor.
@@ -189,7 +189,7 @@ impl InformixWire {
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let state = wire.lock(py)?;
-        let row = sequence(params)?;
+        let row = sequence(params).map_err(|error| client_error(py, error, None))?;
         let call = wire.call::<Informix>(py, &state, Args::Row(row.unbind()), ResultShape::One, signature.into())?;
         let begin = wire.still_begins(begin);
         wire.enqueue(py, state, Request::Routine { signature: signature.into(), begin }, call)

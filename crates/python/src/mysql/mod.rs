@@ -4,15 +4,16 @@ pub mod dialect;
 mod setup;
 
 use crate::args::{Args, sequence};
+use crate::arrow::{ArrowKey, Columnar};
 use crate::call::{Block, PyCall, ResultShape};
 use crate::columns::Columns;
 use crate::engine::Dialect as _;
 use crate::errors::{self, ClientError};
 use crate::params::PyValue;
 use crate::query::Sql;
-use crate::wire::{State, StateGuard, Transfer, Wire, blocking};
-use dialect::{MyMachine, MySql};
-use headrace_core::{Protocol as _, Session as _, limits};
+use crate::wire::{State, StateGuard, Transfer, Wire};
+use dialect::MySql;
+use headrace_core::limits;
 use headrace_mysql::machine::{
     self, AsText, BatchStrategy, Execute, Guarding, InfileState, Request, Rows, VerbStatement,
 };
@@ -23,7 +24,6 @@ use headrace_mysql::types::write_line;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyTuple};
 use std::sync::Arc;
-use std::time::Duration;
 
 impl Wire {
     fn mysql_call(&self, py: Python<'_>, state: &State, shape: ResultShape, sql: Arc<str>) -> PyResult<PyCall<MySql>> {
@@ -43,17 +43,6 @@ impl Wire {
             return self.enqueue::<MySql>(py, state, request, call);
         }
         self.enqueue_ungated::<MySql>(py, state, Request::Within { reservation, request: Box::new(request) }, call)
-    }
-
-    /// The number of the request of a ticket, and the machine.
-    fn mysql_request<'s>(
-        &self,
-        py: Python<'_>,
-        state: &'s mut State,
-        ticket: &Bound<'_, PyAny>,
-    ) -> PyResult<(Option<u64>, &'s mut MyMachine)> {
-        let id = self.id_of(state, ticket);
-        Ok((id, state.connection.machine.of::<MySql>(py)?))
     }
 }
 
@@ -115,8 +104,8 @@ impl MySqlWire {
     /// Queues a statement. With `text` the parameters become literals in the text, which is sent with COM_QUERY; with
     /// `prepared` they never do, and a statement that the server cannot prepare is an error; with `block` it is a
     /// stream, whose rows are taken in lists of this number while they come, the rest with its result. `reservation` is
-    /// the number of the reservation that it belongs to.
-    #[pyo3(signature = (sql, params=None, *, text=false, prepared=false, block=None, reservation=0))]
+    /// the number of the reservation that it belongs to; `arrow` makes record batches of its rows.
+    #[pyo3(signature = (sql, params=None, *, text=false, prepared=false, block=None, reservation=0, arrow=None))]
     #[allow(clippy::too_many_arguments)]
     fn execute(
         slf: &Bound<'_, Self>,
@@ -127,8 +116,10 @@ impl MySqlWire {
         prepared: bool,
         block: Option<usize>,
         reservation: u64,
+        arrow: Option<ArrowKey>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
+        let columnar = Columnar::wanted(py, arrow)?;
         let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, params.is_some())?;
         let query = query.get();
@@ -137,6 +128,7 @@ impl MySqlWire {
             wire.call::<MySql>(py, &state, Args::Row(row.unbind()), ResultShape::Several, query.sql.clone())?;
         call.script = true;
         call.block = block;
+        call.columnar = columnar;
         let request = Request::Execute(Execute {
             sql: query.sql.clone(),
             rows: Rows::One,
@@ -182,60 +174,17 @@ impl MySqlWire {
         ticket: &Bound<'_, PyAny>,
         timeout: Option<f64>,
     ) -> PyResult<Option<Block>> {
-        let wire = slf.as_super().get();
-        const PATIENCE: Duration = Duration::from_millis(20);
-        let deadline = blocking::deadline(timeout);
-        let taken = wire.drive(
-            py,
-            deadline,
-            Some(PATIENCE),
-            Some(ticket),
-            || false,
-            |state| {
-                let (id, machine) = wire.mysql_request(py, state, ticket)?;
-                match id.and_then(|id| machine.handler_mut(id)) {
-                    Some(call) => {
-                        let block = call.take_block(py)?;
-                        if let (None, Some(id)) = (&block, id) {
-                            machine.resume(id);
-                        }
-                        Ok(block.map(Some))
-                    }
-                    None => Ok(Some(None)),
-                }
-            },
-        )?;
-        taken.ok_or_else(|| pyo3::exceptions::PyTimeoutError::new_err("the time is up"))
+        slf.as_super().get().next_block::<MySql>(py, ticket, timeout)
     }
 
     /// Takes a block of a stream, if one has come: see `next_block`.
     fn take_block(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Option<Block>> {
-        let wire = slf.as_super().get();
-        let mut state = wire.lock(py)?;
-        let (id, machine) = wire.mysql_request(py, &mut state, ticket)?;
-        let block = match id.and_then(|id| machine.handler_mut(id)) {
-            Some(call) => call.take_block(py)?,
-            None => None,
-        };
-        drop(state);
-        if block.is_none() {
-            wire.resume(py, ticket)?;
-        }
-        Ok(block)
+        slf.as_super().get().take_block::<MySql>(py, ticket)
     }
 
     /// A future for the next step of a request: a block of its stream has come, it requests a file, it has ended.
     fn step(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let wire = slf.as_super().get();
-        let completion = wire.completion(py)?;
-        let object = completion.object(py);
-        let mut state = wire.lock(py)?;
-        let (id, machine) = wire.mysql_request(py, &mut state, ticket)?;
-        match id.and_then(|id| machine.handler_mut(id)) {
-            Some(call) if !call.has_block() => call.progress = Some(completion),
-            _ => completion.complete(py, Ok(py.None())),
-        }
-        Ok(object)
+        slf.as_super().get().step::<MySql>(py, ticket)
     }
 
     /// Queues a batch: one statement, many rows of parameters. `strategy` is `auto`, `bulk`, `joined` or `pipelined`;
@@ -364,18 +313,12 @@ impl MySqlWire {
         Ok(())
     }
 
-    /// The number of a request that is queued or in flight.
-    fn request_id(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
-        let wire = slf.as_super().get();
-        let mut state = wire.lock(py)?;
-        Ok(wire.mysql_request(py, &mut state, ticket)?.0)
-    }
-
     /// The state of a LOAD DATA LOCAL.
     fn infile_state(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Transfer> {
         let wire = slf.as_super().get();
         let mut state = wire.lock(py)?;
-        let (id, machine) = wire.mysql_request(py, &mut state, ticket)?;
+        let id = wire.id_of(&state, ticket);
+        let machine = state.connection.machine.of::<MySql>(py)?;
         Ok(match id.map(|id| machine.infile_state(id)) {
             Some(InfileState::Waiting) => Transfer::Waiting,
             Some(InfileState::Streaming(_)) => Transfer::Streaming,

@@ -5,6 +5,7 @@ pub mod dialect;
 mod setup;
 
 use crate::args::Args;
+use crate::arrow::{ArrowKey, Columnar};
 use crate::call::ResultShape;
 use crate::columns::Columns;
 use crate::errors;
@@ -57,10 +58,10 @@ impl PostgresWire {
     /// result has no tag. With `named` false it prepares nothing that outlives the request. `pipeline` is the number of
     /// the pipeline that it belongs to, after whose errors the server skips requests up to one with `sync`. `expected`
     /// are the columns of a statement without parameters that is sent in one round trip, whatever description the
-    /// server then sends.
+    /// server then sends. `arrow` makes record batches of its rows.
     #[pyo3(signature = (
         sql, params=None, *, prelude=None, portal=None, declares=None, uses=None, named=true, sync=true,
-        ordered=false, pipeline=0, expected=None
+        ordered=false, pipeline=0, expected=None, arrow=None
     ))]
     #[allow(clippy::too_many_arguments)]
     fn execute(
@@ -77,14 +78,18 @@ impl PostgresWire {
         ordered: bool,
         pipeline: u64,
         expected: Option<&Bound<'_, Columns>>,
+        arrow: Option<ArrowKey>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
+        let columnar = Columnar::wanted(py, arrow)?;
         let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, params.is_some())?;
         let query = query.get();
         let row = query.arrange(py, params)?;
         let hints = if query.is_hinted() { hints(&row, &state.settings) } else { Vec::new() };
-        let call = wire.call::<Postgres>(py, &state, Args::Row(row.unbind()), ResultShape::One, query.sql.clone())?;
+        let mut call =
+            wire.call::<Postgres>(py, &state, Args::Row(row.unbind()), ResultShape::One, query.sql.clone())?;
+        call.columnar = columnar;
         // Under the lock: another thread may have ended or begun a block since the caller checked.
         let reserves = !wire.begins.load(Ordering::SeqCst);
         let declares = declares.map(|(portal, with_hold)| Cursor::Declare { portal: portal_id(portal), with_hold });

@@ -67,6 +67,26 @@ impl ReadBufferView {
     }
 }
 
+/// The loop of a connection.
+#[derive(Debug)]
+pub(crate) struct OwnLoop {
+    /// It.
+    pub event_loop: Py<PyAny>,
+    /// asyncio's function that returns the loop that this thread runs, or None.
+    pub running: Py<PyAny>,
+}
+
+impl OwnLoop {
+    /// The loop that carries a connection.
+    ///
+    /// # Errors
+    /// What importing asyncio raises.
+    pub fn new(py: Python<'_>, event_loop: Py<PyAny>) -> PyResult<Self> {
+        let running = py.import("asyncio")?.getattr("_get_running_loop")?.unbind();
+        Ok(Self { event_loop, running })
+    }
+}
+
 impl Wire {
     /// Passes queued bytes to the transport. A blocking connection sends when it waits.
     pub(crate) fn flush(&self, py: Python<'_>) -> PyResult<()> {
@@ -116,9 +136,9 @@ impl Wire {
         let Io::Transport { transport } = &state.io else { return Ok(()) };
         let protocol = transport.bind(py).call_method0(pyo3::intern!(py, "get_protocol"))?;
         drop(state);
-        let Some(event_loop) = &self.event_loop else { return Ok(()) };
+        let Some(own) = &self.event_loop else { return Ok(()) };
         let flush = protocol.getattr(pyo3::intern!(py, "flush"))?;
-        event_loop.call_method1(py, pyo3::intern!(py, "call_soon"), (flush,))?;
+        own.event_loop.call_method1(py, pyo3::intern!(py, "call_soon"), (flush,))?;
         Ok(())
     }
 
@@ -144,6 +164,24 @@ impl Wire {
         self.flush(py)
     }
 
+    fn reconnect_if_awaited(&self, py: Python<'_>, state: super::StateGuard<'_>) -> PyResult<()> {
+        let is_awaited = state.connection.machine.queued() > 0;
+        if is_awaited && self.is_to_reconnect(&state) {
+            drop(state);
+            self.call_reconnector(py)?;
+        }
+        Ok(())
+    }
+
+    /// Has the loop connect the session again.
+    pub(super) fn call_reconnector(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(reconnector) = self.reconnector.get() else { return Ok(()) };
+        if !self.reconnecting.swap(true, Ordering::Relaxed) {
+            reconnector.call0(py)?;
+        }
+        Ok(())
+    }
+
     /// Tells the transport to stop or to resume reading when a response handler has become full, or has room again.
     fn reading_changed(&self, state: &State) -> Option<&'static str> {
         let may_read = state.connection.may_read();
@@ -163,6 +201,7 @@ impl Wire {
         // Of the transport to a server that has named this one.
         self.paused.store(false, Ordering::Relaxed);
         self.full.store(false, Ordering::Relaxed);
+        self.reconnecting.store(false, Ordering::Relaxed);
         let mut state = self.lock(py)?;
         self.connected(py, &mut state, Io::Transport { transport });
         self.after_input(py, state)
@@ -177,7 +216,7 @@ impl Wire {
         };
         self.lose(py, &mut state, &reason);
         state.io = Io::None;
-        Ok(())
+        self.reconnect_if_awaited(py, state)
     }
 
     /// asyncio.BufferedProtocol.buffer_updated
@@ -205,6 +244,16 @@ impl Wire {
     fn eof_received(&self, py: Python<'_>) -> PyResult<bool> {
         let mut state = self.lock(py)?;
         self.lose(py, &mut state, &Fatal::end_of_input());
+        if self.opened.load(Ordering::Relaxed)
+            && state.connection.is_redirected()
+            && let Io::Transport { transport } = std::mem::replace(&mut state.io, Io::None)
+        {
+            // What becomes of the transport is not the session's any more.
+            drop(state);
+            transport.call_method0(py, "get_protocol")?.call_method1(py, "leave", (transport,))?;
+            state = self.lock(py)?;
+        }
+        self.reconnect_if_awaited(py, state)?;
         Ok(false)
     }
 
@@ -217,6 +266,12 @@ impl Wire {
     fn resume_writing(&self, py: Python<'_>) -> PyResult<()> {
         self.paused.store(false, Ordering::Relaxed);
         self.flush(py)
+    }
+
+    /// `reconnect` is called, without arguments, when a session that goes on after its connection was lost has to be
+    /// connected again; without one such a session ends.
+    fn on_reconnect(&self, reconnect: Py<PyAny>) {
+        let _ = self.reconnector.set(reconnect);
     }
 
     /// Counts received data.

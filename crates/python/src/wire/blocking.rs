@@ -58,6 +58,19 @@ impl Wire {
         state.connection.transmit(py);
     }
 
+    /// Notes that the server has ended an idle connection, before a request is sent on it.
+    fn check_released(&self, py: Python<'_>, state: &mut State) {
+        let machine = &state.connection.machine;
+        if machine.in_flight() > 0 || machine.queued() == 0 || !machine.may_be_released() {
+            return;
+        }
+        if let Io::Blocking(link) = &state.io
+            && link.peek(&state.connection.buffers) == Liveness::Closed
+        {
+            self.lose(py, state, &Fatal::end_of_input());
+        }
+    }
+
     /// Tells the machine of pauses that were begun or ended without the lock.
     pub(super) fn take_up_pauses(&self, state: &mut State) {
         let due = self.pauses_due.swap(0, Ordering::SeqCst);
@@ -180,6 +193,10 @@ impl Wire {
                 return Ok(Some(result));
             }
             self.check_open(py, &state)?;
+            self.check_released(py, &mut state);
+            if self.is_to_reconnect(&state) {
+                self.reconnect(py, &mut state)?;
+            }
             self.transmit(py, &mut state);
             // A request that had its last reply may end only now, when it turns out that it has nothing more to send.
             if let Some(result) = done(&mut state)? {
@@ -357,14 +374,15 @@ impl Wire {
         }
         let mut state = self.lock(py)?;
         let Io::Blocking(link) = &state.io else {
-            return Ok(!matches!(state.io, Io::None) && state.connection.ended().is_none());
+            let is_there = !matches!(state.io, Io::None) || self.is_to_reconnect(&state);
+            return Ok(is_there && state.connection.ended().is_none());
         };
         match link.peek(&state.connection.buffers) {
             Liveness::Quiet => Ok(true),
             Liveness::Closed => {
                 let reason = Fatal::gone("the server closed the connection while it was idle");
-                self.die(py, &mut state, &reason);
-                Ok(false)
+                self.lose(py, &mut state, &reason);
+                Ok(state.connection.ended().is_none())
             }
             Liveness::Data => {
                 let deadline = Some(Instant::now());

@@ -18,7 +18,9 @@ fn visit_completion(visit: &PyVisit<'_>, completion: Option<&Completion>) -> Res
 #[pymethods]
 impl Wire {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.event_loop)?;
+        if let Some(own) = &self.event_loop {
+            visit.call(&own.event_loop)?;
+        }
         // The thread that has the lock uses the connection, and keeps it until the collection has ended: the lock is
         // not released without the interpreter.
         let state = match self.state.try_lock() {

@@ -19,6 +19,7 @@ mod fork;
 pub(crate) mod requests;
 pub(crate) mod setup;
 mod states;
+mod streams;
 mod turns;
 
 pub use asyncio::ReadBufferView;
@@ -30,6 +31,7 @@ use crate::call::Completion;
 use crate::engine::Engine;
 use crate::errors;
 use crate::sink::Settings;
+use asyncio::OwnLoop;
 use headrace_connection::{Connection, Limits};
 use headrace_core::{Cancellation, Fatal, NextStep, TransactionStatus, WriteBuffer};
 use headrace_io::{Address, Hangup, Link, TcpOptions, Waker};
@@ -122,6 +124,12 @@ pub struct Wire {
     /// A flush of the write buffer is scheduled on the loop.
     flush_due: AtomicBool,
     closed: AtomicBool,
+    /// The session was open once: one that was lost may be opened again while requests wait.
+    opened: AtomicBool,
+    /// Called on a loop to connect the session again.
+    reconnector: OnceLock<Py<PyAny>>,
+    /// It was called, and has not connected yet.
+    reconnecting: AtomicBool,
     /// Another thread is closing the connection under a request.
     closing: AtomicBool,
     /// Ends the socket from another thread, outside of the lock.
@@ -129,7 +137,7 @@ pub struct Wire {
     process_id: AtomicI32,
     /// Outside of the lock: a thread that cancels does so while another thread has it.
     cancellation: Mutex<Cancellation>,
-    event_loop: Option<Py<PyAny>>,
+    event_loop: Option<OwnLoop>,
     timings: [Counter; TIMED.len()],
     /// How long no byte may move while a blocking caller waits.
     limits: Limits,
@@ -170,7 +178,9 @@ impl Wire {
     /// request.
     fn digested(&self, py: Python<'_>, state: &mut State, handled: Result<(), Fatal>) {
         if let Err(fatal) = handled {
-            self.die(py, state, &fatal);
+            if !self.outlives(py, state, &fatal) {
+                self.die(py, state, &fatal);
+            }
             return;
         }
         if let NextStep::Reconnect { host, port, .. } = state.connection.next_step() {
@@ -180,7 +190,9 @@ impl Wire {
             }
             return;
         }
-        if state.ready.is_some() && state.connection.machine.is_opened() {
+        let is_again = self.opened.load(Ordering::Relaxed) && self.process_id.load(Ordering::Relaxed) == 0;
+        if (state.ready.is_some() || is_again) && state.connection.machine.is_opened() {
+            self.opened.store(true, Ordering::Relaxed);
             self.process_id.store(state.connection.machine.process_id(), Ordering::Relaxed);
             if let Ok(mut cancellation) = self.cancellation.lock() {
                 *cancellation = state.connection.machine.cancellation();
@@ -220,9 +232,36 @@ impl Wire {
             let handled = state.connection.handle_last(py);
             self.digested(py, state, handled);
         }
-        if !state.connection.is_redirected() {
+        if !state.connection.is_redirected() && !self.outlives(py, state, reason) {
             self.die(py, state, reason);
         }
+    }
+
+    /// Returns true if the session goes on although its connection was lost. It is connected again when a request waits:
+    /// at once, the server would take the process of another client for it.
+    fn outlives(&self, py: Python<'_>, state: &mut State, reason: &Fatal) -> bool {
+        let can = self.opened.load(Ordering::Relaxed)
+            && !self.closing.load(Ordering::Relaxed)
+            && (self.event_loop.is_none() || self.reconnector.get().is_some());
+        if !can || !state.connection.outlives(py, reason) {
+            return false;
+        }
+        self.process_id.store(0, Ordering::Relaxed);
+        if let Ok(mut cancellation) = self.cancellation.lock() {
+            *cancellation = Cancellation::Impossible;
+        }
+        if let Io::Blocking(_) = &state.io {
+            state.io = Io::None;
+        }
+        true
+    }
+
+    /// Returns true if the connection was lost, and a session that goes on has to be connected again.
+    pub(super) fn is_to_reconnect(&self, state: &State) -> bool {
+        matches!(state.io, Io::None)
+            && self.opened.load(Ordering::Relaxed)
+            && state.connection.ended().is_none()
+            && state.connection.is_redirected()
     }
 
     /// Ends the connection, and every pending request with it.

@@ -53,6 +53,11 @@ impl Wire {
         prelude.filter(|_| is_needed || self.begins.load(Ordering::SeqCst)).map(Arc::from)
     }
 
+    /// Returns true if a request still begins a transaction, under the lock: see [`Wire::prelude`].
+    pub(crate) fn still_begins(&self, begin: bool) -> bool {
+        begin && self.begins.load(Ordering::SeqCst)
+    }
+
     /// Queues a request, unless something open on the connection would make it wait for itself, and sees that its bytes
     /// are sent.
     pub(crate) fn enqueue<D: Dialect>(
@@ -96,13 +101,19 @@ impl Wire {
             } else {
                 self.flush(py)?;
             }
+            return Ok(());
+        }
+        if self.event_loop.is_some() && self.is_to_reconnect(&state) {
+            drop(state);
+            self.call_reconnector(py)?;
         }
         Ok(())
     }
 
     fn check_ready(&self, py: Python<'_>, state: &State) -> PyResult<()> {
         self.check_open(py, state)?;
-        if !state.connection.machine.is_ready() {
+        // A session that was lost is opened again while requests wait.
+        if !state.connection.machine.is_ready() && !self.opened.load(Ordering::Relaxed) {
             return Err(errors::interface(py, "the connection is not ready for requests yet"));
         }
         Ok(())
@@ -238,6 +249,12 @@ impl Wire {
         self.take_up_pauses(&mut state);
         state.connection.machine.leave_cancelled(Left { request: id, until });
         Ok(())
+    }
+
+    /// The number of a request that is queued or in flight.
+    fn request_id(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+        let state = self.lock(py)?;
+        Ok(self.id_of(&state, ticket))
     }
 
     /// Returns true if a request was left to others that is not answered yet.

@@ -1,13 +1,14 @@
 //! Opening a connection.
 
+use super::asyncio::OwnLoop;
 use super::{Io, State, Wire};
 use crate::call::{Completion, Ticket};
 use crate::engine::Engine;
 use crate::sink::{Settings, Unrepresentable};
 use crate::{errors, ffi};
 use headrace_connection::{Connection, Limits, TlsSettings};
-use headrace_core::{Cancellation, Fatal, FatalKind, WriteBuffer, limits};
-use headrace_io::{Address, Connecting, TcpOptions};
+use headrace_core::{Cancellation, Fatal, FatalKind, NextStep, WriteBuffer, limits};
+use headrace_io::{Address, Connecting, Link, TcpOptions};
 use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -135,11 +136,14 @@ impl Wire {
             full: AtomicBool::new(false),
             flush_due: AtomicBool::new(false),
             closed: AtomicBool::new(false),
+            opened: AtomicBool::new(false),
+            reconnector: OnceLock::new(),
+            reconnecting: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             hangup: Mutex::new(None),
             process_id: AtomicI32::new(0),
             cancellation: Mutex::new(Cancellation::Impossible),
-            event_loop,
+            event_loop: event_loop.map(|event_loop| OwnLoop::new(py, event_loop)).transpose()?,
             timings: Default::default(),
             limits: Limits { read: seconds(options, "read_timeout")?, write: seconds(options, "write_timeout")? },
             begins: AtomicBool::new(true),
@@ -163,21 +167,7 @@ impl Wire {
         let Some(address) = address else {
             return Err(errors::interface(py, "the connection has no address"));
         };
-        let deadline = super::blocking::deadline(timeout);
-        let failed = |error: io::Error| {
-            let shown = match &address {
-                Address::Tcp(address) => address.to_string(),
-                Address::Unix(path) => path.display().to_string(),
-            };
-            errors::fatal(py, &Fatal::new(FatalKind::ConnectFailed, format!("connection to {shown} failed: {error}")))
-        };
-        let mut connecting = Connecting::new(&address, &self.tcp).map_err(failed)?;
-        let link = loop {
-            if let Some(link) = py.detach(|| connecting.step(deadline)).map_err(failed)? {
-                break link;
-            }
-            py.check_signals()?;
-        };
+        let link = self.link(py, &address, super::blocking::deadline(timeout))?;
         let mut state = self.lock(py)?;
         if let Ok(mut hangup) = self.hangup.lock() {
             *hangup = Some(link.hangup());
@@ -204,6 +194,54 @@ impl Wire {
 }
 
 impl Wire {
+    /// A blocking socket to an address.
+    ///
+    /// # Errors
+    /// OperationalError.
+    fn link(&self, py: Python<'_>, address: &Address, deadline: Option<std::time::Instant>) -> PyResult<Link> {
+        let failed = |error: io::Error| {
+            let shown = match address {
+                Address::Tcp(address) => address.to_string(),
+                Address::Unix(path) => path.display().to_string(),
+            };
+            errors::fatal(py, &Fatal::new(FatalKind::ConnectFailed, format!("connection to {shown} failed: {error}")))
+        };
+        let mut connecting = Connecting::new(address, &self.tcp).map_err(failed)?;
+        loop {
+            if let Some(link) = py.detach(|| connecting.step(deadline)).map_err(failed)? {
+                return Ok(link);
+            }
+            py.check_signals()?;
+        }
+    }
+
+    /// Connects a session that goes on after its connection was lost. If that fails, the session ends.
+    ///
+    /// # Errors
+    /// OperationalError.
+    pub(super) fn reconnect(&self, py: Python<'_>, state: &mut State) -> PyResult<()> {
+        let NextStep::Reconnect { port, .. } = state.connection.next_step() else { return Ok(()) };
+        let address = match &self.address {
+            // A broker on Windows names another port.
+            Some(Address::Tcp(address)) => Address::Tcp((address.ip(), port).into()),
+            _ => return Err(errors::interface(py, "the connection has no address")),
+        };
+        match self.link(py, &address, super::blocking::deadline(Some(limits::RECONNECT_SECONDS))) {
+            Ok(link) => {
+                if let Ok(mut hangup) = self.hangup.lock() {
+                    *hangup = Some(link.hangup());
+                }
+                self.connected(py, state, Io::Blocking(Box::new(link)));
+                Ok(())
+            }
+            Err(error) => {
+                let reason = format!("the connection was lost, and cannot be made again: {}", error.value(py));
+                self.die(py, state, &Fatal::gone(reason));
+                Err(error)
+            }
+        }
+    }
+
     /// The socket is connected. A session that cannot begin on it ends, and its future raises the error.
     pub(super) fn connected(&self, py: Python<'_>, state: &mut State, io: Io) {
         state.io = io;
@@ -216,12 +254,30 @@ impl Wire {
     pub(crate) fn completion(&self, py: Python<'_>) -> PyResult<Completion> {
         match &self.event_loop {
             None => Ok(Completion::Ticket(ffi::unseen(py, Ticket::default())?)),
-            Some(event_loop) => {
-                let future = event_loop.bind(py).call_method0(pyo3::intern!(py, "create_future"))?;
+            Some(own) => {
+                let event_loop = own.event_loop.bind(py);
+                if !own.running.bind(py).call0()?.is(event_loop) {
+                    return Err(other_loop(py, event_loop));
+                }
+                let future = event_loop.call_method0(pyo3::intern!(py, "create_future"))?;
                 Ok(Completion::Future(future.unbind()))
             }
         }
     }
+}
+
+/// The error for a request from anywhere but the connection's own event loop.
+#[cold]
+fn other_loop(py: Python<'_>, event_loop: &Bound<'_, PyAny>) -> PyErr {
+    let closed = event_loop.call_method0("is_closed").is_ok_and(|closed| closed.is_truthy().unwrap_or(false));
+    let closed = if closed { ", which is closed" } else { "" };
+    errors::programming(
+        py,
+        &format!(
+            "the connection belongs to another event loop{closed}: it can be used only on the loop that it was opened \
+             on (each asyncio.run() makes a loop of its own)"
+        ),
+    )
 }
 
 /// Makes the database's part of a connection, from its options and the first bytes that it writes.

@@ -11,7 +11,8 @@ from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
 from ... import defaults, errors
-from ..._native import Result
+from ..._native import ArrowResult, Result
+from ..._shared.arrow import Numeric, arrow_rows
 from ..._shared.core import Pipelined, Rollback, no_keywords
 from ..._shared.limits import until
 from ..._shared.transactions import Block
@@ -135,6 +136,45 @@ class LoopConnection(LoopWaiting[R]):
             raise no_keywords("fetchval", named)
         rows = await self._rows(tuple_row, sql, args, timeout)
         return rows[0][0] if rows else None
+
+    async def fetch_arrow(
+        self,
+        sql: str,
+        *args: Any,
+        numeric: Numeric = "decimal",
+        batch_rows: int = defaults.ARROW_BATCH_ROWS,
+        timeout: float | None = None,
+        **named: NoReturn,
+    ) -> ArrowResult:
+        """Executes a query and returns its rows as Arrow record batches, without making Python objects of the values.
+
+        ``pyarrow.table(result)``, ``polars.DataFrame(result)`` and every other library with the Arrow PyCapsule
+        interface take the result; none of them is needed for it. It is received whole.
+
+        Args:
+            sql: the query.
+            args: the parameters, one by one, or one mapping for ``%(name)s``.
+            numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
+                ``"string"``, or ``"float64"``, which then holds for those with a precision, too. All others are
+                decimals of their own precision and scale.
+            batch_rows: rows of a record batch at most.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The rows.
+
+        Raises:
+            DataError: a value does not fit its column's Arrow type; the text names column and row. With
+                ``unrepresentable="none"`` the value is null instead.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+            ProgrammingError: the statement returned no rows.
+        """
+        if named:
+            raise no_keywords("fetch_arrow", named)
+        ticket = self._core.submit_arrow(sql, args or None, (numeric, batch_rows))
+        return arrow_rows(await self._wait(ticket, timeout))
 
     # transactions
 

@@ -8,6 +8,7 @@ import inspect
 import ipaddress
 import socket
 import threading
+import weakref
 from typing import Any
 
 from ..._native import Wire
@@ -33,6 +34,28 @@ async def open_wire(wire: Wire, options: dict[str, Any], timeout: float | None) 
     except BaseException:
         wire.close()
         raise
+
+
+def reconnects(wire: Wire, options: dict[str, Any], timeout: float | None) -> None:
+    """Has the running loop connect ``wire`` again where its session goes on after the connection was lost."""
+    loop = asyncio.get_running_loop()
+    me = weakref.ref(wire)
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def again(wire: Wire) -> None:
+        try:
+            await within(timeout, open_transport(loop, wire, options))
+        except (Error, TimeoutError) as error:
+            wire.give_up(f"the connection was lost, and cannot be made again: {error or 'it takes too long'}")
+
+    def begin() -> None:
+        wire = me()
+        if wire is not None:
+            task = loop.create_task(again(wire))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+
+    wire.on_reconnect(begin)
 
 
 async def await_session(wire: Wire) -> asyncio.BaseTransport | None:

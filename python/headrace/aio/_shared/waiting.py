@@ -9,7 +9,7 @@ import time
 import warnings
 import weakref
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from ... import defaults, errors
@@ -34,11 +34,10 @@ class LoopWaiting(ConnectionBase[R]):
     def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
         super().__init__(core, row_factory)
         core.me = asyncio.current_task
+        self._loop = asyncio.get_running_loop()
         # The loop holds the transport, and the transport the engine: nothing else would end the session. Not __del__:
         # a closed connection leaves nothing to run, in which an interrupt would be lost.
-        self._dropped = weakref.finalize(
-            self, close_dropped, weakref.ref(core.wire), asyncio.get_running_loop(), core.where()
-        )
+        self._dropped = weakref.finalize(self, close_dropped, weakref.ref(core.wire), self._loop, core.where())
         self._dropped.atexit = False
         self._cancelling: set[asyncio.Task[None]] = set()
 
@@ -206,14 +205,33 @@ class LoopWaiting(ConnectionBase[R]):
             wire.pause_requests(False)
 
     async def close(self) -> None:
-        """Closes the connection. The server rolls an open transaction back. Does nothing on a closed connection."""
+        """Closes the connection. The server rolls an open transaction back. Does nothing on a closed connection.
+
+        It may be called on another event loop, too: it then returns without waiting for the connection's own.
+        """
         started = time.perf_counter_ns()
-        for task in list(self._cancelling):
-            task.cancel()
         self._dropped.detach()
-        self._core.wire.close()
+        if asyncio.get_running_loop() is self._loop:
+            self._end()
+        else:
+            close_elsewhere(self._loop, self._end)
         if self._core.timing:
             self._core.wire.count("close", time.perf_counter_ns() - started)
+
+    def _end(self) -> None:
+        for task in list(self._cancelling):
+            task.cancel()
+        self._core.wire.close()
+
+
+def close_elsewhere(loop: asyncio.AbstractEventLoop, close: Callable[[], None]) -> None:
+    """Closes a connection of ``loop``, which is not the one that runs here."""
+    # A loop that is closed takes no callback; the transport goes with the last reference to it.
+    with contextlib.suppress(RuntimeError):
+        if loop.is_running():
+            loop.call_soon_threadsafe(close)
+        else:
+            close()
 
 
 def close_dropped(ref: weakref.ref[Wire], loop: asyncio.AbstractEventLoop, where: str) -> None:
@@ -222,12 +240,7 @@ def close_dropped(ref: weakref.ref[Wire], loop: asyncio.AbstractEventLoop, where
     wire = ref()
     if wire is None or wire.closed:
         return
-    # A loop that is closed takes no callback; the transport goes with the last reference to it.
-    with contextlib.suppress(RuntimeError):
-        if loop.is_running():
-            loop.call_soon_threadsafe(wire.close)
-        else:
-            wire.close()
+    close_elsewhere(loop, wire.close)
     warnings.warn(f"an asyncio connection ({where}) was dropped without close()", ResourceWarning, stacklevel=2)
 
 

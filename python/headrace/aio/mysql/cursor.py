@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import defaults
 from ..._shared.cursor_base import Column, Params
+from ..._shared.received import Received
 from ...errors import DatabaseError, NotSupportedError
-from ...mysql.connection_base import Received
 from ...rows import RowFactory, tuple_row
 from .._shared.cursor import LoopCursor
 

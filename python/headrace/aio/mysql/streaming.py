@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import weakref
 from collections.abc import AsyncGenerator, AsyncIterator
-from itertools import islice
 from typing import Any, TypeVar
 
 from ... import defaults, errors
-from ..._shared.core import Opened
 from ..._shared.cursor_base import Params
+from ..._shared.received import Received
 from ...errors import ProgrammingError
-from ...mysql.connection_base import Received
-from ...mysql.core import STREAMING, MySqlCore, first_of
-from .._shared.opened import TaskGate
+from ...mysql.core import MySqlCore, first_of
+from .._shared.blocks import LoopBlocks, Reading, rows_of
 from .watched import Watched
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-class _Reading(Opened):
-    """What a stream waits for, and whether it has the connection for itself."""
-
-    future: Any = None
-    gate: TaskGate | None = None
-
-
-async def _rows_of(reading: _Reading, blocks: AsyncGenerator[list[T]]) -> AsyncGenerator[T]:
-    async with contextlib.aclosing(blocks):
-        async for block in blocks:
-            rows = iter(block)
-            for row in islice(rows, 1):
-                yield row
-            if reading.gate is not None:
-                # Another task may go on with it. A look after every row would cost as much as the step.
-                reading.gate.pass_on()
-            for row in rows:
-                yield row
-
-
-class AsyncStreaming(Watched[R]):
+class AsyncStreaming(Watched[R], LoopBlocks[R]):
     """A connection that reads rows while they come."""
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -78,9 +53,9 @@ class AsyncStreaming(Watched[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: a wait was cancelled after ``timeout`` seconds.
         """
-        reading = _Reading()
+        reading = Reading()
         blocks = self._read(sql, params, fetch_size, on_server, reading, timeout)
-        return self._watched(reading, _rows_of(reading, blocks))
+        return self._watched(reading, rows_of(reading, blocks))
 
     def stream_blocks(
         self,
@@ -114,14 +89,14 @@ class AsyncStreaming(Watched[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: a wait was cancelled after ``timeout`` seconds.
         """
-        reading = _Reading()
+        reading = Reading()
         return self._watched(reading, self._read(sql, params, fetch_size, on_server, reading, timeout))
 
     def _stream_into(
         self, received: Received, sql: str, params: Params, size: int, on_server: bool, timeout: float | None
     ) -> AsyncGenerator[list[Any]]:
         """The blocks of a cursor that streams, without its row factory."""
-        reading = _Reading()
+        reading = Reading()
         return self._watched(reading, self._read(sql, params, size, on_server, reading, timeout, received))
 
     def _read(
@@ -130,7 +105,7 @@ class AsyncStreaming(Watched[R]):
         params: Params,
         size: int,
         on_server: bool,
-        reading: _Reading,
+        reading: Reading,
         timeout: float | None,
         received: Received | None = None,
     ) -> AsyncGenerator[list[R]]:
@@ -140,62 +115,23 @@ class AsyncStreaming(Watched[R]):
             return self._cursor_blocks(sql, params, size, timeout, received)
         return self._blocks(sql, params, size, reading, timeout, received)
 
-    def _watched(self, reading: _Reading, rows: AsyncGenerator[T]) -> AsyncGenerator[T]:
-        """Abandons a stream as soon as its generator is collected: the generator's own end comes a turn of the loop
-        later, and the next statement would be refused until then."""
-        me = weakref.ref(self)
-
-        def gone(_: Any) -> None:
-            connection, future = me(), reading.future
-            if connection is None or future is None or future.get_loop().is_closed():
-                return
-            with contextlib.suppress(RuntimeError, errors.Error):
-                if asyncio.get_running_loop() is future.get_loop() and not future.done():
-                    reading.ended = True
-                    connection._abandon(future)
-
-        reading.watch = weakref.ref(rows, gone)
-        return rows
-
-    async def _blocks(
+    def _blocks(
         self,
         sql: str,
         params: Params,
         size: int,
-        reading: _Reading,
+        reading: Reading,
         timeout: float | None,
         received: Received | None,
     ) -> AsyncGenerator[list[R]]:
-        core, wire = self._core, self._core.wire
-        future = reading.future = wire.execute(sql, params, text=core.text, block=size)
-        gate = reading.gate = TaskGate(reading, STREAMING)
-        wire.occupy(gate)
+        core = self._core
+        return self._blocks_of(
+            lambda: core.wire.execute(sql, params, text=core.text, block=size), size, reading, timeout, received
+        )
+
+    def _begin_reading(self) -> None:
         if self._watch is not None:
             self._watch.start()
-        try:
-            while not future.done():
-                taken = wire.take_block(future)
-                if taken is None:
-                    await self._wait(wire.step(future), timeout)
-                    continue
-                columns, rows = taken
-                yield self._made(columns, rows, received)
-                # Another task may go on with it.
-                gate.pass_on()
-            result = await self._wait(future, timeout)
-            reading.ended = True
-            if not self._has_rows(result, received):
-                return
-            while result.rows:
-                # What came with the end may be more than one block.
-                block = result.rows[:size]
-                del result.rows[:size]
-                yield self._made(result.columns, block, received)
-        finally:
-            reading.ended = True
-            wire.vacate(gate)
-            if not future.done():
-                self._abandon(future)
 
     async def _cursor_blocks(
         self, sql: str, params: Params, size: int, timeout: float | None, received: Received | None

@@ -1,0 +1,55 @@
+//! The Python part of CUBRID.
+
+use crate::call::PyCall;
+use crate::columns;
+use crate::engine::Dialect;
+use crate::errors;
+use crate::query::Query;
+use headrace_core::Column;
+use headrace_core::column::Native;
+use headrace_cubrid::machine::{Columns, Machine};
+use headrace_cubrid::messages::server::{Origin, ServerError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::convert::Infallible;
+
+/// CUBRID.
+#[derive(Debug)]
+pub struct Cubrid;
+
+/// Its machine.
+pub type CubridMachine = Machine<PyCall<Cubrid>>;
+
+impl Dialect for Cubrid {
+    type Columns = Columns;
+    type ServerError = ServerError;
+    type Machine = CubridMachine;
+    type Copy = Infallible;
+
+    const RESULTS_STAND: bool = false;
+    fn error(py: Python<'_>, error: &ServerError, statement: Option<&str>, row: Option<u64>) -> PyErr {
+        let built = || {
+            let made = errors::of_server(py, error, &error.to_string(), statement, row)?;
+            made.setattr("sqlcode", error.code)?;
+            let source = match error.origin {
+                Origin::Cas => "cas",
+                Origin::Dbms => "server",
+            };
+            made.setattr("source", source)?;
+            Ok(made)
+        };
+        errors::made(built())
+    }
+    fn convert(_: &CubridMachine, py: Python<'_>, sql: &str, _: bool) -> PyResult<Query> {
+        Query::new(py, headrace_cubrid::lexer::convert(sql))
+    }
+
+    /// Name, type number, SQL name of the type, precision, scale, character set, table, whether it can be NULL.
+    fn field<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyTuple>> {
+        let Native::Cubrid { type_number, type_name, precision, scale, charset, class } = &column.native else {
+            return Err(columns::foreign(py));
+        };
+        (&*column.name, type_number, &**type_name, precision, scale, charset, &**class, column.nullable)
+            .into_pyobject(py)
+    }
+}

@@ -1,0 +1,173 @@
+//! The requests that only CUBRID has.
+
+pub mod dialect;
+mod setup;
+
+use crate::args::Args;
+use crate::arrow::{ArrowKey, Columnar};
+use crate::call::{Block, ResultShape};
+use crate::errors;
+use crate::query::Sql;
+use crate::wire::Wire;
+use dialect::Cubrid;
+use headrace_cubrid::machine::{BatchStrategy, Execute, Request, Rows};
+use headrace_cubrid::messages::parameter;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+/// A connection to CUBRID, with the requests that only it has.
+#[pyclass(frozen, extends = Wire, module = "headrace._native")]
+#[derive(Debug)]
+pub struct CubridWire;
+
+fn strategy(py: Python<'_>, name: &str) -> PyResult<BatchStrategy> {
+    match name {
+        "auto" => Ok(BatchStrategy::Auto),
+        "joined" => Ok(BatchStrategy::Joined),
+        "array" => Ok(BatchStrategy::Array),
+        _ => Err(errors::programming(py, &format!("{name:?} is not one of auto, joined, array"))),
+    }
+}
+
+#[pymethods]
+impl CubridWire {
+    /// A connection that is not open yet: see [`Wire`].
+    #[new]
+    #[pyo3(signature = (options, event_loop=None))]
+    fn new(
+        py: Python<'_>,
+        options: &Bound<'_, PyDict>,
+        event_loop: Option<Py<PyAny>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        Wire::subclass(py, options, event_loop, setup::prepare, Self)
+    }
+
+    /// Queues a statement; with `begin` in a transaction, which it begins if none is open. With `block` it is a stream,
+    /// whose rows are taken in lists of this number while they come, the rest with its result. `arrow` makes record
+    /// batches of its rows.
+    #[pyo3(signature = (sql, params=None, *, begin=false, block=None, arrow=None))]
+    fn execute(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        sql: Sql<'_>,
+        params: Option<&Bound<'_, PyAny>>,
+        begin: bool,
+        block: Option<usize>,
+        arrow: Option<ArrowKey>,
+    ) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        let columnar = Columnar::wanted(py, arrow)?;
+        let state = wire.lock(py)?;
+        let query = wire.query(&state, &sql.0, true)?;
+        let query = query.get();
+        let row = query.arrange(py, params)?;
+        let mut call = wire.call::<Cubrid>(py, &state, Args::Row(row.unbind()), ResultShape::One, query.sql.clone())?;
+        call.block = block;
+        call.columnar = columnar;
+        let begin = wire.still_begins(begin);
+        wire.enqueue(py, state, Request::Execute(Execute { sql: query.sql.clone(), rows: Rows::One, begin }), call)
+    }
+
+    /// The next block of a stream: its columns and a list of rows. None if the rest comes with its result. Raises
+    /// TimeoutError after `timeout` seconds.
+    #[pyo3(signature = (ticket, timeout=None))]
+    fn next_block(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        ticket: &Bound<'_, PyAny>,
+        timeout: Option<f64>,
+    ) -> PyResult<Option<Block>> {
+        slf.as_super().get().next_block::<Cubrid>(py, ticket, timeout)
+    }
+
+    /// Takes a block of a stream, if one has come: see `next_block`.
+    fn take_block(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Option<Block>> {
+        slf.as_super().get().take_block::<Cubrid>(py, ticket)
+    }
+
+    /// A future for the next step of a stream: a block has come, or it has ended.
+    fn step(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        slf.as_super().get().step::<Cubrid>(py, ticket)
+    }
+
+    /// Queues a batch: one statement, many rows of parameters. `strategy` is `auto`, `joined` or `array`; `atomic` all
+    /// rows or none.
+    #[pyo3(signature = (sql, rows, *, begin=false, strategy="auto", atomic=true))]
+    fn execute_batch(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        sql: Sql<'_>,
+        rows: Py<PyAny>,
+        begin: bool,
+        strategy: &str,
+        atomic: bool,
+    ) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        let strategy = self::strategy(py, strategy)?;
+        let state = wire.lock(py)?;
+        let query = wire.query(&state, &sql.0, true)?;
+        let arranged = query.get().arranges().then(|| query.clone_ref(py));
+        let args = Args::batch(py, rows, arranged);
+        let call = wire.call::<Cubrid>(py, &state, args, ResultShape::One, query.get().sql.clone())?;
+        let (rows, begin) = (Rows::Batch { strategy, atomic }, wire.still_begins(begin));
+        wire.enqueue(py, state, Request::Execute(Execute { sql: query.get().sql.clone(), rows, begin }), call)
+    }
+
+    /// Queues a request for the value that the last INSERT has generated: `generated` of the result.
+    fn last_insert_id(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        slf.as_super().get().bare::<Cubrid>(py, Request::LastInsertId)
+    }
+
+    /// Queues a request for the server's version; the result has one row of one value.
+    fn version(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        slf.as_super().get().bare::<Cubrid>(py, Request::Version)
+    }
+
+    /// Queues the setting of the session's isolation level: 4 READ COMMITTED, 5 REPEATABLE READ, 6 SERIALIZABLE.
+    fn set_isolation(slf: &Bound<'_, Self>, py: Python<'_>, value: i32) -> PyResult<Py<PyAny>> {
+        let request = Request::SetParameter { parameter: parameter::ISOLATION_LEVEL, value };
+        slf.as_super().get().bare::<Cubrid>(py, request)
+    }
+
+    /// Queues the setting of how many milliseconds the session waits for a lock; -1 is no limit, -2 the server's
+    /// default.
+    fn set_lock_timeout(slf: &Bound<'_, Self>, py: Python<'_>, value: i32) -> PyResult<Py<PyAny>> {
+        let request = Request::SetParameter { parameter: parameter::LOCK_TIMEOUT, value };
+        slf.as_super().get().bare::<Cubrid>(py, request)
+    }
+
+    /// Queues the making of a large object; the result has one row of one value, its handle.
+    #[pyo3(signature = (is_text, *, begin=false))]
+    fn lob_new(slf: &Bound<'_, Self>, py: Python<'_>, is_text: bool, begin: bool) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        let begin = wire.still_begins(begin);
+        wire.bare::<Cubrid>(py, Request::NewObject { is_text, begin })
+    }
+
+    /// Queues a read of a large object; the result has one row of one value, which is empty at the end.
+    fn lob_read(slf: &Bound<'_, Self>, py: Python<'_>, handle: &[u8], offset: i64, bytes: i32) -> PyResult<Py<PyAny>> {
+        slf.as_super().get().bare::<Cubrid>(py, Request::ReadObject { handle: handle.into(), offset, bytes })
+    }
+
+    /// Queues the appending of data to a large object; the result's rowcount is the number of bytes.
+    fn lob_write(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        handle: &[u8],
+        offset: i64,
+        data: &[u8],
+    ) -> PyResult<Py<PyAny>> {
+        let request = Request::WriteObject { handle: handle.into(), offset, data: data.into() };
+        slf.as_super().get().bare::<Cubrid>(py, request)
+    }
+
+    /// The version of the server's protocol, the identification of the session, and how often it was resumed.
+    fn session(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<(u8, Py<PyBytes>, u64)> {
+        let wire = slf.as_super().get();
+        let mut state = wire.lock(py)?;
+        let machine = state.connection.machine.of::<Cubrid>(py)?;
+        let version = machine.broker().map_or(0, |broker| broker.protocol_version());
+        let session = machine.session_id().unwrap_or_default();
+        Ok((version, PyBytes::new(py, &session).unbind(), machine.resumed()))
+    }
+}

@@ -1,0 +1,48 @@
+"""What blocking and asyncio connections share that read rows in blocks while they come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from .._native import Columns, Result
+from ..errors import ProgrammingError
+from ..rows import tuple_row
+from .connection_base import ConnectionBase
+
+R = TypeVar("R")
+
+STREAMING: Final = "a stream is being read on this connection: read it to its end, close it, or use a second connection"
+
+
+@dataclass
+class Received:
+    """What a cursor that streams knows of its result. It makes the rows itself."""
+
+    columns: Columns | None = None
+    """None before the first block, and if the statement returns no rows."""
+    result: Result | None = None
+    """The reply, after its last row or without rows; of a cursor on the server its beginning."""
+
+
+class Receiving(ConnectionBase[R]):
+    """A connection that makes the rows of blocks, as far as it has nothing to wait for."""
+
+    _streaming: str = STREAMING
+    """The error of a statement of the thread or task that reads a stream."""
+
+    def _made(self, columns: Any, rows: list[Any], received: Received | None = None) -> list[R]:
+        if received is not None:
+            received.columns = columns
+            return rows
+        factory = self.row_factory
+        make: Any = None if factory is tuple_row else factory(columns.names)
+        return rows if make is None else list(map(make, rows))
+
+    def _has_rows(self, result: Result, received: Received | None) -> bool:
+        """Returns true if the statement of a stream returns rows. Only a cursor may execute one that does not."""
+        if received is not None:
+            received.columns, received.result = result.columns, result
+        elif result.columns is None:
+            raise ProgrammingError("the statement returns no rows")
+        return result.columns is not None

@@ -1,0 +1,39 @@
+"""How a statement is cancelled, asyncio: a message to the broker on a connection of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TypeVar
+
+from ...cubrid.connection_base import CubridBase
+from ...cubrid.core import CANCEL_ANSWER_BYTES, CubridCore, check_cancelled
+from ...errors import OperationalError
+from .._shared.connection import LoopConnection
+
+R = TypeVar("R")
+
+
+class AsyncCancelling(CubridBase[R], LoopConnection[R]):
+    """A connection whose statements can be cancelled."""
+
+    _core: CubridCore  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    async def _send_cancel(self) -> None:
+        core = self._core
+        sent = answered = False
+        try:
+            # The broker answers in the clear, also where its sessions are encrypted.
+            reader, writer = await asyncio.open_connection(*core.wire_options["tcp"])
+            try:
+                writer.write(core.wire.cancel_message())
+                sent = True
+                answer = await reader.readexactly(CANCEL_ANSWER_BYTES)
+                answered = True
+            finally:
+                writer.close()
+            check_cancelled(answer)
+        except (OSError, asyncio.IncompleteReadError) as error:
+            raise OperationalError(f"the broker did not take the cancel request: {error}") from None
+        finally:
+            if sent and not answered:
+                core.end_in_doubt()

@@ -1,0 +1,62 @@
+"""The asyncio cursor of CUBRID."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+# blocking: from ..._native import Result
+from ...cubrid.core import call_statement
+from .._shared.cursor import LoopCursor
+
+if TYPE_CHECKING:
+    from .connection import AsyncConnection
+
+
+R = TypeVar("R")
+
+
+class AsyncCursor(LoopCursor[R]):
+    """Executes statements and holds their results (PEP 249). Parameters are written ``?`` or ``:1``.
+
+    A result is received whole. It is for one task at a time.
+    """
+
+    # blocking: _generated: tuple[Result, int | None] | None = None
+
+    @property
+    def connection(self) -> AsyncConnection[Any]:
+        """The connection to which the cursor belongs."""
+        return self._connection  # type: ignore[no-any-return]
+
+    # blocking: @property
+    # blocking: def lastrowid(self) -> int | None:
+    # blocking:     """The value that the server generated for the last INSERT, for an AUTO_INCREMENT column: of several
+    # blocking:     rows that of the first; None otherwise. It is requested when it is read, which takes a round trip,
+    # blocking:     and is that of the session's last INSERT."""
+    # blocking:     result = self._result
+    # blocking:     if result is None or result.tag != "INSERT":
+    # blocking:         return None
+    # blocking:     if self._generated is None or self._generated[0] is not result:
+    # blocking:         self._generated = result, self._connection._run(self._core.last_insert_id())
+    # blocking:     return self._generated[1]
+
+    async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
+        """Calls a procedure. What it returns is fetched as rows.
+
+        Args:
+            name: of the procedure.
+            params: the arguments.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            ``params``, unchanged.
+
+        Raises:
+            ProgrammingError: the name is not one of a procedure.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        await self.execute(call_statement(name, len(params)), tuple(params) if params else None, timeout=timeout)
+        return params

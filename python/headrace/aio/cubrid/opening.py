@@ -1,0 +1,96 @@
+"""Opening an asyncio connection to CUBRID."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from ... import errors
+from ..._native import CubridWire
+from ..._shared.opening import left, no_connection, overdue
+from ...cubrid.core import CubridCore
+from ...cubrid.opening import is_refusal
+from ...cubrid.settings import ConnectOptions, connect_options, unreachable
+from ...errors import ConnectionTimeout
+from ...rows import RowFactory, tuple_row
+from .._shared.opening import any_password, open_wire, reconnects, resolve
+from .connection import AsyncConnection
+
+
+async def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: RowFactory[Any] | None = None,
+    **keywords: Any,
+) -> AsyncConnection[Any]:
+    """Connects to CUBRID on the running event loop. A password function may be asynchronous.
+
+    Keywords: ``host`` and ``port`` (or lists of them), ``database``, ``user``, ``password``, ``alt_hosts``,
+    ``load_balance``, ``rc_time``, ``ssl`` or ``sslmode`` and ``sslrootcert``, ``connect_timeout``, ``command_timeout``,
+    ``read_timeout`` and ``lock_timeout`` (seconds), ``query_timeout`` (milliseconds), ``isolation_level``,
+    ``keep_cas``, ``statement_cache_size``, ``enable_timing``. The names that CUBRID's own drivers have are understood,
+    too.
+
+    Args:
+        conninfo: a URL (``cubrid://user@host:33000/db``), or a connection string of CUBRID's own drivers
+            (``CUBRID:host:port:db:user:password:?...``, ``jdbc:cubrid:...``).
+        autocommit: true if every statement is to be a transaction of its own.
+        row_factory: converts rows, see :mod:`headrace.rows`; None for tuples.
+        keywords: settings, listed in the documentation of the database.
+
+    Returns:
+        An open connection.
+
+    Raises:
+        ProgrammingError: a setting is wrong or unknown.
+        OperationalError: no connection could be opened; ``error.code`` is the reason.
+        ConnectionTimeout: not within ``connect_timeout`` seconds.
+    """
+    started = time.perf_counter_ns()
+    core = await _connect(connect_options(conninfo, keywords))
+    connection = AsyncConnection(core, row_factory or tuple_row)
+    try:
+        await connection._run(core.start(autocommit))
+    except BaseException:
+        core.wire.close()
+        raise
+    if core.timing:
+        core.wire.count("connect", time.perf_counter_ns() - started)
+    return connection
+
+
+async def _connect(options: ConnectOptions) -> CubridCore:
+    failures: list[errors.Error] = []
+    timeout = options.connect_timeout
+    deadline = None if timeout is None else time.monotonic() + timeout
+    for host, port in options.places():
+        try:
+            for address in await resolve(host, port):
+                wire_options = options.wire_options(address, host, await any_password(options.password))
+                wire = CubridWire(wire_options, asyncio.get_running_loop())
+                if not options.windows_broker:
+                    # First: the broker may take the process back as soon as the session is open.
+                    reconnects(wire, wire_options, timeout)
+                try:
+                    await open_wire(wire, wire_options, left(deadline))
+                except ConnectionTimeout:
+                    raise overdue(timeout) from None
+                except errors.Error as error:
+                    if is_refusal(error):
+                        raise
+                    failures.append(error)
+                else:
+                    unreachable.pop((host, port), None)
+                    return CubridCore(wire, options, wire_options)
+        except ConnectionTimeout:
+            unreachable[host, port] = time.monotonic()
+            raise
+        except errors.OperationalError as error:
+            if is_refusal(error):
+                raise
+            failures.append(error)
+        unreachable[host, port] = time.monotonic()
+    raise no_connection(failures)

@@ -1,0 +1,271 @@
+"""The blocking connection to CUBRID."""
+
+# Made by tools/async_to_sync.py of aio/cubrid/connection.py: edit that file, and run the tool.
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from .. import defaults
+from .._shared.cursor_base import Params
+from .._shared.limits import until
+from ..errors import ConnectionClosed
+from ..rows import RowFactory
+from .cancelling import Cancelling
+from .core import CubridCore
+from .cursor import Cursor
+from .largeobject import LargeObject
+from .lobs import Locator, creating, loading, opening, storing
+from .streaming import Streaming
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class Connection(Streaming[R], Cancelling[R]):
+    """A connection to CUBRID. Threads may share it: their calls are queued.
+
+    As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.
+    """
+
+    _core: CubridCore  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def _cursor(self, factory: RowFactory[T]) -> Cursor[T]:
+        return Cursor(self, factory)
+
+    # executing
+
+    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> Cursor[Any]:
+        """Opens a cursor. It is for one thread or task at a time.
+
+        Args:
+            row_factory: converts rows, see :mod:`headrace.rows`; None for the connection's.
+
+        Returns:
+            A cursor.
+
+        Raises:
+            ConnectionClosed: the connection is closed.
+        """
+        if self._core.wire.closed:
+            raise ConnectionClosed("the connection is closed")
+        return Cursor(self, row_factory or self.row_factory)
+
+    def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Cursor[R]:
+        """Executes one statement on a new cursor. In a pipeline, sends it without waiting.
+
+        Args:
+            sql: the statement.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor, with the result.
+
+        Raises:
+            ProgrammingError: the parameters do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return Cursor(self, self.row_factory).execute(sql, params, timeout=timeout)
+
+    def executemany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> Cursor[R]:
+        """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
+
+        The error of a row has its number, from 0, as ``error.row``.
+
+        Args:
+            sql: the statement.
+            rows: the rows of parameters, any iterable.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor, with the results.
+
+        Raises:
+            ProgrammingError: the parameters of a row do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return Cursor(self, self.row_factory).executemany(sql, rows, timeout=timeout)
+
+    def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
+        """Executes a query for every row of parameters, pipelined.
+
+        Args:
+            sql: the query.
+            rows: the rows of parameters, any iterable.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            All rows of all results, in one list.
+
+        Raises:
+            ProgrammingError: the parameters of a row do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        cursor, out = Cursor(self, self.row_factory), list[R]()
+        limit = until(timeout)
+        asked = deque[Any]()
+
+        def take() -> None:
+            cursor._take(self._wait(asked.popleft(), limit))
+            out.extend(cursor._all())
+
+        try:
+            for row in rows:
+                asked.append(self._core.submit(sql, row))
+                if len(asked) >= defaults.CUBRID_FETCHMANY_IN_FLIGHT:
+                    take()
+            while asked:
+                take()
+        finally:
+            # After an error the other results are not needed.
+            while asked and not self.closed:
+                self._core.wire.discard(asked.pop())
+        return out
+
+    # large objects
+
+    def open_lob(self, locator: Locator) -> LargeObject:
+        """Opens a BLOB or CLOB as a binary file.
+
+        Args:
+            locator: the value of a BLOB or CLOB column.
+
+        Returns:
+            The open large object, at its beginning.
+
+        Raises:
+            ProgrammingError: it is not a locator.
+        """
+        return LargeObject(self, opening(self._core, locator))
+
+    def create_lob(self, kind: str = "blob", *, timeout: float | None = None) -> LargeObject:
+        """Creates a large object in the open transaction, or in one that it begins.
+
+        Its ``locator`` is the parameter that stores it in a row. The server removes an object that no row has at the
+        end of the transaction.
+
+        Args:
+            kind: ``blob`` or ``clob``.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The open large object, which is empty.
+
+        Raises:
+            ProgrammingError: there is no such kind, or the connection is in autocommit outside of a block.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return LargeObject(self, self._run(creating(self._core, kind), timeout))
+
+    def read_lob(self, locator: Locator, *, timeout: float | None = None) -> bytes | str:
+        """Returns the content of a BLOB or CLOB.
+
+        Args:
+            locator: the value of a BLOB or CLOB column.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            Bytes of a BLOB, text of a CLOB.
+
+        Raises:
+            ProgrammingError: it is not a locator.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return self._run(loading(self._core, locator), timeout)
+
+    def store_lob(self, content: bytes | str, *, timeout: float | None = None) -> Locator:
+        """Creates a large object with this content, as :meth:`create_lob` does.
+
+        Args:
+            content: bytes for a BLOB, text for a CLOB.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The parameter that stores it in a row.
+
+        Raises:
+            ProgrammingError: the connection is in autocommit outside of a block.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return self._run(storing(self._core, content), timeout)
+
+    # the session
+
+    def last_insert_id(self, *, timeout: float | None = None) -> int | None:
+        """Returns the value that the session's last INSERT has generated for an AUTO_INCREMENT column: of several rows
+        that of the first. It takes a round trip.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The value, or None if none was generated.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return self._run(self._core.last_insert_id(), timeout)
+
+    def server_version(self, *, timeout: float | None = None) -> str:
+        """Returns the version that the server reports, such as ``11.3.2.0``. It takes a round trip.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The version.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return self._run(self._core.version(), timeout)
+
+    @property
+    def isolation_level(self) -> str | None:
+        """The isolation level that was set for the session; None for the server's default."""
+        return self._core.isolation_level
+
+    @isolation_level.setter
+    def isolation_level(self, value: str) -> None:
+        self._run(self._core.set_isolation(value))
+
+    @property
+    def lock_timeout(self) -> float | None:
+        """Seconds that the session waits for a lock, as set here: 0 not to wait, a negative number for no limit; None
+        for the server's default."""
+        return self._core.lock_timeout
+
+    @lock_timeout.setter
+    def lock_timeout(self, value: float | None) -> None:
+        self._run(self._core.set_lock_timeout(value))
+
+    def ping(self, *, timeout: float | None = None) -> None:
+        """Makes a round trip without any other effect (CHECK_CAS).
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds.
+        """
+        self._wait(self._core.round_trip(), timeout)

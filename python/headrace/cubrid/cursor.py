@@ -1,0 +1,64 @@
+"""The blocking cursor of CUBRID."""
+
+# Made by tools/async_to_sync.py of aio/cubrid/cursor.py: edit that file, and run the tool.
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .._native import Result
+from .._shared.cursor import BlockingCursor
+from .core import call_statement
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+
+R = TypeVar("R")
+
+
+class Cursor(BlockingCursor[R]):
+    """Executes statements and holds their results (PEP 249). Parameters are written ``?`` or ``:1``.
+
+    A result is received whole. It is for one thread at a time.
+    """
+
+    _generated: tuple[Result, int | None] | None = None
+
+    @property
+    def connection(self) -> Connection[Any]:
+        """The connection to which the cursor belongs."""
+        return self._connection  # type: ignore[no-any-return]
+
+    @property
+    def lastrowid(self) -> int | None:
+        """The value that the server generated for the last INSERT, for an AUTO_INCREMENT column: of several
+        rows that of the first; None otherwise. It is requested when it is read, which takes a round trip,
+        and is that of the session's last INSERT."""
+        result = self._result
+        if result is None or result.tag != "INSERT":
+            return None
+        if self._generated is None or self._generated[0] is not result:
+            self._generated = result, self._connection._run(self._core.last_insert_id())
+        return self._generated[1]
+
+    def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
+        """Calls a procedure. What it returns is fetched as rows.
+
+        Args:
+            name: of the procedure.
+            params: the arguments.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            ``params``, unchanged.
+
+        Raises:
+            ProgrammingError: the name is not one of a procedure.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        self.execute(call_statement(name, len(params)), tuple(params) if params else None, timeout=timeout)
+        return params

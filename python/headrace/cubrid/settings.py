@@ -1,0 +1,242 @@
+"""What to connect to: keywords, a URL, and the connection strings of CUBRID's own drivers."""
+
+from __future__ import annotations
+
+import random
+import ssl
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from .. import defaults
+from .._shared.settings import Settings, nearest
+from ..errors import NotSupportedError, OperationalError, ProgrammingError
+from .parse import parse
+
+SSL_MODES: Final = ("disable", "require", "verify-ca", "verify-full")
+ISOLATION_LEVELS: Final = {"read committed": 4, "repeatable read": 5, "serializable": 6}
+"""The levels by name, with the numbers of the protocol."""
+
+_ALIASES: Final = {
+    "althosts": "alt_hosts",
+    "charset": "charset",
+    "connecttimeout": "connect_timeout",
+    "db": "database",
+    "dbname": "database",
+    "loadbalance": "load_balance",
+    "login_timeout": "login_timeout_millis",
+    "logintimeout": "login_timeout_millis",
+    "passwd": "password",
+    "query_timeout": "query_timeout_millis",
+    "querytimeout": "query_timeout_millis",
+    "rctime": "rc_time",
+    "usessl": "ssl",
+}
+"""Names that CUBRID's own drivers have, without regard to case. Their timeouts are in milliseconds."""
+
+_IGNORED: Final = frozenset({"logfile", "logonexception", "logslowqueries", "slowquerythresholdmillis", "logtraceapi"})
+"""Properties of CUBRID's own drivers that only tell where these write logs."""
+
+_KNOWN: Final = (
+    "alt_hosts",
+    "charset",
+    "command_timeout",
+    "connect_timeout",
+    "database",
+    "enable_timing",
+    "host",
+    "isolation_level",
+    "keep_cas",
+    "keepalives",
+    "load_balance",
+    "lock_timeout",
+    "login_timeout_millis",
+    "password",
+    "port",
+    "query_timeout_millis",
+    "rc_time",
+    "read_timeout",
+    "ssl",
+    "sslmode",
+    "sslrootcert",
+    "statement_cache_size",
+    "unrepresentable",
+    "user",
+    "windows_broker",
+)
+_NO_LIMIT: Final = float("inf")
+
+unreachable: Final[dict[tuple[str, int], float]] = {}
+"""When a broker of a connection with several hosts was not reached: the others are tried first for ``rc_time``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectOptions:
+    """Checked settings of a connection. Times are in seconds."""
+
+    hosts: tuple[tuple[str, int], ...] = (("localhost", defaults.CUBRID_PORT),)
+    database: str = ""
+    user: str = ""
+    password: str | Callable[[], Any] | None = field(default=None, repr=False)
+    sslmode: str = "disable"
+    sslrootcert: str | None = None
+    connect_timeout: float | None = defaults.CONNECT_TIMEOUT
+    command_timeout: float | None = defaults.COMMAND_TIMEOUT
+    read_timeout: float | None = None
+    query_timeout_millis: int = 0
+    isolation_level: str | None = None
+    lock_timeout: float | None = None
+    load_balance: bool = False
+    rc_time: float = defaults.CUBRID_RC_TIME
+    keep_cas: bool = False
+    windows_broker: bool = False
+    statement_cache_size: int = defaults.STATEMENT_CACHE_SIZE
+    unrepresentable: str = "raise"
+    enable_timing: bool = False
+    keepalives: bool = True
+
+    def places(self) -> list[tuple[str, int]]:
+        """The brokers, in the order in which they are tried: shuffled with ``load_balance``, and those last that were
+        not reached within ``rc_time``."""
+        places = list(self.hosts)
+        if self.load_balance:
+            random.shuffle(places)
+        now = time.monotonic()
+        return sorted(places, key=lambda place: now - unreachable.get(place, -_NO_LIMIT) < self.rc_time)
+
+    def wire_options(self, address: tuple[str, int], host: str, password: str | None) -> dict[str, Any]:
+        """What the engine needs, for one address of one broker."""
+        return {
+            "tcp": address,
+            "server_name": host,
+            "user": self.user,
+            "password": password,
+            "database": self.database,
+            "tls": "no" if self.sslmode == "disable" else "require",
+            "verify": {"require": "none", "verify-ca": "ca"}.get(self.sslmode, "full"),
+            "sslrootcert": self.sslrootcert,
+            "sends_ahead": not self.windows_broker,
+            "keeps_cas": self.keep_cas,
+            "query_timeout_millis": self.query_timeout_millis,
+            "read_timeout": self.read_timeout,
+            "statements": self.statement_cache_size,
+            "unrepresentable": self.unrepresentable,
+            "keepalives": self.keepalives,
+        }
+
+
+def isolation(level: str) -> int:
+    """The number of an isolation level.
+
+    >>> isolation("REPEATABLE_READ")
+    5
+
+    Raises ProgrammingError for a level that CUBRID does not have.
+    """
+    name = " ".join(level.replace("_", " ").lower().split())
+    if name not in ISOLATION_LEVELS:
+        raise ProgrammingError(f"isolation level {level!r} is not one of {', '.join(ISOLATION_LEVELS)}")
+    return ISOLATION_LEVELS[name]
+
+
+def connect_options(conninfo: str, keywords: dict[str, Any]) -> ConnectOptions:
+    """Checked settings of a connection string and keywords; keywords win.
+
+    >>> connect_options("cubrid://dba@db:33100/demodb", {}).hosts
+    (('db', 33100),)
+
+    Raises ProgrammingError.
+    """
+    settings = Settings()
+    for name, value in [*parse(conninfo), *keywords.items()]:
+        known = _ALIASES.get(name.lower(), name)
+        if known.lower() in _IGNORED:
+            continue
+        if known not in _KNOWN:
+            raise ProgrammingError(f"unknown connection setting {name!r}{nearest(name, _KNOWN)}")
+        if value is not None:
+            settings.add(known, value)
+    return _checked(settings)
+
+
+def _checked(settings: Settings) -> ConnectOptions:
+    values = settings.values
+    password = values.get("password")
+    if password is not None and not callable(password):
+        password = settings.text("password")
+    _check_charset(settings)
+    level = settings.text("isolation_level")
+    if level is not None:
+        isolation(level)
+    sslmode = _sslmode(settings)
+    sslrootcert = settings.text("sslrootcert")
+    if sslmode == "verify-ca" and sslrootcert is None:
+        raise OperationalError("TLS: sslmode=verify-ca needs the certificates to trust: give sslrootcert")
+    connect_timeout = settings.number("connect_timeout", defaults.CONNECT_TIMEOUT)
+    if "login_timeout_millis" in values and "connect_timeout" not in values:
+        connect_timeout = settings.number("login_timeout_millis", 0) / 1000
+    lock_timeout = settings.number("lock_timeout", 0) if "lock_timeout" in values else None
+    if float(values.get("lock_timeout", 0) or 0) < 0:
+        lock_timeout = -1
+    return ConnectOptions(
+        hosts=_hosts(settings),
+        database=settings.text("database") or "",
+        user=settings.text("user") or "dba",
+        password=password,
+        sslmode=sslmode,
+        sslrootcert=sslrootcert,
+        connect_timeout=connect_timeout or None,
+        command_timeout=settings.number("command_timeout", defaults.COMMAND_TIMEOUT or 0) or None,
+        read_timeout=settings.number("read_timeout", 0) or None,
+        query_timeout_millis=settings.integer("query_timeout_millis", 0),
+        isolation_level=level,
+        lock_timeout=lock_timeout,
+        load_balance=settings.boolean("load_balance", False),
+        rc_time=settings.number("rc_time", defaults.CUBRID_RC_TIME),
+        keep_cas=settings.boolean("keep_cas", False),
+        windows_broker=settings.boolean("windows_broker", False),
+        statement_cache_size=settings.integer("statement_cache_size", defaults.STATEMENT_CACHE_SIZE),
+        unrepresentable=settings.text("unrepresentable") or "raise",
+        enable_timing=settings.boolean("enable_timing", False),
+        keepalives=settings.boolean("keepalives", True),
+    )
+
+
+def _check_charset(settings: Settings) -> None:
+    charset = settings.text("charset")
+    if charset is not None and charset.lower().replace("-", "").replace("_", "") != "utf8":
+        raise NotSupportedError(
+            f"charset={charset!r}: headrace sends UTF-8, so the database must be one in UTF-8 (such as ko_KR.utf8)"
+        )
+
+
+def _sslmode(settings: Settings) -> str:
+    mode = settings.choice("sslmode", {"sslmode": SSL_MODES}, "")
+    if isinstance(settings.values.get("ssl"), ssl.SSLContext):
+        raise NotSupportedError("ssl takes True or False: headrace has a TLS of its own; give sslrootcert and sslmode")
+    if mode:
+        return mode
+    return "verify-full" if settings.boolean("ssl", False) else "disable"
+
+
+def _hosts(settings: Settings) -> tuple[tuple[str, int], ...]:
+    names = settings.items("host") or ["localhost"]
+    ports = settings.items("port")
+    if len(ports) not in (0, 1, len(names)):
+        raise ProgrammingError(f"{len(ports)} ports were given for {len(names)} hosts")
+    if len(ports) <= 1:
+        ports = (ports or [""]) * len(names)
+    places = [(name or "localhost", _port(port)) for name, port in zip(names, ports, strict=True)]
+    for one in settings.items("alt_hosts"):
+        name, _, port = one.rpartition(":") if ":" in one else (one, "", "")
+        places.append((name, _port(port)))
+    return tuple(places)
+
+
+def _port(text: str) -> int:
+    if not text:
+        return defaults.CUBRID_PORT
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65536:
+        raise ProgrammingError(f"port {text!r} is not a number from 1 to 65535")
+    return int(text)

@@ -1,0 +1,93 @@
+"""Rows of CUBRID in bounded memory, blocking."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import Any, TypeVar
+
+from .. import defaults
+from .._shared.blocks import BlockingBlocks, rows_of
+from .._shared.core import Gate
+from .._shared.cursor_base import Params
+from ..errors import ProgrammingError
+from .connection_base import CubridBase
+from .core import CubridCore
+
+R = TypeVar("R")
+
+
+class Streaming(CubridBase[R], BlockingBlocks[R]):
+    """A connection that reads rows while they come."""
+
+    _core: CubridCore  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def stream(
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        fetch_size: int = defaults.FETCH_SIZE,
+        timeout: float | None = None,
+    ) -> Iterator[R]:
+        """Executes a query and returns its rows one by one, in bounded memory, while they are received.
+
+        The stream occupies the connection until it is read to its end or closed: other statements of the thread or task
+        that reads raise InterfaceError, and those of others wait.
+
+        Args:
+            sql: the query.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            fetch_size: rows for each block, at least 1.
+            timeout: seconds until each wait is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Yields:
+            Rows, as the row factory makes them.
+
+        Raises:
+            ProgrammingError: the statement returns no rows, or ``fetch_size`` is less than 1.
+            InterfaceError: the connection is occupied by another stream or COPY of the same thread or task.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: a wait was cancelled after ``timeout`` seconds.
+        """
+        gate = Gate(self._core, self._streaming)
+        yield from rows_of(gate, self._read(sql, params, fetch_size, timeout, gate))
+
+    def stream_blocks(
+        self,
+        sql: str,
+        params: Params = None,
+        *,
+        fetch_size: int = defaults.FETCH_SIZE,
+        timeout: float | None = None,
+    ) -> Generator[list[R]]:
+        """Executes a query and returns its rows in lists, in bounded memory: :meth:`stream` without the cost of a step
+        for each row.
+
+        The stream occupies the connection until it is read to its end or closed: other statements of the thread or task
+        that reads raise InterfaceError, and those of others wait.
+
+        Args:
+            sql: the query.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            fetch_size: rows for each block, at least 1.
+            timeout: seconds until each wait is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Yields:
+            Lists of ``fetch_size`` rows; the last may be shorter.
+
+        Raises:
+            ProgrammingError: the statement returns no rows, or ``fetch_size`` is less than 1.
+            InterfaceError: the connection is occupied by another stream or COPY of the same thread or task.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: a wait was cancelled after ``timeout`` seconds.
+        """
+        return self._read(sql, params, fetch_size, timeout)
+
+    def _read(
+        self, sql: str, params: Params, size: int, timeout: float | None, gate: Gate | None = None
+    ) -> Generator[list[Any]]:
+        if size < 1:
+            raise ProgrammingError("fetch_size must be at least 1")
+        return self._blocks_of(lambda: self._core.submit_stream(sql, params, size), size, timeout, gate)
