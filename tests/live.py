@@ -1,4 +1,5 @@
-"""A genuine Informix that the behaviour tests run on, where ``HEADRACE_INFORMIX_URL`` names one (make test-live)."""
+"""A genuine Informix or CUBRID that the behaviour tests run on, where ``HEADRACE_INFORMIX_URL`` or
+``HEADRACE_CUBRID_URL`` names one (make test-live)."""
 
 from __future__ import annotations
 
@@ -13,8 +14,17 @@ import headrace.informix
 from headrace import errors
 from headrace.informix.parse import parse
 from headrace.testing import InformixServer
+from headrace_lab.differences import DIFFERENCES
 
 URL = os.environ.get("HEADRACE_INFORMIX_URL", "")
+
+CUBRID_URL = os.environ.get("HEADRACE_CUBRID_URL", "")
+
+SERVED = tuple(name for name in DIFFERENCES if name != "cubrid")
+"""The databases on whose test servers the tests run that all databases share. Those of CUBRID need a genuine one;
+``tests/cubrid`` runs on its test server, too."""
+TESTED = (*SERVED, "cubrid") if CUBRID_URL else SERVED
+"""The databases of this run, for tests of behaviour."""
 
 PREFIX = f"hr{int(time.time()) % 10**7}_" if URL else "t_"
 """What the names of the tests' tables begin with: no other's, and no earlier run's, on a server that stays."""

@@ -140,7 +140,8 @@ async def test_a_cancelled_pipeline_waits_for_nothing(server: PostgresServer, at
         task.cancel()
         done, _ = await asyncio.wait([task], timeout=1.5)
         assert done, "it waits for a server that does not react"
-        with pytest.raises(errors.OperationalError, match="did not react to a cancel request"):
+        # The server did not react to it, or where it was slow to leave, its answer is missing.
+        with pytest.raises(errors.OperationalError, match=r"the connection was closed: .*a cancel request"):
             await asyncio.wait_for(conn.fetchval("select 4"), STOPPED)
         assert conn.closed
 

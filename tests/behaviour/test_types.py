@@ -346,3 +346,22 @@ def test_text_of_every_width(conn: Conn, text: str) -> None:
         assert (back, hash(back), back.isascii(), sys.getsizeof(back)) == (
             value, hash(value), value.isascii(), sys.getsizeof("".join(list(value))),
         )  # fmt: skip
+
+
+def test_whole_numbers_of_more_digits_than_python_shows(conn: Conn) -> None:
+    """Python's str refuses them. Every driver that sends them needs another way."""
+    for number in (10**5000 + 7, -(10**5000), 10**131_071):
+        assert conn.fetchval("select $1::numeric", number) == number
+        assert conn.fetchval("select %s", number) == number
+        assert conn.fetchval("select $1::numeric[]", [number]) == [number]
+        assert conn.fetchval("select $1::text::numeric", number) == number
+    conn.execute("create temp table long_numbers (n numeric)")
+    conn.executemany("insert into long_numbers values (%s)", [(1,), (10**5000,)])
+    for format in ("binary", "text"):
+        conn.copy_in("long_numbers", [(10**5000,)], format=format)
+    assert [n for (n,) in conn.fetch("select n from long_numbers")] == [1, *3 * [10**5000]]
+    with pytest.raises(errors.DataError, match="a number of 131073 digits does not fit numeric"):
+        conn.execute("select $1::numeric", (10**131_072,))
+    for kind, error in {"int8": "does not fit int8", "float8": "does not fit a floating-point number"}.items():
+        with pytest.raises(errors.DataError, match=rf"^1000000\d+\.\.\. \(of type int\) {error}"):
+            conn.execute(f"select $1::{kind}", (10**5000,))

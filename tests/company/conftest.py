@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from headrace.testing import InformixServer, informix
-from headrace_lab.differences import DIFFERENCES
+from live import SERVED
 
 from . import informix as ifx
 from . import mysql, postgresql
@@ -32,7 +32,7 @@ def informix_server() -> Iterator[InformixServer]:
         yield running
 
 
-@pytest.fixture(params=DIFFERENCES)
+@pytest.fixture(params=SERVED)
 def place(request: pytest.FixtureRequest) -> Place:
     """One database after the other."""
     if request.param == "postgresql":

@@ -22,7 +22,7 @@ from headrace import defaults, errors
 from .calls import ALWAYS_ENDS, CALLS, ENDLESS, LIMIT, Call, Scene
 from .gate import Gate
 from .places import Place
-from .shells import Hang, Shell
+from .shells import Hang, Now, Shell
 from .worker import same
 
 CANCEL_TIMEOUT = 0.6
@@ -65,6 +65,10 @@ async def attempt(call: Call, scene: Scene, gate: Gate, spoil: Any, problems: di
     """Makes one call while the server is spoilt; notes what is wrong about it."""
     if call.before is not None:
         await call.before(scene)
+    # Not before: what is only prepared may take its time on a busy machine.
+    core = (scene.conn.value if isinstance(scene.conn, Now) else scene.conn)._core
+    assert core.command_timeout is None
+    core.command_timeout = LIMIT
     problems[call.name] = "it did not end"
     spoil(scene, gate)
     started = time.monotonic()
@@ -119,7 +123,7 @@ def run(place: Place, shell: Shell, spoil: Any) -> None:
     problems: dict[str, str] = {}
 
     async def one(call: Call, own: Place, gate: Gate) -> None:
-        keywords = {**own.keywords, "autocommit": call.autocommit, "command_timeout": LIMIT}
+        keywords = {**own.keywords, "autocommit": call.autocommit}
         conn = await shell.connect(through(own, gate), **keywords)
         async with contextlib.AsyncExitStack() as stack:
             await attempt(call, Scene(own, shell, conn, stack, {}), gate, spoil, problems)

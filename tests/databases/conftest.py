@@ -1,4 +1,5 @@
-"""MariaDB, MySQL and the Informix test server: one of each for the whole run, and what differs between them."""
+"""MariaDB, MySQL, the Informix test server and, where HEADRACE_CUBRID_URL names one, a genuine CUBRID: one of each for
+the whole run, and what differs between them."""
 
 from __future__ import annotations
 
@@ -10,11 +11,12 @@ from urllib.parse import quote
 import pytest
 
 import headrace
+import headrace.cubrid
 import headrace.informix
 import headrace.mysql
 import headrace.testing
 from headrace_lab.differences import DIFFERENCES, Differences
-from live import URL, cleaned, live_server
+from live import CUBRID_URL, TESTED, URL, cleaned, live_server
 from served import Served
 
 
@@ -64,6 +66,16 @@ def informix_server() -> Iterator[headrace.testing.InformixServer]:
         yield running
 
 
+@pytest.fixture(scope="session")
+def cubrid_url() -> str:
+    """The URL of a genuine server."""
+    with headrace.cubrid.connect(CUBRID_URL, autocommit=True) as admin:
+        admin.execute("drop table if exists numbers")
+        admin.execute("create table numbers (n int primary key)")
+        admin.executemany("insert into numbers values (?)", [(n,) for n in range(1000)])
+    return CUBRID_URL
+
+
 def _mysql(served: Served) -> Database:
     url = served.url("test")
     wrong = url.replace("tiger", "wrong")
@@ -78,6 +90,11 @@ def _informix(server: headrace.testing.InformixServer) -> Database:
     return Database(DIFFERENCES["informix"], headrace.informix, url(server.password), url("wrong"))
 
 
+def _cubrid(url: str) -> Database:
+    question = "&" if "?" in url else "?"
+    return Database(DIFFERENCES["cubrid"], headrace.cubrid, url, f"{url}{question}password=wrong")
+
+
 def _postgresql(url: str) -> Database:
     return Database(DIFFERENCES["postgresql"], headrace, url, url)
 
@@ -88,18 +105,20 @@ def database(request: pytest.FixtureRequest, name: str) -> Database:
         return _postgresql(request.getfixturevalue("url"))
     if name == "informix":
         return _informix(request.getfixturevalue("informix_server"))
+    if name == "cubrid":
+        return _cubrid(request.getfixturevalue("cubrid_url"))
     return _mysql(request.getfixturevalue(f"{name}_served"))
 
 
-@pytest.fixture(params=[name for name in DIFFERENCES if name != "postgresql"])
+@pytest.fixture(params=[name for name in TESTED if name != "postgresql"])
 def db(request: pytest.FixtureRequest) -> Database:
     """One after the other."""
     return database(request, request.param)
 
 
-@pytest.fixture(params=DIFFERENCES)
+@pytest.fixture(params=TESTED)
 def any_db(request: pytest.FixtureRequest) -> Database:
-    """The same, and PostgreSQL, for what all four do alike."""
+    """The same, and PostgreSQL, for what all do alike."""
     return database(request, request.param)
 
 

@@ -17,6 +17,7 @@ ALTER = {
     "postgresql": "alter table iterated alter a type varchar(60)",
     "mysql": "alter table iterated modify a varchar(60)",
     "informix": "alter table iterated modify (a varchar(60))",
+    "cubrid": "alter table iterated modify a varchar(60)",
 }
 
 
@@ -80,6 +81,25 @@ def test_more_rows_than_are_kept_are_all_applied_or_none(any_db: Database, alter
     assert count(conn) == 100_002
 
 
+def test_a_pipeline_says_once_that_its_table_was_altered(any_db: Database, altered: tuple[Any, str]) -> None:
+    """Only Informix refuses an INSERT then, and later statements were sent already."""
+    conn, sql = altered
+
+    def piped() -> None:
+        with conn.pipeline():
+            for row in rows_from(3):
+                conn.execute(sql, row)
+
+    if any_db.kind == "informix":
+        with pytest.raises(errors.OperationalError) as caught:
+            piped()
+        assert caught.value.sqlcode == -710
+        conn.execute("delete from iterated where a <> 'row 0' and a <> 'row 1'")
+    before = count(conn)
+    piped()
+    assert count(conn) == before + 3
+
+
 async def test_it_is_prepared_again_on_a_loop(any_db: Database, altered: tuple[Any, str]) -> None:
     _, sql = altered
     async with await any_db.aconnect(autocommit=True) as conn, await any_db.aconnect(autocommit=True) as other:
@@ -93,6 +113,7 @@ WIDEN = {
     "postgresql": "alter table widened alter a type bigint",
     "mysql": "alter table widened modify a bigint",
     "informix": "alter table widened modify (a bigint)",
+    "cubrid": "alter table widened modify a bigint",
 }
 
 

@@ -250,9 +250,9 @@ def test_a_statement_follows_a_changed_table(db: Database, conn: Any) -> None:
 
 def test_errors_have_the_servers_numbers(db: Database, conn: Any) -> None:
     for statement, kind, code in [
-        ("select * from no_such_table", errors.UndefinedTable, {"mysql": 1146, "informix": -206}),
-        ("select nope from t", errors.UndefinedColumn, {"mysql": 1054, "informix": -217}),
-        ("selekt 1", errors.SyntaxError, {"mysql": 1064, "informix": -201}),
+        ("select * from no_such_table", errors.UndefinedTable, {"mysql": 1146, "informix": -206, "cubrid": -493}),
+        ("select nope from t", errors.UndefinedColumn, {"mysql": 1054, "informix": -217, "cubrid": -494}),
+        ("selekt 1", errors.SyntaxError, {"mysql": 1064, "informix": -201, "cubrid": -493}),
     ]:
         with pytest.raises(kind) as caught:
             conn.execute(statement)

@@ -62,10 +62,18 @@ async def outer_block_is_ending(conn: Any) -> asyncio.Task[None]:
     return task
 
 
+def begins_by_statement(place: str, autocommit: bool) -> bool:
+    """Returns true if a transaction can be begun so: CUBRID has no statement for it, so that one is open without a
+    block only if autocommit is off."""
+    return not (autocommit and place.startswith("cubrid"))
+
+
 @pytest.mark.parametrize("undone", [False, True])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("autocommit", [False, True])
 async def test_block_after_an_end_is_a_transaction(place: str, autocommit: bool, way: str, undone: bool) -> None:
+    if way != "block" and not begins_by_statement(place, autocommit):
+        return
     async with await headrace.aio.connect(place, autocommit=autocommit) as conn:
         if way == "block":
             ending: Any = await outer_block_is_ending(conn)
@@ -100,6 +108,8 @@ async def test_block_after_an_end_that_is_cancelled_before_it_is_sent_ends_nothi
 
 @pytest.mark.parametrize("autocommit", [False, True])
 async def test_block_after_a_beginning_is_a_savepoint(place: str, autocommit: bool) -> None:
+    if not begins_by_statement(place, autocommit):
+        return
     async with await headrace.aio.connect(place, autocommit=autocommit) as conn:
 
         async def blocks() -> None:

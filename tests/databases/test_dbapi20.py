@@ -7,9 +7,12 @@ from typing import Any
 import dbapi20
 import pytest
 
+import headrace.cubrid
 import headrace.informix
 import headrace.mysql
 import headrace.testing
+from headrace import errors
+from live import CUBRID_URL
 from served import fresh
 
 
@@ -81,3 +84,39 @@ class TestInformix(dbapi20.DatabaseAPI20Test):
             cur.setoutputsize(2000, 0)
             cur.execute("select n from numbers where n = 5")
             assert cur.fetchone() == (5,)
+
+
+class TestCubrid(dbapi20.DatabaseAPI20Test):
+    """On a genuine CUBRID."""
+
+    driver = headrace.cubrid
+
+    @pytest.fixture(autouse=True)
+    def _database(self, cubrid_url: str) -> None:
+        type(self).connect_args = (cubrid_url,)
+        type(self).connect_kw_args: dict[str, Any] = {"strict_close": True}
+
+    def test_callproc(self) -> None:
+        # A stored procedure of CUBRID is one in Java, which the server has to be configured for.
+        with self._connect() as con, pytest.raises(errors.DatabaseError):
+            con.cursor().callproc("no_such_procedure", ("FOO",))
+
+    def test_nextset(self) -> None:
+        with self._connect() as con:
+            cur = con.execute("select n from numbers order by n limit 1")
+            assert cur.fetchall() == [(0,)]
+            # A statement of CUBRID has one result.
+            assert cur.nextset() is None
+
+    def test_setoutputsize(self) -> None:
+        with self._connect() as con:
+            cur = con.cursor()
+            cur.setoutputsize(1000)
+            cur.setoutputsize(2000, 0)
+            cur.execute("select repeat('x', 5000)")
+            assert len(cur.fetchone()[0]) == 5000
+
+
+if not CUBRID_URL:
+    # There is no test server for it yet.
+    del TestCubrid

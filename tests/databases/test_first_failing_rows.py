@@ -26,6 +26,9 @@ STRATEGIES: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         str(name): ("insert into first_failing values (?, ?)", {"strategy": name})
         for name in (None, "put", "groups", "rows")
     },
+    "cubrid": {
+        name: ("insert into first_failing values (?, ?)", {"strategy": name}) for name in ("auto", "joined", "array")
+    },
 }
 """For each driver: the statement and the keywords of each strategy."""
 

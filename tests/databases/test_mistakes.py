@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace_lab.differences import DIFFERENCES
+from live import TESTED
 
 from .conftest import database
 
-ONE = {"informix": "select first 1 tabid from systables where tabid = ?"}
+ONE = {"informix": "select first 1 tabid from systables where tabid = ?", "cubrid": "select cast(? as int)"}
 """A query with one parameter."""
 
 
-@pytest.fixture(params=DIFFERENCES)
+@pytest.fixture(params=TESTED)
 def place(request: pytest.FixtureRequest) -> tuple[str, str]:
     """A URL, and a query with one parameter."""
     return database(request, request.param).url, ONE.get(request.param, "select %s + 0")
@@ -55,8 +55,8 @@ async def test_sql_in_bytes_is_the_same_error_for_tasks(place: tuple[str, str]) 
 
 def _insert(url: str) -> tuple[str, str]:
     """What makes a table, and the statement of a batch."""
-    temp = "temporary" if url.startswith("m") else "temp"
-    return f"create {temp} table mine (a int)", f"insert into mine values ({'?' if url.startswith('i') else '%s'})"
+    table = {"m": "temporary table", "c": "table if not exists"}.get(url[0], "temp table")
+    return f"create {table} mine (a int)", f"insert into mine values ({'?' if url[0] in 'ic' else '%s'})"
 
 
 async def _rows() -> Any:
@@ -77,9 +77,85 @@ async def test_asynchronous_rows_are_an_error_that_says_to_collect_them(place: t
 def test_rows_that_are_none_are_named(shared: Any, place: tuple[str, str]) -> None:
     table, insert = _insert(place[0])
     shared.execute(table)
-    with pytest.raises(TypeError, match="a list or an iterator, not int"):
-        shared.executemany(insert, 5)
+    rows: Any
+    for rows in (5, None):
+        with pytest.raises(TypeError, match=r"^executemany\(\).* a list or an iterator, not") as caught:
+            shared.executemany(insert, rows)
+        assert not hasattr(caught.value, "row")
     assert shared.fetchval(place[1], 1) == 1
+
+
+NOT_ROWS: list[tuple[str, Any, type[Exception], str]] = [
+    ("%s", (), headrace.ProgrammingError, "the statement has 1 parameter, but 0 were given"),
+    ("%s", (1, 2), headrace.ProgrammingError, "the statement has 1 parameter, but 2 were given"),
+    ("%s", {"a": 1}, headrace.ProgrammingError, "they are given as a sequence"),
+    ("%s", 5, TypeError, "must be a sequence such as a tuple or a list, not int"),
+    ("%(a)s", {"b": 1}, headrace.ProgrammingError, r"no value was given for the parameter %\(a\)s"),
+    ("%(a)s", (1,), headrace.ProgrammingError, "they are given as a mapping"),
+    ("?", (1, 2), headrace.ProgrammingError, "the statement has 1 parameter, but 2 were given"),
+    ("?", "a", TypeError, "must be a sequence such as a tuple or a list, not str"),
+]
+"""A placeholder, what is not a row for it, and the error without the number of the row."""
+
+
+def _not_rows(url: str) -> Iterator[tuple[str, Any, Any, type[Exception], str]]:
+    """The statement, a row for it, what is none, and the error."""
+    for mark, wrong, error, text in NOT_ROWS:
+        if mark != "?" and url.startswith("informix"):
+            continue
+        mine = "$1" if mark == "?" and url.startswith("postgres") else mark
+        yield f"insert into mine values ({mine})", {"a": 1} if "(a)" in mark else (1,), wrong, error, text
+
+
+def test_the_error_for_what_is_not_a_row_names_its_number(shared: Any, place: tuple[str, str]) -> None:
+    shared.execute(_insert(place[0])[0])
+    for insert, right, wrong, error, text in _not_rows(place[0]):
+        for rows in ([right, right, wrong, right], iter([right, right, wrong])):
+            with pytest.raises(error, match=f"^row 2: .*{text}") as caught:
+                shared.executemany(insert, rows)
+            assert caught.value.row == 2  # type: ignore[attr-defined]
+        with pytest.raises(error, match=f"^[^:]*{text}"):
+            shared.execute(insert, wrong)
+        assert shared.fetchval("select count(*) from mine") == 0
+
+
+async def test_the_error_for_what_is_not_a_row_names_its_number_for_tasks(place: tuple[str, str]) -> None:
+    async with await headrace.aio.connect(place[0], autocommit=True) as connection:
+        await connection.execute(_insert(place[0])[0])
+        for insert, right, wrong, error, text in _not_rows(place[0]):
+            with pytest.raises(error, match=f"^row 1: .*{text}"):
+                await connection.executemany(insert, [right, wrong])
+        assert await connection.fetchval("select count(*) from mine") == 0
+
+
+def test_an_error_of_the_programs_own_iterator_keeps_its_text(shared: Any, place: tuple[str, str]) -> None:
+    def rows() -> Iterator[tuple[int]]:
+        yield (1,)
+        raise ValueError("mine")
+
+    table, insert = _insert(place[0])
+    shared.execute(table)
+    with pytest.raises(ValueError, match=r"^mine$"):
+        shared.executemany(insert, rows())
+    assert shared.fetchval("select count(*) from mine") == 0
+
+
+LONG = 10**5000
+"""A whole number with more digits than Python's str makes."""
+
+
+def test_a_whole_number_of_more_digits_than_python_shows_does_not_fit_an_integer(
+    shared: Any, place: tuple[str, str]
+) -> None:
+    table, insert = _insert(place[0])
+    shared.execute(table)
+    for number in (LONG, -LONG):
+        with pytest.raises(headrace.DataError):
+            shared.execute(insert, (number,))
+        with pytest.raises(headrace.DataError) as caught:
+            shared.executemany(insert, [(1,), (number,)])
+        assert caught.value.row == 1
+    assert shared.fetchval("select count(*) from mine") == 0
 
 
 @pytest.mark.parametrize("method", ["fetch", "fetchrow", "fetchval"])

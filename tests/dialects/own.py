@@ -80,12 +80,14 @@ def on_postgres(server: PostgresServer, driver: str) -> Iterator[str]:
 def on_mysqld(server: MysqldServer, driver: str) -> Iterator[str]:
     """The URL of a database as the tests want it: with two others beside it."""
     databases = ("sqlalchemy_tests", "test_schema", "test_schema_2")
+    # A literal has the server's own collation, and MySQL's tests compare some with columns.
+    collation = " collate utf8mb4_general_ci" if server.scheme == "mariadb" else ""
     with headrace.mysql.connect(server.url, autocommit=True) as admin:
         # A test that fails may leave a transaction open, for which the DROP TABLE of its end would wait a day.
         admin.execute("set global lock_wait_timeout = 20")
         for name in databases:
             admin.execute(f"drop database if exists {name}")
-            admin.execute(f"create database {name} character set utf8mb4 collate utf8mb4_general_ci")
+            admin.execute(f"create database {name} character set utf8mb4{collation}")
     try:
         where = f"{server.host}:{server.port}"
         yield f"{server.scheme}+{driver}://tester:{_PASSWORD}@{where}/sqlalchemy_tests?charset=utf8mb4"

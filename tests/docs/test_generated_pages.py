@@ -17,7 +17,8 @@ from headrace import defaults
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = ("headrace", "headrace.postgres", "headrace.mysql", "headrace.informix", "headrace.pool", "headrace.rows",
            "headrace.types", "headrace.errors", "headrace.aio", "headrace.aio.postgres", "headrace.aio.mysql",
-           "headrace.aio.informix", "headrace.aio.pool", "headrace.testing")  # fmt: skip
+           "headrace.aio.informix", "headrace.cubrid", "headrace.aio.cubrid", "headrace.aio.pool",
+           "headrace.testing")  # fmt: skip
 
 
 def load(path: str) -> ModuleType:

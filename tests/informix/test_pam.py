@@ -84,15 +84,34 @@ def test_a_function_costs_nothing_where_nothing_is_asked() -> None:
 
 
 def test_the_time_to_connect_counts() -> None:
-    def slow(*_: Any) -> str:
+    asked: list[str] = []
+
+    def slow(question: str, shown: bool) -> str:
+        asked.append(question)
         time.sleep(3.5)
-        return "blue"
+        return ANSWERS[question]
 
     with (
         informix(pam=ANSWERS) as server,
         pytest.raises(errors.ConnectionTimeout),
     ):
         headrace.informix.connect(**server.parameters(), pam=slow, connect_timeout=3.0)
+    # The server answers at once: its next question is not passed on any more.
+    assert "number? " not in asked
+
+
+async def test_the_time_to_connect_counts_on_a_loop() -> None:
+    asked: list[str] = []
+
+    def slow(question: str, shown: bool) -> str:
+        asked.append(question)
+        time.sleep(3.5)
+        return ANSWERS[question]
+
+    with informix(pam=ANSWERS) as server:
+        with pytest.raises(errors.ConnectionTimeout):
+            await headrace.aio.informix.connect(**server.parameters(), pam=slow, connect_timeout=3.0)
+    assert "number? " not in asked
 
 
 async def test_questions_on_a_loop() -> None:

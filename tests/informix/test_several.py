@@ -16,7 +16,7 @@ import pytest
 import headrace.informix
 from headrace import errors
 from headrace.testing import InformixServer, informix
-from headrace.testing._informix import find_binary
+from headrace.testing._programs import find_binary
 
 from .raw import Client, bind_ints, command, prepare
 
@@ -162,7 +162,7 @@ def test_what_ends_a_transaction_in_a_pipeline_ends_it_for_what_follows(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_the_folder_goes_with_the_server(number: signal.Signals) -> None:
-    with subprocess.Popen([str(find_binary())], stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen([str(find_binary("informix"))], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         assert server.stdout.readline().startswith("port ")
         folder = Path(tempfile.gettempdir()) / f"headrace-informix-{server.pid}"

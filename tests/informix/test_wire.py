@@ -15,7 +15,7 @@ from select import select as select_ready
 import pytest
 
 from headrace.testing import InformixServer, informix
-from headrace.testing._informix import find_binary
+from headrace.testing._programs import find_binary
 
 from .raw import Client, Reply, bind_ints, chars, command, prepare
 
@@ -267,7 +267,7 @@ def test_a_length_that_cannot_be_is_not_believed(server: InformixServer) -> None
 
 def test_the_command_starts_a_server_and_ends_it_with_its_input() -> None:
     command = [sys.executable, "-m", "headrace._command", "simulate", "informix", "--until-stdin-ends"]
-    environment = {**os.environ, "HEADRACE_SIMULATE_INFORMIX": str(find_binary())}
+    environment = {**os.environ, "HEADRACE_SIMULATE_INFORMIX": str(find_binary("informix"))}
     with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None

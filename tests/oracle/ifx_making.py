@@ -124,8 +124,10 @@ class Maker:
         if form == "add":
             fresh = self.rng.choice("efg")
             kind = self.rng.choice(list(VALUES))
+            if any(c[0] == fresh for c in columns):
+                return None
             self.kinds[(name, fresh)] = kind
-            return None if any(c[0] == fresh for c in columns) else self.ddl(f"ALTER TABLE {name} ADD ({fresh} {kind})")
+            return self.ddl(f"ALTER TABLE {name} ADD ({fresh} {kind})")
         if form == "drop":
             return self.ddl(f"ALTER TABLE {name} DROP ({column})") if len(columns) > 1 else None
         casts = CASTS.get(kind)

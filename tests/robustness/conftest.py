@@ -11,6 +11,7 @@ import pytest
 import headrace
 from headrace.testing import InformixServer, PostgresServer, informix
 from headrace_lab.differences import DIFFERENCES, Differences
+from live import SERVED
 from served import Served
 
 
@@ -112,7 +113,7 @@ def informix_server() -> Iterator[InformixServer]:
         yield running
 
 
-@pytest.fixture(params=DIFFERENCES)
+@pytest.fixture(params=SERVED)
 def target(request: pytest.FixtureRequest) -> Target:
     """One after the other."""
     if request.param == "informix":

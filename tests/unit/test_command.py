@@ -58,3 +58,24 @@ def test_a_program_that_is_not_there_is_named(
     monkeypatch.setenv("HEADRACE_SIMULATE_INFORMIX", "/nowhere/at/all")
     assert main(["simulate", "informix"]) == 1
     assert "/nowhere/at/all" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", ["race --quick", "iibench", "profile fetch"])
+def test_a_build_without_optimisation_is_not_measured_without_a_warning(
+    words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("headrace_lab.cli.main", lambda arguments: 0)
+    for optimised in (False, True):
+        monkeypatch.setattr("headrace._native.is_optimised", lambda optimised=optimised: optimised)
+        assert main(words.split()) == 0
+        assert ("warning: headrace was built without optimisation" in capsys.readouterr().err) is not optimised
+
+
+@pytest.mark.parametrize("words", ["race --help", "report results.json"])
+def test_commands_that_measure_nothing_do_not_warn(
+    words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("headrace_lab.cli.main", lambda arguments: 0)
+    monkeypatch.setattr("headrace._native.is_optimised", lambda: False)
+    assert main(words.split()) == 0
+    assert capsys.readouterr().err == ""

@@ -7,7 +7,12 @@ import pytest
 from headrace._shared.dispatch import module_for
 from headrace_lab.differences import DIFFERENCES, DRIVERS
 
-MODULES = {"postgresql": "headrace.postgres", "mysql": "headrace.mysql", "informix": "headrace.informix"}
+MODULES = {
+    "postgresql": "headrace.postgres",
+    "mysql": "headrace.mysql",
+    "informix": "headrace.informix",
+    "cubrid": "headrace.cubrid",
+}
 SCHEMES = [(scheme, row.driver) for row in DIFFERENCES.values() for scheme in row.schemes]
 
 

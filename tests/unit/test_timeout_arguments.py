@@ -10,14 +10,18 @@ from typing import Any
 
 import pytest
 
+import headrace.aio.cubrid as aio_cubrid
 import headrace.aio.informix as aio_informix
 import headrace.aio.mysql as aio_mysql
+from headrace._shared.blocks import BlockingBlocks
 from headrace._shared.connection import BlockingConnection
 from headrace._shared.connection_base import ConnectionBase
 from headrace._shared.cursor import BlockingCursor
 from headrace._shared.pipeline import Pipeline
 from headrace._shared.pool_work import PoolWork
+from headrace._shared.received import Receiving
 from headrace._shared.waiting import BlockingWaiting
+from headrace.aio._shared.blocks import LoopBlocks
 from headrace.aio._shared.connection import LoopConnection
 from headrace.aio._shared.cursor import LoopCursor
 from headrace.aio._shared.pipeline import AsyncPipeline
@@ -30,6 +34,8 @@ from headrace.aio.pool import AsyncConnectionPool
 from headrace.aio.postgres.connection import AsyncConnection
 from headrace.aio.postgres.copy import AsyncCopy
 from headrace.aio.postgres.cursor import AsyncCursor, AsyncServerCursor
+from headrace.cubrid import connection as cubrid
+from headrace.cubrid.connection_base import CubridBase
 from headrace.informix import connection as informix
 from headrace.informix.connection_base import InformixBase
 from headrace.informix.cursor import ServerCursor as InformixServerCursor
@@ -44,17 +50,26 @@ from headrace.postgres.copy import Copy
 from headrace.postgres.cursor import Cursor, ServerCursor
 
 CLASSES: list[type] = [
-    *(ConnectionBase, PostgresBase, MySqlBase, InformixBase),
-    *(base for kind in (postgres.Connection, mysql.Connection) for base in kind.__bases__),
-    *(base for kind in (AsyncConnection, aio_mysql.AsyncConnection) for base in kind.__bases__),
+    *(ConnectionBase, PostgresBase, MySqlBase, InformixBase, CubridBase, Receiving, BlockingBlocks, LoopBlocks),
+    *(base for kind in (postgres.Connection, mysql.Connection, cubrid.Connection) for base in kind.__bases__),
+    *(
+        base
+        for kind in (AsyncConnection, aio_mysql.AsyncConnection, aio_cubrid.AsyncConnection)
+        for base in kind.__bases__
+    ),
     Watched,
     *(BlockingWaiting, LoopWaiting, PoolWork, LoopPoolWork),
-    *(BlockingConnection, postgres.Connection, mysql.Connection, informix.Connection, Pipeline),
-    *(BlockingCursor, Cursor, ServerCursor, mysql.Cursor, informix.Cursor, InformixServerCursor),
-    *(Copy, LargeObject, ConnectionPool),
+    *(BlockingConnection, postgres.Connection, mysql.Connection, informix.Connection, cubrid.Connection, Pipeline),
+    *(BlockingCursor, Cursor, ServerCursor, mysql.Cursor, informix.Cursor, cubrid.Cursor, InformixServerCursor),
+    *(Copy, LargeObject, cubrid.LargeObject, ConnectionPool),
+    *(aio_cubrid.AsyncConnection, aio_cubrid.AsyncCursor, aio_cubrid.AsyncLargeObject),
     *(LoopConnection, AsyncConnection, aio_mysql.AsyncConnection, aio_informix.AsyncConnection, AsyncPipeline),
     *(LoopCursor, AsyncCursor, AsyncServerCursor, aio_mysql.AsyncCursor, aio_informix.AsyncCursor),
     *(AsyncInformixServerCursor, AsyncCopy, AsyncLargeObject, AsyncConnectionPool),
+]
+
+_CUBRID_FILES = [
+    f"largeobject.{kind}.{name}" for kind in ("LargeObject", "AsyncLargeObject") for name in ("seek", "close")
 ]
 
 NOTHING_TO_WAIT_FOR = {
@@ -66,6 +81,10 @@ NOTHING_TO_WAIT_FOR = {
         *("check_alive", "timings", "reset_timings", "stats", "xid", "tell", "readable", "writable", "seekable"),
         *("add_notice_handler", "remove_notice_handler", "register_adapters", "setinputsizes", "setoutputsize"),
         "set_types",
+    ],
+    "CUBRID has a locator, and no request, to open, seek and close a large object": [
+        *(f"headrace.cubrid.{name}" for name in ("connection.Connection.open_lob", *_CUBRID_FILES)),
+        *(f"headrace.aio.cubrid.{name}" for name in ("connection.AsyncConnection.open_lob", *_CUBRID_FILES)),
     ],
     "PostgreSQL's modes travel with the next BEGIN": [
         *(f"headrace.aio.postgres.connection.AsyncConnection.set_{mode}" for mode in ("isolation_level", "read_only")),
