@@ -8,6 +8,7 @@
 #   make test-free-threaded FREE_THREADED=python3.14t  an interpreter without the global lock
 #   make test-wheel PYTHON=python3.14                  the interpreter that the wheels are made for and tried with
 #   make test-live INFORMIX_URL='informix://user:password@host:9088/database?server=name'
+#   make test-live CUBRID_URL='cubrid://user:password@host:33000/database'
 
 SHELL        := /bin/bash
 PYTHON       ?= python3
@@ -18,6 +19,8 @@ BENCH_ARGS   ?=
 FUZZ_SECONDS ?= 120
 FREE_THREADED ?= python3.14t
 INFORMIX_URL ?=
+CUBRID_URL   ?=
+CUBRID_SMALL_PORT ?=
 INTERPRETERS ?= $(PYTHON)
 
 VENV   := $(CURDIR)/.venv
@@ -43,6 +46,7 @@ help:
 	@echo "make race    build everything, race the drivers on an embedded server, write build/race/"
 	@echo "make test    all tests: Rust, then Python against real servers"
 	@echo "make test-live INFORMIX_URL=...  the tests of the Informix driver's behaviour, on a server of your own"
+	@echo "make test-live CUBRID_URL=...    the same of the CUBRID driver"
 	@echo "make test-free-threaded FREE_THREADED=python3.14t  the tests of threads and tasks, without the global lock"
 	@echo "make lint    ruff, mypy, pyright, stubtest, generated files, rustfmt, clippy"
 	@echo "make bench   micro-benchmarks of the codecs, from Rust and from Python"
@@ -70,11 +74,22 @@ test: build $(STAMPS)/lab $(STAMPS)/test server simulators jdbc
 LIVE_TESTS := $(addprefix tests/informix/test_,aio.py batches.py complex.py cursors.py driver.py driver_types.py lobs.py) \
 	$(addprefix tests/databases/test_,asyncio.py blocking.py dbapi20.py)
 
+# All of behaviour: there is no test server that would have more than a genuine one.
+LIVE_CUBRID_TESTS := tests/cubrid tests/databases
+
 test-live: build $(STAMPS)/lab $(STAMPS)/test
-	@[ -n "$(INFORMIX_URL)" ] || \
-		{ echo "error: make test-live INFORMIX_URL='informix://user:password@host:9088/database?server=name'" >&2; exit 1; }
-	@echo "==> test-live: pytest -k informix $(TEST_ARGS)"
-	@HEADRACE_INFORMIX_URL='$(INFORMIX_URL)' $(BIN)/python -m pytest -k informix $(LIVE_TESTS) $(TEST_ARGS)
+	@[ -n "$(INFORMIX_URL)$(CUBRID_URL)" ] || \
+		{ echo "error: make test-live INFORMIX_URL='informix://user:password@host:9088/database?server=name'," \
+			"or CUBRID_URL='cubrid://user:password@host:33000/database'" >&2; exit 1; }
+	@if [ -n "$(INFORMIX_URL)" ]; then \
+		echo "==> test-live: pytest -k informix $(TEST_ARGS)"; \
+		HEADRACE_INFORMIX_URL='$(INFORMIX_URL)' $(BIN)/python -m pytest -k informix $(LIVE_TESTS) $(TEST_ARGS); \
+	fi
+	@if [ -n "$(CUBRID_URL)" ]; then \
+		echo "==> test-live: pytest -k cubrid $(TEST_ARGS)"; \
+		HEADRACE_CUBRID_URL='$(CUBRID_URL)' HEADRACE_CUBRID_SMALL_PORT='$(CUBRID_SMALL_PORT)' \
+			$(BIN)/python -m pytest -k cubrid $(LIVE_CUBRID_TESTS) $(TEST_ARGS); \
+	fi
 
 # Where threads meet: the oracle and company tests, the pools, and what is said of behaviour.
 FREE_THREADED_TESTS := tests/behaviour tests/pool tests/databases tests/company tests/oracle
@@ -156,10 +171,10 @@ wheel: $(STAMPS)/release cargo
 		path=$$(command -v $$python) || { echo "error: there is no $$python here" >&2; exit 1; }; \
 		interpreters+=(--interpreter "$$path"); \
 	done; \
-	for folder in . lab simulators/informix; do \
+	for folder in . lab simulators/cubrid simulators/informix; do \
 		echo "==> wheel: $$folder, into dist/"; \
 		log=$(STAMPS)/wheel.log; \
-		[ $$folder != simulators/informix ] || interpreters=(); \
+		case $$folder in simulators/*) interpreters=();; esac; \
 		( cd $$folder && $(BIN)/maturin build $(WHEEL_OPTIONS) "$${interpreters[@]}" --out $(CURDIR)/dist ) >$$log 2>&1 || \
 			{ cat $$log; exit 1; }; \
 	done
@@ -167,7 +182,7 @@ wheel: $(STAMPS)/release cargo
 sdist: $(STAMPS)/release cargo
 	@rm -f dist/*.tar.gz
 	@echo "==> sdist: into dist/"
-	@for folder in . lab simulators/informix; do \
+	@for folder in . lab simulators/cubrid simulators/informix; do \
 		log=$(STAMPS)/sdist.log; \
 		( cd $$folder && $(BIN)/maturin sdist --out $(CURDIR)/dist ) >$$log 2>&1 || { cat $$log; exit 1; }; \
 	done
@@ -240,8 +255,8 @@ server: mariadb-server postgres-server
 # Built before the tests, so that no test waits for a compiler: as it is for the tests, and optimised for those of the lab.
 simulators: cargo
 	@echo "==> test servers: simulators/"
-	@cargo build --quiet --package headrace-simulator-informix
-	@cargo build --quiet --release --package headrace-simulator-informix
+	@cargo build --quiet --package headrace-simulator-informix --package headrace-simulator-cubrid
+	@cargo build --quiet --release --package headrace-simulator-informix --package headrace-simulator-cubrid
 	@echo "==> programs in Rust: crates/io/examples/"
 	@cargo build --quiet --package headrace-io --features tokio --examples
 

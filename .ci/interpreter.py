@@ -1,5 +1,6 @@
 """Prints the path of an interpreter, which is fetched from Debian's suite sid if PATH has none:
-``make test-wheel PYTHON=$(.venv/bin/python .ci/interpreter.py 3.15)``. Nothing of the system is changed."""
+``make test-wheel PYTHON=$(.venv/bin/python .ci/interpreter.py 3.15)``. Nothing of the system is changed. Needs what
+``make build`` installs."""
 
 from __future__ import annotations
 

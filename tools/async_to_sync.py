@@ -25,6 +25,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "python/headrace"
 GENERATED = (
     *("_shared/connection.py", "_shared/cursor.py"),
+    *("cubrid/connection.py", "cubrid/cursor.py", "cubrid/largeobject.py"),
     *("informix/connection.py", "informix/cursor.py"),
     *("mysql/connection.py", "mysql/cursor.py"),
     *("postgres/connection.py", "postgres/cursor.py", "postgres/streaming.py"),

@@ -83,7 +83,7 @@ def parser() -> argparse.ArgumentParser:
     profile.add_argument("--sql", help="the statement to execute or fetch")
     profile.add_argument("--repeats", type=int)
     simulate = commands.add_parser("simulate", help="run a test server in place of a database, until it is stopped")
-    simulate.add_argument("database", choices=("informix",))
+    simulate.add_argument("database", choices=("cubrid", "informix"))
     simulate.add_argument("options", nargs=argparse.REMAINDER, help="of the server; --help lists them")
     return top
 

@@ -15,7 +15,7 @@ class Differences:
     title: str
     """As reports have it."""
     driver: str
-    """The driver of headrace: ``postgresql``, ``mysql`` or ``informix``."""
+    """The driver of headrace: ``postgresql``, ``mysql``, ``informix`` or ``cubrid``."""
     schemes: tuple[str, ...]
     """Of its URLs."""
     mark: str = "%s"
@@ -27,13 +27,14 @@ class Differences:
     one_row: str = "(select 1 as one) t"
     """A table of one row."""
     temporary: str = "create temporary table"
-    """The beginning of a definition that ends with the session."""
+    """The beginning of a definition that ends with the session; of CUBRID, which has none, of one that stays."""
     serial: str = "serial"
     """The type of a key that the server makes."""
     fifty_characters: str = "repeat('x', 50)"
     """An expression."""
     slow: str
-    """A query that runs for many seconds. That of Informix needs a table ``numbers (n int)`` of 1,000 rows."""
+    """A query that runs for many seconds. Those of Informix and CUBRID need a table ``numbers (n int)`` of 1,000
+    rows."""
     block: tuple[str, int] = ("fetch_size", 1)
     """The keyword of ``stream()`` that bounds a block, and what it counts for each short row."""
     supports_streams_on_server: bool = False
@@ -91,6 +92,17 @@ DIFFERENCES: Final[dict[str, Differences]] = {
             fifty_characters="rpad('x', 50, 'x')",
             slow="select count(*) from numbers a, numbers b, numbers c where a.n + b.n + c.n = 7",
             block=("fetch_bytes", 10),
+        ),
+        Differences(
+            name="cubrid",
+            title="CUBRID",
+            driver="cubrid",
+            schemes=("cubrid",),
+            mark="?",
+            integer="cast(? as int)",
+            temporary="create table if not exists",
+            serial="int auto_increment",
+            slow="select count(*) from numbers a, numbers b, numbers c where a.n + b.n + c.n = 7",
         ),
     )
 }
