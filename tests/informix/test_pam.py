@@ -108,9 +108,8 @@ async def test_the_time_to_connect_counts_on_a_loop() -> None:
         time.sleep(3.5)
         return ANSWERS[question]
 
-    with informix(pam=ANSWERS) as server:
-        with pytest.raises(errors.ConnectionTimeout):
-            await headrace.aio.informix.connect(**server.parameters(), pam=slow, connect_timeout=3.0)
+    with informix(pam=ANSWERS) as server, pytest.raises(errors.ConnectionTimeout):
+        await headrace.aio.informix.connect(**server.parameters(), pam=slow, connect_timeout=3.0)
     assert "number? " not in asked
 
 

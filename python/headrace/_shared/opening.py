@@ -39,7 +39,7 @@ def await_session(wire: Wire, deadline: float | None) -> None:
 
     Raises TimeoutError, and OperationalError.
     """
-    while (place := wire.wait(wire.ready(), _some_left(deadline))) is not None:
+    while (place := wire.wait(wire.ready(), left(deadline))) is not None:
         host, port = place
         failures: list[Error] = []
         for address in resolve(host, port, left(deadline)):
@@ -70,14 +70,6 @@ def reach(wire: Wire, deadline: float | None, address: tuple[str, int] | None = 
 def left(deadline: float | None) -> float | None:
     """The seconds until ``deadline``, at least 0; None without one."""
     return None if deadline is None else max(0.0, deadline - time.monotonic())
-
-
-def _some_left(deadline: float | None) -> float | None:
-    """As :func:`left`. Raises TimeoutError where nothing is left: a wait of no time finds an answer that is already
-    there, which may have come while a function of the application took too long."""
-    if (seconds := left(deadline)) == 0:
-        raise TimeoutError
-    return seconds
 
 
 def overdue(timeout: float | None) -> ConnectionTimeout:

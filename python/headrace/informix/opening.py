@@ -70,7 +70,7 @@ def connect(
 
 def _converse(wire: InformixWire, options: ConnectOptions, deadline: float | None) -> None:
     """Answers what the server asks before it lets the session begin. The connection is closed when this fails."""
-    dialogue = Dialogue(wire, options)
+    dialogue = Dialogue(wire, options, deadline)
     try:
         while (answer := dialogue.question()) is not None:
             if inspect.isawaitable(answer):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._native import InformixWire
+from .._shared.opening import left
 from ..errors import OperationalError, ProgrammingError
 from .settings import ConnectOptions
 
@@ -12,8 +13,10 @@ from .settings import ConnectOptions
 class Dialogue:
     """Answers the questions of one login."""
 
-    def __init__(self, wire: InformixWire, options: ConnectOptions) -> None:
+    def __init__(self, wire: InformixWire, options: ConnectOptions, deadline: float | None) -> None:
+        """``deadline`` is the time (``time.monotonic()``) at which the session has to be there."""
         self._wire = wire
+        self._deadline = deadline
         self._pam = options.pam
         self._password = options.password
 
@@ -34,7 +37,13 @@ class Dialogue:
         return password
 
     def answer(self, text: Any) -> None:
-        """Sends an answer."""
+        """Sends an answer.
+
+        Raises ProgrammingError for what is not one, and TimeoutError if the function took longer than there was: a
+        server that replies at once would be asked on otherwise, whatever the time is.
+        """
+        if left(self._deadline) == 0:
+            raise TimeoutError
         if not isinstance(text, str):
             raise ProgrammingError(f"the function pam must return a str, not {type(text).__name__}")
         if "\0" in text or len(text.encode()) > 65_535:

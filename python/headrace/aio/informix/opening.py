@@ -69,7 +69,7 @@ async def connect(
 
 async def _converse(wire: InformixWire, options: ConnectOptions, deadline: float | None) -> None:
     """The asyncio form of the blocking one: the function ``pam`` may be asynchronous here."""
-    dialogue = Dialogue(wire, options)
+    dialogue = Dialogue(wire, options, deadline)
 
     async def talk() -> None:
         while (answer := dialogue.question()) is not None:
