@@ -4,11 +4,12 @@
     python tools/async_to_sync.py --check    fails where one is not what it would write; `make lint` does so
 
 A file of ``python/headrace/aio`` becomes the one of the same path in ``python/headrace``: ``async`` and ``await`` go,
-names of the asyncio shell become those of the blocking one, imports are of what they are relative to. Two comments say
-what is not the same in both:
+names of the asyncio shell become those of the blocking one, imports are of what they are relative to. Three comments
+say what is not the same in both:
 
-    pipeline.turn()  # asyncio only         this statement, with all that is in it, is left out
-    # blocking: wire.nudge()                this statement stands there instead
+    pipeline.turn()  # asyncio only         this statement, with all that is in it, or comment is left out
+    # blocking: wire.nudge()                this line stands there instead
+    await turn()  # blocking: wire.nudge()  the same for one line, which may be the first of a block
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "python/headrace"
 GENERATED = (
-    *("_shared/connection.py", "_shared/cursor.py"),
-    *("cubrid/connection.py", "cubrid/cursor.py", "cubrid/largeobject.py"),
-    *("informix/connection.py", "informix/cursor.py"),
-    *("mysql/connection.py", "mysql/cursor.py"),
-    *("postgres/connection.py", "postgres/cursor.py", "postgres/streaming.py"),
+    *(f"_shared/{name}.py" for name in ("blocks", "connection", "cursor")),
+    *(f"cubrid/{name}.py" for name in ("connection", "cursor", "largeobject", "streaming")),
+    *(f"informix/{name}.py" for name in ("connection", "cursor")),
+    *(f"mysql/{name}.py" for name in ("connection", "cursor", "streaming")),
+    *(f"postgres/{name}.py" for name in ("connection", "cursor", "streaming")),
 )
 """Those that are made, by their path in the package."""
 NAMES = {
@@ -51,6 +52,19 @@ OURS = ((re.compile(r"^Loop(?=[A-Z])"), "Blocking"), (re.compile(r"^Async(?=[A-Z
 PROSE = (
     (r"\bawait ", ""),
     (r"\basyncio\b", "blocking"),
+    (r", also an asynchronous one\b", ""),
+    (r" on the running event loop\b", ""),
+    (r" (A password function|The function ``pam``) may be asynchronous\.", ""),
+    (
+        r"( +)keywords: settings, listed in the documentation of the database\.",
+        r"\1strict_close: closing a closed connection raises ConnectionClosed, as PEP 249's compliance suite requires;"
+        r" by\n\1    default it does nothing.\n\g<0>",
+    ),
+    (
+        r"An iteration returns its content in blocks\.",
+        "To read small pieces use ``io.BufferedReader``, and for text, which is in the database's code set,\n"
+        "    ``io.TextIOWrapper``.",
+    ),
     (r"\ban asynchronous (?=[a-z])", "a "),
     (
         r"\bTasks may share it: their requests are queued and are pipelined\b",
@@ -60,8 +74,11 @@ PROSE = (
     (r"\banother task\b", "another thread"),
     (r"\bAnother task\b", "Another thread"),
     (r"\bfor one task at a time\b", "for one thread at a time"),
+    (r"\bbelongs to one task\b", "belongs to one thread"),
 )
 """Words of docstrings and comments."""
+TWICE = re.compile(r"(\w+\[[^|\n]+\]) \| \1(?!\w)")
+"""What is of two kinds on asyncio, and of one without a loop."""
 NOTE = "# Made by tools/async_to_sync.py of {source}: edit that file, and run the tool.\n"
 LEFT_OUT = "# asyncio only"
 IN_ITS_PLACE = "# blocking:"
@@ -128,7 +145,9 @@ def without_the_loops_own(text: str) -> str:
                 look(node)
 
     look(ast.parse(text))
-    return re.sub(rf"^( *){IN_ITS_PLACE}(?: |$)", r"\1", edits.done(), flags=re.MULTILINE)
+    left = re.sub(rf"^ *#.*{LEFT_OUT}\n", "", edits.done(), flags=re.MULTILINE)
+    left = re.sub(rf"^( *)[^\s#].*?  {IN_ITS_PLACE} ", r"\1", left, flags=re.MULTILINE)
+    return re.sub(rf"^( *){IN_ITS_PLACE}(?: |$)", r"\1", left, flags=re.MULTILINE)
 
 
 def with_its_own_imports(text: str, path: str) -> str:
@@ -161,13 +180,15 @@ def without_waiting(text: str) -> str:
             edits.replace(start, end, renamed(token.string))
         elif token.type in (tokenize.STRING, tokenize.COMMENT) and prose(token.string) != token.string:
             edits.replace(start, end, prose(token.string))
-    return edits.done()
+    return TWICE.sub(r"\1", edits.done())
 
 
 def formatted(text: str, path: str) -> str:
     """The text as ``ruff`` wants it, without imports that nothing uses."""
     ruff = [sys.executable, "-m", "ruff"]
-    for step in (["check", "--fix", "--quiet", "--select", "F401,I"], ["format", "--quiet"]):
+    # What needs a loop of its own, or a name, on asyncio.
+    simpler = ["--select", "F401,I,RET504,UP028", "--unsafe-fixes"]
+    for step in (["check", "--fix", "--quiet", *simpler], ["format", "--quiet"]):
         name = str(PACKAGE / path)
         done = subprocess.run([*ruff, *step, "--stdin-filename", name, "-"], input=text, capture_output=True, text=True)
         if done.returncode:

@@ -31,6 +31,8 @@ WITHOUT_WAITING = [
     ('"""The asyncio cursor: await AsyncCursor.x."""\n', '"""The blocking cursor: Cursor.x."""\n'),
     ("raise StopAsyncIteration  # of __anext__\n", "raise StopIteration  # of __next__\n"),
     ("awaited = asynchronous = 1\n", "awaited = asynchronous = 1\n"),
+    ("x: Iterable[Row] | AsyncIterable[Row] | bytes\n", "x: Iterable[Row] | bytes\n"),
+    ('"""Rows, also an asynchronous one, or bytes."""\n', '"""Rows, or bytes."""\n'),
 ]
 
 
@@ -59,5 +61,7 @@ def test_imports_are_those_of_the_blocking_files_place(tool: Any, asyncio: str, 
 def test_what_only_one_shell_has_is_marked(tool: Any) -> None:
     source = "x()\n# blocking: if y:\n# blocking:     z()\n"
     assert tool.without_the_loops_own(source) == "x()\nif y:\n    z()\n"
+    source = "class A:  # blocking: class B(C):\n    # of loops  # asyncio only\n    d()  # blocking: e()\n    # f\n"
+    assert tool.without_the_loops_own(source) == "class B(C):\n    e()\n    # f\n"
     source = "if a:  # asyncio only\n    b()\n\n@c  \ndef d(): ...  # asyncio only\n# blocking: e()\nf()\n"
     assert tool.without_the_loops_own(source) == "\ne()\nf()\n"

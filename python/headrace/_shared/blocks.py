@@ -1,5 +1,7 @@
 """Rows in bounded memory, blocking: a stream that has the connection for itself."""
 
+# Made by tools/async_to_sync.py of aio/_shared/blocks.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 import contextlib
@@ -8,7 +10,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from .connection import BlockingConnection
-from .core import Gate
+from .core import Opened
 from .limits import overdue
 from .received import Received, Receiving
 
@@ -16,32 +18,43 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-def rows_of(gate: Gate, blocks: Generator[list[T]]) -> Generator[T]:
+class Reading(Opened):
+    """What a stream waits for, and whether it has the connection for itself."""
+
+    ticket: Any = None
+    gate: Any = None
+
+
+def rows_of(reading: Reading, blocks: Generator[list[T]]) -> Generator[T]:
     """The rows of blocks."""
     with contextlib.closing(blocks):
         for block in blocks:
             rows = iter(block)
             yield from islice(rows, 1)
-            # Another thread may go on with it. A look after every row would cost more than the row.
-            gate.pass_on()
+            if reading.gate is not None:
+                # Another thread may go on with it. A look after every row would cost as much as the step.
+                reading.gate.pass_on()
             yield from rows
 
 
 class BlockingBlocks(Receiving[R], BlockingConnection[R]):
     """A connection that reads rows while they come."""
 
+    def _watched(self, _reading: Reading, rows: Generator[T]) -> Generator[T]:
+        return rows  # Its own end abandons it, as soon as it is collected.
+
     def _blocks_of(
         self,
         submit: Callable[[], Any],
         size: int,
+        reading: Reading,
         timeout: float | None,
-        gate: Gate | None,
         received: Received | None = None,
     ) -> Generator[list[R]]:
         """The rows of what ``submit`` queues, in lists of ``size``."""
         wire: Any = self._core.wire
-        ticket = submit()
-        gate = gate or Gate(self._core, self._streaming)
+        ticket = reading.ticket = submit()
+        gate = reading.gate = self._gate(reading, self._streaming)
         wire.occupy(gate)
         try:
             while (taken := self._next_block(ticket, timeout)) is not None:
@@ -50,6 +63,7 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
                 # Another thread may go on with it.
                 gate.pass_on()
             result = self._wait(ticket, timeout)
+            # Other statements are executed while the last rows are used.
             wire.vacate(gate)
             if not self._has_rows(result, received):
                 return
@@ -64,6 +78,7 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
                 self._abandon(ticket)
 
     def _next_block(self, ticket: Any, timeout: float | None) -> Any:
+        """Waits in the engine, without a step of Python for each reply that has no block."""
         core = self._core
         wire: Any = core.wire
         try:

@@ -1,13 +1,14 @@
 """Rows of CUBRID in bounded memory, blocking."""
 
+# Made by tools/async_to_sync.py of aio/cubrid/streaming.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from typing import Any, TypeVar
 
 from .. import defaults
-from .._shared.blocks import BlockingBlocks, rows_of
-from .._shared.core import Gate
+from .._shared.blocks import BlockingBlocks, Reading, rows_of
 from .._shared.cursor_base import Params
 from ..errors import ProgrammingError
 from .connection_base import CubridBase
@@ -50,8 +51,8 @@ class Streaming(CubridBase[R], BlockingBlocks[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: a wait was cancelled after ``timeout`` seconds.
         """
-        gate = Gate(self._core, self._streaming)
-        yield from rows_of(gate, self._read(sql, params, fetch_size, timeout, gate))
+        reading = Reading()
+        return self._watched(reading, rows_of(reading, self._read(sql, params, fetch_size, reading, timeout)))
 
     def stream_blocks(
         self,
@@ -83,11 +84,12 @@ class Streaming(CubridBase[R], BlockingBlocks[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: a wait was cancelled after ``timeout`` seconds.
         """
-        return self._read(sql, params, fetch_size, timeout)
+        reading = Reading()
+        return self._watched(reading, self._read(sql, params, fetch_size, reading, timeout))
 
     def _read(
-        self, sql: str, params: Params, size: int, timeout: float | None, gate: Gate | None = None
+        self, sql: str, params: Params, size: int, reading: Reading, timeout: float | None
     ) -> Generator[list[Any]]:
         if size < 1:
             raise ProgrammingError("fetch_size must be at least 1")
-        return self._blocks_of(lambda: self._core.submit_stream(sql, params, size), size, timeout, gate)
+        return self._blocks_of(lambda: self._core.submit_stream(sql, params, size), size, reading, timeout)

@@ -1,18 +1,19 @@
 """Rows of MySQL and MariaDB in bounded memory, blocking."""
 
+# Made by tools/async_to_sync.py of aio/mysql/streaming.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from typing import Any, TypeVar
 
 from .. import defaults
-from .._shared.blocks import BlockingBlocks, rows_of
-from .._shared.core import Gate
+from .._shared.blocks import BlockingBlocks, Reading, rows_of
 from .._shared.cursor_base import Params
 from .._shared.received import Received
 from ..errors import Error, ProgrammingError
 from .connection_base import MySqlBase
-from .core import STREAMING, MySqlCore, first_of
+from .core import MySqlCore, first_of
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -54,8 +55,9 @@ class Streaming(MySqlBase[R], BlockingBlocks[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: a wait was cancelled after ``timeout`` seconds.
         """
-        gate = Gate(self._core, STREAMING)
-        yield from rows_of(gate, self._read(sql, params, fetch_size, on_server, timeout, gate))
+        reading = Reading()
+        blocks = self._read(sql, params, fetch_size, on_server, reading, timeout)
+        return self._watched(reading, rows_of(reading, blocks))
 
     def stream_blocks(
         self,
@@ -89,13 +91,15 @@ class Streaming(MySqlBase[R], BlockingBlocks[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: a wait was cancelled after ``timeout`` seconds.
         """
-        return self._read(sql, params, fetch_size, on_server, timeout)
+        reading = Reading()
+        return self._watched(reading, self._read(sql, params, fetch_size, on_server, reading, timeout))
 
     def _stream_into(
         self, received: Received, sql: str, params: Params, size: int, on_server: bool, timeout: float | None
     ) -> Generator[list[Any]]:
         """The blocks of a cursor that streams, without its row factory."""
-        return self._read(sql, params, size, on_server, timeout, received=received)
+        reading = Reading()
+        return self._watched(reading, self._read(sql, params, size, on_server, reading, timeout, received))
 
     def _read(
         self,
@@ -103,28 +107,28 @@ class Streaming(MySqlBase[R], BlockingBlocks[R]):
         params: Params,
         size: int,
         on_server: bool,
+        reading: Reading,
         timeout: float | None,
-        gate: Gate | None = None,
         received: Received | None = None,
     ) -> Generator[list[R]]:
         if size < 1:
             raise ProgrammingError("fetch_size must be at least 1")
         if on_server:
             return self._cursor_blocks(sql, params, size, timeout, received)
-        return self._blocks(sql, params, size, timeout, gate, received)
+        return self._blocks(sql, params, size, reading, timeout, received)
 
     def _blocks(
         self,
         sql: str,
         params: Params,
         size: int,
+        reading: Reading,
         timeout: float | None,
-        gate: Gate | None,
         received: Received | None,
     ) -> Generator[list[R]]:
         core = self._core
         return self._blocks_of(
-            lambda: core.wire.execute(sql, params, text=core.text, block=size), size, timeout, gate, received
+            lambda: core.wire.execute(sql, params, text=core.text, block=size), size, reading, timeout, received
         )
 
     def _cursor_blocks(
@@ -148,11 +152,11 @@ class Streaming(MySqlBase[R], BlockingBlocks[R]):
                 result = self._wait(ahead, timeout)
                 suspended = result.suspended
         finally:
+            if ahead is not None and not ahead.done():
+                wire.discard(ahead)
             if suspended and not wire.closed:
-                if ahead is not None and not ahead.done():
-                    wire.discard(ahead)
                 try:
-                    self._wait(wire.close_cursor(number), timeout)
+                    self._see_out(wire.close_cursor(number), timeout)
                 except Error:
                     # A cursor that was lost with its connection is closed.
                     if not wire.closed:

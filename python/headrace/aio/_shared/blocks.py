@@ -13,7 +13,8 @@ from ... import errors
 from ..._shared.core import Opened
 from ..._shared.received import Received, Receiving
 from .connection import LoopConnection
-from .opened import TaskGate
+
+# blocking: from .limits import overdue
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -22,8 +23,8 @@ T = TypeVar("T")
 class Reading(Opened):
     """What a stream waits for, and whether it has the connection for itself."""
 
-    future: Any = None
-    gate: TaskGate | None = None
+    ticket: Any = None
+    gate: Any = None
 
 
 async def rows_of(reading: Reading, blocks: AsyncGenerator[list[T]]) -> AsyncGenerator[T]:
@@ -31,28 +32,30 @@ async def rows_of(reading: Reading, blocks: AsyncGenerator[list[T]]) -> AsyncGen
     async with contextlib.aclosing(blocks):
         async for block in blocks:
             rows = iter(block)
-            for row in islice(rows, 1):
+            for row in islice(rows, 1):  # asyncio only
                 yield row
+            # blocking: yield from islice(rows, 1)
             if reading.gate is not None:
                 # Another task may go on with it. A look after every row would cost as much as the step.
                 reading.gate.pass_on()
-            for row in rows:
+            for row in rows:  # asyncio only
                 yield row
+            # blocking: yield from rows
 
 
 class LoopBlocks(Receiving[R], LoopConnection[R]):
     """A connection that reads rows while they come."""
 
-    def _begin_reading(self) -> None:
+    def _begin_reading(self) -> None:  # asyncio only
         """A stream begins."""
 
-    def _watched(self, reading: Reading, rows: AsyncGenerator[T]) -> AsyncGenerator[T]:
+    def _watched(self, reading: Reading, rows: AsyncGenerator[T]) -> AsyncGenerator[T]:  # asyncio only
         """Abandons a stream as soon as its generator is collected: the generator's own end comes a turn of the loop
         later, and the next statement would be refused until then."""
         me = weakref.ref(self)
 
         def gone(_: Any) -> None:
-            connection, future = me(), reading.future
+            connection, future = me(), reading.ticket
             if connection is None or future is None or future.get_loop().is_closed():
                 return
             with contextlib.suppress(RuntimeError, errors.Error):
@@ -62,6 +65,9 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
 
         reading.watch = weakref.ref(rows, gone)
         return rows
+
+    # blocking: def _watched(self, _reading: Reading, rows: Generator[T]) -> Generator[T]:
+    # blocking:     return rows  # Its own end abandons it, as soon as it is collected.
 
     async def _blocks_of(
         self,
@@ -73,22 +79,29 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
     ) -> AsyncGenerator[list[R]]:
         """The rows of what ``submit`` queues, in lists of ``size``."""
         wire: Any = self._core.wire
-        future = reading.future = submit()
-        gate = reading.gate = TaskGate(reading, self._streaming)
+        ticket = reading.ticket = submit()
+        gate = reading.gate = self._gate(reading, self._streaming)
         wire.occupy(gate)
-        self._begin_reading()
+        self._begin_reading()  # asyncio only
         try:
-            while not future.done():
-                taken = wire.take_block(future)
+            while not ticket.done():  # asyncio only
+                taken = wire.take_block(ticket)
                 if taken is None:
-                    await self._wait(wire.step(future), timeout)
+                    await self._wait(wire.step(ticket), timeout)
                     continue
                 columns, rows = taken
                 yield self._made(columns, rows, received)
                 # Another task may go on with it.
                 gate.pass_on()
-            result = await self._wait(future, timeout)
-            reading.ended = True
+            # blocking: while (taken := self._next_block(ticket, timeout)) is not None:
+            # blocking:     columns, rows = taken
+            # blocking:     yield self._made(columns, rows, received)
+            # blocking:     # Another thread may go on with it.
+            # blocking:     gate.pass_on()
+            result = await self._wait(ticket, timeout)
+            # Other statements are executed while the last rows are used.
+            reading.ended = True  # asyncio only
+            # blocking: wire.vacate(gate)
             if not self._has_rows(result, received):
                 return
             while result.rows:
@@ -97,7 +110,18 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
                 del result.rows[:size]
                 yield self._made(result.columns, block, received)
         finally:
-            reading.ended = True
+            reading.ended = True  # asyncio only
             wire.vacate(gate)
-            if not future.done():
-                self._abandon(future)
+            if not ticket.done():  # asyncio only
+                self._abandon(ticket)
+            # blocking: if not wire.closed and wire.request_id(ticket) is not None:
+            # blocking:     self._abandon(ticket)
+
+    # blocking: def _next_block(self, ticket: Any, timeout: float | None) -> Any:
+    # blocking:     """Waits in the engine, without a step of Python for each reply that has no block."""
+    # blocking:     core = self._core
+    # blocking:     wire: Any = core.wire
+    # blocking:     try:
+    # blocking:         return wire.next_block(ticket, core.seconds(timeout))
+    # blocking:     except TimeoutError:
+    # blocking:         raise overdue(core.command_timeout if timeout is None else timeout) from None

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, TypeVar
 
-from ... import defaults, errors
+from ... import defaults
 from ..._shared.cursor_base import Params
 from ..._shared.received import Received
-from ...errors import ProgrammingError
+from ...errors import Error, ProgrammingError
+from ...mysql.connection_base import MySqlBase
 from ...mysql.core import MySqlCore, first_of
 from .._shared.blocks import LoopBlocks, Reading, rows_of
-from .watched import Watched
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-class AsyncStreaming(Watched[R], LoopBlocks[R]):
+class AsyncStreaming(MySqlBase[R], LoopBlocks[R]):
     """A connection that reads rows while they come."""
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -129,22 +129,20 @@ class AsyncStreaming(Watched[R], LoopBlocks[R]):
             lambda: core.wire.execute(sql, params, text=core.text, block=size), size, reading, timeout, received
         )
 
-    def _begin_reading(self) -> None:
-        if self._watch is not None:
-            self._watch.start()
-
     async def _cursor_blocks(
         self, sql: str, params: Params, size: int, timeout: float | None, received: Received | None
     ) -> AsyncGenerator[list[R]]:
         core, wire = self._core, self._core.wire
-        future, number = core.open_cursor(sql, params, size)
-        result = first_of(await self._wait(future, timeout))
+        ticket, number = core.open_cursor(sql, params, size)
+        result = first_of(await self._wait(ticket, timeout))
         if not self._has_rows(result, received):
             return
         suspended, ahead = result.suspended, None
         try:
             while True:
                 ahead = wire.fetch(number, size) if suspended else None
+                # blocking: if ahead is not None:
+                # blocking:     self._push(0, timeout)
                 if result.rows:
                     yield self._made(result.columns, result.rows, received)
                 if ahead is None:
@@ -157,7 +155,7 @@ class AsyncStreaming(Watched[R], LoopBlocks[R]):
             if suspended and not wire.closed:
                 try:
                     await self._see_out(wire.close_cursor(number), timeout)
-                except errors.Error:
+                except Error:
                     # A cursor that was lost with its connection is closed.
                     if not wire.closed:
                         raise

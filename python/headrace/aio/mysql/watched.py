@@ -8,13 +8,13 @@ from ..._shared.limits import Limit
 from ...mysql.connection_base import MySqlBase
 from ...mysql.core import MySqlCore
 from ...rows import RowFactory
-from .._shared.connection import LoopConnection
+from .._shared.blocks import LoopBlocks
 from .._shared.watch import Watch
 
 R = TypeVar("R")
 
 
-class Watched(MySqlBase[R], LoopConnection[R]):
+class Watched(MySqlBase[R], LoopBlocks[R]):
     """A connection that is given up when it waits and nothing comes or goes for too long."""
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -27,3 +27,7 @@ class Watched(MySqlBase[R], LoopConnection[R]):
         if self._watch is not None:
             self._watch.start()
         return await super()._wait(future, limit)
+
+    def _begin_reading(self) -> None:
+        if self._watch is not None:
+            self._watch.start()
