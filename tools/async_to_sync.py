@@ -29,7 +29,7 @@ GENERATED = (
     *(f"cubrid/{name}.py" for name in ("connection", "cursor", "largeobject", "streaming")),
     *(f"informix/{name}.py" for name in ("connection", "cursor")),
     *(f"mysql/{name}.py" for name in ("connection", "cursor", "streaming")),
-    *(f"postgres/{name}.py" for name in ("connection", "cursor", "streaming")),
+    *(f"postgres/{name}.py" for name in ("connection", "copy", "copying", "cursor", "streaming")),
 )
 """Those that are made, by their path in the package."""
 NAMES = {

@@ -11,7 +11,7 @@ import pytest
 
 import headrace
 from headrace._native import CopyBuffer
-from headrace.postgres.copy import copy_of_rows
+from headrace.postgres.copy_base import copy_of_rows
 from headrace.types import TransactionStatus
 
 from .conftest import Database

@@ -47,6 +47,7 @@ from headrace.pool import ConnectionPool
 from headrace.postgres import connection as postgres
 from headrace.postgres.connection_base import PostgresBase
 from headrace.postgres.copy import Copy
+from headrace.postgres.copy_base import CopyBase
 from headrace.postgres.cursor import Cursor, ServerCursor
 
 CLASSES: list[type] = [
@@ -61,7 +62,7 @@ CLASSES: list[type] = [
     *(BlockingWaiting, LoopWaiting, PoolWork, LoopPoolWork),
     *(BlockingConnection, postgres.Connection, mysql.Connection, informix.Connection, cubrid.Connection, Pipeline),
     *(BlockingCursor, Cursor, ServerCursor, mysql.Cursor, informix.Cursor, cubrid.Cursor, InformixServerCursor),
-    *(Copy, LargeObject, cubrid.LargeObject, ConnectionPool),
+    *(Copy, CopyBase, LargeObject, cubrid.LargeObject, ConnectionPool),
     *(aio_cubrid.AsyncConnection, aio_cubrid.AsyncCursor, aio_cubrid.AsyncLargeObject),
     *(LoopConnection, AsyncConnection, aio_mysql.AsyncConnection, aio_informix.AsyncConnection, AsyncPipeline),
     *(LoopCursor, AsyncCursor, AsyncServerCursor, aio_mysql.AsyncCursor, aio_informix.AsyncCursor),

@@ -1,5 +1,7 @@
 """COPY of rows, bytes and files, blocking."""
 
+# Made by tools/async_to_sync.py of aio/postgres/copying.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 import contextlib
@@ -9,6 +11,8 @@ from typing import IO, Any, TypeVar
 from .. import defaults, errors
 from .._native import Transfer
 from .._shared.connection import BlockingConnection
+from .._shared.core import Opened
+from .._shared.limits import until
 from .connection_base import PostgresBase
 from .core import ConnectionCore
 
@@ -36,7 +40,7 @@ class Copying(PostgresBase[R], BlockingConnection[R]):
 
         Args:
             table: its name as written in SQL, or a tuple of schema and name.
-            source: an iterable of rows (on asyncio also an asynchronous one), bytes, or an open file.
+            source: an iterable of rows, bytes, or an open file.
             columns: names of the columns; None for all that are not generated.
             format: of bytes and files: ``binary``, ``text`` or ``csv``. Rows are sent in binary form where possible.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
@@ -83,12 +87,27 @@ class Copying(PostgresBase[R], BlockingConnection[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        from .copy import copy_out
+        from .copy import Copy, blocks_out, rows_out
+        from .copy_base import copy_of_rows, copy_statement
 
-        return copy_out(self, source, columns, format, to, timeout)
+        statement = copy_statement(source, columns, format, out=True)
+        if to is not None:
+            with Copy(self, statement, limit=until(timeout)) as copy:
+                for block in copy.blocks():
+                    to.write(block)
+            return copy.rowcount
+        opened = Opened()
+        rows: Any = (
+            rows_out(self, copy_of_rows(source, columns, format, out=True), opened, timeout)
+            if format == "binary"
+            else blocks_out(self, statement, opened, timeout)
+        )
+
+        return rows
 
     def _abandon_copy(self, ticket: Any, reason: str) -> None:
-        """Ends a COPY: with ``reason`` as the client's failure where the server reads, by cancelling it otherwise."""
+        """Ends a COPY: with ``reason`` as the client's failure where the server reads, by cancelling it
+        otherwise."""
         wire = self._core.wire
         if wire.closed or wire.copy_state(ticket) != Transfer.STREAMING:
             return self._abandon(ticket)

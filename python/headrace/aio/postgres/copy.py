@@ -1,4 +1,4 @@
-"""COPY on an asyncio connection."""
+"""COPY, asyncio."""
 
 from __future__ import annotations
 
@@ -8,85 +8,74 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from ... import defaults
-from ..._native import CopyBuffer, PostgresWire, Result, Transfer
+from ..._native import PostgresWire, Result, Transfer
 from ..._shared.core import Opened
-from ..._shared.limits import Limit, until
+from ..._shared.limits import until
 from ...errors import ProgrammingError
-from ...postgres.copy import copy_in_statement, copy_of_rows, copy_statement, is_bytes
+from ...postgres.copy_base import CopyBase, copy_in_statement, is_bytes
 from ...postgres.core import CopyOfRows
 from ...postgres.streams import COPYING
-from .._shared.opened import TaskGate
+
+# blocking: import contextlib
+# blocking: from ..errors import Error
 
 if TYPE_CHECKING:
     from .copying import AsyncCopying
-    from .cursor import AsyncCursor
 
 
-class AsyncCopy:
-    """The asyncio form of :class:`headrace.postgres.copy.Copy`."""
+class AsyncCopy(CopyBase):
+    """A COPY in progress; used as an asynchronous context manager, whose end ends the COPY, and whose error makes it
+    fail."""
 
-    def __init__(
-        self,
-        connection: AsyncCopying[Any],
-        statement: str | CopyOfRows,
-        cursor: AsyncCursor[Any] | None = None,
-        opened: Opened | None = None,
-        *,
-        limit: Limit = None,
-    ) -> None:
-        self._connection = connection
-        self._limit = limit
-        self._wire: PostgresWire = connection._core.wire
-        self._statement = statement
-        self._cursor = cursor
-        self._ticket: Any = None
-        self._buffer = CopyBuffer()
-        self._written = 0
-        self._header_sent = False
-        self._opened = opened or Opened()
-        self._gate: TaskGate | None = None
-        self.rowcount = -1
+    _connection: AsyncCopying[Any]
 
     async def __aenter__(self) -> AsyncCopy:
-        self._ticket, self._buffer = await self._connection._run(
-            self._connection._core.copy_begin(self._statement), self._limit
-        )
+        core = self._connection._core
+        self._ticket, self._buffer = await self._connection._run(core.copy_begin(self._statement), self._limit)
         # Also of a COPY out: what a statement of its reader waits for is after data that only the reader takes.
-        self._gate = TaskGate(self._opened, COPYING)
+        self._gate = self._connection._gate(self._opened, COPYING)
         self._wire.occupy(self._gate)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._opened.ended = True
+        self._opened.ended = True  # asyncio only
         if self._gate is not None and not self._wire.closed:
             self._wire.vacate(self._gate)
         if error is not None:
             await self._connection._abandon_copy(self._ticket, f"{type(error).__name__} in the client")
+            # blocking: self._opened.ended = True
             return
         if self._header_sent and self._is_binary() and not self._wire.closed:
             self._wire.copy_write(self._ticket, PostgresWire.copy_trailer())
         self._wire.copy_leave(self._ticket, self._buffer)
         self._wire.copy_end(self._ticket)
         results: list[Result] = await self._connection._wait(self._ticket, self._limit)
+        # blocking: self._opened.ended = True
         self.rowcount = results[-1].rowcount if results else -1
         if self._cursor is not None:
             self._cursor._set_all(results)
 
-    def _is_binary(self) -> bool:
-        return self._buffer.shape is not None and self._buffer.shape[0]
+    # blocking: def __del__(self) -> None:
+    # blocking:     # An interrupt may come before the first step of the block, or of its end. Nothing reads or feeds
+    # blocking:     # it then, and the connection would be kept for it.
+    # blocking:     if self._opened.ended or self._ticket is None or self._wire.closed:
+    # blocking:         return
+    # blocking:     with contextlib.suppress(Error):
+    # blocking:         if self._gate is not None:
+    # blocking:             self._wire.vacate(self._gate)
+    # blocking:         self._wire.discard(self._ticket)
+
+    # into the server
 
     async def _sent(self, taken: bool) -> None:
         if not taken:
             await self._connection._wait(self._ticket, self._limit)
             raise ProgrammingError("the COPY is over")
-        await self._connection._wait(self._wire.drained(), self._limit)
-
-    def _passed_on(self) -> None:
-        """Another task may have gone on with it."""
-        if self._gate is not None:
-            self._gate.pass_on()
+        await self._connection._wait(self._wire.drained(), self._limit)  # asyncio only
+        # blocking: if self._wire.backlog() > defaults.COPY_BLOCK:
+        # blocking:     self._connection._push(defaults.COPY_BLOCK, self._limit)
 
     async def write(self, data: bytes | bytearray | memoryview | str) -> None:
         """Sends a block of data of any size, unchanged.
@@ -143,6 +132,8 @@ class AsyncCopy:
             if ended:
                 return total
 
+    # out of the server
+
     async def read(self) -> bytes:
         """Reads the next block of data.
 
@@ -153,15 +144,19 @@ class AsyncCopy:
             DatabaseError: the server ended the COPY with an error.
             TimeoutError: the server sent nothing in time.
         """
-        self._passed_on()
-        while not len(self._buffer):
-            if self._wire.copy_state(self._ticket) == Transfer.ENDED:
-                return b""
-            await self._step()
-        return self._wire.copy_take(self._ticket, self._buffer)
+        return self._wire.copy_take(self._ticket, self._buffer) if await self._has_more() else b""
 
-    async def _step(self) -> None:
-        await self._connection._wait(self._wire.copy_step(self._ticket), self._limit)
+    async def _has_more(self) -> bool:
+        """Waits for data; false at the end."""
+        self._passed_on()
+        while True:
+            # In this order: between the two looks another thread may bring the last blocks and the end.
+            ended = self._wire.copy_state(self._ticket) == Transfer.ENDED
+            if len(self._buffer):
+                return True
+            if ended:
+                return False
+            await self._connection._wait(self._wire.copy_step(self._ticket), self._limit)
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self.blocks()
@@ -191,11 +186,13 @@ class AsyncCopy:
         """
         async for block in self.row_blocks():
             rows = iter(block)
-            for row in islice(rows, 1):
+            for row in islice(rows, 1):  # asyncio only
                 yield row
+            # blocking: yield from islice(rows, 1)
             self._passed_on()
-            for row in rows:
+            for row in rows:  # asyncio only
                 yield row
+            # blocking: yield from rows
 
     async def row_blocks(self) -> AsyncIterator[list[tuple[Any, ...]]]:
         """Returns the rows of a COPY that ``copy_out`` began in lists, as they are received.
@@ -207,13 +204,7 @@ class AsyncCopy:
             DatabaseError: the server ended the COPY with an error.
             TimeoutError: the server sent nothing in time.
         """
-        while True:
-            self._passed_on()
-            if not len(self._buffer):
-                if self._wire.copy_state(self._ticket) == Transfer.ENDED:
-                    return
-                await self._step()
-                continue
+        while await self._has_more():
             yield self._wire.copy_take_rows(self._ticket, self._buffer)
 
 
@@ -234,46 +225,45 @@ async def copy_in(
         elif hasattr(given, "read"):
             while block := given.read(defaults.COPY_BLOCK):
                 await copy.write(block)
-        elif hasattr(given, "__aiter__"):
-            await _copy_async_rows(copy, given)
         else:
+            if hasattr(given, "__aiter__"):  # asyncio only
+                given = await _last_of(copy, given)
+            # Also where there are none: the header of the binary format is still to be sent.
             await copy.write_rows(given)
     return copy.rowcount
 
 
-async def _copy_async_rows(copy: AsyncCopy, rows: AsyncIterable[Sequence[Any]]) -> None:
+async def _last_of(copy: AsyncCopy, rows: AsyncIterable[Sequence[Any]]) -> list[Sequence[Any]]:  # asyncio only
+    """Sends rows in blocks but for the last block, which it returns."""
     block: list[Sequence[Any]] = []
     async for row in rows:
         block.append(row)
         if len(block) == defaults.COPY_ROWS:
             await copy.write_rows(block)
             block.clear()
-    # Without rows the header of the binary format is still to be sent.
-    await copy.write_rows(block)
+    return block
 
 
-async def copy_out(
-    connection: AsyncCopying[Any],
-    source: str | Sequence[str],
-    columns: Sequence[str] | None,
-    format: str,
-    opened: Opened,
-    timeout: float | None,
-) -> AsyncIterator[Any]:
-    """See :meth:`AsyncConnection.copy_out`."""
-    if format != "binary":
-        statement = copy_statement(source, columns, format, out=True)
-        async with AsyncCopy(connection, statement, opened=opened, limit=timeout) as copy:
-            async for item in copy.blocks():
-                yield item
-        return
-    of_rows = copy_of_rows(source, columns, format, out=True)
-    async with AsyncCopy(connection, of_rows, opened=opened, limit=timeout) as copy:
-        # Not rows(): a generator in a generator costs as much again for each row.
-        async for block in copy.row_blocks():
+async def blocks_out(
+    connection: AsyncCopying[Any], statement: str, opened: Opened, timeout: float | None
+) -> AsyncIterator[bytes]:
+    """The blocks of a COPY out."""
+    async with AsyncCopy(connection, statement, opened=opened, limit=timeout) as copy:
+        async for block in copy.blocks():
+            yield block
+
+
+async def rows_out(
+    connection: AsyncCopying[Any], statement: CopyOfRows, opened: Opened, timeout: float | None
+) -> AsyncIterator[tuple[Any, ...]]:
+    """The rows of a COPY out."""
+    async with AsyncCopy(connection, statement, opened=opened, limit=timeout) as copy:
+        async for block in copy.row_blocks():  # asyncio only
+            # Not rows(): a generator in a generator costs as much again for each row.
             rows = iter(block)
             for row in islice(rows, 1):
                 yield row
             copy._passed_on()
             for row in rows:
                 yield row
+        # blocking: yield from copy.rows()

@@ -16,6 +16,9 @@ from ...postgres.core import ConnectionCore
 from .._shared.connection import LoopConnection
 from .._shared.waiting import look_at
 
+# blocking: import contextlib
+# blocking: from .. import errors
+
 R = TypeVar("R")
 T = TypeVar("T")
 
@@ -40,7 +43,7 @@ class AsyncCopying(PostgresBase[R], LoopConnection[R]):
 
         Args:
             table: its name as written in SQL, or a tuple of schema and name.
-            source: an iterable of rows (on asyncio also an asynchronous one), bytes, or an open file.
+            source: an iterable of rows, also an asynchronous one, bytes, or an open file.
             columns: names of the columns; None for all that are not generated.
             format: of bytes and files: ``binary``, ``text`` or ``csv``. Rows are sent in binary form where possible.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
@@ -87,24 +90,30 @@ class AsyncCopying(PostgresBase[R], LoopConnection[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        from ...postgres.copy import copy_statement
-        from .copy import AsyncCopy, copy_out
+        from ...postgres.copy_base import copy_of_rows, copy_statement
+        from .copy import AsyncCopy, blocks_out, rows_out
 
-        if to is None:
-            opened = Opened()
+        statement = copy_statement(source, columns, format, out=True)
+        if to is not None:
+            async with AsyncCopy(self, statement, limit=until(timeout)) as copy:
+                async for block in copy.blocks():
+                    to.write(block)
+            return copy.rowcount
+        opened = Opened()
+        rows: Any = (
+            rows_out(self, copy_of_rows(source, columns, format, out=True), opened, timeout)
+            if format == "binary"
+            else blocks_out(self, statement, opened, timeout)
+        )
 
-            def gone(_: Any) -> None:
-                opened.ended = True
+        def gone(_: Any) -> None:  # asyncio only
+            opened.ended = True
 
-            rows = copy_out(self, source, columns, format, opened, timeout)
-            opened.watch = weakref.ref(rows, gone)
-            return rows
-        async with AsyncCopy(self, copy_statement(source, columns, format, out=True), limit=until(timeout)) as copy:
-            async for block in copy.blocks():
-                to.write(block)
-        return copy.rowcount
+        opened.watch = weakref.ref(rows, gone)  # asyncio only
+        return rows
 
-    async def _abandon_copy(self, ticket: Any, reason: str) -> None:
+    async def _abandon_copy(self, ticket: Any, reason: str) -> None:  # asyncio only
+        """Ends a COPY: with ``reason`` as the client's failure where the server reads, by cancelling it otherwise."""
         wire = self._core.wire
         if wire.closed:
             return
@@ -120,3 +129,17 @@ class AsyncCopying(PostgresBase[R], LoopConnection[R]):
             wire.close()
             if not isinstance(error, Exception):
                 raise
+
+    # blocking: def _abandon_copy(self, ticket: Any, reason: str) -> None:
+    # blocking:     """Ends a COPY: with ``reason`` as the client's failure where the server reads, by cancelling it
+    # blocking:     otherwise."""
+    # blocking:     wire = self._core.wire
+    # blocking:     if wire.closed or wire.copy_state(ticket) != Transfer.STREAMING:
+    # blocking:         return self._abandon(ticket)
+    # blocking:     try:
+    # blocking:         wire.copy_end(ticket, reason)
+    # blocking:         with contextlib.suppress(errors.DatabaseError):
+    # blocking:             wire.wait(ticket, defaults.CANCEL_TIMEOUT)
+    # blocking:     except BaseException:
+    # blocking:         # Out of step, or a second interrupt: only a closed connection is safe now.
+    # blocking:         wire.close()

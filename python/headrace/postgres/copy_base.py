@@ -1,0 +1,113 @@
+"""COPY: its statements, and what blocking and asyncio forms of it share that never waits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from .._native import CopyBuffer, PostgresWire
+from .._shared.core import Opened
+from .._shared.limits import Limit
+from ..errors import ProgrammingError
+from .core import CopyOfRows, quote_identifier, quote_literal, quote_table
+
+_QUERY = re.compile(
+    r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(?:select|values|with|table|insert|update|delete|merge)\b\s*\S", re.I | re.S
+)
+"""How a text begins that is a query, and not a table's name: a word of SQL, followed by something."""
+
+
+def copy_statement(table: str | Sequence[str], columns: Sequence[str] | None, format: str, *, out: bool) -> str:
+    """The COPY statement."""
+    if format not in ("binary", "text", "csv"):
+        raise ProgrammingError(f"the COPY format {format!r} is not one of binary, text, csv")
+    if out and isinstance(table, str) and _QUERY.match(table):
+        # A comment at the end of the query ends with the line.
+        return f"COPY ({table}\n) TO STDOUT (FORMAT {format})"
+    names = f" ({_listed(columns)})" if columns else ""
+    direction = "TO STDOUT" if out else "FROM STDIN"
+    return f"COPY {quote_table(table)}{names} {direction} (FORMAT {format})"
+
+
+def copy_of_rows(table: str | Sequence[str], columns: Sequence[str] | None, format: str, *, out: bool) -> CopyOfRows:
+    """A COPY of rows, in the binary format where ``format`` is that and the columns have it."""
+    binary = copy_statement(table, columns, "binary", out=out) if format == "binary" else None
+    text = copy_statement(table, columns, "text", out=out)
+    if out and isinstance(table, str) and _QUERY.match(table):
+        return CopyOfRows(table, None, binary, text, False)
+    target = quote_table(table)
+    query = f"SELECT {_listed(columns) if columns else '*'} FROM {target}"
+    left_out = (
+        "SELECT attnum FROM pg_catalog.pg_attribute WHERE attrelid OPERATOR(pg_catalog.=)"
+        f"{quote_literal(target)}::pg_catalog.regclass::pg_catalog.oid"
+        " AND attgenerated OPERATOR(pg_catalog.<>) ''::pg_catalog.\"char\""
+    )
+    return CopyOfRows(query, None if columns else left_out, binary, text, not out)
+
+
+def _listed(columns: Sequence[str]) -> str:
+    return ", ".join(quote_identifier(column) for column in columns)
+
+
+def copy_in_statement(
+    table: str | Sequence[str], source: Any, columns: Sequence[str] | None, format: str
+) -> str | CopyOfRows:
+    """The COPY for a source: bytes and files go as they are, rows by what the table's columns are."""
+    if is_bytes(source) or hasattr(source, "read"):
+        return copy_statement(table, columns, format, out=False)
+    if format == "csv":
+        raise ProgrammingError("rows are copied in the binary or the text format; csv takes bytes or a file")
+    return copy_of_rows(table, columns, format, out=False)
+
+
+def is_bytes(value: Any) -> bool:
+    """Returns true if a value is bytes or a buffer of them."""
+    return isinstance(value, (bytes, bytearray, memoryview))
+
+
+class CopyBase:
+    """A COPY in progress, as far as it has nothing to wait for."""
+
+    def __init__(
+        self,
+        connection: Any,
+        statement: str | CopyOfRows,
+        cursor: Any = None,
+        opened: Opened | None = None,
+        *,
+        limit: Limit = None,
+    ) -> None:
+        self._connection = connection
+        self._limit = limit
+        self._wire: PostgresWire = connection._core.wire
+        self._statement = statement
+        self._cursor = cursor
+        self._ticket: Any = None
+        self._buffer = CopyBuffer()
+        self._written = 0
+        self._header_sent = False
+        self._opened = opened or Opened()
+        self._gate: Any = None
+        self.rowcount = -1
+
+    def set_types(self, types: Sequence[str]) -> None:
+        """Raises ProgrammingError: the types are known from ``copy_in(..., columns=...)``; psycopg needs this method.
+
+        Args:
+            types: ignored.
+
+        Raises:
+            ProgrammingError: always.
+        """
+        raise ProgrammingError(
+            "set_types() has to be called on the connection's copy_in() or copy_out(): give columns="
+        )
+
+    def _is_binary(self) -> bool:
+        return self._buffer.shape is not None and self._buffer.shape[0]
+
+    def _passed_on(self) -> None:
+        """Another thread or task may have gone on with it."""
+        if self._gate is not None:
+            self._gate.pass_on()
