@@ -41,6 +41,7 @@ from headrace.informix.connection_base import InformixBase
 from headrace.informix.cursor import ServerCursor as InformixServerCursor
 from headrace.informix.declared import Declared
 from headrace.informix.largeobject import LargeObject
+from headrace.informix.rawfile import RawFile
 from headrace.mysql import connection as mysql
 from headrace.mysql.connection_base import MySqlBase
 from headrace.pool import ConnectionPool
@@ -62,7 +63,7 @@ CLASSES: list[type] = [
     *(BlockingWaiting, LoopWaiting, PoolWork, LoopPoolWork),
     *(BlockingConnection, postgres.Connection, mysql.Connection, informix.Connection, cubrid.Connection, Pipeline),
     *(BlockingCursor, Cursor, ServerCursor, mysql.Cursor, informix.Cursor, cubrid.Cursor, InformixServerCursor),
-    *(Copy, CopyBase, LargeObject, cubrid.LargeObject, ConnectionPool),
+    *(Copy, CopyBase, LargeObject, RawFile, cubrid.LargeObject, ConnectionPool),
     *(aio_cubrid.AsyncConnection, aio_cubrid.AsyncCursor, aio_cubrid.AsyncLargeObject),
     *(LoopConnection, AsyncConnection, aio_mysql.AsyncConnection, aio_informix.AsyncConnection, AsyncPipeline),
     *(LoopCursor, AsyncCursor, AsyncServerCursor, aio_mysql.AsyncCursor, aio_informix.AsyncCursor),
@@ -97,7 +98,7 @@ BOUND_OTHERWISE = {
     "parts of a COPY, within the timeout that the COPY was begun with": [
         *(f"{copy}.{name}" for copy in ("Copy", "AsyncCopy") for name in vars(Copy) | vars(AsyncCopy)),
     ],
-    "as io.RawIOBase has them; command_timeout bounds them": ["LargeObject.readall", "LargeObject.readinto"],
+    "as io.RawIOBase has them; command_timeout bounds them": ["RawFile.readall", "RawFile.readinto"],
     "the reset of a connection that comes back has POOL_RESET_TIMEOUT": ["putconn"],
 }
 LISTED = {name for group in (NOTHING_TO_WAIT_FOR, BOUND_OTHERWISE) for names in group.values() for name in names}

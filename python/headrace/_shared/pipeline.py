@@ -1,5 +1,7 @@
 """Pipelines of blocking connections."""
 
+# Made by tools/async_to_sync.py of aio/_shared/pipeline.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 from collections import deque
@@ -19,11 +21,12 @@ class Pipeline:
         self._pipelined = pipelined
 
     def flush(self, *, timeout: float | None = None) -> None:
-        """Sends queued statements, and waits only for room in the socket: the server executes them while the program
-        continues.
+        """Sends queued statements, and waits only for room in the socket: the server executes them while
+        the program continues.
 
         Args:
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no
+                limit.
 
         Raises:
             ConnectionClosed: the connection is closed or was lost.

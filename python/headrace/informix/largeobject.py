@@ -1,23 +1,27 @@
-"""The blocking file that a smart large object is."""
+"""The file that a smart large object of Informix is, blocking."""
+
+# Made by tools/async_to_sync.py of aio/informix/largeobject.py: edit that file, and run the tool.
 
 from __future__ import annotations
 
-import io
 import os
 from typing import TYPE_CHECKING, Any
 
 from .lobs import LobState, Locator
+from .rawfile import RawFile
 
 if TYPE_CHECKING:
     from .connection import Connection
 
 
-class LargeObject(io.RawIOBase):
+class LargeObject(RawFile):
     """A BLOB or CLOB as an unbuffered binary file: only the data of one call is in memory.
 
-    Opened by :meth:`Connection.open_lob` and :meth:`Connection.create_lob`. To read small pieces use
-    ``io.BufferedReader``, and for text, which is in the database's code set, ``io.TextIOWrapper``. It is closed with
-    its transaction or session at the latest, but not by the garbage collector.
+    Opened by :meth:`Connection.open_lob` and :meth:`Connection.create_lob`. It is closed with its transaction
+    or session at the latest, but not by the garbage collector.
+
+    To read small pieces use ``io.BufferedReader``, and for text, which is in the database's code set,
+    ``io.TextIOWrapper``.
     """
 
     def __init__(self, connection: Connection[Any], state: LobState) -> None:
@@ -34,31 +38,7 @@ class LargeObject(io.RawIOBase):
         """The mode in which it was opened."""
         return self._state.mode
 
-    def readable(self) -> bool:
-        """Returns True.
-
-        Returns:
-            True.
-        """
-        return True
-
-    def writable(self) -> bool:
-        """Returns true if it was opened for writing.
-
-        Returns:
-            True for the modes ``r+b`` and ``wb``.
-        """
-        return self._state.writable
-
-    def seekable(self) -> bool:
-        """Returns True.
-
-        Returns:
-            True.
-        """
-        return True
-
-    def read(self, size: int | None = -1, /, *, timeout: float | None = None) -> bytes:
+    def read(self, size: int | None = -1, *, timeout: float | None = None) -> bytes:
         """Reads the next bytes.
 
         Args:
@@ -76,35 +56,7 @@ class LargeObject(io.RawIOBase):
         """
         return self._connection._run(self._state.reading(-1 if size is None else size), timeout)
 
-    def readall(self) -> bytes:
-        """Reads all remaining bytes.
-
-        Returns:
-            The bytes.
-
-        Raises:
-            ValueError: the object is closed.
-        """
-        return self.read()
-
-    def readinto(self, buffer: Any, /) -> int:
-        """Reads into a buffer.
-
-        Args:
-            buffer: a writable buffer.
-
-        Returns:
-            The number of bytes; 0 at the end.
-
-        Raises:
-            ValueError: the object is closed.
-        """
-        view = memoryview(buffer).cast("B")
-        data = self.read(len(view))
-        view[: len(data)] = data
-        return len(data)
-
-    def write(self, data: Any, /, *, timeout: float | None = None) -> int:
+    def write(self, data: Any, *, timeout: float | None = None) -> int:
         """Writes all of the data at the current position.
 
         Args:
@@ -123,7 +75,7 @@ class LargeObject(io.RawIOBase):
         """
         return self._connection._run(self._state.writing(data), timeout)
 
-    def seek(self, offset: int, whence: int = os.SEEK_SET, /, *, timeout: float | None = None) -> int:
+    def seek(self, offset: int, whence: int = os.SEEK_SET, *, timeout: float | None = None) -> int:
         """Moves to a position in the object.
 
         Args:
@@ -154,7 +106,7 @@ class LargeObject(io.RawIOBase):
         self._state.check()
         return self._state.at
 
-    def truncate(self, size: int | None = None, /, *, timeout: float | None = None) -> int:
+    def truncate(self, size: int | None = None, *, timeout: float | None = None) -> int:
         """Changes the size of the object.
 
         Args:
@@ -207,9 +159,5 @@ class LargeObject(io.RawIOBase):
             finally:
                 super().close()
 
-    def __del__(self) -> None:
-        # The garbage collector may run in any thread and in the middle of a request: nothing is sent from here.
-        pass
-
     def __repr__(self) -> str:
-        return f"<LargeObject {self.locator.type_name} {self.mode}{' closed' if self.closed else ''}>"
+        return f"<{type(self).__name__} {self.locator.type_name} {self.mode}{' closed' if self.closed else ''}>"

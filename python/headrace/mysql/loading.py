@@ -1,14 +1,16 @@
 """LOAD DATA LOCAL, blocking."""
 
+# Made by tools/async_to_sync.py of aio/mysql/loading.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import IO, Any, TypeVar
 
 from .. import defaults
-from .._native import Result, Transfer
+from .._native import Columns, Result, Transfer
 from .._shared.connection import BlockingConnection
-from .._shared.core import Gate
+from .._shared.core import Opened
 from .._shared.limits import Limit, afresh, until
 from . import load
 from .connection_base import MySqlBase
@@ -39,7 +41,7 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
 
         Args:
             table: its name as written in SQL, or a tuple of schema and name.
-            rows: any iterable of rows (on asyncio also an asynchronous one).
+            rows: any iterable of rows.
             columns: names of the columns; None for all.
             duplicates: for rows whose key exists: ``error``, ``ignore`` (skips the row) or ``replace`` (replaces the
                 existing one).
@@ -54,20 +56,19 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        core, wire = self._core, self._core.wire
+        core = self._core
         limit = until(timeout)
         load.check_allowed(core)
         targets = self._run(load.columns_of(core, table, columns), limit)
         sql = load.statement(table, targets, duplicates)
 
         def send(ticket: Any) -> None:
-            iterator, sent, ended = iter(rows), 0, False
-            while not ended:
-                count, ended = wire.infile_rows(ticket, iterator, targets, sent)
-                sent += count
-                self._push(defaults.COPY_BLOCK, limit)
+            last: Any = rows
+            sent = 0
+            self._send_rows(ticket, last, targets, sent, limit)
 
-        return self._load(sql, send, duplicates, limit).rowcount
+        result = self._load(sql, send, duplicates, limit)
+        return result.rowcount
 
     def load_data(
         self, sql: str, source: bytes | IO[bytes] | IO[str] | Iterable[bytes], *, timeout: float | None = None
@@ -102,21 +103,35 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
                     return
                 self._push(defaults.COPY_BLOCK, limit)
 
-        return self._load(sql, send, "error", limit).rowcount
+        result = self._load(sql, send, "error", limit)
+        return result.rowcount
 
-    def _load(self, sql: str, send: Callable[[Any], None], duplicates: str, limit: Limit) -> Result:
+    def _send_rows(self, ticket: Any, rows: Iterable[Any], targets: Columns, sent: int, limit: Limit) -> int:
+        """Sends rows after the first ``sent`` ones; returns how many these are with them."""
+        wire = self._core.wire
+        iterator, ended = iter(rows), False
+        while not ended:
+            count, ended = wire.infile_rows(ticket, iterator, targets, sent)
+            sent += count
+            self._push(defaults.COPY_BLOCK, limit)
+        return sent
+
+    def _load(self, sql: str, send: Callable[[Any], Any], duplicates: str, limit: Limit) -> Result:
         core, wire = self._core, self._core.wire
-        guard, gate = load.Guard(core), Gate(core, load.LOADING)
+        guard = load.Guard(core)
+        opened = Opened()
+        gate = self._gate(opened, load.LOADING)
         try:
             self._run(guard.enter(), limit)
             ticket = guard.query(sql, infile=True)
-            wire.occupy(gate)
             try:
                 while wire.infile_state(ticket) == Transfer.WAITING:
                     self._wait(wire.step(ticket), limit)
                 if wire.infile_state(ticket) == Transfer.STREAMING:
+                    wire.occupy(gate)
                     send(ticket)
             finally:
+                opened.ended = True
                 wire.vacate(gate)
                 # What was waited for is a step of the request, not the request.
                 if wire.infile_state(ticket) == Transfer.WAITING:
@@ -129,7 +144,7 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
             self._run(guard.leave(True), afresh(limit))
             raise
         except BaseException as interrupt:
-            # It goes on: the next request that waits sends the end.
+            # The load must be undone all the same, but what was interrupted does not wait for it.
             self._leave_later(guard.leave(True), interrupt)
             raise
         self._run(guard.leave(False), limit)

@@ -18,6 +18,21 @@ class AsyncPipeline:
         self._connection = connection
         self._pipelined = pipelined
 
+    # blocking: def flush(self, *, timeout: float | None = None) -> None:
+    # blocking:     """Sends queued statements, and waits only for room in the socket: the server executes them while
+    # blocking:     the program continues.
+    # blocking:
+    # blocking:     Args:
+    # blocking:         timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no
+    # blocking:             limit.
+    # blocking:
+    # blocking:     Raises:
+    # blocking:         ConnectionClosed: the connection is closed or was lost.
+    # blocking:         TimeoutError: the server did not read within ``timeout`` seconds.
+    # blocking:     """
+    # blocking:     self._connection._core.ask_for_answers(self._pipelined)
+    # blocking:     self._connection._push(0, timeout)
+
     async def sync(self, *, timeout: float | None = None) -> None:
         """Waits for all results so far.
 

@@ -1,4 +1,4 @@
-"""The asyncio file that a smart large object of Informix is."""
+"""The file that a smart large object of Informix is, asyncio."""
 
 from __future__ import annotations
 
@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING, Any
 from ... import defaults
 from ...informix.lobs import LobState, Locator
 
+# blocking: from .rawfile import RawFile
+
 if TYPE_CHECKING:
     from .connection import AsyncConnection
 
 
-class AsyncLargeObject:
-    """The asyncio form of :class:`headrace.informix.LargeObject`. An iteration returns its content in blocks."""
+class AsyncLargeObject:  # blocking: class LargeObject(RawFile):
+    """A BLOB or CLOB as an unbuffered binary file: only the data of one call is in memory.
+
+    Opened by :meth:`AsyncConnection.open_lob` and :meth:`AsyncConnection.create_lob`. It is closed with its transaction
+    or session at the latest, but not by the garbage collector.
+
+    An iteration returns its content in blocks.
+    """
 
     def __init__(self, connection: AsyncConnection[Any], state: LobState) -> None:
         self._connection = connection
@@ -32,11 +40,11 @@ class AsyncLargeObject:
         return self._state.mode
 
     @property
-    def closed(self) -> bool:
+    def closed(self) -> bool:  # asyncio only
         """True after :meth:`close`."""
         return not self._state.is_open
 
-    async def read(self, size: int = -1, *, timeout: float | None = None) -> bytes:
+    async def read(self, size: int | None = -1, *, timeout: float | None = None) -> bytes:
         """Reads the next bytes.
 
         Args:
@@ -52,7 +60,7 @@ class AsyncLargeObject:
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        return await self._connection._run(self._state.reading(size), timeout)
+        return await self._connection._run(self._state.reading(-1 if size is None else size), timeout)
 
     async def write(self, data: Any, *, timeout: float | None = None) -> int:
         """Writes all of the data at the current position.
@@ -151,19 +159,24 @@ class AsyncLargeObject:
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        await self._connection._run(self._state.closing(), timeout)
+        await self._connection._run(self._state.closing(), timeout)  # asyncio only
+        # blocking: if not self.closed:
+        # blocking:     try:
+        # blocking:         self._connection._run(self._state.closing(), timeout)
+        # blocking:     finally:
+        # blocking:         super().close()
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    async def __aiter__(self) -> AsyncIterator[bytes]:  # asyncio only
         while block := await self.read(defaults.INFORMIX_LOB_BYTES):
             yield block
 
-    async def __aenter__(self) -> AsyncLargeObject:
+    async def __aenter__(self) -> AsyncLargeObject:  # asyncio only
         return self
 
-    async def __aexit__(
+    async def __aexit__(  # asyncio only
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
 
     def __repr__(self) -> str:
-        return f"<AsyncLargeObject {self.locator.type_name} {self.mode}{' closed' if self.closed else ''}>"
+        return f"<{type(self).__name__} {self.locator.type_name} {self.mode}{' closed' if self.closed else ''}>"

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterable, Callable, Iterable, Sequence
 from typing import IO, Any, TypeVar
 
 from ... import defaults, errors
-from ..._native import Result, Transfer
+from ..._native import Columns, Result, Transfer
 from ..._shared.core import Opened
 from ..._shared.limits import Limit, afresh, until
 from ...mysql import load
+from ...mysql.connection_base import MySqlBase
 from ...mysql.core import MySqlCore
-from .._shared.opened import TaskGate
+from .._shared.connection import LoopConnection
 from .._shared.waiting import look_at
-from .watched import Watched
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-class AsyncLoading(Watched[R]):
+class AsyncLoading(MySqlBase[R], LoopConnection[R]):
     """A connection that loads rows and files by LOAD DATA LOCAL."""
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -42,7 +42,7 @@ class AsyncLoading(Watched[R]):
 
         Args:
             table: its name as written in SQL, or a tuple of schema and name.
-            rows: any iterable of rows (on asyncio also an asynchronous one).
+            rows: any iterable of rows, also an asynchronous one.
             columns: names of the columns; None for all.
             duplicates: for rows whose key exists: ``error``, ``ignore`` (skips the row) or ``replace`` (replaces the
                 existing one).
@@ -57,34 +57,26 @@ class AsyncLoading(Watched[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        core, wire = self._core, self._core.wire
+        core = self._core
         limit = until(timeout)
         load.check_allowed(core)
         targets = await self._run(load.columns_of(core, table, columns), limit)
         sql = load.statement(table, targets, duplicates)
 
-        async def send_block(future: Any, block: Iterable[Any], sent: int) -> int:
-            iterator, ended = iter(block), False
-            while not ended:
-                count, ended = wire.infile_rows(future, iterator, targets, sent)
-                sent += count
-                await self._wait(wire.drained(), limit)
-            return sent
-
-        async def send(future: Any) -> None:
-            if not isinstance(rows, AsyncIterable):
-                await send_block(future, rows, 0)
-                return
-            block: list[Any] = []
+        async def send(ticket: Any) -> None:
+            last: Any = rows
             sent = 0
-            async for row in rows:
-                block.append(row)
-                if len(block) == defaults.COPY_ROWS:
-                    sent = await send_block(future, block, sent)
-                    block.clear()
-            await send_block(future, block, sent)
+            if isinstance(rows, AsyncIterable):  # asyncio only
+                last = []
+                async for row in rows:
+                    last.append(row)
+                    if len(last) == defaults.COPY_ROWS:
+                        sent = await self._send_rows(ticket, last, targets, sent, limit)
+                        last.clear()
+            await self._send_rows(ticket, last, targets, sent, limit)
 
-        return (await self._load(sql, send, duplicates, limit)).rowcount
+        result = await self._load(sql, send, duplicates, limit)
+        return result.rowcount
 
     async def load_data(
         self, sql: str, source: bytes | IO[bytes] | IO[str] | Iterable[bytes], *, timeout: float | None = None
@@ -113,52 +105,66 @@ class AsyncLoading(Watched[R]):
         load.check_allowed(self._core)
         wire = self._core.wire
 
-        async def send(future: Any) -> None:
+        async def send(ticket: Any) -> None:
             for piece in load.pieces(source, defaults.COPY_BLOCK):
-                if not wire.infile_data(future, piece):
+                if not wire.infile_data(ticket, piece):
                     return
-                await self._wait(wire.drained(), limit)
+                await self._wait(wire.drained(), limit)  # blocking: self._push(defaults.COPY_BLOCK, limit)
 
-        return (await self._load(sql, send, "error", limit)).rowcount
+        result = await self._load(sql, send, "error", limit)
+        return result.rowcount
 
-    async def _undo(self, guard: load.Guard) -> None:
-        """Undoes a load whose result is not needed."""
-        with contextlib.suppress(errors.Error, TimeoutError):
-            await self._run(guard.leave(True), afresh(None))
+    async def _send_rows(self, ticket: Any, rows: Iterable[Any], targets: Columns, sent: int, limit: Limit) -> int:
+        """Sends rows after the first ``sent`` ones; returns how many these are with them."""
+        wire = self._core.wire
+        iterator, ended = iter(rows), False
+        while not ended:
+            count, ended = wire.infile_rows(ticket, iterator, targets, sent)
+            sent += count
+            await self._wait(wire.drained(), limit)  # blocking: self._push(defaults.COPY_BLOCK, limit)
+        return sent
 
-    async def _load(self, sql: str, send: Callable[[Any], Awaitable[None]], duplicates: str, limit: Limit) -> Result:
+    async def _load(self, sql: str, send: Callable[[Any], Any], duplicates: str, limit: Limit) -> Result:
         core, wire = self._core, self._core.wire
         guard = load.Guard(core)
         opened = Opened()
-        gate = TaskGate(opened, load.LOADING)
+        gate = self._gate(opened, load.LOADING)
         try:
             await self._run(guard.enter(), limit)
-            future = guard.query(sql, infile=True)
-            # If the task is cancelled in the meantime, its error cannot be raised.
-            future.add_done_callback(look_at)
+            ticket = guard.query(sql, infile=True)
+            # If the task is cancelled in the meantime, its error cannot be raised.  # asyncio only
+            ticket.add_done_callback(look_at)  # asyncio only
             try:
-                while wire.infile_state(future) == Transfer.WAITING:
-                    await self._wait(wire.step(future), limit)
-                if wire.infile_state(future) == Transfer.STREAMING:
+                while wire.infile_state(ticket) == Transfer.WAITING:
+                    await self._wait(wire.step(ticket), limit)
+                if wire.infile_state(ticket) == Transfer.STREAMING:
                     wire.occupy(gate)
-                    await send(future)
+                    await send(ticket)
             finally:
                 opened.ended = True
                 wire.vacate(gate)
+                # What was waited for is a step of the request, not the request.
+                if wire.infile_state(ticket) == Transfer.WAITING:
+                    self._abandon(ticket)
                 # The protocol has no other way to end it than the end of the file.
-                if wire.infile_state(future) == Transfer.WAITING:
-                    self._abandon(future)
-                wire.infile_end(future)
-            results: list[Result] = await self._wait(future, limit)
+                wire.infile_end(ticket)
+            results: list[Result] = await self._wait(ticket, limit)
             await self._run(load.check(guard, results[-1], duplicates), limit)
         except Exception:
-            await asyncio.shield(self._run(guard.leave(True), afresh(limit)))
+            await asyncio.shield(self._run(guard.leave(True), afresh(limit)))  # asyncio only
+            # blocking: self._run(guard.leave(True), afresh(limit))
             raise
-        except BaseException:
-            # The load must be undone all the same, but the cancelled task does not wait for it.
-            task = asyncio.get_running_loop().create_task(self._undo(guard))
-            self._cancelling.add(task)
-            task.add_done_callback(self._cancelling.discard)
+        except BaseException:  # blocking: except BaseException as interrupt:
+            # The load must be undone all the same, but what was interrupted does not wait for it.
+            task = asyncio.get_running_loop().create_task(self._undo(guard))  # asyncio only
+            self._cancelling.add(task)  # asyncio only
+            task.add_done_callback(self._cancelling.discard)  # asyncio only
+            # blocking: self._leave_later(guard.leave(True), interrupt)
             raise
         await self._run(guard.leave(False), limit)
         return results[-1]
+
+    async def _undo(self, guard: load.Guard) -> None:  # asyncio only
+        """Undoes a load whose result is not needed."""
+        with contextlib.suppress(errors.Error, TimeoutError):
+            await self._run(guard.leave(True), afresh(None))
