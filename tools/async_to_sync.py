@@ -26,10 +26,10 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1] / "python/headrace"
 GENERATED = (
     *(f"_shared/{name}.py" for name in ("blocks", "connection", "cursor", "pipeline")),
-    *(f"cubrid/{name}.py" for name in ("connection", "cursor", "largeobject", "streaming")),
-    *(f"informix/{name}.py" for name in ("connection", "cursor", "largeobject")),
-    *(f"mysql/{name}.py" for name in ("connection", "cursor", "loading", "streaming")),
-    *(f"postgres/{name}.py" for name in ("connection", "copy", "copying", "cursor", "streaming")),
+    *(f"cubrid/{name}.py" for name in ("connection", "cursor", "largeobject", "opening", "streaming")),
+    *(f"informix/{name}.py" for name in ("connection", "cursor", "largeobject", "opening")),
+    *(f"mysql/{name}.py" for name in ("connection", "cursor", "loading", "opening", "streaming")),
+    *(f"postgres/{name}.py" for name in ("connection", "copy", "copying", "cursor", "opening", "streaming")),
 )
 """Those that are made, by their path in the package."""
 NAMES = {

@@ -1,7 +1,12 @@
-"""Opening the engine's connection and waiting for its session, blocking."""
+"""Opening the engine's connection and waiting for its session, blocking.
+
+Written for each shell: the engine owns the socket here, and the loop's transport does on asyncio; a function that is
+asynchronous is awaited there, and is an error here.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import socket
 import threading
@@ -85,6 +90,8 @@ def lookup(host: str, port: int, timeout: float | None) -> list[tuple[str, int]]
 
     Raises OSError, and ConnectionTimeout.
     """
+    if is_address(host):
+        return [(host, port)]
     outcome: list[Any] = []
     over = threading.Event()
 
@@ -104,22 +111,20 @@ def lookup(host: str, port: int, timeout: float | None) -> list[tuple[str, int]]
 
 
 def resolve(host: str, port: int, timeout: float | None) -> list[tuple[str, int]]:
-    """The addresses of a host. Raises OperationalError."""
-    if is_ipv4(host):
-        return [(host, port)]
+    """The addresses of a host, within ``timeout`` seconds. Raises OperationalError."""
     try:
         return lookup(host, port, timeout)
     except OSError as error:
         raise unknown_host(host, error) from None
 
 
-def is_ipv4(host: str) -> bool:
+def is_address(host: str) -> bool:
     """Returns true if it is an address already, with nothing left to ask."""
-    try:
-        socket.inet_pton(socket.AF_INET, host)
-    except (OSError, ValueError):
-        return False
-    return True
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with contextlib.suppress(OSError, ValueError):
+            socket.inet_pton(family, host)
+            return True
+    return False
 
 
 def addresses(found: list[Any], port: int) -> list[tuple[str, int]]:
@@ -132,7 +137,7 @@ def unknown_host(host: str, error: OSError) -> OperationalError:
     return connect_failed(f"host {host!r} is unknown: {error}")
 
 
-def plain_password(password: Any) -> Any:
+def password_of(password: Any) -> Any:
     """Returns a password, or the result of a password function. Raises ProgrammingError for an asynchronous one."""
     if callable(password):
         password = password()

@@ -1,4 +1,7 @@
-"""What a blocking pool does in the background: it executes what its core decided, in threads of its own."""
+"""What a blocking pool does in the background: it executes what its core decided, in threads of its own.
+
+Written for each shell: threads, locks and a clock of their own here; tasks, and the loop's clock, on asyncio.
+"""
 
 from __future__ import annotations
 

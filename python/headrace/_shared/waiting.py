@@ -1,4 +1,8 @@
-"""How a blocking connection waits for the server: within limits, and through interrupts; how it cancels, and ends."""
+"""How a blocking connection waits for the server: within limits, and through interrupts; how it cancels, and ends.
+
+Written for each shell: a thread waits inside the engine, may be interrupted between any two steps, and cancels what it
+has left before it goes on; a task waits for a future, and a task of its own cancels.
+"""
 
 from __future__ import annotations
 

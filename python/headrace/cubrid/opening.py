@@ -1,4 +1,6 @@
-"""Opening a blocking connection to CUBRID."""
+"""Opening a connection to CUBRID, blocking."""
+
+# Made by tools/async_to_sync.py of aio/cubrid/opening.py: edit that file, and run the tool.
 
 from __future__ import annotations
 
@@ -7,12 +9,12 @@ from typing import Any
 
 from .. import errors
 from .._native import CubridWire
-from .._shared.opening import left, no_connection, open_wire, overdue, plain_password, resolve
+from .._shared.opening import left, no_connection, open_wire, overdue, password_of, resolve
 from ..errors import ConnectionTimeout
 from ..rows import RowFactory, tuple_row
 from .connection import Connection
 from .core import CubridCore
-from .settings import ConnectOptions, connect_options, unreachable
+from .settings import ConnectOptions, connect_options, is_refusal, unreachable
 
 
 def connect(
@@ -63,11 +65,6 @@ def connect(
     return connection
 
 
-def is_refusal(error: errors.Error) -> bool:
-    """Returns true if the database has refused who asks: another broker would refuse it too."""
-    return isinstance(error, errors.InvalidPassword)
-
-
 def _connect(options: ConnectOptions) -> CubridCore:
     failures: list[errors.Error] = []
     timeout = options.connect_timeout
@@ -75,9 +72,10 @@ def _connect(options: ConnectOptions) -> CubridCore:
     for host, port in options.places():
         try:
             for address in resolve(host, port, left(deadline)):
-                wire_options = options.wire_options(address, host, plain_password(options.password))
+                wire_options = options.wire_options(address, host, password_of(options.password))
+                wire = CubridWire(wire_options)
                 try:
-                    wire = open_wire(CubridWire(wire_options), left(deadline))
+                    open_wire(wire, left(deadline))
                 except ConnectionTimeout:
                     raise overdue(timeout) from None
                 except errors.Error as error:

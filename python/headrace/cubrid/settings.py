@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from .. import defaults
 from .._shared.settings import Settings, nearest
-from ..errors import NotSupportedError, OperationalError, ProgrammingError
+from ..errors import Error, InvalidPassword, NotSupportedError, OperationalError, ProgrammingError
 from .parse import parse
 
 SSL_MODES: Final = ("disable", "require", "verify-ca", "verify-full")
@@ -69,6 +69,11 @@ _NO_LIMIT: Final = float("inf")
 
 unreachable: Final[dict[tuple[str, int], float]] = {}
 """When a broker of a connection with several hosts was not reached: the others are tried first for ``rc_time``."""
+
+
+def is_refusal(error: Error) -> bool:
+    """Returns true if the database has refused who asks: another broker would refuse it too."""
+    return isinstance(error, InvalidPassword)
 
 
 @dataclass(frozen=True, kw_only=True)

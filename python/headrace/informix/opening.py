@@ -1,20 +1,21 @@
-"""Opening a blocking connection: the attempts of :mod:`.attempts`, made one after the other."""
+"""Opening a connection to Informix, blocking: the attempts of :mod:`headrace.informix.attempts`."""
+
+# Made by tools/async_to_sync.py of aio/informix/opening.py: edit that file, and run the tool.
 
 from __future__ import annotations
 
-import inspect
 import time
 from typing import Any
 
 from .. import errors
 from .._native import InformixWire
-from .._shared.opening import await_session, left, open_wire, overdue, resolve
-from ..errors import ConnectionTimeout, ProgrammingError
+from .._shared.opening import left, open_wire, overdue, resolve
+from ..errors import ConnectionTimeout
 from ..rows import RowFactory, tuple_row
 from .attempts import Resolve, attempts
 from .connection import Connection
+from .conversing import converse
 from .core import InformixCore
-from .pam import Dialogue
 from .settings import ConnectOptions, connect_options
 
 
@@ -68,25 +69,6 @@ def connect(
     return connection
 
 
-def _converse(wire: InformixWire, options: ConnectOptions, deadline: float | None) -> None:
-    """Answers what the server asks before it lets the session begin. The connection is closed when this fails."""
-    dialogue = Dialogue(wire, options, deadline)
-    try:
-        while (answer := dialogue.question()) is not None:
-            if inspect.isawaitable(answer):
-                if inspect.iscoroutine(answer):
-                    answer.close()
-                raise ProgrammingError("the function pam is asynchronous; a blocking connection needs a plain one")
-            dialogue.answer(answer)
-            await_session(wire, deadline)
-    except TimeoutError:
-        wire.close()
-        raise overdue(options.connect_timeout) from None
-    except BaseException:
-        wire.close()
-        raise
-
-
 def _connect(options: ConnectOptions) -> InformixCore:
     plan = attempts(options)
     timeout = options.connect_timeout
@@ -101,7 +83,7 @@ def _connect(options: ConnectOptions) -> InformixCore:
                 else:
                     step.wire = InformixWire(step.options)
                     open_wire(step.wire, left(deadline))
-                    _converse(step.wire, options, deadline)
+                    converse(step.wire, options, deadline)
             except errors.Error as error:
                 step = plan.throw(error)
             else:

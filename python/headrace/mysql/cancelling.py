@@ -1,4 +1,8 @@
-"""How a statement is cancelled, blocking: KILL QUERY on a connection of its own."""
+"""How a statement is cancelled, blocking: KILL QUERY on a connection of its own.
+
+Written for each shell: this one bounds each of its waits by what is left of a limit; on asyncio the whole is one
+piece of work that its caller cancels.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import TypeVar
 
 from .._native import MySqlWire
 from .._shared.connection import BlockingConnection
-from .._shared.opening import open_wire, plain_password
+from .._shared.opening import open_wire, password_of
 from ..errors import Error, OperationalError
 from .connection_base import MySqlBase
 from .core import MySqlCore
@@ -23,7 +27,7 @@ class Cancelling(MySqlBase[R], BlockingConnection[R]):
     def _send_cancel(self, timeout: float) -> None:
         core = self._core
         deadline = time.monotonic() + timeout
-        wire = open_wire(MySqlWire(core.cancel_options(plain_password(core.options.password))), timeout)
+        wire = open_wire(MySqlWire(core.cancel_options(password_of(core.options.password))), timeout)
         answered = False
         try:
             kill = wire.query(core.wire.cancel_statement())

@@ -9,7 +9,7 @@ from .._native import Columns, MySqlWire, Result
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
-from ..errors import DatabaseError, ProgrammingError
+from ..errors import DatabaseError, Error, InsufficientPrivilege, InvalidCatalogName, InvalidPassword, ProgrammingError
 from ..types import TypeCode
 from .settings import ConnectOptions
 
@@ -27,6 +27,12 @@ def quote_identifier(name: str) -> str:
     if "\0" in name:
         raise ProgrammingError("an identifier cannot hold a NUL character")
     return "`" + name.replace("`", "``") + "`"
+
+
+def is_refusal(error: Error) -> bool:
+    """Returns true if the server has refused who asks, or what for. Another address would refuse it too, and count one
+    more attempt with a wrong password."""
+    return isinstance(error, (InvalidPassword, InvalidCatalogName, InsufficientPrivilege))
 
 
 def first_of(outcome: Result | list[Result]) -> Result:
@@ -78,6 +84,8 @@ class MySqlCore(Core):
         self.isolation_level: str | None = None
         self.read_only: bool | None = None
         self.text = not options.prepared
+        self.watch: Any = None
+        """What ends a connection of a loop that waits for too long; the engine does so without one."""
 
     @property
     def thread_id(self) -> int:

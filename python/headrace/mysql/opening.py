@@ -1,4 +1,6 @@
-"""Opening a blocking connection."""
+"""Opening a connection to MySQL or MariaDB, blocking."""
+
+# Made by tools/async_to_sync.py of aio/mysql/opening.py: edit that file, and run the tool.
 
 from __future__ import annotations
 
@@ -7,10 +9,10 @@ from typing import Any
 
 from .. import errors
 from .._native import MySqlWire
-from .._shared.opening import no_connection, open_wire, plain_password, resolve
+from .._shared.opening import no_connection, open_wire, password_of, resolve
 from ..rows import RowFactory, tuple_row
 from .connection import Connection
-from .core import MySqlCore
+from .core import MySqlCore, is_refusal
 from .known import known_options
 from .settings import ConnectOptions
 
@@ -56,12 +58,6 @@ def connect(
     return connection
 
 
-def is_refusal(error: errors.Error) -> bool:
-    """Returns true if the server has refused who asks, or what for. Another address would refuse it too, and count one
-    more attempt with a wrong password."""
-    return isinstance(error, (errors.InvalidPassword, errors.InvalidCatalogName, errors.InsufficientPrivilege))
-
-
 def _connect(options: ConnectOptions) -> MySqlCore:
     failures: list[errors.Error] = []
     for host, port in options.places():
@@ -73,11 +69,15 @@ def _connect(options: ConnectOptions) -> MySqlCore:
                 failures.append(error)
                 continue
         for address in found:
-            wire_options = options.wire_options(address, host or "localhost", plain_password(options.password))
+            password = password_of(options.password)
+            wire_options = options.wire_options(address, host or "localhost", password)
+            wire = MySqlWire(wire_options)
             try:
-                return MySqlCore(open_wire(MySqlWire(wire_options), options.timeout), options, wire_options)
+                open_wire(wire, options.timeout)
             except errors.Error as error:
                 if is_refusal(error):
                     raise
                 failures.append(error)
+            else:
+                return MySqlCore(wire, options, wire_options)
     raise no_connection(failures)

@@ -54,6 +54,12 @@ class Check:
     """Asks whether the session just made is read-only and whether its server is in recovery."""
 
 
+def read_only_answer(results: Any) -> tuple[str, str]:
+    """in_hot_standby and default_transaction_read_only, as the server would report them."""
+    recovery, read_only = results[0].rows[0][0], results[1].rows[0][0]
+    return ("on" if recovery else "off", read_only)
+
+
 Step = Resolve | Try | Check
 
 

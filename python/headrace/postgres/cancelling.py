@@ -1,4 +1,8 @@
-"""How a statement is cancelled, blocking: a cancel request on a connection of its own."""
+"""How a statement is cancelled, blocking: a cancel request on a connection of its own.
+
+Written for each shell: this one bounds each of its waits by what is left of a limit; on asyncio the whole is one
+piece of work that its caller cancels.
+"""
 
 from __future__ import annotations
 

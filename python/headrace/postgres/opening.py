@@ -1,4 +1,6 @@
-"""Opening a blocking connection: the attempts of :mod:`.attempts`, made one after the other."""
+"""Opening a connection, blocking: the attempts of :mod:`headrace.postgres.attempts`, made one after the other."""
+
+# Made by tools/async_to_sync.py of aio/postgres/opening.py: edit that file, and run the tool.
 
 from __future__ import annotations
 
@@ -6,10 +8,10 @@ import time
 from typing import Any, TypeVar, overload
 
 from .. import errors
-from .._native import PostgresWire, Result
-from .._shared.opening import lookup, open_wire, plain_password
+from .._native import PostgresWire
+from .._shared.opening import lookup, open_wire, overdue, password_of
 from ..rows import Row, RowFactory, tuple_row
-from .attempts import Resolve, Step, Try, attempts
+from .attempts import Resolve, Step, Try, attempts, read_only_answer
 from .connection import Connection
 from .core import ConnectionCore, Session
 from .settings import ConnectOptions, connect_options
@@ -70,10 +72,10 @@ def connect(
     core = _connect(options)
     core.autocommit = autocommit
     core.refresh_begin()
-    if core.timing:
-        core.wire.count("connect", time.perf_counter_ns() - started)
     connection = Connection(core, row_factory or tuple_row)
     connection._strict_close = strict_close
+    if core.timing:
+        core.wire.count("connect", time.perf_counter_ns() - started)
     return connection
 
 
@@ -98,19 +100,18 @@ def _step(step: Step, options: ConnectOptions, session: Any) -> Any:
         return lookup(step.host, step.port, options.connect_timeout or None)
     if isinstance(step, Try):
         return _open(step, options)
-    result: Result = session.wire.wait(
-        session.wire.script("SELECT pg_catalog.pg_is_in_recovery(); SHOW transaction_read_only"),
-        options.connect_timeout or None,
-    )
-    return read_only_answer(result)
-
-
-def read_only_answer(results: Any) -> tuple[str, str]:
-    """in_hot_standby and default_transaction_read_only, as the server would report them."""
-    recovery, read_only = results[0].rows[0][0], results[1].rows[0][0]
-    return ("on" if recovery else "off", read_only)
+    timeout = options.connect_timeout or None
+    asked = session.wire.script("SELECT pg_catalog.pg_is_in_recovery(); SHOW transaction_read_only")
+    try:
+        results: Any = session.wire.wait(asked, timeout)
+    except TimeoutError:
+        raise overdue(timeout) from None
+    return read_only_answer(results)
 
 
 def _open(step: Try, options: ConnectOptions) -> ConnectionCore:
-    wire_options = {**step.options, "password": plain_password(options.password_for(step.host))}
-    return Session(open_wire(PostgresWire(wire_options), options.connect_timeout or None), options, wire_options)
+    timeout = options.connect_timeout or None
+    wire_options = {**step.options, "password": password_of(options.password_for(step.host))}
+    wire = PostgresWire(wire_options)
+    open_wire(wire, timeout)
+    return Session(wire, options, wire_options)

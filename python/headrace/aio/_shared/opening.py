@@ -1,18 +1,21 @@
-"""Opening the engine's connection and waiting for its session, on the running loop."""
+"""Opening the engine's connection and waiting for its session, on the running loop.
+
+Written for each shell: the loop's transport owns the socket here, and the engine does on a blocking connection; a
+function that is asynchronous is awaited here, and is an error there.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import inspect
-import ipaddress
 import socket
 import threading
 import weakref
 from typing import Any
 
 from ..._native import Wire
-from ..._shared.opening import addresses, no_connection, overdue, unknown_host
+from ..._shared.opening import addresses, is_address, no_connection, overdue, unknown_host
 from ...errors import Error, OperationalError
 from .transport import open_transport
 from .within import within
@@ -65,7 +68,7 @@ async def await_session(wire: Wire) -> asyncio.BaseTransport | None:
     while (place := await wire.ready()) is not None:
         host, port = place
         failures: list[Error] = []
-        for address in await resolve(host, port):
+        for address in await resolve(host, port, None):
             try:
                 transport = await open_transport(asyncio.get_running_loop(), wire, {"tcp": address})
             except OperationalError as error:
@@ -77,20 +80,30 @@ async def await_session(wire: Wire) -> asyncio.BaseTransport | None:
     return transport
 
 
-async def resolve(host: str, port: int) -> list[tuple[str, int]]:
-    """The addresses of a host. Raises OperationalError."""
-    with contextlib.suppress(ValueError):
-        ipaddress.ip_address(host)
-        return [(host, port)]
+async def resolve(host: str, port: int, timeout: float | None) -> list[tuple[str, int]]:
+    """The addresses of a host, within ``timeout`` seconds. Raises OperationalError."""
     try:
-        return addresses(await lookup(host, port), port)
+        return await lookup(host, port, timeout)
     except OSError as error:
         raise unknown_host(host, error) from None
 
 
-async def lookup(host: str, port: int) -> list[Any]:
-    """What ``getaddrinfo`` says of a host. In a thread of its own: nothing ends that call, and the loop's executor is
-    waited for when the loop ends."""
+async def lookup(host: str, port: int, timeout: float | None) -> list[tuple[str, int]]:
+    """What ``getaddrinfo`` says of a host, within ``timeout`` seconds (None: however long it takes).
+
+    In a thread of its own: nothing ends that call, and the loop's executor is waited for when the loop ends.
+
+    Raises OSError, and ConnectionTimeout.
+    """
+    if is_address(host):
+        return [(host, port)]
+    try:
+        return addresses(await within(timeout, _found(host, port)), port)
+    except TimeoutError:
+        raise overdue(timeout) from None
+
+
+async def _found(host: str, port: int) -> list[Any]:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[list[Any]] = loop.create_future()
 
@@ -117,7 +130,7 @@ async def lookup(host: str, port: int) -> list[Any]:
     return await future
 
 
-async def any_password(password: Any) -> Any:
+async def password_of(password: Any) -> Any:
     """Returns a password, or the result of a password function, awaited if it is asynchronous."""
     if callable(password):
         password = password()

@@ -1,4 +1,7 @@
-"""What an asyncio pool does in the background: it executes what its core decided, in tasks of its own."""
+"""What an asyncio pool does in the background: it executes what its core decided, in tasks of its own.
+
+Written for each shell: tasks, and the loop's clock, here; threads, locks and a clock of their own in a blocking pool.
+"""
 
 from __future__ import annotations
 

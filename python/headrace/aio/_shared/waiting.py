@@ -1,4 +1,8 @@
-"""How an asyncio connection waits for the server: within limits, through cancellations; how it cancels, and ends."""
+"""How an asyncio connection waits for the server: within limits, through cancellations; how it cancels, and ends.
+
+Written for each shell: a task waits for a future, and a task of its own cancels what was left; a thread waits inside
+the engine, may be interrupted between any two steps, and cancels before it goes on.
+"""
 
 from __future__ import annotations
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
-async def within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
+async def within(seconds: float | None, work: Awaitable[T]) -> T:
     """Returns the result of ``work``, within ``seconds`` (None: however long it takes).
 
     When the time is up, or the task is cancelled, the work is cancelled and has ended before this does. Not
@@ -33,7 +33,7 @@ async def within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
     return task.result()
 
 
-async def _end(task: asyncio.Task[Any]) -> None:
+async def _end(task: asyncio.Future[Any]) -> None:
     task.cancel()
     await asyncio.wait({task})
     if not task.cancelled():

@@ -1,4 +1,8 @@
-"""How a statement is cancelled, asyncio: a message to the broker on a connection of its own."""
+"""How a statement is cancelled, asyncio: a message to the broker on a connection of its own.
+
+Written for each shell: here the whole is one piece of work that its caller cancels when the time is up; a blocking
+connection bounds each of its waits by what is left of a limit.
+"""
 
 from __future__ import annotations
 

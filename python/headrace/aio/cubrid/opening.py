@@ -1,4 +1,4 @@
-"""Opening an asyncio connection to CUBRID."""
+"""Opening a connection to CUBRID, asyncio."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from ... import errors
 from ..._native import CubridWire
 from ..._shared.opening import left, no_connection, overdue
 from ...cubrid.core import CubridCore
-from ...cubrid.opening import is_refusal
-from ...cubrid.settings import ConnectOptions, connect_options, unreachable
+from ...cubrid.settings import ConnectOptions, connect_options, is_refusal, unreachable
 from ...errors import ConnectionTimeout
 from ...rows import RowFactory, tuple_row
-from .._shared.opening import any_password, open_wire, reconnects, resolve
+from .._shared.opening import open_wire, password_of, reconnects, resolve
 from .connection import AsyncConnection
 
 
@@ -24,6 +23,7 @@ async def connect(
     *,
     autocommit: bool = False,
     row_factory: RowFactory[Any] | None = None,
+    # blocking: strict_close: bool = False,
     **keywords: Any,
 ) -> AsyncConnection[Any]:
     """Connects to CUBRID on the running event loop. A password function may be asynchronous.
@@ -52,6 +52,7 @@ async def connect(
     started = time.perf_counter_ns()
     core = await _connect(connect_options(conninfo, keywords))
     connection = AsyncConnection(core, row_factory or tuple_row)
+    # blocking: connection._strict_close = strict_close
     try:
         await connection._run(core.start(autocommit))
     except BaseException:
@@ -68,14 +69,14 @@ async def _connect(options: ConnectOptions) -> CubridCore:
     deadline = None if timeout is None else time.monotonic() + timeout
     for host, port in options.places():
         try:
-            for address in await resolve(host, port):
-                wire_options = options.wire_options(address, host, await any_password(options.password))
-                wire = CubridWire(wire_options, asyncio.get_running_loop())
-                if not options.windows_broker:
+            for address in await resolve(host, port, left(deadline)):
+                wire_options = options.wire_options(address, host, await password_of(options.password))
+                wire = CubridWire(wire_options, asyncio.get_running_loop())  # blocking: wire = CubridWire(wire_options)
+                if not options.windows_broker:  # asyncio only
                     # First: the broker may take the process back as soon as the session is open.
                     reconnects(wire, wire_options, timeout)
                 try:
-                    await open_wire(wire, wire_options, left(deadline))
+                    await open_wire(wire, wire_options, left(deadline))  # blocking: open_wire(wire, left(deadline))
                 except ConnectionTimeout:
                     raise overdue(timeout) from None
                 except errors.Error as error:

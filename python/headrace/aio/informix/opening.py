@@ -1,9 +1,8 @@
-"""Opening an asyncio connection to Informix: the attempts of :mod:`headrace.informix.attempts`."""
+"""Opening a connection to Informix, asyncio: the attempts of :mod:`headrace.informix.attempts`."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import time
 from typing import Any
 
@@ -13,12 +12,11 @@ from ..._shared.opening import left, overdue
 from ...errors import ConnectionTimeout
 from ...informix.attempts import Resolve, attempts
 from ...informix.core import InformixCore
-from ...informix.pam import Dialogue
 from ...informix.settings import ConnectOptions, connect_options
 from ...rows import RowFactory, tuple_row
-from .._shared.opening import await_session, open_wire, resolve
-from .._shared.within import within
+from .._shared.opening import open_wire, resolve
 from .connection import AsyncConnection
+from .conversing import converse
 
 
 async def connect(
@@ -27,6 +25,7 @@ async def connect(
     *,
     autocommit: bool = False,
     row_factory: RowFactory[Any] | None = None,
+    # blocking: strict_close: bool = False,
     **keywords: Any,
 ) -> AsyncConnection[Any]:
     """Connects to Informix on the running event loop. The function ``pam`` may be asynchronous.
@@ -57,6 +56,7 @@ async def connect(
     core = await _connect(options)
     core.autocommit = autocommit
     connection = AsyncConnection(core, row_factory or tuple_row)
+    # blocking: connection._strict_close = strict_close
     try:
         await connection._run(core.start())
     except BaseException:
@@ -65,25 +65,6 @@ async def connect(
     if core.timing:
         core.wire.count("connect", time.perf_counter_ns() - started)
     return connection
-
-
-async def _converse(wire: InformixWire, options: ConnectOptions, deadline: float | None) -> None:
-    """The asyncio form of the blocking one: the function ``pam`` may be asynchronous here."""
-    dialogue = Dialogue(wire, options, deadline)
-
-    async def talk() -> None:
-        while (answer := dialogue.question()) is not None:
-            dialogue.answer(await answer if inspect.isawaitable(answer) else answer)
-            await await_session(wire)
-
-    try:
-        await within(left(deadline), talk())
-    except TimeoutError:
-        wire.close()
-        raise overdue(options.connect_timeout) from None
-    except BaseException:
-        wire.close()
-        raise
 
 
 async def _connect(options: ConnectOptions) -> InformixCore:
@@ -96,11 +77,13 @@ async def _connect(options: ConnectOptions) -> InformixCore:
         while True:
             try:
                 if isinstance(step, Resolve):
-                    answer = await resolve(step.host, step.port)
+                    answer = await resolve(step.host, step.port, left(deadline))
                 else:
-                    step.wire = InformixWire(step.options, asyncio.get_running_loop())
-                    await open_wire(step.wire, step.options, left(deadline))
-                    await _converse(step.wire, options, deadline)
+                    step.wire = InformixWire(step.options, asyncio.get_running_loop())  # asyncio only
+                    # blocking: step.wire = InformixWire(step.options)
+                    await open_wire(step.wire, step.options, left(deadline))  # asyncio only
+                    # blocking: open_wire(step.wire, left(deadline))
+                    await converse(step.wire, options, deadline)
             except errors.Error as error:
                 step = plan.throw(error)
             else:

@@ -1,4 +1,8 @@
-"""How a statement is cancelled, asyncio: KILL QUERY on a connection of its own."""
+"""How a statement is cancelled, asyncio: KILL QUERY on a connection of its own.
+
+Written for each shell: here the whole is one piece of work that its caller cancels when the time is up; a blocking
+connection bounds each of its waits by what is left of a limit.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from typing import TypeVar
 from ... import errors
 from ..._native import MySqlWire
 from ...mysql.core import MySqlCore
-from .._shared.opening import any_password, open_wire
+from .._shared.opening import open_wire, password_of
 from .watched import Watched
 
 R = TypeVar("R")
@@ -21,7 +25,7 @@ class AsyncCancelling(Watched[R]):
 
     async def _send_cancel(self) -> None:
         core = self._core
-        options = core.cancel_options(await any_password(core.options.password))
+        options = core.cancel_options(await password_of(core.options.password))
         wire = MySqlWire(options, asyncio.get_running_loop())
         await open_wire(wire, options, None)
         answered = False

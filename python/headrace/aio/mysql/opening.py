@@ -1,4 +1,4 @@
-"""Opening an asyncio connection to MySQL or MariaDB."""
+"""Opening a connection to MySQL or MariaDB, asyncio."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import Any
 from ... import errors
 from ..._native import MySqlWire
 from ..._shared.opening import no_connection
-from ...mysql.core import MySqlCore
+from ...mysql.core import MySqlCore, is_refusal
 from ...mysql.known import known_options
-from ...mysql.opening import is_refusal
 from ...mysql.settings import ConnectOptions
 from ...rows import RowFactory, tuple_row
-from .._shared.opening import any_password, open_wire, resolve
-from .._shared.watch import Watch, watch_over
+from .._shared.opening import open_wire, password_of, resolve
+from .._shared.watch import watch_over
 from .connection import AsyncConnection
 
 
@@ -25,6 +24,7 @@ async def connect(
     *,
     autocommit: bool = False,
     row_factory: RowFactory[Any] | None = None,
+    # blocking: strict_close: bool = False,
     **keywords: Any,
 ) -> AsyncConnection[Any]:
     """Connects to MySQL or MariaDB on the running event loop. A password function may be asynchronous.
@@ -44,8 +44,9 @@ async def connect(
         ConnectionTimeout: not within ``connect_timeout`` seconds.
     """
     started = time.perf_counter_ns()
-    core, watch = await _connect(known_options(conninfo, keywords))
-    connection = AsyncConnection(core, row_factory or tuple_row, watch)
+    core = await _connect(known_options(conninfo, keywords))
+    connection = AsyncConnection(core, row_factory or tuple_row)
+    # blocking: connection._strict_close = strict_close
     try:
         await connection._run(core.start(autocommit))
     except BaseException:
@@ -56,26 +57,29 @@ async def connect(
     return connection
 
 
-async def _connect(options: ConnectOptions) -> tuple[MySqlCore, Watch | None]:
+async def _connect(options: ConnectOptions) -> MySqlCore:
     failures: list[errors.Error] = []
     for host, port in options.places():
         found: list[tuple[str, int] | None] = [None]
         if host is not None:
             try:
-                found = [*await resolve(host, port)]
+                found = [*await resolve(host, port, options.timeout)]
             except errors.Error as error:
                 failures.append(error)
                 continue
         for address in found:
-            password = await any_password(options.password)
+            password = await password_of(options.password)
             wire_options = options.wire_options(address, host or "localhost", password)
-            wire = MySqlWire(wire_options, asyncio.get_running_loop())
+            wire = MySqlWire(wire_options, asyncio.get_running_loop())  # blocking: wire = MySqlWire(wire_options)
             try:
-                transport = await open_wire(wire, wire_options, options.timeout)
+                transport = await open_wire(wire, wire_options, options.timeout)  # asyncio only
+                # blocking: open_wire(wire, options.timeout)
             except errors.Error as error:
                 if is_refusal(error):
                     raise
                 failures.append(error)
             else:
-                return MySqlCore(wire, options, wire_options), watch_over(wire, transport)
+                core = MySqlCore(wire, options, wire_options)
+                core.watch = watch_over(wire, transport)  # asyncio only
+                return core
     raise no_connection(failures)

@@ -19,9 +19,9 @@ class Watched(MySqlBase[R], LoopBlocks[R]):
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    def __init__(self, core: MySqlCore, row_factory: RowFactory[R], watch: Watch | None = None) -> None:
+    def __init__(self, core: MySqlCore, row_factory: RowFactory[R]) -> None:
         super().__init__(core, row_factory)
-        self._watch = watch
+        self._watch: Watch | None = core.watch
 
     async def _wait(self, future: Any, limit: Limit) -> Any:
         if self._watch is not None:

@@ -1,22 +1,20 @@
-"""Opening an asyncio connection: the attempts of :mod:`headrace.postgres.attempts`, made one after the other."""
+"""Opening a connection, asyncio: the attempts of :mod:`headrace.postgres.attempts`, made one after the other."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import ipaddress
 import time
 from typing import Any, TypeVar, overload
 
 from ... import errors
 from ..._native import PostgresWire
-from ..._shared.opening import addresses
-from ...postgres.attempts import Resolve, Step, Try, attempts
+from ..._shared.opening import overdue
+from ...postgres.attempts import Resolve, Step, Try, attempts, read_only_answer
 from ...postgres.core import ConnectionCore, Session
-from ...postgres.opening import read_only_answer
 from ...postgres.settings import ConnectOptions, connect_options
 from ...rows import Row, RowFactory, tuple_row
-from .._shared.opening import any_password, lookup, open_wire
+from .._shared.opening import lookup, open_wire, password_of
+from .._shared.within import within
 from .connection import AsyncConnection
 
 T = TypeVar("T")
@@ -24,11 +22,23 @@ T = TypeVar("T")
 
 @overload
 async def connect(
-    conninfo: str = "", /, *, row_factory: RowFactory[T], autocommit: bool = False, **keywords: Any
+    conninfo: str = "",
+    /,
+    *,
+    row_factory: RowFactory[T],
+    autocommit: bool = False,
+    # blocking: strict_close: bool = False,
+    **keywords: Any,
 ) -> AsyncConnection[T]: ...
 @overload
 async def connect(
-    conninfo: str = "", /, *, row_factory: None = None, autocommit: bool = False, **keywords: Any
+    conninfo: str = "",
+    /,
+    *,
+    row_factory: None = None,
+    autocommit: bool = False,
+    # blocking: strict_close: bool = False,
+    **keywords: Any,
 ) -> AsyncConnection[Row]: ...
 async def connect(
     conninfo: str = "",
@@ -36,6 +46,7 @@ async def connect(
     *,
     autocommit: bool = False,
     row_factory: RowFactory[Any] | None = None,
+    # blocking: strict_close: bool = False,
     **keywords: Any,
 ) -> AsyncConnection[Any]:
     """Connects to PostgreSQL on the running event loop. A password function may be asynchronous.
@@ -60,9 +71,11 @@ async def connect(
     core = await _connect(options)
     core.autocommit = autocommit
     core.refresh_begin()
+    connection = AsyncConnection(core, row_factory or tuple_row)
+    # blocking: connection._strict_close = strict_close
     if core.timing:
         core.wire.count("connect", time.perf_counter_ns() - started)
-    return AsyncConnection(core, row_factory or tuple_row)
+    return connection
 
 
 async def _connect(options: ConnectOptions) -> ConnectionCore:
@@ -83,22 +96,21 @@ async def _connect(options: ConnectOptions) -> ConnectionCore:
 
 async def _step(step: Step, options: ConnectOptions, session: Any) -> Any:
     if isinstance(step, Resolve):
-        return await _resolve(step)
+        return await lookup(step.host, step.port, options.connect_timeout or None)
     if isinstance(step, Try):
         return await _open(step, options)
-    results = await session.wire.script("SELECT pg_catalog.pg_is_in_recovery(); SHOW transaction_read_only")
+    timeout = options.connect_timeout or None
+    asked = session.wire.script("SELECT pg_catalog.pg_is_in_recovery(); SHOW transaction_read_only")
+    try:
+        results = await within(timeout, asked)  # blocking: results: Any = session.wire.wait(asked, timeout)
+    except TimeoutError:
+        raise overdue(timeout) from None
     return read_only_answer(results)
 
 
-async def _resolve(step: Resolve) -> list[tuple[str, int]]:
-    with contextlib.suppress(ValueError):
-        ipaddress.ip_address(step.host)
-        return [(step.host, step.port)]
-    return addresses(await lookup(step.host, step.port), step.port)
-
-
 async def _open(step: Try, options: ConnectOptions) -> ConnectionCore:
-    wire_options = {**step.options, "password": await any_password(options.password_for(step.host))}
-    wire = PostgresWire(wire_options, asyncio.get_running_loop())
-    await open_wire(wire, wire_options, options.connect_timeout or None)
+    timeout = options.connect_timeout or None
+    wire_options = {**step.options, "password": await password_of(options.password_for(step.host))}
+    wire = PostgresWire(wire_options, asyncio.get_running_loop())  # blocking: wire = PostgresWire(wire_options)
+    await open_wire(wire, wire_options, timeout)  # blocking: open_wire(wire, timeout)
     return Session(wire, options, wire_options)
