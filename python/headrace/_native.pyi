@@ -232,6 +232,7 @@ class PostgresWire(Wire):
         returning: bool = False,
         flat: bool = False,
         pipeline: int = 0,
+        strategy: Literal["auto", "pipelined", "copy"] = "auto",
     ) -> Any: ...
     def script(
         self,

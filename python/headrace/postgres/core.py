@@ -233,7 +233,14 @@ class ConnectionCore(Core):
 
     def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
         """Queues a batch."""
-        return self.wire.execute_batch(sql, rows, prelude=self.begin, named=self.named, returning=returning)
+        return self.wire.execute_batch(
+            sql,
+            rows,
+            prelude=self.begin,
+            named=self.named,
+            returning=returning,
+            strategy=self.options.batch_strategy,
+        )
 
     def submit_flat(self, sql: str, rows: Iterable[Any]) -> Any:
         """Queues a batch whose rows come as one list."""

@@ -75,6 +75,7 @@ CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "target_session_attrs": ("any", "read-write", "read-only", "primary", "standby", "prefer-standby"),
     "load_balance_hosts": ("disable", "random"),
     "unrepresentable": ("raise", "none", "text"),
+    "batch_strategy": ("auto", "pipelined", "copy"),
     "ssl_min_protocol_version": ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"),
     "ssl_max_protocol_version": ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"),
     "min_protocol_version": ("3.0", "3.2", "latest"),
@@ -161,6 +162,7 @@ class ConnectOptions:
     keepalives_count: int = 0
     tcp_user_timeout: float = 0
     unrepresentable: Literal["raise", "none", "text"] = "raise"
+    batch_strategy: Literal["auto", "pipelined", "copy"] = "auto"
     prepared: bool = True
     statement_cache_size: int = defaults.STATEMENT_CACHE_SIZE
     enable_timing: bool = False
@@ -318,6 +320,7 @@ def _build(settings: Settings, session: tuple[tuple[str, str], ...], home: Path 
         keepalives_count=settings.integer("keepalives_count", 0),
         tcp_user_timeout=settings.number("tcp_user_timeout", 0) / 1000,  # libpq has it in milliseconds
         unrepresentable=cast(Any, settings.choice("unrepresentable", CHOICES, "raise")),
+        batch_strategy=cast(Any, settings.choice("batch_strategy", CHOICES, "auto")),
         prepared=settings.boolean("prepared", True),
         statement_cache_size=settings.integer("statement_cache_size", defaults.STATEMENT_CACHE_SIZE),
         enable_timing=settings.boolean("enable_timing", False),

@@ -22,12 +22,39 @@ pub(super) struct Answer {
     pub(super) next_columns: VecDeque<(u64, Arc<Columns>)>,
     /// Results that wait for their types.
     pub(super) deferred: Option<Box<Deferred>>,
+    /// The one result that is of many rows, if a batch went on as a COPY.
+    pub(super) copied: Option<Box<Copied>>,
+}
+
+/// The COPY that a part of a batch was sent by: one result of the batch.
+#[derive(Debug)]
+pub(super) struct Copied {
+    /// The number of results, and of rows, before it.
+    pub(super) at: u64,
+    /// The rows that were sent.
+    pub(super) rows: u64,
+    /// The name of the table, as the server writes it into a context.
+    pub(super) relation: String,
 }
 
 impl Answer {
     /// Returns true if all results that the server owes have come.
     pub(super) fn is_whole(&self) -> bool {
         self.results >= self.owed
+    }
+
+    /// The row of a batch that a result is about, or the first of its rows.
+    #[inline]
+    pub(super) fn row_of(&self, result: u64) -> u64 {
+        match &self.copied {
+            Some(copied) if result > copied.at => result - 1 + copied.rows,
+            _ => result,
+        }
+    }
+
+    /// Returns true if the next result is the one of a COPY.
+    pub(super) fn awaits_copied(&self) -> bool {
+        self.copied.as_ref().is_some_and(|copied| self.results == copied.at)
     }
 }
 

@@ -80,7 +80,13 @@ impl<H: PgHandler> Machine<H> {
             }
             let sent = match pending.take_row(cx) {
                 Ok(true) => match pending.suits(cx) {
-                    Ok(true) => send_row(pending, &statement, cx, write_buffer),
+                    Ok(true) => {
+                        if pending.may_go_on_as_copy() && self.check_table(at, write_buffer) {
+                            return;
+                        }
+                        pending = &mut self.queue[at];
+                        send_row(pending, &statement, cx, write_buffer)
+                    }
                     Ok(false) => {
                         if !self.change_statement(at, cx, write_buffer) {
                             return;
@@ -111,7 +117,7 @@ impl<H: PgHandler> Machine<H> {
                     }
                 }
                 Err(error) => {
-                    let row = Some(pending.answer.owed);
+                    let row = Some(pending.answer.row_of(pending.answer.owed));
                     self.refuse(at, error, row, unsent, cx, write_buffer);
                     return;
                 }

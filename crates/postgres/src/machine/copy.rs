@@ -172,6 +172,9 @@ impl<H: PgHandler> Machine<H> {
     ) -> Result<(), Fatal> {
         let (binary, columns) = backend::copy_response(body)?;
         let pending = self.front("CopyResponse")?;
+        if pending.answer.copied.is_some() && matches!(pending.stage(), Stage::Opening) {
+            return self.batch_ready(tag, write_buffer);
+        }
         let wanted = matches!(pending.request, Request::Script { copy: true, .. } | Request::Copy(_));
         let described = pending.answer.columns.as_ref().filter(|_| matches!(pending.request, Request::Copy(_)));
         let differs = described.is_some_and(|described| described.fields.len() != columns);

@@ -5,6 +5,7 @@
 //! the queue.
 
 mod answer;
+mod batch_copy;
 mod bind;
 mod control;
 mod copy;

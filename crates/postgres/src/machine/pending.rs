@@ -105,9 +105,10 @@ impl<H: PgHandler> PendingRequest<H> {
     /// The rows of the query for types, while it is in flight.
     pub(super) fn catalogue_rows(&mut self) -> Option<&mut Vec<CatalogueRow>> {
         match &mut self.stage {
-            Stage::Introspecting { rows, .. } | Stage::IntrospectingCopy { rows } | Stage::LookingUp { rows } => {
-                Some(rows)
-            }
+            Stage::Introspecting { rows, .. }
+            | Stage::IntrospectingCopy { rows }
+            | Stage::CheckingTable { rows, .. }
+            | Stage::LookingUp { rows } => Some(rows),
             _ => None,
         }
     }
@@ -143,7 +144,7 @@ impl<H: PgHandler> PendingRequest<H> {
     /// failed is not committed: the error of the Parse that rolls it back is about the row after those that were sent.
     pub(super) fn row(&self) -> Option<u64> {
         let over = matches!(self.stage, Stage::Sent) && self.answer.is_whole() && self.slot.failure.is_none();
-        (self.is_batch() && !over).then_some(self.answer.results)
+        (self.is_batch() && !over).then(|| self.answer.row_of(self.answer.results))
     }
 }
 

@@ -265,8 +265,10 @@ impl<H: PgHandler> Machine<H> {
             pending.block.prelude = Prelude::Answered;
             return Ok(());
         }
-        if matches!(pending.stage(), Stage::DescribingCopy { .. }) {
-            return self.copy_described(cx, write_buffer);
+        match pending.stage() {
+            Stage::DescribingCopy { .. } => return self.copy_described(cx, write_buffer),
+            Stage::CheckingTable { .. } if pending.answer.is_whole() => return self.table_checked(write_buffer),
+            _ => {}
         }
         pending.answer.results += 1;
         pending.block.completed(tag);
@@ -349,7 +351,10 @@ impl<H: PgHandler> Machine<H> {
         }
         let pending = &mut self.queue[0];
         self.skipping = !pending.request.is_script();
-        let row = pending.row();
+        let row = match pending.answer.awaits_copied() {
+            true => pending.answer.copied.as_deref().and_then(|copied| copied.row(&error)),
+            false => pending.row(),
+        };
         // It may be the error of the Parse that rolls a failed batch back, whose row is the one that failed.
         pending.slot.fail_row(Failure::Server { error, row });
         let syncs = pending.request.syncs();
@@ -371,7 +376,7 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// The server's code for why the first request failed.
-    fn front_sqlstate(&self) -> Option<&str> {
+    pub(super) fn front_sqlstate(&self) -> Option<&str> {
         match self.queue.first().and_then(|pending| pending.slot.failure.as_ref()) {
             Some(Failure::Server { error, .. }) => Some(error.sqlstate()),
             _ => None,
@@ -459,6 +464,11 @@ impl<H: PgHandler> Machine<H> {
                 return Ok(());
             }
             if self.is_stale() {
+                let forgotten = self.front_sqlstate() == Some("26000");
+                self.forget_used(!forgotten);
+                return self.retry(cx);
+            }
+            if self.copy_has_failed() {
                 return self.retry(cx);
             }
             self.settle_front(cx);
@@ -500,13 +510,11 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
-    /// Drops a stale statement from the cache, and runs its request again if that changes nothing else: outside a
-    /// transaction, or in one that contains nothing but this request's own BEGIN, which is rolled back first; and if
-    /// nothing was sent after it that relies on the order.
+    /// Runs the first request again if that changes nothing else: outside a transaction, or in one that contains nothing
+    /// but this request's own BEGIN, which is rolled back first; and if nothing was sent after it that relies on the
+    /// order.
     fn retry(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
         let status = self.status;
-        let forgotten = self.front_sqlstate() == Some("26000");
-        self.forget_used(!forgotten);
         let sole = self.queue.started() == 1;
         let Some(pending) = self.queue.first_mut() else { return Ok(()) };
         let ordered = matches!(&pending.request, Request::Execute(e) if e.ordered);

@@ -94,6 +94,8 @@ pub struct Execute {
     /// The expected columns of a statement without parameters that is executed in one round trip, unnamed: a FETCH from
     /// a cursor that was described. The rows are decoded by the description that the server then sends.
     pub expected: Option<Arc<Columns>>,
+    /// Rows of a batch after which the rest is sent by COPY, where that has the same meaning; `None` for never.
+    pub copy_after: Option<u64>,
     /// The pipeline that it belongs to, 0 for none: requests outside of it are not skipped after its errors, and if no
     /// transaction block is open each of its statements is committed separately.
     pub pipeline: u64,
@@ -113,6 +115,7 @@ impl Execute {
             sync: true,
             ordered: false,
             expected: None,
+            copy_after: None,
             pipeline: 0,
         }
     }

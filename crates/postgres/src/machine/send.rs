@@ -35,6 +35,10 @@ impl<H: PgHandler> Machine<H> {
                     self.send_rows(cx, write_buffer);
                     false
                 }
+                Some(Stage::Feeding) => {
+                    self.feed_rows(cx, write_buffer);
+                    false
+                }
                 Some(Stage::Answering) => !self.end_of_batch(write_buffer),
                 Some(Stage::Copying) => !self.abandon_copy(write_buffer),
                 Some(_) => true,
@@ -136,7 +140,9 @@ impl<H: PgHandler> Machine<H> {
         let pending = &mut self.queue[at];
         if pending.slot.handler.is_none() {
             self.poison(at, write_buffer);
-        } else if pending.answer.owed.saturating_sub(pending.answer.results) <= limits::ROWS_UNANSWERED {
+        } else if pending.answer.owed.saturating_sub(pending.answer.results) <= limits::ROWS_UNANSWERED
+            && !pending.answer.awaits_copied()
+        {
             pending.go(Event::FewUnanswered, Stage::AwaitSync);
         } else {
             return false;

@@ -17,6 +17,7 @@
 
 use super::statement::Statement;
 use crate::messages::backend::Field;
+use crate::sql::PlainInsert;
 use crate::types::Oid;
 use headrace_core::transitions::Transitions;
 use std::sync::Arc;
@@ -54,6 +55,12 @@ pub(super) enum Stage {
     },
     Opening,
     Copying,
+    CheckingTable {
+        rows: Vec<CatalogueRow>,
+        /// The COPY that may be sent then.
+        insert: Box<PlainInsert>,
+    },
+    Feeding,
     LookingUp {
         rows: Vec<CatalogueRow>,
     },
@@ -89,6 +96,8 @@ headrace_core::names! {
         IntrospectingCopy = "the types of a COPY's columns were requested",
         Opening = "a COPY was sent; what comes next depends on whether the server takes rows",
         Copying = "the server takes the rows of a COPY",
+        CheckingTable = "a batch that may go on as a COPY: its table was requested from the catalogue",
+        Feeding = "a batch whose rows are sent as those of a COPY",
         LookingUp = "its results are deferred, and their types were requested",
         AwaitSync = "only the Sync that ends it has to be sent",
         Sent = "all of it was sent",
@@ -114,6 +123,9 @@ headrace_core::names! {
         BatchBegun = "it has many rows of parameters",
         RowsSent = "the last row was sent",
         FewUnanswered = "few rows are unanswered",
+        StartCheck = "a batch has sent enough rows: its table is looked up in the catalogue",
+        TableDiffers = "to the table a COPY would mean something else",
+        OtherRow = "a row does not have the binary form of its columns: the COPY ends before it",
         CopySent = "the COPY is sent",
         CopyInResponse = "CopyInResponse: the server takes rows",
         CopyRefused = "CopyInResponse, but its response handler has no rows: CopyFail is sent",
@@ -142,6 +154,8 @@ impl Stage {
             Stage::IntrospectingCopy { .. } => State::IntrospectingCopy,
             Stage::Opening => State::Opening,
             Stage::Copying => State::Copying,
+            Stage::CheckingTable { .. } => State::CheckingTable,
+            Stage::Feeding => State::Feeding,
             Stage::LookingUp { .. } => State::LookingUp,
             Stage::AwaitSync => State::AwaitSync,
             Stage::Sent => State::Sent,
@@ -176,9 +190,15 @@ pub static TRANSITIONS: Transitions<State, Event> = {
             (Bindable, BatchBegun, Sending),
             (Sending, RowsSent, Answering),
             (Answering, FewUnanswered, AwaitSync),
+            (Sending, StartCheck, CheckingTable),
+            (CheckingTable, TableDiffers, Sending),
+            (CheckingTable, StartCopy, Opening),
             (DescribingCopy, StartCopy, Opening),
             (DescribingCopy, CopySent, Sent),
             (Opening, CopyInResponse, Copying),
+            (Opening, CopyInResponse, Feeding),
+            (Feeding, OtherRow, Sending),
+            (Feeding, RowsSent, Answering),
             (Sent, CopyInResponse, Copying),
             (Opening, CopyRefused, Sent),
             (Sent, CopyRefused, Sent),
@@ -192,6 +212,7 @@ pub static TRANSITIONS: Transitions<State, Event> = {
             (Bindable, Abandoned, AwaitSync),
             (DescribingCopy, Abandoned, AwaitSync),
             (Sending, Abandoned, AwaitSync),
+            (Feeding, Abandoned, AwaitSync),
             (Bindable, Poisoned, AwaitSync),
             (Sending, Poisoned, AwaitSync),
             (Answering, Poisoned, AwaitSync),
@@ -203,6 +224,8 @@ pub static TRANSITIONS: Transitions<State, Event> = {
             (DescribingCopy, Error, AwaitSync),
             (Opening, Error, AwaitSync),
             (Copying, Error, AwaitSync),
+            (CheckingTable, Error, AwaitSync),
+            (Feeding, Error, AwaitSync),
             (LookingUp, Error, AwaitSync),
             (Opening, Error, Sent),
             (Copying, Error, Sent),

@@ -58,6 +58,8 @@ pub(super) struct Preparation {
     pub(super) bound: bool,
     /// The current row of a batch has been read and not been sent.
     pub(super) types_pending: bool,
+    /// It was found out, for a batch, whether it can go on as a COPY.
+    pub(super) copy_tried: bool,
     /// The types of a batch whose values decide the types of its parameters.
     pub(super) typing: Option<Box<Typing>>,
 }
@@ -70,6 +72,7 @@ impl Preparation {
             portal: PortalDescription::Unneeded,
             bound: false,
             types_pending: false,
+            copy_tried: false,
             typing: None,
         }
     }

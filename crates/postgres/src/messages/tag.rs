@@ -107,6 +107,7 @@ tags! {
         CODE = b'C' "Code",
         MESSAGE = b'M' "Message",
         ROUTINE = b'R' "Routine",
+        WHERE = b'W' "Where",
     }
 }
 

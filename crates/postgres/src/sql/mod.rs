@@ -72,6 +72,75 @@ fn row_of_values(tokens: &[Token<'_>]) -> Option<std::ops::Range<usize>> {
     (token(end) != Some(Token::Sign(b','))).then_some(at + 1..end)
 }
 
+/// An INSERT of one row of parameters, each assigned to a column and in their order, and nothing else.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct PlainInsert {
+    /// The table, as written, with its schema if it was named.
+    pub table: String,
+    /// The name of the table alone, without quotes, as the server writes it into a context.
+    pub relation: String,
+    /// The columns' names, without quotes; empty for the first ones of the table.
+    pub columns: Vec<String>,
+    /// The number of parameters.
+    pub count: usize,
+}
+
+/// `INSERT INTO t [(columns)] VALUES ($1, $2, ...)`; `None` for every other statement, and for names with a backslash or
+/// an apostrophe, or longer than the server keeps.
+pub(crate) fn plain_insert(sql: &str) -> Option<PlainInsert> {
+    let tokens = tokens(sql)?;
+    let row = row_of_values(&tokens)?;
+    let (mut table, mut at) = (String::new(), 2);
+    let mut relation = String::new();
+    while let Token::Word(text) | Token::Name(text) = tokens[at] {
+        table.push_str(text);
+        relation = name(tokens[at])?;
+        at += 1;
+        if tokens[at] != Token::Sign(b'.') {
+            break;
+        }
+        table.push('.');
+        at += 1;
+    }
+    let mut columns = Vec::new();
+    if tokens[at] == Token::Sign(b'(') {
+        loop {
+            columns.push(name(tokens[at + 1])?);
+            at += 2;
+            match tokens[at] {
+                Token::Sign(b',') => {}
+                Token::Sign(b')') => break,
+                _ => return None,
+            }
+        }
+        at += 1;
+    }
+    // Nothing between the columns and VALUES, and nothing after the row.
+    if at + 1 != row.start || !matches!(tokens[row.end..], [] | [Token::Sign(b';')]) {
+        return None;
+    }
+    let mut count = 0;
+    for (i, token) in tokens[row].iter().skip(1).enumerate() {
+        match (i % 2, token) {
+            (0, parameter) if number(*parameter) == Some(count + 1) => count += 1,
+            (1, Token::Sign(b',' | b')')) => {}
+            _ => return None,
+        }
+    }
+    (columns.is_empty() || columns.len() == count).then_some(PlainInsert { table, relation, columns, count })
+}
+
+/// The name that an identifier stands for; `None` for one with characters that could be read in two ways.
+fn name(token: Token<'_>) -> Option<String> {
+    let name = match token {
+        Token::Word(word) => word.to_ascii_lowercase(),
+        Token::Name(quoted) => quoted.strip_prefix('"')?.strip_suffix('"')?.replace("\"\"", "\""),
+        _ => return None,
+    };
+    // NAMEDATALEN: the server cuts longer names.
+    (name.len() < 64 && !name.contains(['\\', '\''])).then_some(name)
+}
+
 /// The position after the parenthesis that closes the one at `at`.
 fn end_of_parentheses(tokens: &[Token<'_>], at: usize) -> Option<usize> {
     let mut depth = 0;
@@ -195,6 +264,48 @@ mod tests {
         ] {
             assert_eq!(assigned(sql), expected, "{sql}");
         }
+    }
+
+    #[test]
+    fn an_insert_of_parameters_alone_is_found() {
+        let plain = |table: &str, relation: &str, columns: &[&str], count| {
+            let columns = columns.iter().map(|&column| column.to_owned()).collect();
+            Some(PlainInsert { table: table.to_owned(), relation: relation.to_owned(), columns, count })
+        };
+        for (sql, expected) in [
+            ("insert into t values ($1, $2)", plain("t", "t", &[], 2)),
+            (
+                "INSERT INTO S.\"T\"\"x\" (A, \"B\")\nVALUES ($1,/* $9 */$2); -- $3",
+                plain("S.\"T\"\"x\"", "T\"x", &["a", "B"], 2),
+            ),
+            ("insert into a.b.c(d)values($1)", plain("a.b.c", "c", &["d"], 1)),
+            ("insert into t values ($2, $1)", None),
+            ("insert into t values ($1, $1)", None),
+            ("insert into t values ($1, 7)", None),
+            ("insert into t values ($1, $2::int)", None),
+            ("insert into t values ($1, ($2))", None),
+            ("insert into t values ($1, -$2)", None),
+            ("insert into t values ($1, default)", None),
+            ("insert into t values ()", None),
+            ("insert into t (a, b) values ($1)", None),
+            ("insert into t (a[1]) values ($1)", None),
+            ("insert into t (a.b) values ($1)", None),
+            ("insert into t () values ($1)", None),
+            ("insert into t (a) overriding system value values ($1)", None),
+            ("insert into t overriding system value values ($1)", None),
+            ("insert into t values ($1) returning a", None),
+            ("insert into t values ($1) on conflict do nothing", None),
+            ("insert into t values ($1); select 1", None),
+            ("insert into t as u values ($1)", None),
+            ("insert into \"a'b\" values ($1)", None),
+            ("insert into U&\"x\" values ($1)", None),
+            ("with q as (select 1) insert into t values ($1)", None),
+            ("update t set a = $1", None),
+        ] {
+            assert_eq!(plain_insert(sql), expected, "{sql}");
+        }
+        let long = "a".repeat(64);
+        assert_eq!(plain_insert(&format!("insert into {long} values ($1)")), None);
     }
 
     #[test]

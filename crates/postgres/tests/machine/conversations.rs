@@ -519,6 +519,7 @@ pub fn replies_before_the_end_of_a_portal_are_read() {
         sync: true,
         ordered: false,
         expected: None,
+        copy_after: None,
         pipeline: 0,
     };
     ask(&mut session, 1, Request::Execute(stream));

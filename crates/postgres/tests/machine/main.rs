@@ -1,5 +1,6 @@
 //! The machine, on bytes.
 
+mod batch_copy;
 mod conversations;
 mod copy;
 mod definitions;

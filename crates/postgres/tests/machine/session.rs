@@ -139,6 +139,7 @@ impl Session {
             sync,
             ordered: false,
             expected: None,
+            copy_after: None,
             pipeline: 0,
         });
         self.machine.submit(request, handler);
@@ -216,6 +217,7 @@ pub fn execution(sql: &str, rows: Rows, sync: bool) -> Request {
         sync,
         ordered: false,
         expected: None,
+        copy_after: None,
         pipeline: 0,
     })
 }

@@ -1,6 +1,6 @@
 //! The table of states: every row is taken by a conversation, and the documentation shows it.
 
-use crate::{conversations, copy, refusals, replay, types};
+use crate::{batch_copy, conversations, copy, refusals, replay, types};
 use headrace_postgres::machine::TRANSITIONS;
 use headrace_testkit::{assert_documented, assert_taken};
 use std::path::Path;
@@ -38,6 +38,12 @@ fn every_row_of_the_table_is_taken() {
             copy::without_rows_copy_fails,
             copy::a_copy_that_is_executed_is_refused_whatever_was_sent_of_it,
             copy::an_unexpected_copy_ends_the_session,
+            batch_copy::the_rest_is_copied_and_the_end_waits_for_its_answer,
+            batch_copy::a_table_that_a_copy_means_something_else_to_is_not_copied_into,
+            batch_copy::a_row_without_the_binary_form_ends_the_copy_and_is_executed,
+            batch_copy::an_error_stops_the_rows_wherever_they_stand,
+            batch_copy::a_batch_that_is_given_up_is_made_to_fail,
+            batch_copy::a_batch_that_is_given_up_before_its_copy_begins_feeds_nothing,
             refusals::nothing_is_fetched_from_a_portal_that_is_not_open,
             refusals::too_many_parameters_after_others_of_a_group_still_end_it,
             refusals::a_first_row_that_does_not_fit_sends_nothing_but_the_end_of_its_description,

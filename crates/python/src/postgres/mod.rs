@@ -103,6 +103,7 @@ impl PostgresWire {
             cursor: declares.or(uses.map(Cursor::Use)),
             sync,
             ordered,
+            copy_after: None,
             pipeline,
             expected: expected.map(|columns| columns.get().of(py)).transpose()?,
         });
@@ -110,8 +111,11 @@ impl PostgresWire {
     }
 
     /// Queues a batch: one statement, many rows of parameters, all or none. With `returning` the result is a list
-    /// with one result per row, with `flat` one result with the rows of all.
-    #[pyo3(signature = (sql, rows, *, prelude=None, named=true, returning=false, flat=false, pipeline=0))]
+    /// with one result per row, with `flat` one result with the rows of all. `strategy` is how the rows of an INSERT are
+    /// sent: `auto`, `pipelined`, or `copy`, where that has the same meaning.
+    #[pyo3(signature = (
+        sql, rows, *, prelude=None, named=true, returning=false, flat=false, pipeline=0, strategy="auto"
+    ))]
     #[allow(clippy::too_many_arguments)]
     fn execute_batch(
         slf: &Bound<'_, Self>,
@@ -123,8 +127,14 @@ impl PostgresWire {
         returning: bool,
         flat: bool,
         pipeline: u64,
+        strategy: &str,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
+        let copy_after = match strategy {
+            "auto" => Some(headrace_core::limits::COPY_AFTER_ROWS),
+            "copy" => Some(1),
+            _ => None,
+        };
         let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, true)?;
         let args = Args::batch(py, rows, query.get().is_hinted().then(|| query.clone_ref(py)));
@@ -144,6 +154,7 @@ impl PostgresWire {
             cursor: None,
             sync: true,
             ordered: pipeline != 0,
+            copy_after: copy_after.filter(|_| pipeline == 0 && !returning && !flat),
             pipeline,
             expected: None,
         });

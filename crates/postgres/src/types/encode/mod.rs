@@ -157,7 +157,8 @@ impl Encoder {
         Ok(())
     }
 
-    fn is_text(&self) -> bool {
+    /// Returns true if its values are texts.
+    pub(crate) fn is_text(&self) -> bool {
         matches!(self.form, Form::Scalar(Scalar::Text | Scalar::Char))
     }
 

@@ -1,0 +1,284 @@
+//! A batch of plain INSERTs that goes on as a COPY, which takes the server a fraction of the time.
+//!
+//! The first rows are executed one by one: what the server says of the statement, of a privilege, of a column that takes
+//! no values, it says of them. Then the catalogue is asked, in the same transaction and with the table locked, for what
+//! a COPY would mean something else to, and the rest of the rows is sent by it. A row that does not have the binary form
+//! of its columns, as a text for a date, ends the COPY; it and all after it are executed one by one again. All of it has
+//! one Sync, so that it is one transaction.
+
+use super::answer::Copied;
+use super::pending::{PendingRequest, Stage};
+use super::request::{Execute, Request};
+use super::stage::{CatalogueRow, Event, Unsent};
+use super::work::{Preparation, Work};
+use super::{Machine, PgHandler, Server, TransactionStatus};
+use crate::messages::backend::ServerError;
+use crate::messages::frontend;
+use crate::messages::tag::{self, field};
+use crate::sql::{self, PlainInsert};
+use crate::types::{Encoder, Oid, copy_binary, encode_binary_row};
+use headrace_core::{Fatal, Mismatch, Parameters, Value, ValueKind, WriteBuffer, limits};
+
+/// The question whether rows can be copied into a table: a row for each column, with its name as it is written, its type,
+/// and the type that this is a domain of; none if they cannot.
+///
+/// What a COPY leaves out, or does once where INSERTs do it for each row: rules, row-level security, triggers of
+/// statements, and triggers after rows, which include foreign keys and constraints that are checked later. Of a
+/// partitioned table this is asked of all partitions. A limit on the time of a statement would be one on all of the
+/// rows.
+fn question(insert: &PlainInsert) -> String {
+    let PlainInsert { table, columns, count, .. } = insert;
+    let names: Vec<String> = columns.iter().map(|name| format!("'{name}'")).collect();
+    let (listed, order) = match columns.is_empty() {
+        true => (String::new(), "a.attnum"),
+        false => (
+            format!(
+                " JOIN pg_catalog.unnest(ARRAY[{}]::pg_catalog.name[]) WITH ORDINALITY AS listed(name, place)\
+                 \n ON listed.name OPERATOR(pg_catalog.=) a.attname\n",
+                names.join(", ")
+            ),
+            "listed.place",
+        ),
+    };
+    format!(
+        "WITH RECURSIVE target(oid) AS (\n\
+         SELECT '{table}'::pg_catalog.regclass::pg_catalog.oid\n\
+         UNION SELECT i.inhrelid FROM pg_catalog.pg_inherits i JOIN target\n\
+         ON i.inhparent OPERATOR(pg_catalog.=) target.oid)\n\
+         SELECT pg_catalog.quote_ident(a.attname::pg_catalog.text), a.atttypid, t.typbasetype\n\
+         FROM pg_catalog.pg_attribute a\n\
+         JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) a.atttypid\n\
+         {listed}\
+         WHERE a.attrelid OPERATOR(pg_catalog.=) '{table}'::pg_catalog.regclass\n\
+         AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped\n\
+         AND pg_catalog.current_setting('statement_timeout') OPERATOR(pg_catalog.=) '0'\n\
+         AND NOT EXISTS (SELECT FROM target JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) target.oid\n\
+         WHERE c.relkind OPERATOR(pg_catalog.<>) ALL (ARRAY['r', 'p']::\"char\"[])\n\
+         OR c.relhasrules OR pg_catalog.row_security_active(c.oid)\n\
+         OR EXISTS (SELECT FROM pg_catalog.pg_trigger g WHERE g.tgrelid OPERATOR(pg_catalog.=) c.oid\n\
+         AND (g.tgtype OPERATOR(pg_catalog.&) 4::pg_catalog.int2) OPERATOR(pg_catalog.<>) 0\n\
+         AND (g.tgtype OPERATOR(pg_catalog.&) 3::pg_catalog.int2) OPERATOR(pg_catalog.<>) 3))\n\
+         ORDER BY {order} LIMIT {count}"
+    )
+}
+
+/// The columns as COPY lists them, if they are those that the statement's parameters were described as.
+fn columns_of(rows: &[CatalogueRow], parameters: &[Oid]) -> Option<String> {
+    if rows.len() != parameters.len() {
+        return None;
+    }
+    let mut names = Vec::with_capacity(rows.len());
+    for (row, parameter) in rows.iter().zip(parameters) {
+        let [Some(name), Some(of), Some(base)] = row.as_slice() else { return None };
+        let is = |oid: &String| oid.parse() == Ok(*parameter);
+        // Another session may have altered the column since the statement was prepared.
+        if !is(of) && !is(base) {
+            return None;
+        }
+        names.push(name.as_str());
+    }
+    Some(names.join(", "))
+}
+
+impl Copied {
+    /// The row of the batch that an error is about: its context ends with `COPY table, line 5, column name`, in the
+    /// language of the server.
+    pub(super) fn row(&self, error: &ServerError) -> Option<u64> {
+        let context = error.field(field::WHERE).lines().next_back()?;
+        let (_, after) = context.split_once(self.relation.as_str())?;
+        let digits = after.trim_start_matches(|c: char| !c.is_ascii_digit());
+        let line: u64 = digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
+        Some(self.at + line.checked_sub(1)?)
+    }
+}
+
+impl<H: PgHandler> PendingRequest<H> {
+    /// Returns true if it is a batch that has sent enough rows to ask whether it can go on as a COPY.
+    #[inline]
+    pub(super) fn may_go_on_as_copy(&self) -> bool {
+        let Request::Execute(Execute { copy_after: Some(after), .. }) = &self.request else { return false };
+        self.answer.owed >= *after && self.preparation().is_some_and(|preparation| !preparation.copy_tried)
+    }
+
+    /// The INSERT that it is, if its values go to the columns as they are.
+    fn plain_insert(&mut self) -> Option<PlainInsert> {
+        let Work::Statement(Preparation { hints, copy_tried, source, .. }) = &mut self.work else { return None };
+        *copy_tried = true;
+        let statement = source.as_ref()?.statement();
+        // The unnamed statement would be replaced by those that ask.
+        let known = !statement.name.is_empty() && statement.columns.is_none();
+        let columns = hints.iter().all(|oid| *oid == 0) && statement.encoders.iter().all(Encoder::has_binary);
+        let insert = sql::plain_insert(&statement.sql).filter(|_| known && columns)?;
+        (insert.count == statement.parameters.len()).then_some(insert)
+    }
+}
+
+/// Writes the response handler's current row as COPY has it in its binary format.
+fn write_row<P: Parameters>(params: &P, encoders: &[Encoder], out: &mut Vec<u8>) -> Result<(), P::Error> {
+    if params.count() != encoders.len() {
+        return Err(Mismatch::wrong_type("another number of values".to_owned()).into());
+    }
+    let value = |i: usize| {
+        let value = params.get(i)?;
+        match value.kind() {
+            // What an adapter gives may be text, and a text is for the server to read.
+            ValueKind::Custom => Err(Mismatch::wrong_type("adapted".to_owned()).into()),
+            ValueKind::Text if !encoders[i].is_text() => Err(Mismatch::wrong_type("text".to_owned()).into()),
+            _ => Ok(value),
+        }
+    };
+    encode_binary_row(encoders, value, out)
+}
+
+/// Why no more rows of a COPY are written.
+enum Stop<E> {
+    Full,
+    NoMore,
+    /// The current row is not one that a COPY takes.
+    OtherRow,
+    /// There is no next row, as the program's iterator has failed.
+    Failed(E),
+}
+
+impl<H: PgHandler> Machine<H> {
+    /// Returns true if a row of the COPY that the first request went on as was refused, and makes it one that is not
+    /// copied. Of several rows that are refused a COPY may name another than the first: executed one by one, they say which
+    /// it is.
+    pub(super) fn copy_has_failed(&mut self) -> bool {
+        const REFUSED: [&str; 6] = ["0A", "22", "23", "42", "44", "P0"];
+        let refused = self.front_sqlstate().is_some_and(|code| REFUSED.iter().any(|class| code.starts_with(class)));
+        let Some(pending) = self.queue.first_mut() else { return false };
+        let failed = refused && pending.answer.awaits_copied();
+        match &mut pending.request {
+            Request::Execute(execute) if failed => execute.copy_after = None,
+            _ => return false,
+        }
+        true
+    }
+
+    /// Asks whether the batch `at` can go on as a COPY; returns false if that is certain to be no.
+    pub(super) fn check_table(&mut self, at: usize, write_buffer: &mut WriteBuffer) -> bool {
+        let (is_pooled, is_own) = (self.server == Server::Pooled, self.server == Server::Own);
+        let pending = &mut self.queue[at];
+        let Some(insert) = pending.plain_insert().filter(|_| !is_pooled) else { return false };
+        let Some(statement) = pending.statement().cloned() else { return false };
+        let out = write_buffer.tail();
+        // To analyse the statement locks the table until the end of the transaction: what the answer says then stays.
+        frontend::parse(out, "", &statement.sql, &[]);
+        frontend::parse(out, "", &question(&insert), &[]);
+        frontend::bind_empty(out, "", "");
+        frontend::execute(out, "", 0);
+        frontend::flush(out);
+        pending.may_copy = !is_own;
+        pending.go(Event::StartCheck, Stage::CheckingTable { rows: Vec::new(), insert: Box::new(insert) });
+        true
+    }
+
+    /// The server's major version.
+    fn server_major(&self) -> Option<u32> {
+        self.parameters.get("server_version")?.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    }
+
+    /// The answer is complete: sends the COPY, or goes on with the statement.
+    pub(super) fn table_checked(&mut self, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+        // A COPY looks for the keys of many rows at once, and may so refuse a later row first, unless its WHERE has a
+        // volatile function. Where the rows cannot be executed again, the first one has to be named at once.
+        let ordered = self.status != TransactionStatus::Idle;
+        let has_where = self.server_major().is_some_and(|major| major >= 12);
+        let pending = self.front("CommandComplete")?;
+        let parameters = pending.statement().map(|statement| statement.parameters.clone()).unwrap_or_default();
+        let Stage::CheckingTable { rows, insert } = pending.stage() else { return Ok(()) };
+        let can_be_sent = pending.slot.handler.is_some() && (!ordered || has_where);
+        let Some(columns) = columns_of(rows, &parameters).filter(|_| can_be_sent) else {
+            pending.go(Event::TableDiffers, Stage::Sending { unsent: Unsent::Nothing });
+            return Ok(());
+        };
+        let out = write_buffer.tail();
+        let one_by_one = if ordered { " WHERE pg_catalog.clock_timestamp() IS NOT NULL" } else { "" };
+        let copy = format!("COPY {} ({columns}) FROM STDIN (FORMAT binary){one_by_one}", insert.table);
+        frontend::parse(out, "", &copy, &[]);
+        frontend::bind_empty(out, "", "");
+        frontend::execute(out, "", 0);
+        // While it takes rows the server reads no Sync.
+        frontend::flush(out);
+        let copied = Copied { at: pending.answer.owed, rows: 0, relation: insert.relation.clone() };
+        pending.answer.copied = Some(Box::new(copied));
+        pending.answer.owed += 1;
+        pending.go(Event::StartCopy, Stage::Opening);
+        Ok(())
+    }
+
+    /// The server is ready for the rows.
+    pub(super) fn batch_ready(&mut self, tag: u8, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+        if tag != tag::backend::COPY_IN_RESPONSE {
+            return Err(Fatal::peer("the server sent rows for a COPY that takes them"));
+        }
+        let pending = self.front("CopyInResponse")?;
+        frontend::message(write_buffer.tail(), tag::frontend::COPY_DATA, |out| {
+            out.extend_from_slice(copy_binary::HEADER);
+        });
+        pending.go(Event::CopyInResponse, Stage::Feeding);
+        Ok(())
+    }
+
+    /// Sends rows of the COPY that the last started batch goes on as, until the write buffer is full or the rows are all
+    /// sent.
+    pub(super) fn feed_rows(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
+        let Some(at) = self.queue.last_at() else { return };
+        let pending = &mut self.queue[at];
+        let Some(statement) = pending.statement().cloned() else { return };
+        if pending.slot.handler.is_none() {
+            frontend::copy_fail(write_buffer.tail(), "cancelled by the client");
+            pending.go(Event::Abandoned, Stage::AwaitSync);
+            return;
+        }
+        let room = limits::WRITE_BUFFER_HIGH_BYTES.saturating_sub(write_buffer.len());
+        let mut written = 0;
+        let mut stop = Stop::Full;
+        frontend::message(write_buffer.tail(), tag::frontend::COPY_DATA, |out| {
+            let first = out.len();
+            while out.len() - first < room {
+                match pending.take_row(cx).and_then(|taken| Ok((taken, taken && pending.suits(cx)?))) {
+                    Ok((false, _)) => stop = Stop::NoMore,
+                    Ok((true, false)) => stop = Stop::OtherRow,
+                    Err(error) => stop = Stop::Failed(error),
+                    Ok((true, true)) => {
+                        let start = out.len();
+                        let Some(handler) = &mut pending.slot.handler else { break };
+                        if write_row(&handler.params(cx), &statement.encoders, out).is_err() {
+                            out.truncate(start);
+                            stop = Stop::OtherRow;
+                        } else {
+                            written += 1;
+                            if let Some(preparation) = pending.preparation_mut() {
+                                preparation.types_pending = false;
+                            }
+                            continue;
+                        }
+                    }
+                }
+                out.extend_from_slice(copy_binary::TRAILER);
+                break;
+            }
+        });
+        if let Some(copied) = &mut pending.answer.copied {
+            copied.rows += written;
+        }
+        if let Stop::Full = stop {
+            return;
+        }
+        frontend::copy_done(write_buffer.tail());
+        if let Stop::NoMore = stop {
+            pending.go(Event::RowsSent, Stage::Answering);
+            if !self.end_of_batch(write_buffer) {
+                frontend::flush(write_buffer.tail());
+            }
+            return;
+        }
+        pending.go(Event::OtherRow, Stage::Sending { unsent: Unsent::Nothing });
+        if let Stop::Failed(error) = stop {
+            let row = Some(pending.answer.row_of(pending.answer.owed));
+            self.refuse(at, error, row, Unsent::Nothing, cx, write_buffer);
+        }
+    }
+}
