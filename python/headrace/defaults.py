@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from . import _native
+
 # connecting
 CONNECT_TIMEOUT: Final = 30.0
 """Seconds to connect to one address and set up the session; 0 is no limit."""
@@ -84,6 +86,8 @@ FETCH_SIZE: Final = 2_000
 """Rows that a stream fetches at a time."""
 ARROW_BATCH_ROWS: Final = 65_536
 """Rows of an Arrow record batch at most."""
+ARROW_BATCH_BYTES: Final = _native.ARROW_BATCH_BYTES
+"""Bytes of the values of an Arrow record batch after which it ends, however few its rows are: the engine's limit."""
 ARRAY_SIZE: Final = 1
 """Rows that ``fetchmany`` of a cursor returns by default (PEP 249)."""
 COPY_BLOCK: Final = 128 * 1024

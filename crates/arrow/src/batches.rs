@@ -5,7 +5,6 @@ use crate::options::Options;
 use crate::schema::schema;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, SchemaRef};
-use headrace_core::limits::ARROW_BATCH_BYTES;
 use headrace_core::{Cells, Column, ColumnSink};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -40,6 +39,8 @@ pub struct Batches {
     rows: usize,
     /// Rows of the batches before it.
     earlier: u64,
+    /// Approximate bytes of those.
+    earlier_bytes: u64,
     done: VecDeque<RecordBatch>,
     refused: Option<Refused>,
 }
@@ -52,7 +53,7 @@ impl Batches {
             Builder::new(&column.kind, field.data_type(), &options)
         };
         let builders = columns.iter().zip(schema.fields()).map(builder).collect();
-        Self { schema, builders, options, rows: 0, earlier: 0, done: VecDeque::new(), refused: None }
+        Self { schema, builders, options, rows: 0, earlier: 0, earlier_bytes: 0, done: VecDeque::new(), refused: None }
     }
 
     /// The schema of every batch.
@@ -70,9 +71,14 @@ impl Batches {
         self.builders.iter().map(Builder::bytes).sum()
     }
 
+    /// Approximate bytes of all batches so far, also of those that were taken.
+    pub fn all_bytes(&self) -> u64 {
+        self.earlier_bytes + self.bytes() as u64
+    }
+
     /// Ends the batch that is being built if it has its size. To be called after each run.
     pub fn settle(&mut self) {
-        if self.rows >= self.options.batch_rows || self.bytes() >= ARROW_BATCH_BYTES {
+        if self.rows >= self.options.batch_rows || self.bytes() >= self.options.batch_bytes {
             self.cut();
         }
     }
@@ -84,6 +90,7 @@ impl Batches {
         if rows == 0 {
             return;
         }
+        let bytes = self.bytes() as u64;
         match self.batch(rows) {
             Ok(batch) => {
                 let step = self.options.batch_rows.max(1);
@@ -95,6 +102,7 @@ impl Batches {
             }
         }
         self.earlier += rows as u64;
+        self.earlier_bytes += bytes;
     }
 
     /// The first value that could not be put into its column, once its batch has ended.

@@ -17,8 +17,8 @@ pub mod options;
 pub mod schema;
 pub mod text;
 
-pub use arrow_array::RecordBatch;
-pub use arrow_schema::SchemaRef;
+pub use arrow_array::{RecordBatch, RecordBatchReader};
+pub use arrow_schema::{ArrowError, SchemaRef};
 pub use batches::{Batches, Refused};
 pub use options::{Numeric, Options};
 pub use schema::schema;

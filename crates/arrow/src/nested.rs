@@ -8,6 +8,9 @@ use arrow_schema::{ArrowError, FieldRef, Fields};
 use headrace_core::{Container, Inet, Sink};
 use std::sync::Arc;
 
+/// What a query can do about arrays of more than one dimension.
+const TO_TEXT: &str = "; return it as text (column::text) or as JSON (to_jsonb(column))";
+
 /// The form of a nested column.
 #[derive(Debug)]
 enum Form {
@@ -122,8 +125,13 @@ impl Nested {
 
     #[cold]
     fn misfit(&mut self, what: &str) {
+        self.misfit_with(what, "");
+    }
+
+    #[cold]
+    fn misfit_with(&mut self, what: &str, hint: &str) {
         if !self.null_unrepresentable {
-            let (index, reason) = (self.len(), format!("{what} does not fit into the column's Arrow type"));
+            let (index, reason) = (self.len(), format!("{what} does not fit into the column's Arrow type{hint}"));
             self.fault.get_or_insert(Fault { index, reason });
         }
     }
@@ -237,7 +245,7 @@ impl Sink for Nested {
                 Some(part) if part.is_nested() => part.begin(container, len),
                 _ => {
                     self.skipped = Some(self.depth - 1);
-                    self.misfit("a list of lists");
+                    self.misfit_with("an array of more than one dimension", TO_TEXT);
                     if let Some(part) = self.part() {
                         part.null();
                     }

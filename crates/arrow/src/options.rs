@@ -1,5 +1,7 @@
 //! What the caller chooses.
 
+use headrace_core::limits::ARROW_BATCH_BYTES;
+
 /// Precision of a column of exact numbers whose type does not limit their digits.
 pub const UNLIMITED_PRECISION: u8 = 38;
 /// Digits after the point of such a column: as many as PostgreSQL computes for a quotient of small numbers.
@@ -30,10 +32,17 @@ pub struct Options {
     pub null_unrepresentable: bool,
     /// Rows of a batch, at most and at least 1. By default only its bytes end a batch.
     pub batch_rows: usize,
+    /// Bytes of the values of a batch after which it ends: see [`ARROW_BATCH_BYTES`].
+    pub batch_bytes: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { numeric: Numeric::Decimal, null_unrepresentable: false, batch_rows: usize::MAX }
+        Self {
+            numeric: Numeric::Decimal,
+            null_unrepresentable: false,
+            batch_rows: usize::MAX,
+            batch_bytes: ARROW_BATCH_BYTES,
+        }
     }
 }

@@ -81,6 +81,16 @@ pub const NOTICES: usize = 1024;
 pub const LOOK_MILLIS: u64 = 50;
 /// Bytes of the values of an Arrow record batch after which it ends, however few its rows are.
 pub const ARROW_BATCH_BYTES: usize = 64 * 1024 * 1024;
+/// The largest number of such bytes that a caller may choose: with one more message of [`MESSAGE_BYTES`] the offsets of
+/// texts are still 32 bits.
+pub const ARROW_BATCH_BYTES_MAX: usize = 1 << 30;
+/// Bytes of Arrow values that a stream of record batches asks a portal of PostgreSQL for at a time, as far as they can
+/// be foreseen: a portal counts rows.
+pub const ARROW_FETCH_BYTES: u64 = 4 * 1024 * 1024;
+/// Rows that such a stream asks for first.
+pub const ARROW_FETCH_ROWS_FIRST: u64 = 1024;
+/// How many times as many rows as for the last time it asks for at most.
+pub const ARROW_FETCH_GROWTH: u64 = 16;
 /// Dates that a result caches at most, a power of two: dates repeat often within a result, and a look-up costs a tenth
 /// of making one. Consecutive days do not displace each other; the size covers five years of them.
 pub const DATES: usize = 2048;

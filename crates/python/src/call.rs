@@ -1,7 +1,7 @@
 //! A Python request in a protocol's queue, and the ticket that its result is waited for with.
 
 use crate::args::Args;
-use crate::arrow::Columnar;
+use crate::arrow::ArrowSink;
 use crate::columns::Columns;
 use crate::engine::{CopySink, Dialect};
 use crate::errors::{self, ClientError};
@@ -153,10 +153,10 @@ pub struct PyCall<D: Dialect> {
     pub progress: Option<Completion>,
     /// The destination of the data of a COPY.
     pub copy: Option<D::Copy>,
-    /// Rows of a stream's block: once there are as many, its reader is woken.
+    /// Rows of a stream's block: once there are as many, or a record batch, its reader is woken.
     pub block: Option<usize>,
-    /// Rows become Arrow record batches.
-    pub columnar: Option<Box<Columnar>>,
+    /// Rows become Arrow record batches here.
+    pub arrow: Option<Py<ArrowSink>>,
     lane: u64,
     columns: Option<Py<PyAny>>,
     store: Rows,
@@ -192,7 +192,7 @@ impl<D: Dialect> PyCall<D> {
             progress: None,
             copy: None,
             block: None,
-            columnar: None,
+            arrow: None,
             columns: None,
             store: Rows::default(),
             results: Vec::new(),
@@ -214,18 +214,27 @@ impl<D: Dialect> PyCall<D> {
     }
 
     /// Returns true if a block of a stream can be taken.
-    pub fn has_block(&self) -> bool {
-        self.block.is_some_and(|size| self.results.is_empty() && self.store.rows.len() >= size)
+    pub fn has_block(&self, py: Python<'_>) -> bool {
+        let Some(size) = self.block.filter(|_| self.results.is_empty()) else { return false };
+        match &self.arrow {
+            Some(arrow) => arrow.get().is_ready(py),
+            None => self.store.rows.len() >= size,
+        }
     }
 
-    /// Takes a block of a stream: the columns and a list of rows; `None` while there are too few.
+    /// Takes a block of a stream: the columns, and a list of rows, or where they become record batches the place of
+    /// those; `None` while there are too few.
     ///
     /// # Errors
     /// For a value that Python cannot represent.
     pub fn take_block(&mut self, py: Python<'_>) -> PyResult<Option<Block>> {
-        let Some(size) = self.block.filter(|_| self.has_block()) else { return Ok(None) };
+        let Some(size) = self.block.filter(|_| self.has_block(py)) else { return Ok(None) };
         if let Some(error) = self.store.error.take() {
             return Err(error);
+        }
+        if let Some(arrow) = &self.arrow {
+            let columns = self.columns.as_ref().map(|columns| columns.clone_ref(py));
+            return Ok(Some((columns, arrow.clone_ref(py).into_any())));
         }
         let rest = self.store.rows.split_off(size);
         let rows = std::mem::replace(&mut self.store.rows, rest);
@@ -236,8 +245,13 @@ impl<D: Dialect> PyCall<D> {
     fn pack(&mut self, py: Python<'_>, summary: Summary<'_>) -> PyResult<Py<PyAny>> {
         let Summary { tag, rows: rowcount, suspended, out_params, .. } = summary;
         let columns = self.columns.as_ref().map(|columns| columns.clone_ref(py));
-        let rows = match (&columns, &mut self.columnar) {
-            (Some(_), Some(columnar)) => Some(columnar.take(py)?),
+        let rows = match (&columns, &self.arrow) {
+            (Some(_), Some(arrow)) => {
+                if !suspended {
+                    arrow.get().end(py);
+                }
+                Some(arrow.clone_ref(py).into_any())
+            }
             (Some(_), None) => Some(ffi::list(py, std::mem::take(&mut self.store.rows))?.unbind()),
             (None, _) => None,
         };
@@ -315,14 +329,14 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
         self.args.rereads()
     }
 
-    fn rewind(&mut self, _: Python<'_>) -> bool {
+    fn rewind(&mut self, py: Python<'_>) -> bool {
         self.affected = None;
         self.results.clear();
         self.store.rows.clear();
         self.told = false;
         self.warnings = 0;
-        if let Some(columnar) = &mut self.columnar {
-            columnar.clear();
+        if let Some(arrow) = &self.arrow {
+            arrow.get().clear(py);
         }
         self.args.rewind()
     }
@@ -332,8 +346,8 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
     }
 
     fn columns(&mut self, py: Python<'_>, columns: &Arc<D::Columns>) {
-        if let Some(columnar) = &mut self.columnar {
-            columnar.describe(columns.columns(), &self.settings);
+        if let Some(arrow) = &self.arrow {
+            arrow.get().describe(py, columns.columns(), &self.settings);
         }
         match ffi::unseen(py, Columns::new::<D>(columns.clone())) {
             Ok(columns) => {
@@ -351,12 +365,13 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
     }
 
     fn rows<R: Run>(&mut self, py: Python<'_>, run: &mut R) -> Result<Room, Fatal> {
-        if let Some(columnar) = &mut self.columnar {
-            columnar.rows(py, run)?;
-            return Ok(Room::More);
+        match &self.arrow {
+            Some(arrow) => arrow.get().rows(py, run)?,
+            None => {
+                run.each(&mut RowSink::new(py, &mut self.store, &self.settings).naming(self.columns.as_ref()))?;
+            }
         }
-        run.each(&mut RowSink::new(py, &mut self.store, &self.settings).naming(self.columns.as_ref()))?;
-        if !self.has_block() {
+        if !self.has_block(py) {
             return Ok(Room::More);
         }
         self.step(py);

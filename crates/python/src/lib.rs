@@ -41,8 +41,11 @@ fn is_optimised() -> bool {
 
 #[pymodule(gil_used = false)]
 mod _native {
+    /// Bytes of the values of an Arrow record batch after which it ends.
     #[pymodule_export]
-    use crate::arrow::ArrowResult;
+    const ARROW_BATCH_BYTES: usize = headrace_core::limits::ARROW_BATCH_BYTES;
+    #[pymodule_export]
+    use crate::arrow::{ArrowBatch, ArrowResult, ArrowSink};
     #[pymodule_export]
     use crate::call::Ticket;
     #[pymodule_export]

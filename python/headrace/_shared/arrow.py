@@ -2,22 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
-from .._native import ArrowResult, Result
+from .._native import ArrowResult, ArrowSink, Result
 from ..errors import ProgrammingError
 
 Numeric: TypeAlias = Literal["decimal", "string", "float64"]
 """The Arrow type of exact numbers whose type has no precision."""
 
 
-def arrow_rows(result: Result | list[Result]) -> ArrowResult:
-    """The rows of a request; of one with several results those of the first that has rows.
+def arrow_result(outcome: Result | list[Result]) -> tuple[Result, ArrowResult | None]:
+    """The result of a request and its rows; of one with several results the first that has rows."""
+    results = [outcome] if isinstance(outcome, Result) else outcome
+    for one in results:
+        if isinstance(one.rows, ArrowSink):
+            return one, one.rows.result()
+    return results[0], None
+
+
+def arrow_rows(outcome: Result | list[Result]) -> ArrowResult:
+    """The rows of a request.
 
     Raises ProgrammingError if it returned none.
     """
-    for one in [result] if isinstance(result, Result) else result:
-        rows: Any = one.rows
-        if isinstance(rows, ArrowResult):
-            return rows
-    raise ProgrammingError("the statement returned no rows")
+    rows = arrow_result(outcome)[1]
+    if rows is None:
+        raise ProgrammingError("the statement returned no rows")
+    return rows
+
+
+def _package(name: str, method: str, *others: str) -> Any:
+    """A package that headrace itself does not need.
+
+    Raises ModuleNotFoundError with what has to be installed.
+    """
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        needed = " ".join([name, *others])
+        raise ModuleNotFoundError(
+            f"{method}() needs {name}, which is not installed: pip install {needed}", name=name
+        ) from None
+
+
+def table_maker(method: str) -> Callable[[Any], Any]:
+    """Makes a pyarrow.Table."""
+    return _package("pyarrow", method).table  # type: ignore[no-any-return]
+
+
+def reader_maker(method: str) -> Callable[[Any], Any]:
+    """Makes a pyarrow.RecordBatchReader."""
+    return _package("pyarrow", method).RecordBatchReader.from_stream  # type: ignore[no-any-return]
+
+
+def frame_maker(method: str) -> Callable[[Any], Any]:
+    """Makes a pandas.DataFrame."""
+    _package("pandas", method, "pyarrow")
+    table = _package("pyarrow", method).table
+    return lambda result: table(result).to_pandas()
+
+
+def polars_maker(method: str) -> Callable[[Any], Any]:
+    """Makes a polars.DataFrame."""
+    return _package("polars", method).DataFrame  # type: ignore[no-any-return]

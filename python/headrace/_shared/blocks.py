@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator
 from itertools import islice
 from typing import Any, TypeVar
 
+from .._native import ArrowBatch, ArrowSink
 from .connection import BlockingConnection
 from .core import Opened
 from .limits import overdue
@@ -72,6 +73,31 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
                 block = result.rows[:size]
                 del result.rows[:size]
                 yield self._made(result.columns, block, received)
+        finally:
+            wire.vacate(gate)
+            if not wire.closed and wire.request_id(ticket) is not None:
+                self._abandon(ticket)
+
+    def _batches_of(
+        self, submit: Callable[[], Any], sink: ArrowSink, reading: Reading, timeout: float | None
+    ) -> Generator[ArrowBatch]:
+        """The record batches of what ``submit`` queues, which come through ``sink``."""
+        wire: Any = self._core.wire
+        ticket = reading.ticket = submit()
+        gate = reading.gate = self._gate(reading, self._streaming)
+        wire.occupy(gate)
+        try:
+            while self._next_block(ticket, timeout) is not None:
+                if (batch := sink.take()) is not None:
+                    yield batch
+                    # Another thread may go on with it.
+                    gate.pass_on()
+            result = self._wait(ticket, timeout)
+            # Other statements are executed while the last rows are used.
+            wire.vacate(gate)
+            self._has_rows(result, None)
+            while (batch := sink.take()) is not None:
+                yield batch
         finally:
             wire.vacate(gate)
             if not wire.closed and wire.request_id(ticket) is not None:

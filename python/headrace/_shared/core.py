@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from .._native import Wire, after_fork_in_child
+from .._native import ArrowSink, Wire, after_fork_in_child
 from ..errors import InterfaceError
 from .cursor_base import Column, Params
 from .limits import Limit, Until
@@ -111,9 +111,8 @@ class Core(Transactions):
         """Queues one statement."""
 
     @abstractmethod
-    def submit_arrow(self, sql: str, params: Params, arrow: tuple[str, int]) -> Any:
-        """Queues one statement whose rows become Arrow record batches: how exact numbers are represented, and the rows
-        of a batch."""
+    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
+        """Queues one statement whose rows become Arrow record batches."""
 
     @abstractmethod
     def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:

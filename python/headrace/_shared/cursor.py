@@ -10,8 +10,10 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from .. import defaults
-from ..errors import DatabaseError, InterfaceError
+from .._native import ArrowSink
+from ..errors import DatabaseError, InterfaceError, NotSupportedError
 from ..rows import RowFactory
+from .arrow import Numeric
 from .cursor_base import CursorBase, Params
 from .limits import Limit
 
@@ -72,6 +74,56 @@ class BlockingCursor(CursorBase[R]):
         finally:
             if started:
                 core.wire.count("execute", time.perf_counter_ns() - started)
+        return self
+
+    def execute_arrow(
+        self: Self,
+        sql: str,
+        params: Params = None,
+        *,
+        numeric: Numeric = "decimal",
+        batch_rows: int = defaults.ARROW_BATCH_ROWS,
+        batch_bytes: int = defaults.ARROW_BATCH_BYTES,
+        timeout: float | None = None,
+    ) -> Self:
+        """Executes one statement whose rows become Arrow record batches, without making Python objects of the values:
+        for :meth:`fetch_arrow`, :meth:`fetch_arrow_table`, :meth:`fetch_record_batch`, :meth:`fetch_df` and
+        :meth:`fetch_polars`. Of several results it keeps the first that has rows. In a pipeline it waits for its own.
+
+        Args:
+            sql: the statement.
+            params: a sequence of values, or a mapping for ``%(name)s``, in a style of the database; None for a
+                statement without parameters.
+            numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
+                ``"string"``, or ``"float64"``, which then holds for those with a precision, too. All others are
+                decimals of their own precision and scale.
+            batch_rows: rows of a record batch at most.
+            batch_bytes: bytes of the values of a record batch after which it ends, however few its rows are.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor itself.
+
+        Raises:
+            InterfaceError: the cursor is closed, or the connection is occupied by a stream or COPY of the same thread
+                or task.
+            NotSupportedError: the cursor is one that fetches its rows later.
+            ProgrammingError: the parameters do not fit the statement.
+            DataError: a value does not fit its column's Arrow type; the text names column and row. With
+                ``unrepresentable="none"`` the value is null instead.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        self._check()
+        if not self._has_arrow:
+            raise NotSupportedError(
+                "this cursor fetches its rows later, and as Python objects: stream_arrow() of the connection returns "
+                "record batches in bounded memory"
+            )
+        ticket = self._core.submit_arrow(sql, params, ArrowSink(numeric, batch_rows, batch_bytes))
+        self._clear()
+        self._take_arrow(self._connection._wait(ticket, timeout))
         return self
 
     def executemany(
@@ -270,6 +322,7 @@ class BlockingCursor(CursorBase[R]):
         """
         self._closed = True
         self._rows = None
+        self._arrow = None
         self._result = None
         self._more = ()
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from .. import defaults
-from .._native import Result
+from .._native import ArrowResult, Result
 from ..errors import DatabaseError, InterfaceError, OperationalError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from ..types import TypeCode
+from .arrow import arrow_result, frame_maker, polars_maker, reader_maker, table_maker
 
 if TYPE_CHECKING:
     from .core import Pipelined
@@ -48,6 +49,8 @@ class CursorBase(Generic[R]):
 
     arraysize: int = defaults.ARRAY_SIZE
     """The number of rows that ``fetchmany`` returns by default."""
+    _has_arrow: ClassVar[bool] = True
+    """False for cursors that fetch their rows later."""
 
     def __init__(self, core: Any, row_factory: RowFactory[R]) -> None:
         # What a connection of any database shares with its cursors: requests, columns, timing.
@@ -64,6 +67,8 @@ class CursorBase(Generic[R]):
         self._pipeline: Pipelined | None = None
         self._keeps_rows = True
         """False for a batch without ``returning``."""
+        self._arrow: ArrowResult | None = None
+        """The rows of ``execute_arrow``."""
 
     # results
 
@@ -72,6 +77,7 @@ class CursorBase(Generic[R]):
         self._result = None
         self._more = ()
         self._rows = None
+        self._arrow = None
         self._position = 0
         self._pending = None
 
@@ -136,6 +142,8 @@ class CursorBase(Generic[R]):
     def _buffer(self) -> list[Any]:
         self._check()
         if self._rows is None:
+            if self._arrow is not None:
+                raise ProgrammingError("the rows of execute_arrow() are record batches: fetch_arrow() returns them")
             if not self._keeps_rows and self._result is not None and self._result.columns is not None:
                 raise ProgrammingError("executemany() keeps the rows that a statement returns with returning=True only")
             raise ProgrammingError(
@@ -175,6 +183,84 @@ class CursorBase(Generic[R]):
             self._position = 0
             return rows
         return rows if self._make is None else list(map(self._make, rows))
+
+    def _take_arrow(self, outcome: Any) -> None:
+        """Takes what ``execute_arrow`` has waited for."""
+        self._result, self._arrow = arrow_result(outcome)
+
+    def fetch_arrow(self) -> ArrowResult:
+        """Returns the rows of :meth:`execute_arrow` as Arrow record batches. They can be fetched again.
+
+        Returns:
+            The rows, which every library with the Arrow PyCapsule interface takes.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: the last statement was not executed by :meth:`execute_arrow`, or returned no rows.
+        """
+        self._check()
+        if self._arrow is None:
+            raise ProgrammingError(
+                "no Arrow result: "
+                + (
+                    "execute_arrow() makes one, and execute() has made Python objects of the rows already"
+                    if self._rows is not None or self._pending is not None
+                    else "nothing was executed by execute_arrow(), or the statement returned no rows"
+                )
+            )
+        return self._arrow
+
+    def fetch_arrow_table(self) -> Any:
+        """Returns the rows of :meth:`execute_arrow` as a table of pyarrow.
+
+        Returns:
+            A ``pyarrow.Table``.
+
+        Raises:
+            ModuleNotFoundError: pyarrow is not installed.
+            InterfaceError: the cursor is closed.
+            ProgrammingError: the last statement was not executed by :meth:`execute_arrow`, or returned no rows.
+        """
+        return table_maker("fetch_arrow_table")(self.fetch_arrow())
+
+    def fetch_record_batch(self) -> Any:
+        """Returns the rows of :meth:`execute_arrow` as a reader of pyarrow.
+
+        Returns:
+            A ``pyarrow.RecordBatchReader``.
+
+        Raises:
+            ModuleNotFoundError: pyarrow is not installed.
+            InterfaceError: the cursor is closed.
+            ProgrammingError: the last statement was not executed by :meth:`execute_arrow`, or returned no rows.
+        """
+        return reader_maker("fetch_record_batch")(self.fetch_arrow())
+
+    def fetch_df(self) -> Any:
+        """Returns the rows of :meth:`execute_arrow` as a data frame of pandas.
+
+        Returns:
+            A ``pandas.DataFrame``, with the types that pyarrow gives it.
+
+        Raises:
+            ModuleNotFoundError: pandas or pyarrow is not installed.
+            InterfaceError: the cursor is closed.
+            ProgrammingError: the last statement was not executed by :meth:`execute_arrow`, or returned no rows.
+        """
+        return frame_maker("fetch_df")(self.fetch_arrow())
+
+    def fetch_polars(self) -> Any:
+        """Returns the rows of :meth:`execute_arrow` as a data frame of polars.
+
+        Returns:
+            A ``polars.DataFrame``.
+
+        Raises:
+            ModuleNotFoundError: polars is not installed.
+            InterfaceError: the cursor is closed.
+            ProgrammingError: the last statement was not executed by :meth:`execute_arrow`, or returned no rows.
+        """
+        return polars_maker("fetch_polars")(self.fetch_arrow())
 
     def _next_set(self) -> bool | None:
         self._check()

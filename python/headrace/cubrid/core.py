@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-from .._native import Columns, CubridWire
+from .._native import ArrowSink, Columns, CubridWire
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
@@ -95,13 +95,13 @@ class CubridCore(Core):
         """Queues one statement."""
         return self.wire.execute(sql, params, begin=self.begins)
 
-    def submit_arrow(self, sql: str, params: Params, arrow: tuple[str, int]) -> Any:
+    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
         """Queues one statement whose rows become Arrow record batches."""
         return self.wire.execute(sql, params, begin=self.begins, arrow=arrow)
 
-    def submit_stream(self, sql: str, params: Params, size: int) -> Any:
+    def submit_stream(self, sql: str, params: Params, size: int, arrow: ArrowSink | None = None) -> Any:
         """Queues one statement whose rows are taken in blocks while they come."""
-        return self.wire.execute(sql, params, begin=self.begins, block=size)
+        return self.wire.execute(sql, params, begin=self.begins, block=size, arrow=arrow)
 
     def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
         """Queues a batch."""

@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator
 from typing import Any, TypeVar
 
 from .. import defaults
+from .._native import ArrowBatch, ArrowSink
 from .._shared.blocks import BlockingBlocks, Reading, rows_of
 from .._shared.cursor_base import Params
 from ..errors import ProgrammingError
@@ -86,6 +87,11 @@ class Streaming(CubridBase[R], BlockingBlocks[R]):
         """
         reading = Reading()
         return self._watched(reading, self._read(sql, params, fetch_size, reading, timeout))
+
+    def _arrow_batches(self, sql: str, params: Params, sink: ArrowSink, timeout: float | None) -> Generator[ArrowBatch]:
+        core, reading = self._core, Reading()
+        batches = self._batches_of(lambda: core.submit_stream(sql, params, 1, sink), sink, reading, timeout)
+        return self._watched(reading, batches)
 
     def _read(
         self, sql: str, params: Params, size: int, reading: Reading, timeout: float | None

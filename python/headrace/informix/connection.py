@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterable, Iterator
 from typing import Any, TypeVar, overload
 
 from .. import defaults
+from .._native import ArrowBatch, ArrowSink
 from .._shared.connection import BlockingConnection
 from .._shared.cursor_base import Params, columns_of
 from .._shared.limits import until
@@ -237,6 +238,22 @@ class Connection(InformixBase[R], BlockingConnection[R]):
                 if rows:
                     yield rows if make is None else list(map(make, rows))
                 del rows
+                if stream.ahead is None:
+                    return
+                result = self._run(stream.following(), timeout)
+        finally:
+            self._run(stream.close(), timeout)
+
+    def _arrow_batches(self, sql: str, params: Params, sink: ArrowSink, timeout: float | None) -> Generator[ArrowBatch]:
+        stream = Stream(self._core, defaults.INFORMIX_FETCH_BYTES, sink)
+        result = self._run(stream.open(sql, params), timeout)
+        try:
+            while True:
+                stream.ask(result)
+                if stream.ahead is not None:
+                    self._push(0, timeout)
+                while (batch := sink.take()) is not None:
+                    yield batch
                 if stream.ahead is None:
                     return
                 result = self._run(stream.following(), timeout)

@@ -12,7 +12,7 @@ import socket
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from .._native import Columns, InformixWire
+from .._native import ArrowSink, Columns, InformixWire
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
@@ -90,7 +90,7 @@ class InformixCore(Core):
         """Queues one statement."""
         return self.wire.execute(sql, params, begin=self.begins)
 
-    def submit_arrow(self, sql: str, params: Params, arrow: tuple[str, int]) -> Any:
+    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
         """Queues one statement whose rows become Arrow record batches."""
         return self.wire.execute(sql, params, begin=self.begins, arrow=arrow)
 

@@ -61,6 +61,8 @@ class ServerCursor(Declared, BlockingCursor[R]):
     last.
     """
 
+    _has_arrow = False
+
     def __init__(
         self,
         connection: Connection[Any],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .._native import Result
+from .._native import ArrowSink, Result
 from .._shared.cursor_base import Params
 from .._shared.flows import Flow
 from ..errors import Error, InterfaceError, InvalidCursorName, ProgrammingError
@@ -24,11 +24,12 @@ _RESET: Final = "the stream cannot be read on: the connection was reset while it
 class Stream:
     """A query whose rows come in blocks, the next one on its way while one is used."""
 
-    def __init__(self, core: InformixCore, fetch_bytes: int) -> None:
+    def __init__(self, core: InformixCore, fetch_bytes: int, arrow: ArrowSink | None = None) -> None:
         if fetch_bytes < 1:
             raise ProgrammingError("fetch_bytes must be at least 1")
         self.core = core
         self.fetch_bytes = fetch_bytes
+        self.arrow = arrow
         self.number = next(core.numbers)
         self.resets = core.resets
         self.ahead: Any = None
@@ -39,7 +40,7 @@ class Stream:
         # In autocommit other statements commit while it is read, and the transaction is not the stream's.
         held = core.autocommit and not core.in_transaction()
         result: Result = yield core.wire.declare(
-            self.number, sql, params, hold=held, begin=core.begins, bytes=self.fetch_bytes
+            self.number, sql, params, hold=held, begin=core.begins, bytes=self.fetch_bytes, arrow=self.arrow
         )
         core.cursors.add(self.number)
         return result
@@ -47,7 +48,8 @@ class Stream:
     def ask(self, result: Result) -> None:
         """Requests the block after ``result``."""
         self._check()
-        self.ahead = self.core.wire.fetch(self.number, self.fetch_bytes) if result.suspended else None
+        more = result.suspended
+        self.ahead = self.core.wire.fetch(self.number, self.fetch_bytes, arrow=self.arrow) if more else None
 
     def following(self) -> Flow[Result]:
         """The block that was asked for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
-from .._native import Columns, MySqlWire, Result
+from .._native import ArrowSink, Columns, MySqlWire, Result
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
@@ -115,7 +115,7 @@ class MySqlCore(Core):
         """Queues one statement."""
         return self.wire.execute(sql, params, text=self.text)
 
-    def submit_arrow(self, sql: str, params: Params, arrow: tuple[str, int]) -> Any:
+    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
         """Queues one statement whose rows become Arrow record batches."""
         return self.wire.execute(sql, params, text=self.text, arrow=arrow)
 

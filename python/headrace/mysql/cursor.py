@@ -72,6 +72,8 @@ class StreamCursor(Cursor[R]):
     other statements can be executed in between. It is for one thread at a time.
     """
 
+    _has_arrow = False
+
     def __init__(self, connection: Connection[Any], row_factory: RowFactory[R], on_server: bool) -> None:
         super().__init__(connection, row_factory)
         self.on_server = on_server

@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator
 from typing import Any, TypeVar
 
 from .. import defaults
+from .._native import ArrowBatch, ArrowSink
 from .._shared.blocks import BlockingBlocks, Reading, rows_of
 from .._shared.cursor_base import Params
 from .._shared.received import Received
@@ -93,6 +94,13 @@ class Streaming(MySqlBase[R], BlockingBlocks[R]):
         """
         reading = Reading()
         return self._watched(reading, self._read(sql, params, fetch_size, on_server, reading, timeout))
+
+    def _arrow_batches(self, sql: str, params: Params, sink: ArrowSink, timeout: float | None) -> Generator[ArrowBatch]:
+        core, reading = self._core, Reading()
+        batches = self._batches_of(
+            lambda: core.wire.execute(sql, params, text=core.text, block=1, arrow=sink), sink, reading, timeout
+        )
+        return self._watched(reading, batches)
 
     def _stream_into(
         self, received: Received, sql: str, params: Params, size: int, on_server: bool, timeout: float | None

@@ -84,5 +84,5 @@ class Adapters:
             " WHERE t.oid = $1::text::regtype"
         )
         result: Result = yield self._wire.execute(query, (name,), named=False)
-        row: tuple[int, str, list[str]] = (result.rows or [])[0]
-        return row
+        rows: list[tuple[int, str, list[str]]] = result.rows
+        return rows[0]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .._native import Columns, CopyBuffer, PostgresWire, Result, Transfer
+from .._native import ArrowSink, Columns, CopyBuffer, PostgresWire, Result, Transfer
 from .._shared.core import Core, Pipelined
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
@@ -204,7 +204,7 @@ class ConnectionCore(Core):
         """Queues one statement."""
         return self.wire.execute(sql, params, prelude=self.begin, named=self.named)
 
-    def submit_arrow(self, sql: str, params: Params, arrow: tuple[str, int]) -> Any:
+    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
         """Queues one statement whose rows become Arrow record batches."""
         return self.wire.execute(sql, params, prelude=self.begin, named=self.named, arrow=arrow)
 

@@ -86,6 +86,8 @@ class ServerCursor(Cursor[R]):
     It needs a transaction, unless it is declared ``withhold``.
     """
 
+    _has_arrow = False
+
     def __init__(
         self,
         connection: Connection[Any],

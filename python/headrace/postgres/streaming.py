@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from .. import defaults, errors
-from .._native import Result
+from .._native import ArrowBatch, ArrowSink, Result
 from .._shared.connection import BlockingConnection
 from .._shared.cursor_base import Params
 from ..rows import tuple_row
@@ -128,6 +128,30 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
                     # Another thread may go on with it.
                     gate.pass_on()
                 del rows
+                if ahead is None:
+                    return
+                reading.check_open()
+                result = reading.check(self._wait(ahead, timeout))
+        finally:
+            self._end_reading(reading, timeout)
+
+    def _arrow_batches(self, sql: str, params: Params, sink: ArrowSink, timeout: float | None) -> Generator[ArrowBatch]:
+        reading = Reading(self._core, sql, params, sink.fetch_rows(), sink)
+        return self._watched(reading, self._stream_batches(reading, sink, timeout))
+
+    def _stream_batches(self, reading: Reading, sink: ArrowSink, timeout: float | None) -> Generator[ArrowBatch]:
+        gate = self._gate(reading, BUSY)
+        try:
+            result: Result = self._wait(reading.begin(), timeout)
+            reading.first(result, gate)
+            while True:
+                ahead = reading.ahead(result)
+                if ahead is not None:
+                    self._push(0, timeout)
+                while (batch := sink.take()) is not None:
+                    yield batch
+                    # Another thread may go on with it.
+                    gate.pass_on()
                 if ahead is None:
                     return
                 reading.check_open()

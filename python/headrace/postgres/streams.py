@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from .._native import Columns, Result
+from .._native import ArrowSink, Columns, Result
 from .._shared.core import Opened
 from .._shared.cursor_base import Params
 from ..errors import InterfaceError, InvalidCursorName, ProgrammingError
@@ -40,10 +40,13 @@ class Reading(Opened):
     until it is closed. Otherwise it lives in the transaction that is open, or that its query begins.
     """
 
-    def __init__(self, core: ConnectionCore, sql: str, params: Params, fetch_size: int) -> None:
+    def __init__(
+        self, core: ConnectionCore, sql: str, params: Params, fetch_size: int, arrow: ArrowSink | None = None
+    ) -> None:
         self._core = core
         self._query = (sql, params)
         self._fetch_size = fetch_size
+        self._arrow = arrow
         number = next(core.numbers)
         self._portal = f"headrace_{number}", number
         self._columns: Columns | None = None
@@ -68,6 +71,7 @@ class Reading(Opened):
             prelude=core.begin_statement(),
             portal=(self._portal, self._fetch_size),
             named=core.named,
+            arrow=self._arrow,
         )
         self.began = True
         core.readings.add(self)
@@ -89,7 +93,9 @@ class Reading(Opened):
         self._asked = None
         if result.suspended:
             assert self._columns is not None, "rows have columns"
-            self._asked = self._core.wire.fetch(self._portal, self._fetch_size, self._columns)
+            if self._arrow is not None:
+                self._fetch_size = self._arrow.fetch_rows()
+            self._asked = self._core.wire.fetch(self._portal, self._fetch_size, self._columns, arrow=self._arrow)
         return self._asked
 
     def check(self, result: Result) -> Result:

@@ -4,7 +4,7 @@ pub mod dialect;
 mod setup;
 
 use crate::args::Args;
-use crate::arrow::{ArrowKey, Columnar};
+use crate::arrow::ArrowSink;
 use crate::call::{Block, ResultShape};
 use crate::errors;
 use crate::query::Sql;
@@ -53,17 +53,16 @@ impl CubridWire {
         params: Option<&Bound<'_, PyAny>>,
         begin: bool,
         block: Option<usize>,
-        arrow: Option<ArrowKey>,
+        arrow: Option<Py<ArrowSink>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        let columnar = Columnar::wanted(py, arrow)?;
         let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, true)?;
         let query = query.get();
         let row = query.arrange(py, params)?;
         let mut call = wire.call::<Cubrid>(py, &state, Args::Row(row.unbind()), ResultShape::One, query.sql.clone())?;
         call.block = block;
-        call.columnar = columnar;
+        call.arrow = arrow;
         let begin = wire.still_begins(begin);
         wire.enqueue(py, state, Request::Execute(Execute { sql: query.sql.clone(), rows: Rows::One, begin }), call)
     }

@@ -4,7 +4,7 @@ pub mod dialect;
 mod setup;
 
 use crate::args::{Args, sequence};
-use crate::arrow::{ArrowKey, Columnar};
+use crate::arrow::ArrowSink;
 use crate::call::ResultShape;
 use crate::errors::{self, client_error};
 use crate::query::Sql;
@@ -13,7 +13,7 @@ use dialect::Informix;
 use headrace_core::{Cancellation, Interrupt, NextStep};
 use headrace_informix::machine::{BatchStrategy, Declare, Execute, Logging, Position, Request, Rows};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use std::sync::Arc;
 
 impl Wire {
@@ -23,7 +23,7 @@ impl Wire {
         py: Python<'_>,
         sql: &Bound<'_, PyString>,
         params: Option<&Bound<'_, PyAny>>,
-        columnar: Option<Box<Columnar>>,
+        arrow: Option<Py<ArrowSink>>,
         request: impl FnOnce(Arc<str>) -> Request,
     ) -> PyResult<Py<PyAny>> {
         let state = self.lock(py)?;
@@ -31,7 +31,7 @@ impl Wire {
         let query = query.get();
         let row = query.arrange(py, params)?;
         let mut call = self.call(py, &state, Args::Row(row.unbind()), ResultShape::One, query.sql.clone())?;
-        call.columnar = columnar;
+        call.arrow = arrow;
         self.enqueue::<Informix>(py, state, request(query.sql.clone()), call)
     }
 }
@@ -63,15 +63,14 @@ impl InformixWire {
         sql: Sql<'_>,
         params: Option<&Bound<'_, PyAny>>,
         begin: bool,
-        arrow: Option<ArrowKey>,
+        arrow: Option<Py<ArrowSink>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        let columnar = Columnar::wanted(py, arrow)?;
         let request = |sql| {
             let begin = wire.still_begins(begin);
             Request::Execute(Execute { sql, rows: Rows::One, begin, strategy: None })
         };
-        wire.with_row(py, &sql.0, params, columnar, request)
+        wire.with_row(py, &sql.0, params, arrow, request)
     }
 
     /// Queues a batch: one statement, many rows of parameters, all or none. `strategy` fixes how they are sent, for
@@ -134,8 +133,10 @@ impl InformixWire {
     }
 
     /// Queues the opening of a cursor that stays open: its first rows up to this number of `bytes`, but at least one;
-    /// none of a scroll cursor. `cursor` is a number that the caller chooses.
-    #[pyo3(signature = (cursor, sql, params=None, *, name=None, scroll=false, hold=false, begin=false, bytes=65536))]
+    /// none of a scroll cursor. `cursor` is a number that the caller chooses. `arrow` makes record batches of its rows.
+    #[pyo3(signature = (
+        cursor, sql, params=None, *, name=None, scroll=false, hold=false, begin=false, bytes=65536, arrow=None
+    ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn declare(
         slf: &Bound<'_, Self>,
@@ -148,6 +149,7 @@ impl InformixWire {
         hold: bool,
         begin: bool,
         bytes: i32,
+        arrow: Option<Py<ArrowSink>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let name = name.map(Into::into);
@@ -155,13 +157,24 @@ impl InformixWire {
             let begin = wire.still_begins(begin);
             Request::Declare(Declare { cursor, sql, name, scroll, with_hold: hold, begin, bytes })
         };
-        wire.with_row(py, &sql.0, params, None, request)
+        wire.with_row(py, &sql.0, params, arrow, request)
     }
 
-    /// Queues the fetch of more rows of a cursor.
-    fn fetch(slf: &Bound<'_, Self>, py: Python<'_>, cursor: u64, bytes: i32) -> PyResult<Py<PyAny>> {
+    /// Queues the fetch of more rows of a cursor. `arrow` makes record batches of them.
+    #[pyo3(signature = (cursor, bytes, *, arrow=None))]
+    fn fetch(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        cursor: u64,
+        bytes: i32,
+        arrow: Option<Py<ArrowSink>>,
+    ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        wire.bare::<Informix>(py, Request::Fetch { cursor, bytes })
+        let state = wire.lock(py)?;
+        let args = Args::Row(PyTuple::empty(py).unbind());
+        let mut call = wire.call::<Informix>(py, &state, args, ResultShape::One, "".into())?;
+        call.arrow = arrow;
+        wire.enqueue(py, state, Request::Fetch { cursor, bytes }, call)
     }
 
     /// Queues the fetch of one row of a scroll cursor, counted from 1, or of its last one. The result's rowcount is the

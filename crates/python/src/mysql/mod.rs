@@ -4,7 +4,7 @@ pub mod dialect;
 mod setup;
 
 use crate::args::{Args, sequence};
-use crate::arrow::{ArrowKey, Columnar};
+use crate::arrow::ArrowSink;
 use crate::call::{Block, PyCall, ResultShape};
 use crate::columns::Columns;
 use crate::engine::Dialect as _;
@@ -116,10 +116,9 @@ impl MySqlWire {
         prepared: bool,
         block: Option<usize>,
         reservation: u64,
-        arrow: Option<ArrowKey>,
+        arrow: Option<Py<ArrowSink>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        let columnar = Columnar::wanted(py, arrow)?;
         let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, params.is_some())?;
         let query = query.get();
@@ -128,7 +127,7 @@ impl MySqlWire {
             wire.call::<MySql>(py, &state, Args::Row(row.unbind()), ResultShape::Several, query.sql.clone())?;
         call.script = true;
         call.block = block;
-        call.columnar = columnar;
+        call.arrow = arrow;
         let request = Request::Execute(Execute {
             sql: query.sql.clone(),
             rows: Rows::One,

@@ -5,7 +5,7 @@ pub mod dialect;
 mod setup;
 
 use crate::args::Args;
-use crate::arrow::{ArrowKey, Columnar};
+use crate::arrow::ArrowSink;
 use crate::call::ResultShape;
 use crate::columns::Columns;
 use crate::errors;
@@ -78,10 +78,9 @@ impl PostgresWire {
         ordered: bool,
         pipeline: u64,
         expected: Option<&Bound<'_, Columns>>,
-        arrow: Option<ArrowKey>,
+        arrow: Option<Py<ArrowSink>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        let columnar = Columnar::wanted(py, arrow)?;
         let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, params.is_some())?;
         let query = query.get();
@@ -89,7 +88,7 @@ impl PostgresWire {
         let hints = if query.is_hinted() { hints(&row, &state.settings) } else { Vec::new() };
         let mut call =
             wire.call::<Postgres>(py, &state, Args::Row(row.unbind()), ResultShape::One, query.sql.clone())?;
-        call.columnar = columnar;
+        call.arrow = arrow;
         // Under the lock: another thread may have ended or begun a block since the caller checked.
         let reserves = !wire.begins.load(Ordering::SeqCst);
         let declares = declares.map(|(portal, with_hold)| Cursor::Declare { portal: portal_id(portal), with_hold });
@@ -207,18 +206,21 @@ impl PostgresWire {
     }
 
     /// Queues a fetch of at most `max_rows` rows from a portal; `columns` are those of its first result. If it is gone
-    /// nothing is sent, and the result has no tag.
+    /// nothing is sent, and the result has no tag. `arrow` makes record batches of the rows.
+    #[pyo3(signature = (portal, max_rows, columns, *, arrow=None))]
     fn fetch(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
         portal: PortalKey,
         max_rows: i32,
         columns: &Bound<'_, Columns>,
+        arrow: Option<Py<ArrowSink>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let state = wire.lock(py)?;
         let args = Args::Row(PyTuple::empty(py).unbind());
-        let call = wire.call::<Postgres>(py, &state, args, ResultShape::One, "".into())?;
+        let mut call = wire.call::<Postgres>(py, &state, args, ResultShape::One, "".into())?;
+        call.arrow = arrow;
         let columns = columns.get().of(py)?;
         wire.enqueue_ungated(py, state, Request::Fetch { portal: portal_id(portal), max_rows, columns }, call)
     }

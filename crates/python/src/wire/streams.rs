@@ -74,7 +74,7 @@ impl Wire {
         let id = self.id_of(&state, ticket);
         let machine = state.connection.machine.of::<D>(py)?;
         match id.and_then(|id| machine.handler_mut(id)) {
-            Some(call) if !call.has_block() => call.progress = Some(completion),
+            Some(call) if !call.has_block(py) => call.progress = Some(completion),
             _ => completion.complete(py, Ok(py.None())),
         }
         Ok(object)

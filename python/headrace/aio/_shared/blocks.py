@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from ... import errors
+from ..._native import ArrowBatch, ArrowSink
 from ..._shared.core import Opened
 from ..._shared.received import Received, Receiving
 from .connection import LoopConnection
@@ -109,6 +110,43 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
                 block = result.rows[:size]
                 del result.rows[:size]
                 yield self._made(result.columns, block, received)
+        finally:
+            reading.ended = True  # asyncio only
+            wire.vacate(gate)
+            if not ticket.done():  # asyncio only
+                self._abandon(ticket)
+            # blocking: if not wire.closed and wire.request_id(ticket) is not None:
+            # blocking:     self._abandon(ticket)
+
+    async def _batches_of(
+        self, submit: Callable[[], Any], sink: ArrowSink, reading: Reading, timeout: float | None
+    ) -> AsyncGenerator[ArrowBatch]:
+        """The record batches of what ``submit`` queues, which come through ``sink``."""
+        wire: Any = self._core.wire
+        ticket = reading.ticket = submit()
+        gate = reading.gate = self._gate(reading, self._streaming)
+        wire.occupy(gate)
+        self._begin_reading()  # asyncio only
+        try:
+            while not ticket.done():  # asyncio only
+                if wire.take_block(ticket) is None:
+                    await self._wait(wire.step(ticket), timeout)
+                elif (batch := sink.take()) is not None:
+                    yield batch
+                    # Another task may go on with it.
+                    gate.pass_on()
+            # blocking: while self._next_block(ticket, timeout) is not None:
+            # blocking:     if (batch := sink.take()) is not None:
+            # blocking:         yield batch
+            # blocking:         # Another thread may go on with it.
+            # blocking:         gate.pass_on()
+            result = await self._wait(ticket, timeout)
+            # Other statements are executed while the last rows are used.
+            reading.ended = True  # asyncio only
+            # blocking: wire.vacate(gate)
+            self._has_rows(result, None)
+            while (batch := sink.take()) is not None:
+                yield batch
         finally:
             reading.ended = True  # asyncio only
             wire.vacate(gate)

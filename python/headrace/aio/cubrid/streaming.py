@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, TypeVar
 
 from ... import defaults
+from ..._native import ArrowBatch, ArrowSink
 from ..._shared.cursor_base import Params
 from ...cubrid.connection_base import CubridBase
 from ...cubrid.core import CubridCore
@@ -84,6 +85,13 @@ class AsyncStreaming(CubridBase[R], LoopBlocks[R]):
         """
         reading = Reading()
         return self._watched(reading, self._read(sql, params, fetch_size, reading, timeout))
+
+    def _arrow_batches(
+        self, sql: str, params: Params, sink: ArrowSink, timeout: float | None
+    ) -> AsyncGenerator[ArrowBatch]:
+        core, reading = self._core, Reading()
+        batches = self._batches_of(lambda: core.submit_stream(sql, params, 1, sink), sink, reading, timeout)
+        return self._watched(reading, batches)
 
     def _read(
         self, sql: str, params: Params, size: int, reading: Reading, timeout: float | None

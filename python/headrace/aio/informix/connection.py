@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from typing import Any, TypeVar, overload
 
 from ... import defaults
+from ..._native import ArrowBatch, ArrowSink
 from ..._shared.cursor_base import Params, columns_of
 from ..._shared.limits import until
 from ...errors import ConnectionClosed
@@ -240,6 +241,24 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
                 if rows:
                     yield rows if make is None else list(map(make, rows))
                 del rows
+                if stream.ahead is None:
+                    return
+                result = await self._run(stream.following(), timeout)
+        finally:
+            await self._run(stream.close(), timeout)
+
+    async def _arrow_batches(
+        self, sql: str, params: Params, sink: ArrowSink, timeout: float | None
+    ) -> AsyncGenerator[ArrowBatch]:
+        stream = Stream(self._core, defaults.INFORMIX_FETCH_BYTES, sink)
+        result = await self._run(stream.open(sql, params), timeout)
+        try:
+            while True:
+                stream.ask(result)
+                # blocking: if stream.ahead is not None:
+                # blocking:     self._push(0, timeout)
+                while (batch := sink.take()) is not None:
+                    yield batch
                 if stream.ahead is None:
                     return
                 result = await self._run(stream.following(), timeout)

@@ -59,6 +59,8 @@ class AsyncServerCursor(Declared, LoopCursor[R]):
     last.
     """
 
+    _has_arrow = False
+
     def __init__(
         self,
         connection: AsyncConnection[Any],

@@ -70,6 +70,8 @@ class AsyncStreamCursor(AsyncCursor[R]):
     other statements can be executed in between. It is for one task at a time.
     """
 
+    _has_arrow = False
+
     def __init__(self, connection: AsyncConnection[Any], row_factory: RowFactory[R], on_server: bool) -> None:
         super().__init__(connection, row_factory)
         self.on_server = on_server

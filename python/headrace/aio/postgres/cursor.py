@@ -87,6 +87,8 @@ class AsyncServerCursor(AsyncCursor[R]):
     It needs a transaction, unless it is declared ``withhold``.
     """
 
+    _has_arrow = False
+
     def __init__(
         self,
         connection: AsyncConnection[Any],

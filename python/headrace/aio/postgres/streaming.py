@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from ... import defaults, errors
-from ..._native import Result
+from ..._native import ArrowBatch, ArrowSink, Result
 from ..._shared.cursor_base import Params
 from ...postgres.connection_base import PostgresBase
 from ...postgres.core import ConnectionCore
@@ -161,6 +161,36 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
                     # Another task may go on with it.
                     gate.pass_on()
                 del rows
+                if ahead is None:
+                    return
+                reading.check_open()
+                result = reading.check(await self._wait(ahead, timeout))
+        finally:
+            await self._end_reading(reading, timeout)
+
+    def _arrow_batches(
+        self, sql: str, params: Params, sink: ArrowSink, timeout: float | None
+    ) -> AsyncGenerator[ArrowBatch]:
+        reading = Reading(self._core, sql, params, sink.fetch_rows(), sink)
+        return self._watched(reading, self._stream_batches(reading, sink, timeout))
+
+    async def _stream_batches(
+        self, reading: Reading, sink: ArrowSink, timeout: float | None
+    ) -> AsyncGenerator[ArrowBatch]:
+        reading.loop = asyncio.get_running_loop()  # asyncio only
+        gate = self._gate(reading, BUSY)
+        try:
+            result: Result = await self._wait(reading.begin(), timeout)
+            reading.first(result, gate)
+            while True:
+                ahead = reading.ahead(result)
+                if ahead is not None:
+                    ahead.add_done_callback(look_at)  # asyncio only
+                    # blocking: self._push(0, timeout)
+                while (batch := sink.take()) is not None:
+                    yield batch
+                    # Another task may go on with it.
+                    gate.pass_on()
                 if ahead is None:
                     return
                 reading.check_open()

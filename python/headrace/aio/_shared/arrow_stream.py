@@ -1,0 +1,80 @@
+"""Arrow record batches in bounded memory, asyncio."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from types import TracebackType
+from typing import Any, TypeVar
+
+from ..._native import ArrowBatch, ArrowSink
+
+# blocking: from ..errors import ProgrammingError
+
+Self = TypeVar("Self", bound="AsyncArrowStream")
+
+
+class AsyncArrowStream(AsyncIterator[ArrowBatch]):
+    """The Arrow record batches of a query, while they are received.
+
+    It begins with the first batch. Close it if it is not read to its end, or use it as a context manager.
+    """
+
+    def __init__(self, batches: AsyncGenerator[ArrowBatch], sink: ArrowSink) -> None:
+        self._batches = batches
+        self._sink = sink
+        # blocking: self._first: ArrowBatch | None = None
+        # blocking: self._is_taken = False
+
+    def __aiter__(self: Self) -> Self:
+        return self
+
+    async def __anext__(self) -> ArrowBatch:
+        # blocking: if (first := self._first) is not None:
+        # blocking:     self._first = None
+        # blocking:     return first
+        return await anext(self._batches)
+
+    async def aclose(self) -> None:
+        """Ends the stream, and cancels what the server has not sent yet. Does nothing after its end."""
+        # blocking: self._first = None
+        await self._batches.aclose()
+
+    async def __aenter__(self: Self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    # blocking: def _begin(self) -> None:
+    # blocking:     """Executes the statement, unless that was done: its columns are then known."""
+    # blocking:     if not self._sink.described and self._first is None:
+    # blocking:         self._first = next(self._batches, None)
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns.
+
+        Raises ProgrammingError before they are known: with the first batch.
+        """
+        # blocking: self._begin()
+        return self._sink.column_names
+
+    def __arrow_c_schema__(self) -> Any:
+        """The schema, as a capsule of an ``ArrowSchema``.
+
+        Raises ProgrammingError before it is known: with the first batch.
+        """
+        # blocking: self._begin()
+        return self._sink.__arrow_c_schema__()
+
+    # blocking: def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+    # blocking:     """The batches that were not read yet, as a capsule of an ``ArrowArrayStream``. They are read while
+    # blocking:     they come, so the capsule can be taken once.
+    # blocking:     """
+    # blocking:     if self._is_taken:
+    # blocking:         raise ProgrammingError("the batches of a stream can be taken once: fetch_arrow() keeps them")
+    # blocking:     self._begin()
+    # blocking:     self._is_taken = True
+    # blocking:     return self._sink.stream(self)

@@ -1,0 +1,202 @@
+"""Tables and data frames of other packages, from connections and cursors, on every database, in both worlds."""
+
+from __future__ import annotations
+
+import sys
+from decimal import Decimal
+from typing import Any
+
+import pandas
+import polars
+import pyarrow
+import pytest
+
+from headrace import errors
+
+from .conftest import Database
+from .test_arrow_streams import cubrid_db, each_db
+
+__all__ = ["cubrid_db", "each_db"]
+
+ROWS = [(0, "zero", Decimal("0.500")), (1, None, Decimal("-1.250")), (2, "two", None)]
+SQL = "select n, name, amount from arrow_frames order by n"
+METHODS = ["fetch_arrow", "fetch_arrow_table", "fetch_record_batch", "fetch_df", "fetch_polars"]
+
+
+def mark(db: Database) -> str:
+    return "%s" if db.kind == "postgresql" else "?"
+
+
+@pytest.fixture(autouse=True)
+def _table(each_db: Database) -> None:
+    with each_db.connect(autocommit=True) as admin:
+        admin.execute("drop table if exists arrow_frames")
+        admin.execute("create table arrow_frames (n int, name varchar(40), amount numeric(12, 3))")
+        admin.executemany(f"insert into arrow_frames values ({', '.join([mark(each_db)] * 3)})", ROWS)
+
+
+def rows(made: Any) -> list[tuple[Any, ...]]:
+    """The rows of what a method made, whose class is the right one."""
+    if isinstance(made, pandas.DataFrame):
+        cells = made.astype(object).where(made.notna(), None)
+        return [tuple(row) for row in cells.itertuples(index=False)]
+    if isinstance(made, polars.DataFrame):
+        return made.rows()
+    table = made.read_all() if isinstance(made, pyarrow.RecordBatchReader) else pyarrow.table(made)
+    return [tuple(row.values()) for row in table.to_pylist()]
+
+
+CLASSES = {
+    "fetch_arrow_table": pyarrow.Table,
+    "fetch_record_batch": pyarrow.RecordBatchReader,
+    "fetch_df": pandas.DataFrame,
+    "fetch_polars": polars.DataFrame,
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_connection_makes_it(each_db: Database, method: str) -> None:
+    with each_db.connect() as conn:
+        made = getattr(conn, method)(SQL)
+        assert isinstance(made, CLASSES.get(method, object))
+        assert rows(made) == ROWS
+        some = SQL.replace("order", f"where n > {mark(each_db)} order")
+        assert rows(getattr(conn, method)(some, 0)) == ROWS[1:]
+        with pytest.raises(TypeError, match=rf"{method}\(\) has no keyword 'n'"):
+            getattr(conn, method)(SQL, n=1)
+        assert conn.fetchval("select count(*) from arrow_frames") == 3
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("method", METHODS)
+async def test_a_loop_connection_makes_it(each_db: Database, method: str) -> None:
+    conn = await each_db.aconnect()
+    async with conn:
+        made = await getattr(conn, method)(SQL)
+        assert isinstance(made, CLASSES.get(method, object))
+        assert await conn.fetchval("select count(*) from arrow_frames") == 3
+        assert rows(made) == ROWS
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_cursor_makes_it(each_db: Database, method: str) -> None:
+    some = SQL.replace("order", f"where n > {mark(each_db)} order")
+    with each_db.connect() as conn, conn.cursor() as cursor:
+        assert cursor.execute_arrow(some, (0,)) is cursor
+        made = getattr(cursor, method)()
+        assert isinstance(made, CLASSES.get(method, object))
+        assert rows(made) == rows(getattr(cursor, method)()) == ROWS[1:]
+        assert [column.name for column in cursor.description] == ["n", "name", "amount"]
+        assert cursor.rowcount == 2
+        assert conn.fetchval("select count(*) from arrow_frames") == 3
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("method", METHODS)
+async def test_a_loop_cursor_makes_it(each_db: Database, method: str) -> None:
+    conn = await each_db.aconnect()
+    async with conn:
+        cursor = await conn.cursor().execute_arrow(SQL, batch_rows=2)
+        assert rows(getattr(cursor, method)()) == ROWS
+        assert cursor.fetch_arrow().num_batches == 2
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_cursor_without_an_arrow_result(each_db: Database, method: str) -> None:
+    with each_db.connect(autocommit=True) as conn:
+        cursor = conn.cursor()
+        with pytest.raises(errors.ProgrammingError, match="nothing was executed by execute_arrow"):
+            getattr(cursor, method)()
+        cursor.execute(SQL)
+        with pytest.raises(errors.ProgrammingError, match="has made Python objects"):
+            getattr(cursor, method)()
+        assert cursor.fetchall() == ROWS
+        cursor.execute_arrow("delete from arrow_frames where n = 2")
+        assert (cursor.rowcount, cursor.description) == (1, None)
+        with pytest.raises(errors.ProgrammingError, match="returned no rows"):
+            getattr(cursor, method)()
+        cursor.execute_arrow(SQL)
+        assert len(cursor.fetch_arrow()) == 2
+        # What was executed last counts.
+        cursor.execute(SQL)
+        with pytest.raises(errors.ProgrammingError, match="has made Python objects"):
+            getattr(cursor, method)()
+        with pytest.raises(errors.DatabaseError):
+            cursor.execute_arrow("select * from no_such_table")
+        with pytest.raises(errors.ProgrammingError, match="nothing was executed by execute_arrow"):
+            getattr(cursor, method)()
+        cursor.close()
+        with pytest.raises(errors.InterfaceError, match="closed"):
+            getattr(cursor, method)()
+        with pytest.raises(errors.InterfaceError, match="closed"):
+            cursor.execute_arrow(SQL)
+
+
+def test_rows_of_an_arrow_result_cannot_be_fetched(each_db: Database) -> None:
+    with each_db.connect() as conn:
+        cursor = conn.cursor().execute_arrow(SQL)
+        for fetch in (cursor.fetchone, cursor.fetchmany, cursor.fetchall, lambda: list(cursor)):
+            with pytest.raises(errors.ProgrammingError, match="record batches"):
+                fetch()
+        cursor.execute(SQL)
+        assert cursor.fetchall() == ROWS
+
+
+def test_cursors_that_fetch_later_refuse_it(each_db: Database) -> None:
+    with each_db.connect() as conn:
+        match each_db.kind:
+            case "mysql":
+                cursors = [conn.cursor(stream=True), conn.cursor(on_server=True)]
+            case "cubrid":
+                return
+            case _:
+                cursors = [conn.cursor("later")]
+        for cursor in cursors:
+            with pytest.raises(errors.NotSupportedError, match="stream_arrow"):
+                cursor.execute_arrow(SQL)
+        assert conn.fetch(SQL) == ROWS
+
+
+def test_a_reader_that_is_closed_frees_the_connection(each_db: Database) -> None:
+    with each_db.connect() as conn:
+        with conn.fetch_record_batch(SQL, batch_rows=1) as reader:
+            assert len(reader.read_next_batch()) == 1
+        assert conn.fetch(SQL) == ROWS
+
+
+PACKAGES = [
+    ("fetch_arrow_table", "pyarrow", "pyarrow"),
+    ("fetch_record_batch", "pyarrow", "pyarrow"),
+    ("fetch_df", "pandas", "pandas pyarrow"),
+    ("fetch_df", "pyarrow", "pyarrow"),
+    ("fetch_polars", "polars", "polars"),
+]
+
+
+@pytest.mark.parametrize(("method", "package", "install"), PACKAGES)
+def test_a_package_that_is_missing_is_named(
+    each_db: Database, monkeypatch: pytest.MonkeyPatch, method: str, package: str, install: str
+) -> None:
+    with each_db.connect() as conn:
+        cursor = conn.cursor().execute_arrow(SQL)
+        monkeypatch.setitem(sys.modules, package, None)
+        wanted = rf"{method}\(\) needs {package}, which is not installed: pip install {install}$"
+        with pytest.raises(ModuleNotFoundError, match=wanted) as missing:
+            # Before the statement, of which the server would complain, is executed.
+            getattr(conn, method)("not a statement")
+        assert missing.value.name == package
+        with pytest.raises(ModuleNotFoundError, match=wanted):
+            getattr(cursor, method)()
+        assert len(conn.fetch_arrow(SQL)) == 3
+
+
+def test_a_value_that_does_not_fit(url: str) -> None:
+    import headrace
+
+    with headrace.connect(url) as conn:
+        cursor = conn.cursor()
+        with pytest.raises(errors.DataError, match="NaN"):
+            cursor.execute_arrow("select 'NaN'::numeric as x")
+        with pytest.raises(errors.ProgrammingError, match="execute_arrow"):
+            cursor.fetch_arrow()
+        assert cursor.execute_arrow("select 'NaN'::numeric as x", numeric="string").fetch_df()["x"][0] == "NaN"
