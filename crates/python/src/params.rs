@@ -9,7 +9,7 @@ use headrace_core::params::RangeParts;
 use headrace_core::{Mismatch, Parameters, Value, ValueKind};
 use pyo3::PyTypeInfo;
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyAttributeError, PyKeyError, PyOverflowError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyKeyError, PyOverflowError, PyRecursionError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyFrozenSet, PyInt, PyList,
@@ -183,6 +183,22 @@ impl<'a> PyValue<'a> {
         } else {
             error.into()
         }
+    }
+
+    /// The error for a value of which `json.dumps` makes no text: it has an int of too many digits, is in itself, or is
+    /// nested too deep. What a serialiser of the program raises stays as it is.
+    #[cold]
+    fn not_json(&self, wrapped: bool, error: PyErr) -> ClientError {
+        let py = self.py();
+        let is_ours = !wrapped
+            || globals(py)
+                .is_ok_and(|g| self.value.getattr("dumps_with").is_ok_and(|own| own.is(g.json_dumps.bind(py))));
+        if is_ours && (error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyRecursionError>(py)) {
+            let class = type_name(&self.value);
+            let message = format!("a value of type {class} cannot be sent as JSON: {}", error.value(py));
+            return Mismatch::out_of_range(message).into();
+        }
+        error.into()
     }
 
     fn str_of(&self) -> PyResult<Bound<'a, PyString>> {
@@ -409,11 +425,9 @@ impl Value for PyValue<'_> {
     fn with_json<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, ClientError> {
         let g = self.globals()?;
         let wrapped = is(&self.value, &g.json) || is(&self.value, &g.jsonb);
-        let text = if wrapped {
-            self.value.call_method0("dumps")?
-        } else {
-            g.json_dumps.bind(self.py()).call1((&self.value,))?
-        };
+        let text =
+            if wrapped { self.value.call_method0("dumps") } else { g.json_dumps.bind(self.py()).call1((&self.value,)) };
+        let text = text.map_err(|error| self.not_json(wrapped, error))?;
         if let Ok(bytes) = text.cast::<PyBytes>() {
             return Ok(use_it(bytes.as_bytes()));
         }
