@@ -246,8 +246,11 @@ impl<'a> OneRow<'a> {
     }
 }
 
-/// Returns true if a text contains several statements: only the first would be executed.
+/// Returns true if a text contains several statements.
 pub fn is_several(sql: &str) -> bool {
+    if !sql.as_bytes().contains(&b';') {
+        return false;
+    }
     let mut tokens = Lexer::new(sql).skip_while(|token| token.kind != Kind::Punctuation(b';'));
     tokens.any(|token| token.kind != Kind::Punctuation(b';'))
 }
@@ -268,8 +271,38 @@ pub enum Effect {
 /// The first words of statements that change definitions.
 const DEFINITIONS: [&str; 5] = ["create", "alter", "drop", "rename", "truncate"];
 
-/// What a statement does, judged by its first words.
+/// The statements of a text, which are separated by semicolons.
+fn statements(sql: &str) -> impl Iterator<Item = &str> {
+    let ends = Lexer::new(sql).filter(|token| token.kind == Kind::Punctuation(b';')).map(|token| token.start);
+    let mut from = 0;
+    ends.chain([sql.len()]).map(move |end| {
+        let statement = &sql[from..end];
+        from = (end + 1).min(sql.len());
+        statement
+    })
+}
+
+/// Returns true if a text has parameters.
+pub fn has_parameters(sql: &str) -> bool {
+    Lexer::new(sql).any(|token| token.kind == Kind::Placeholder)
+}
+
+/// Returns true if one of the statements of a text ends the transaction.
+pub fn has_end(sql: &str) -> bool {
+    statements(sql).any(|statement| matches!(effect_of_one(statement), Effect::Commits | Effect::RollsBack))
+}
+
+/// What a statement does, or all statements of a text together, judged by their first words. Those of several do not end
+/// the transaction: such texts are refused.
 pub fn effect(sql: &str) -> Effect {
+    if !is_several(sql) {
+        return effect_of_one(sql);
+    }
+    let changes = |statement| effect_of_one(statement) == Effect::ChangesDefinitions;
+    if statements(sql).any(changes) { Effect::ChangesDefinitions } else { Effect::None }
+}
+
+fn effect_of_one(sql: &str) -> Effect {
     let mut words = Lexer::new(sql).map(|token| &sql[token.start..token.end]);
     let mut word = || words.next().unwrap_or_default();
     let first = word();
@@ -371,8 +404,13 @@ mod tests {
             ("ROLLBACK TO a", Effect::None),
             ("// a\n create table t (a int)", Effect::ChangesDefinitions),
             ("", Effect::None),
+            ("commit; -- end", Effect::Commits),
+            ("commit; select 1", Effect::None),
+            ("select ';create'; create table t (a int)", Effect::ChangesDefinitions),
         ] {
             assert_eq!(effect(sql), expected, "{sql}");
         }
+        assert!(has_end("select 1; rollback"));
+        assert!(!has_end("select 1; rollback to a; select 'commit'; select 2"));
     }
 }

@@ -10,7 +10,7 @@ use super::stage::{Event, Stage};
 use super::statement::Statement;
 use super::{CasHandler, Expect, Machine};
 use crate::errors::{cas, dbms};
-use crate::messages::server::{BatchResults, Origin, ServerError};
+use crate::messages::server::{BatchResults, Executed, Origin, ServerError};
 use crate::messages::{Reader, client, savepoint, tran};
 use crate::types::encode::encode_row;
 use headrace_core::{Fatal, Parameters, WriteBuffer, limits};
@@ -105,9 +105,13 @@ impl<H: CasHandler> Machine<H> {
             pending.drain(Event::RowsSent);
             return true;
         }
-        // The rows before one that fails are sent also if they will be undone: the server may refuse an earlier one.
+        // Of a batch that has begun, the rows before one that fails are sent also if they will be undone: the server may
+        // refuse an earlier one.
         if let Some(failure) = encode_rows(pending, cx) {
             pending.slot.fail_row(failure);
+            if let Some(batch) = pending.batch_mut().filter(|batch| batch.atomic && batch.sent == 0) {
+                batch.encoded = Encoded::default();
+            }
         }
         if self.send_joined(at, write_buffer) {
             return true;
@@ -129,12 +133,53 @@ impl<H: CasHandler> Machine<H> {
         if rows.ends.is_empty() {
             return;
         }
+        if rows.bytes.is_empty() {
+            return self.send_each(handle, first..first + rows.ends.len() as u64, write_buffer);
+        }
         // Without the autocommit byte: the server would commit each row.
         let mut request =
             client::execute_array(write_buffer.tail(), self.info, handle, self.query_timeout_millis, false);
         request.arguments().extend_from_slice(&rows.bytes);
         request.end();
         self.expect(Expect::Array { first, rows: rows.ends.len() });
+    }
+
+    /// Executes a statement without parameters for each row: EXECUTE_ARRAY would do nothing.
+    fn send_each(&mut self, handle: i32, rows: std::ops::Range<u64>, write_buffer: &mut WriteBuffer) {
+        let execute = client::Execute {
+            handle,
+            flags: 0,
+            fetch: false,
+            autocommit: false,
+            forward_only: true,
+            timeout_millis: self.query_timeout_millis,
+        };
+        for row in rows {
+            execute.begin(write_buffer.tail(), self.info).end();
+            self.expect(Expect::Each { row });
+        }
+    }
+
+    /// The reply to one row of a statement without parameters.
+    pub(super) fn each_reply(&mut self, row: u64, reply: Result<Reader<'_>, ServerError>) -> Result<(), Fatal> {
+        let Some(pending) = self.queue.first_mut() else { return Ok(()) };
+        let error = match reply {
+            Ok(mut reader) => {
+                let changed = Executed::read(&mut reader)?.count;
+                reader.end()?;
+                if let Some(batch) = pending.batch_mut() {
+                    batch.affected += u64::try_from(changed).unwrap_or(0);
+                }
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        if let Some(batch) = pending.batch_mut() {
+            batch.is_stale |= is_stale(&error);
+        }
+        pending.slot.fail_row(Failure::Server { error, row: Some(row) });
+        pending.drain(Event::RowFailed);
+        Ok(())
     }
 
     /// The reply to some rows.

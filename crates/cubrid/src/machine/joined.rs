@@ -53,9 +53,11 @@ pub(super) enum Joined {
 
 impl Joined {
     pub fn of(statement: &Statement, strategy: BatchStrategy) -> Self {
-        let insert = OneRow::of(&statement.sql).filter(|_| strategy != BatchStrategy::Array);
+        // EXECUTE_ARRAY does nothing without parameters.
+        let may_join = strategy != BatchStrategy::Array && statement.parameters > 0;
+        let insert = OneRow::of(&statement.sql).filter(|_| may_join);
         let Some(insert) = insert else { return Self::None };
-        let most = (PARAMETERS / statement.parameters.max(1)).min(ROWS);
+        let most = (PARAMETERS / statement.parameters).min(ROWS);
         let rows = insert.rows_in(limits::STATEMENT_CACHE_SQL_BYTES).min(most);
         if rows < ROWS_WORTH_IT {
             return Self::None;

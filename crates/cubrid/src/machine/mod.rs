@@ -66,6 +66,8 @@ enum Expect {
     Execute,
     /// To FETCH.
     Page,
+    /// To NEXT_RESULT.
+    NextResult,
     /// To PREPARE of a batch's statement with many rows.
     PrepareJoined,
     /// To EXECUTE_ARRAY of a statement with many rows.
@@ -76,6 +78,11 @@ enum Expect {
         first: u64,
         /// Its rows.
         rows: usize,
+    },
+    /// To EXECUTE, of a row of a batch without parameters.
+    Each {
+        /// The number of the row.
+        row: u64,
     },
     /// To the SAVEPOINT before a batch.
     Guard,
@@ -351,7 +358,7 @@ impl<H: CasHandler> Protocol for Machine<H> {
         verb::requests(verb)
     }
 
-    /// No request consists of text only: a text with several statements is refused.
+    /// No request consists of text only.
     fn text(_: &Request) -> Option<&Arc<str>> {
         None
     }

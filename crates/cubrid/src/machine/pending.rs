@@ -33,6 +33,8 @@ pub struct PendingRequest<H: ResponseHandler> {
     pub(super) is_undone: bool,
     /// Rows that a batch has changed, once it is over.
     pub(super) affected: Option<u64>,
+    /// Results after the present one, of a text with several statements.
+    pub(super) results_left: usize,
 }
 
 impl<H: CasHandler> PendingRequest<H> {
@@ -50,6 +52,7 @@ impl<H: CasHandler> PendingRequest<H> {
             is_answered: false,
             is_undone: false,
             affected: None,
+            results_left: 0,
         }
     }
 

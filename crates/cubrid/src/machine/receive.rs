@@ -10,7 +10,7 @@ use super::statement::Statement;
 use super::{CasHandler, Expect, Machine, Phase};
 use crate::errors::dbms;
 use crate::messages::login::Connected;
-use crate::messages::server::{Executed, Origin, Page, Prepared, ServerError};
+use crate::messages::server::{Executed, NextResult, Origin, Page, Prepared, ServerError};
 use crate::messages::{self, CasInfo, HEADER_BYTES, Reader, client, function, server, tran};
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, FatalKind, Prepared as _, ReadBuffer, WriteBuffer};
@@ -90,7 +90,12 @@ impl<H: CasHandler> Machine<H> {
                 Ok(reader) => self.page(cx, reader, write_buffer)?,
                 Err(error) => self.failed(error),
             },
+            Expect::NextResult => match reply {
+                Ok(reader) => self.next_result(cx, reader, write_buffer)?,
+                Err(error) => self.failed(error),
+            },
             Expect::Array { first, rows } => self.array_reply((first, rows), reply)?,
+            Expect::Each { row } => self.each_reply(row, reply)?,
             Expect::PrepareJoined => self.prepared_joined(reply)?,
             Expect::Joined => self.joined_reply(reply)?,
             Expect::Guard => {
@@ -219,7 +224,17 @@ impl<H: CasHandler> Machine<H> {
             }
             pending.statement = Some(Arc::new(statement));
         }
+        let has_rows = pending.statement.as_ref().is_some_and(|statement| statement.columns.is_some());
+        if pending.statement.as_ref().is_some_and(|statement| statement.is_several) {
+            pending.results_left = executed.results.len().saturating_sub(1);
+        }
         match pending.stage_mut() {
+            Stage::Reading { rows, .. } if !has_rows => {
+                *rows = executed.count;
+                reader.end()?;
+                self.last_page(cx, write_buffer);
+                return Ok(());
+            }
             Stage::Reading { total, .. } => *total = executed.count,
             _ => {
                 reader.end()?;
@@ -295,8 +310,58 @@ impl<H: CasHandler> Machine<H> {
         }
     }
 
+    /// The next result of a text with several statements. Its rows come with FETCH.
+    fn next_result(
+        &mut self,
+        cx: H::Context<'_>,
+        mut reader: Reader<'_>,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
+        let result = NextResult::read(&mut reader)?;
+        let Some(pending) = self.queue.first_mut() else { return Ok(()) };
+        let Some(known) = pending.statement.take() else { return Ok(()) };
+        let statement = Arc::new(known.at_result(result.statement_type, result.fields));
+        pending.statement = Some(statement.clone());
+        let (handler, stage) = pending.handler_and_stage();
+        let Stage::Reading { rows, total } = stage else {
+            return Err(Fatal::peer("the server sent a result that was not requested"));
+        };
+        (*rows, *total) = (0, result.count);
+        match (&statement.columns, handler) {
+            (Some(columns), Some(handler)) => {
+                handler.columns(cx, columns);
+                if result.count > 0 {
+                    client::fetch(write_buffer.tail(), self.info, statement.handle, 1);
+                    self.expects.push_back(Expect::Page);
+                    pending.replies_due += 1;
+                    return Ok(());
+                }
+            }
+            _ => *rows = result.count,
+        }
+        self.last_page(cx, write_buffer);
+        Ok(())
+    }
+
+    /// A result is complete, and another one follows: it is requested. Returns false if none follows, or the response
+    /// handler is gone.
+    fn goes_on(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) -> bool {
+        let Some(pending) = self.queue.first_mut().filter(|pending| pending.results_left > 0) else { return false };
+        let Some(statement) = pending.statement.clone() else { return false };
+        let (Some(handler), Stage::Reading { rows, .. }) = pending.handler_and_stage() else { return false };
+        handler.result(cx, Summary { tag: statement.tag(), rows: u64::try_from(*rows).ok(), ..Summary::default() });
+        pending.results_left -= 1;
+        pending.replies_due += 1;
+        client::next_result(write_buffer.tail(), self.info, statement.handle);
+        self.expects.push_back(Expect::NextResult);
+        true
+    }
+
     /// The response handler has taken all rows.
     fn last_page(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
+        if self.goes_on(cx, write_buffer) {
+            return;
+        }
         let Some(pending) = self.queue.first_mut() else { return };
         let Stage::Reading { rows, .. } = pending.go(Event::LastPage, Stage::Sent) else { return };
         let tag = pending.statement.as_ref().map_or(&b""[..], |statement| statement.tag());

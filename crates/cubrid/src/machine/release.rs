@@ -137,5 +137,6 @@ impl<H: CasHandler> PendingRequest<H> {
         self.replies_due = 0;
         self.is_undone = false;
         self.affected = None;
+        self.results_left = 0;
     }
 }

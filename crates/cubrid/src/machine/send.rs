@@ -1,13 +1,13 @@
 //! The sending half: from the queue to the write buffer.
 
 use super::pending::{PendingRequest, Stage};
-use super::request::Request;
+use super::request::{Request, Rows};
 use super::stage::{Event, State};
 use super::verb::parameter_of;
 use super::{CasHandler, Expect, Machine, Phase};
 use crate::lexer;
 use crate::messages::client::{self, Execute};
-use crate::messages::{function, parameter, prepare, savepoint, tran};
+use crate::messages::{execute, function, parameter, prepare, savepoint, tran};
 use crate::types::encode::encode_row;
 use headrace_core::{Mismatch, Parameters, Verb, WriteBuffer, limits};
 
@@ -173,8 +173,7 @@ impl<H: CasHandler> Machine<H> {
             pending.go(Event::StartKnown, Stage::Bindable);
             return;
         }
-        if lexer::is_several(&sql) {
-            let reason = "the text contains several statements, of which CUBRID would execute the first: execute them one by one";
+        if let Some(reason) = several_refused(&pending.request, &sql) {
             pending.refuse(Mismatch::wrong_type(reason).into());
             return self.complete(cx, write_buffer);
         }
@@ -197,19 +196,20 @@ impl<H: CasHandler> Machine<H> {
             return self.complete(cx, write_buffer);
         };
         if is_batch {
-            let reason = match (&statement.columns, statement.parameters) {
-                (Some(_), _) => "a batch cannot execute a statement that returns rows",
-                (None, 0) => "a batch cannot execute a statement without parameters",
-                _ => return self.begin_batch(at, statement, write_buffer),
+            let reason = match &statement.columns {
+                Some(_) => "a batch cannot execute a statement that returns rows",
+                None => return self.begin_batch(at, statement, write_buffer),
             };
             pending.refuse(Mismatch::wrong_type(reason).into());
             return self.complete(cx, write_buffer);
         }
         let execute = Execute {
             handle: statement.handle,
-            flags: 0,
+            flags: if statement.is_several { execute::QUERY_ALL } else { 0 },
             fetch: statement.columns.is_some(),
-            autocommit: !self.in_block,
+            // The commit of one of several statements would close the results of those before it. All are committed
+            // once the last result was read.
+            autocommit: !self.in_block && !statement.is_several,
             forward_only: true,
             timeout_millis: self.query_timeout_millis,
         };
@@ -226,13 +226,13 @@ impl<H: CasHandler> Machine<H> {
             return self.complete(cx, write_buffer);
         }
         request.end();
-        match &statement.columns {
-            Some(columns) => {
-                handler.columns(cx, columns);
-                pending.go(Event::Opened, Stage::Reading { rows: 0, total: 0 });
-            }
-            None => drop(pending.go(Event::Executed, Stage::Sent)),
+        if let Some(columns) = &statement.columns {
+            handler.columns(cx, columns);
         }
+        match statement.columns.is_some() || statement.is_several {
+            true => pending.go(Event::Opened, Stage::Reading { rows: 0, total: 0 }),
+            false => pending.go(Event::Executed, Stage::Sent),
+        };
         self.expect(Expect::Execute);
     }
 
@@ -246,6 +246,24 @@ impl<H: CasHandler> Machine<H> {
         pending.statement = None;
         pending.is_pinned = true;
         pending.go(Event::Again, Stage::Queued);
+    }
+}
+
+/// The reason why a text with several statements cannot be sent; `None` for others.
+fn several_refused(request: &Request, sql: &str) -> Option<&'static str> {
+    if !lexer::is_several(sql) {
+        return None;
+    }
+    match request {
+        Request::Execute(super::Execute { rows: Rows::One, .. }) if lexer::has_end(sql) => {
+            Some("the text contains several statements, one of which ends the transaction: execute them one by one")
+        }
+        // Which statement a parameter belongs to is not known of any server.
+        Request::Execute(super::Execute { rows: Rows::One, .. }) if lexer::has_parameters(sql) => {
+            Some("the text contains several statements with parameters: execute them one by one")
+        }
+        Request::Execute(super::Execute { rows: Rows::One, .. }) => None,
+        _ => Some("the text contains several statements, which only execute() can send: execute them one by one"),
     }
 }
 

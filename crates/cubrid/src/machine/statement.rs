@@ -1,5 +1,6 @@
 //! Prepared statements and the plans made for their columns.
 
+use crate::lexer;
 use crate::messages::description::Field;
 use crate::messages::server::Prepared as Reply;
 use crate::messages::statement;
@@ -44,6 +45,8 @@ pub struct Statement {
     pub parameters: usize,
     /// Its columns; `None` if it returns no rows.
     pub columns: Option<Arc<Columns>>,
+    /// The text has several statements. The number of parameters is that of all, everything else is of the first.
+    pub is_several: bool,
     epoch: Epoch,
 }
 
@@ -51,7 +54,15 @@ impl Statement {
     pub(super) fn new(sql: Arc<str>, reply: Reply, epoch: Epoch) -> Self {
         let Reply { handle, statement_type, parameters, fields, .. } = reply;
         let columns = statement::has_rows(statement_type).then(|| Arc::new(Columns::new(fields)));
-        Self { sql, handle, statement_type, parameters, columns, epoch }
+        let is_several = lexer::is_several(&sql);
+        Self { sql, handle, statement_type, parameters, columns, is_several, epoch }
+    }
+
+    /// The same text with the description of another of its results.
+    pub(super) fn at_result(&self, statement_type: u8, fields: Vec<Field>) -> Self {
+        let reply =
+            Reply { handle: self.handle, statement_type, parameters: self.parameters, fields, ..Reply::default() };
+        Self::new(self.sql.clone(), reply, self.epoch)
     }
 
     /// The name of its type: `INSERT`.

@@ -159,7 +159,14 @@ fn rare<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<u8, V::Error> {
 
 #[cold]
 fn no_type<V: Value>(value: &V) -> V::Error {
-    Mismatch::wrong_type(format!("{} cannot be a parameter: CUBRID has no type for it", value.describe())).into()
+    let tuple = match value.kind() {
+        ValueKind::Record => {
+            "; fetch(), fetchrow() and fetchval() take the values one by one, execute() takes one sequence of them"
+        }
+        _ => "",
+    };
+    let what = value.describe();
+    Mismatch::wrong_type(format!("{what} cannot be a parameter: CUBRID has no type for it{tuple}")).into()
 }
 
 fn put_text(out: &mut Vec<u8>, text: &[u8]) {

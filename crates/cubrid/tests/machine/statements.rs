@@ -326,12 +326,48 @@ pub fn what_cannot_be_sent_is_refused() {
     for (sql, row, reason) in [
         (INSERT, vec![], "1 parameter, but 0 were given"),
         (INSERT, vec![V::Interval(1, 1, 1)], "no type for it"),
-        ("select 1; select 2", vec![], "several statements"),
+        ("select 1; commit", vec![], "ends the transaction"),
+        ("select 1; select ?", vec![V::Int(1)], "one by one"),
     ] {
         let received = session.execute(sql, row);
         assert!(end(&received).contains(reason), "{}", end(&received));
         assert!(session.sent().is_empty());
     }
+}
+
+/// A text whose results are one row that was inserted, and one row.
+fn execute_two(session: &mut Session) -> Shared {
+    let received = session.execute("insert into t values (1); select 1 as z", vec![]);
+    session.feed(&reply("multi_prepare")).unwrap();
+    session.feed(&reply("multi_execute")).unwrap();
+    received
+}
+
+#[test]
+pub fn a_text_with_several_statements_has_a_result_for_each() {
+    let mut session = Session::start();
+    let received = execute_two(&mut session);
+    assert!(session.sent().ends_with(&["EXECUTE 6 all", "NEXT_RESULT 6"]));
+    session.feed(&reply("next_result")).unwrap();
+    assert_eq!(session.sent(), ["FETCH 6 from 1"]);
+    session.feed(&reply("fetch_second")).unwrap();
+    assert_eq!(session.sent(), ["END_TRAN COMMIT"]);
+    assert_eq!(end(&received), "not ended");
+    session.feed(&done(0)).unwrap();
+    assert_eq!(end(&received), "done");
+    assert_eq!(received.get().results, [completion("INSERT", 1), completion("SELECT", 1)]);
+    assert_eq!(received.get().rows.len(), 1);
+}
+
+#[test]
+fn an_error_among_several_statements_undoes_those_outside_of_a_block() {
+    let mut session = Session::start();
+    let received = session.execute("insert into t values (1); select nothing", vec![]);
+    session.feed(&reply("multi_prepare")).unwrap();
+    session.feed(&error(1, -2, -493)).unwrap();
+    assert!(session.sent().ends_with(&["END_TRAN ROLLBACK"]));
+    session.feed(&done(0)).unwrap();
+    assert_eq!(end(&received), "server -493");
 }
 
 #[test]

@@ -152,7 +152,10 @@ pub fn trace(sent: &[u8]) -> Trace {
                 let closes = if closed.is_empty() { String::new() } else { format!(" closes {}", closed.join(" ")) };
                 text(0) + pinned + &closes
             }
-            function::EXECUTE => number(0) + &is(5, "fetch") + &is(6, "autocommit"),
+            function::EXECUTE => {
+                let all = if arguments[1] == [0x02] { " all" } else { "" };
+                number(0) + all + &is(5, "fetch") + &is(6, "autocommit")
+            }
             function::FETCH => format!("{} from {}", number(0), number(1)),
             function::GET_DB_PARAMETER => number(0),
             function::SET_DB_PARAMETER => format!("{} to {}", number(0), number(1)),
@@ -160,7 +163,9 @@ pub fn trace(sent: &[u8]) -> Trace {
                 number(0) + &format!(" {} values", (arguments.len() - 3) / 2) + &is(2, "autocommit")
             }
             function::SAVEPOINT => (if arguments[0] == [1] { "set " } else { "to " }).to_owned() + &text(1),
-            function::CURSOR_CLOSE | function::LOB_NEW | function::SET_CAS_CHANGE_MODE => number(0),
+            function::CURSOR_CLOSE | function::NEXT_RESULT | function::LOB_NEW | function::SET_CAS_CHANGE_MODE => {
+                number(0)
+            }
             function::LOB_READ => format!("{} bytes", number(2)),
             function::LOB_WRITE => format!("{} bytes", arguments[2].len()),
             _ => String::new(),

@@ -42,7 +42,7 @@ impl CubridWire {
         Wire::subclass(py, options, event_loop, setup::prepare, Self)
     }
 
-    /// Queues a statement; with `begin` in a transaction, which it begins if none is open. With `block` it is a stream,
+    /// Queues a statement, or a text with several, whose results are a list; with `begin` in a transaction, which it begins if none is open. With `block` it is a stream,
     /// whose rows are taken in lists of this number while they come, the rest with its result. `arrow` makes record
     /// batches of its rows.
     #[pyo3(signature = (sql, params=None, *, begin=false, block=None, arrow=None))]
@@ -60,7 +60,9 @@ impl CubridWire {
         let query = wire.query(&state, &sql.0, true)?;
         let query = query.get();
         let row = query.arrange(py, params)?;
-        let mut call = wire.call::<Cubrid>(py, &state, Args::Row(row.unbind()), ResultShape::One, query.sql.clone())?;
+        let (args, shape) = (Args::Row(row.unbind()), ResultShape::Several);
+        let mut call = wire.call::<Cubrid>(py, &state, args, shape, query.sql.clone())?;
+        call.script = headrace_cubrid::lexer::is_several(&query.sql);
         call.block = block;
         call.arrow = arrow;
         let begin = wire.still_begins(begin);
