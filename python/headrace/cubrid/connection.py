@@ -15,7 +15,7 @@ from ..errors import ConnectionClosed
 from ..rows import RowFactory
 from .cancelling import Cancelling
 from .core import CubridCore
-from .cursor import Cursor
+from .cursor import Cursor, StreamCursor
 from .largeobject import LargeObject
 from .lobs import Locator, creating, loading, opening, storing
 from .streaming import Streaming
@@ -37,21 +37,24 @@ class Connection(Streaming[R], Cancelling[R]):
 
     # executing
 
-    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> Cursor[Any]:
+    def cursor(self, *, row_factory: RowFactory[Any] | None = None, stream: bool = False) -> Cursor[Any]:
         """Opens a cursor. It is for one thread or task at a time.
 
         Args:
             row_factory: converts rows, see :mod:`headrace.rows`; None for the connection's.
+            stream: receive rows while they are fetched, in bounded memory, as :meth:`stream` does. The connection is
+                occupied until the last row is fetched or the cursor is closed.
 
         Returns:
-            A cursor.
+            A cursor; with ``stream`` an :class:`StreamCursor`.
 
         Raises:
             ConnectionClosed: the connection is closed.
         """
         if self._core.wire.closed:
             raise ConnectionClosed("the connection is closed")
-        return Cursor(self, row_factory or self.row_factory)
+        factory = row_factory or self.row_factory
+        return StreamCursor(self, factory) if stream else Cursor(self, factory)
 
     def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Cursor[R]:
         """Executes one statement on a new cursor. In a pipeline, sends it without waiting.

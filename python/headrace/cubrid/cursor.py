@@ -4,11 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._native import Result
 from .._shared.cursor import BlockingCursor
+from .._shared.cursor_base import Params
+from .._shared.received import Received
+from .._shared.stream_cursor import BlockingStreamCursor
+from ..errors import NotSupportedError
 from .core import call_statement
 
 if TYPE_CHECKING:
@@ -62,3 +66,31 @@ class Cursor(BlockingCursor[R]):
         """
         self.execute(call_statement(name, len(params)), tuple(params) if params else None, timeout=timeout)
         return params
+
+
+class StreamCursor(BlockingStreamCursor[R], Cursor[R]):
+    """A cursor that receives its rows in blocks of ``itersize``, in bounded memory.
+
+    The rows are received while they are fetched. Until the last is fetched, or the cursor is closed, the connection is
+    occupied, as by :meth:`Connection.stream`. It is for one thread at a time.
+    """
+
+    def _begun(self, received: Received, sql: str, params: Params, timeout: float | None) -> Generator[list[Any]]:
+        stream_into: Any = self._connection._stream_into
+        return stream_into(received, sql, params, self.itersize, timeout)  # type: ignore[no-any-return]
+
+    def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
+        """Raises NotSupportedError: a cursor that streams cannot call procedures.
+
+        Args:
+            name: of the procedure.
+            params: ignored.
+            timeout: ignored.
+
+        Returns:
+            Nothing.
+
+        Raises:
+            NotSupportedError: always.
+        """
+        raise NotSupportedError("a cursor that streams cannot call procedures")

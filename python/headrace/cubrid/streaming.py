@@ -11,6 +11,7 @@ from .. import defaults
 from .._native import ArrowBatch, ArrowSink
 from .._shared.blocks import BlockingBlocks, Reading, rows_of
 from .._shared.cursor_base import Params
+from .._shared.received import Received
 from ..errors import ProgrammingError
 from .connection_base import CubridBase
 from .core import CubridCore
@@ -93,9 +94,22 @@ class Streaming(CubridBase[R], BlockingBlocks[R]):
         batches = self._batches_of(lambda: core.submit_stream(sql, params, 1, sink), sink, reading, timeout)
         return self._watched(reading, batches)
 
+    def _stream_into(
+        self, received: Received, sql: str, params: Params, size: int, timeout: float | None
+    ) -> Generator[list[Any]]:
+        """The blocks of a cursor that streams, without its row factory."""
+        reading = Reading()
+        return self._watched(reading, self._read(sql, params, size, reading, timeout, received))
+
     def _read(
-        self, sql: str, params: Params, size: int, reading: Reading, timeout: float | None
+        self,
+        sql: str,
+        params: Params,
+        size: int,
+        reading: Reading,
+        timeout: float | None,
+        received: Received | None = None,
     ) -> Generator[list[Any]]:
         if size < 1:
             raise ProgrammingError("fetch_size must be at least 1")
-        return self._blocks_of(lambda: self._core.submit_stream(sql, params, size), size, reading, timeout)
+        return self._blocks_of(lambda: self._core.submit_stream(sql, params, size), size, reading, timeout, received)

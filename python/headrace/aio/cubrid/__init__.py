@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .connection import AsyncConnection
-from .cursor import AsyncCursor
+from .cursor import AsyncCursor, AsyncStreamCursor
 from .largeobject import AsyncLargeObject
 from .opening import connect
 
-__all__ = ["AsyncConnection", "AsyncCursor", "AsyncLargeObject", "connect"]
+__all__ = ["AsyncConnection", "AsyncCursor", "AsyncLargeObject", "AsyncStreamCursor", "connect"]

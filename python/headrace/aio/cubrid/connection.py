@@ -14,7 +14,7 @@ from ...cubrid.lobs import Locator, creating, loading, opening, storing
 from ...errors import ConnectionClosed
 from ...rows import RowFactory
 from .cancelling import AsyncCancelling
-from .cursor import AsyncCursor
+from .cursor import AsyncCursor, AsyncStreamCursor
 from .largeobject import AsyncLargeObject
 from .streaming import AsyncStreaming
 
@@ -35,21 +35,24 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
 
     # executing
 
-    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> AsyncCursor[Any]:
+    def cursor(self, *, row_factory: RowFactory[Any] | None = None, stream: bool = False) -> AsyncCursor[Any]:
         """Opens a cursor. It is for one thread or task at a time.
 
         Args:
             row_factory: converts rows, see :mod:`headrace.rows`; None for the connection's.
+            stream: receive rows while they are fetched, in bounded memory, as :meth:`stream` does. The connection is
+                occupied until the last row is fetched or the cursor is closed.
 
         Returns:
-            A cursor.
+            A cursor; with ``stream`` an :class:`AsyncStreamCursor`.
 
         Raises:
             ConnectionClosed: the connection is closed.
         """
         if self._core.wire.closed:
             raise ConnectionClosed("the connection is closed")
-        return AsyncCursor(self, row_factory or self.row_factory)
+        factory = row_factory or self.row_factory
+        return AsyncStreamCursor(self, factory) if stream else AsyncCursor(self, factory)
 
     async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> AsyncCursor[R]:
         """Executes one statement on a new cursor. In a pipeline, sends it without waiting.

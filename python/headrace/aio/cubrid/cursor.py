@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 # blocking: from ..._native import Result
+from ..._shared.cursor_base import Params
+from ..._shared.received import Received
 from ...cubrid.core import call_statement
+from ...errors import NotSupportedError
 from .._shared.cursor import LoopCursor
+from .._shared.stream_cursor import LoopStreamCursor
 
 if TYPE_CHECKING:
     from .connection import AsyncConnection
@@ -60,3 +64,31 @@ class AsyncCursor(LoopCursor[R]):
         """
         await self.execute(call_statement(name, len(params)), tuple(params) if params else None, timeout=timeout)
         return params
+
+
+class AsyncStreamCursor(LoopStreamCursor[R], AsyncCursor[R]):
+    """A cursor that receives its rows in blocks of ``itersize``, in bounded memory.
+
+    The rows are received while they are fetched. Until the last is fetched, or the cursor is closed, the connection is
+    occupied, as by :meth:`AsyncConnection.stream`. It is for one task at a time.
+    """
+
+    def _begun(self, received: Received, sql: str, params: Params, timeout: float | None) -> AsyncGenerator[list[Any]]:
+        stream_into: Any = self._connection._stream_into
+        return stream_into(received, sql, params, self.itersize, timeout)  # type: ignore[no-any-return]
+
+    async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
+        """Raises NotSupportedError: a cursor that streams cannot call procedures.
+
+        Args:
+            name: of the procedure.
+            params: ignored.
+            timeout: ignored.
+
+        Returns:
+            Nothing.
+
+        Raises:
+            NotSupportedError: always.
+        """
+        raise NotSupportedError("a cursor that streams cannot call procedures")

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from ... import defaults
 from ..._native import ArrowBatch, ArrowSink
 from ..._shared.cursor_base import Params
+from ..._shared.received import Received
 from ...cubrid.connection_base import CubridBase
 from ...cubrid.core import CubridCore
 from ...errors import ProgrammingError
@@ -93,9 +94,22 @@ class AsyncStreaming(CubridBase[R], LoopBlocks[R]):
         batches = self._batches_of(lambda: core.submit_stream(sql, params, 1, sink), sink, reading, timeout)
         return self._watched(reading, batches)
 
+    def _stream_into(
+        self, received: Received, sql: str, params: Params, size: int, timeout: float | None
+    ) -> AsyncGenerator[list[Any]]:
+        """The blocks of a cursor that streams, without its row factory."""
+        reading = Reading()
+        return self._watched(reading, self._read(sql, params, size, reading, timeout, received))
+
     def _read(
-        self, sql: str, params: Params, size: int, reading: Reading, timeout: float | None
+        self,
+        sql: str,
+        params: Params,
+        size: int,
+        reading: Reading,
+        timeout: float | None,
+        received: Received | None = None,
     ) -> AsyncGenerator[list[Any]]:
         if size < 1:
             raise ProgrammingError("fetch_size must be at least 1")
-        return self._blocks_of(lambda: self._core.submit_stream(sql, params, size), size, reading, timeout)
+        return self._blocks_of(lambda: self._core.submit_stream(sql, params, size), size, reading, timeout, received)

@@ -1,0 +1,228 @@
+"""The asyncio cursor that receives its rows while they are fetched, whatever the database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable
+from typing import Any, TypeVar
+
+from ... import defaults
+from ..._shared.cursor_base import Column, Params
+from ..._shared.received import Received
+from ...errors import NotSupportedError
+from ...rows import RowFactory, tuple_row
+from .cursor import LoopCursor
+
+R = TypeVar("R")
+
+
+class LoopStreamCursor(LoopCursor[R]):
+    """A cursor that receives its rows in blocks of ``itersize``, in bounded memory. It is for one task at a time."""
+
+    def __init__(self, connection: Any, row_factory: RowFactory[R]) -> None:
+        super().__init__(connection, row_factory)
+        self.itersize: int = defaults.FETCH_SIZE
+        """Rows that are received at a time."""
+        self._received = Received()
+        self._blocks: AsyncGenerator[list[Any]] | None = None
+        """The blocks that are left."""
+        self._passed = 0
+        """Rows of the blocks before the present one."""
+
+    def _begun(self, received: Received, sql: str, params: Params, timeout: float | None) -> AsyncGenerator[list[Any]]:
+        """The blocks of a statement that begins to be executed."""
+        raise NotImplementedError
+
+    @property
+    def description(self) -> list[Column] | None:
+        """The columns of the result, or None if the last statement returned no rows."""
+        columns = self._received.columns
+        return super().description if columns is None else self._core.describe(columns)
+
+    @property
+    def rownumber(self) -> int | None:
+        """The index of the next row, from 0; None without a result."""
+        return None if self._rows is None else self._passed + self._position
+
+    async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Any:
+        """Executes one statement, and receives the first block of its rows.
+
+        Args:
+            sql: the statement.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            timeout: seconds until each wait, for later blocks too, is cancelled; None for ``command_timeout``,
+                ``math.inf`` for no limit.
+
+        Returns:
+            The cursor itself.
+
+        Raises:
+            InterfaceError: the cursor is closed, or the connection is occupied by a stream of the same thread or task.
+            ProgrammingError: the parameters do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: a wait was cancelled after ``timeout`` seconds.
+        """
+        self._check()
+        await self._forget()
+        received = self._received
+        self._blocks = self._begun(received, sql, params, timeout)
+        if not await self._next_block():
+            if received.columns is None:
+                self._result = received.result
+            else:
+                self._rows = []
+        factory = self._row_factory
+        if received.columns is not None and factory is not tuple_row:
+            self._make = factory(received.columns.names)
+        return self
+
+    async def executemany(
+        self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+    ) -> Any:
+        """Raises NotSupportedError: a cursor that streams cannot execute batches.
+
+        Args:
+            sql: the statement.
+            rows: ignored.
+            returning: ignored.
+            timeout: ignored.
+
+        Returns:
+            Nothing.
+
+        Raises:
+            NotSupportedError: always.
+        """
+        raise NotSupportedError("a cursor that streams cannot execute batches")
+
+    async def _next_block(self) -> bool:
+        """Goes to the next block. Returns false after the last."""
+        blocks = self._blocks
+        if blocks is None:
+            return False
+        try:
+            rows = await anext(blocks, None)
+        except BaseException:
+            # What is left of the result is lost, and must not look like its end.
+            self._blocks = self._rows = None
+            raise
+        if rows is None:
+            self._blocks = None
+            return False
+        self._passed += len(self._rows or ())
+        self._rows, self._position = rows, 0
+        return True
+
+    async def fetchone(self, *, timeout: float | None = None) -> R | None:
+        """Returns the next row; receives a block if necessary.
+
+        Args:
+            timeout: ignored; that of :meth:`execute` limits each wait.
+
+        Returns:
+            The row, or None after the last.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: nothing was executed, the statement returned no rows, or the stream was interrupted.
+            DatabaseError: the server stopped the statement.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the wait was cancelled after the seconds given to :meth:`execute`.
+        """
+        self._check()
+        if self._position >= len(self._rows or ()):
+            await self._next_block()
+        return self._one()  # type: ignore[no-any-return]
+
+    async def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
+        """Returns the next rows.
+
+        Args:
+            size: number of rows, None for ``arraysize``; at the end there may be fewer.
+            timeout: ignored; that of :meth:`execute` limits each wait.
+
+        Returns:
+            A list of rows, empty after the last.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: nothing was executed, the statement returned no rows, or the stream was interrupted.
+            DatabaseError: the server stopped the statement.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the wait was cancelled after the seconds given to :meth:`execute`.
+        """
+        wanted = self.arraysize if size is None else size
+        out = self._many(wanted)
+        while len(out) < wanted and await self._next_block():
+            out += self._many(wanted - len(out))
+        return out
+
+    async def fetchall(self, *, timeout: float | None = None) -> list[R]:
+        """Returns all remaining rows.
+
+        Args:
+            timeout: ignored; that of :meth:`execute` limits each wait.
+
+        Returns:
+            A list of rows, empty after the last.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: nothing was executed, the statement returned no rows, or the stream was interrupted.
+            DatabaseError: the server stopped the statement.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the wait was cancelled after the seconds given to :meth:`execute`.
+        """
+        out = self._many(len(self._rows or ()))
+        while await self._next_block():
+            out += self._many(len(self._rows or ()))
+        return out
+
+    async def nextset(self, *, timeout: float | None = None) -> bool | None:
+        """Returns None: there is one result. Its remaining rows are dropped.
+
+        Args:
+            timeout: ignored; that of :meth:`execute` limits each wait.
+
+        Returns:
+            None.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+        """
+        self._check()
+        await self._forget()
+        return None
+
+    async def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
+        """Raises NotSupportedError: rows that were received are not kept.
+
+        Args:
+            value: ignored.
+            mode: ignored.
+            timeout: ignored.
+
+        Raises:
+            NotSupportedError: always.
+        """
+        raise NotSupportedError("a cursor that streams cannot be scrolled")
+
+    async def _forget(self) -> None:
+        blocks, self._blocks = self._blocks, None
+        self._clear()
+        self._received, self._passed = Received(), 0
+        if blocks is not None:
+            await blocks.aclose()
+
+    async def close(self, *, timeout: float | None = None) -> None:
+        """Closes the cursor; rows that were not fetched are dropped.
+
+        Args:
+            timeout: ignored; that of :meth:`execute` limits each wait.
+
+        Raises:
+            TimeoutError: the server did not answer within the seconds given to :meth:`execute`.
+        """
+        if not self._closed:
+            await self._forget()
+        await super().close()
