@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import headrace.cubrid
 import headrace.informix
+import headrace.testing
 from headrace import errors
 from headrace.informix.parse import parse
 from headrace.testing import InformixServer
@@ -20,11 +22,10 @@ URL = os.environ.get("HEADRACE_INFORMIX_URL", "")
 
 CUBRID_URL = os.environ.get("HEADRACE_CUBRID_URL", "")
 
+TESTED = tuple(DIFFERENCES)
+"""The databases that the shared tests of behaviour run on."""
 SERVED = tuple(name for name in DIFFERENCES if name != "cubrid")
-"""The databases on whose test servers the tests run that all databases share. Those of CUBRID need a genuine one;
-``tests/cubrid`` runs on its test server, too."""
-TESTED = (*SERVED, "cubrid") if CUBRID_URL else SERVED
-"""The databases of this run, for tests of behaviour."""
+"""Those that the tests of robustness and of company run on."""
 
 PREFIX = f"hr{int(time.time()) % 10**7}_" if URL else "t_"
 """What the names of the tests' tables begin with: no other's, and no earlier run's, on a server that stays."""
@@ -54,6 +55,19 @@ def live_server() -> LiveServer:
         **{name: given.pop(name) for name in wanted},
         more={name: value for name, value in given.items() if name in ("sslmode", "sslrootcert") or name.isupper()},
     )
+
+
+@contextlib.contextmanager
+def cubrid_url() -> Iterator[str]:
+    """The URL of the CUBRID test server, or of the genuine server that ``HEADRACE_CUBRID_URL`` names, with a table
+    ``numbers`` of 1,000 rows."""
+    with contextlib.ExitStack() as stack:
+        url = CUBRID_URL or stack.enter_context(headrace.testing.cubrid()).url
+        with headrace.cubrid.connect(url, autocommit=True) as admin:
+            admin.execute("drop table if exists numbers")
+            admin.execute("create table numbers (n int primary key)")
+            admin.executemany("insert into numbers values (?)", [(n,) for n in range(1000)])
+        yield url
 
 
 @contextlib.contextmanager

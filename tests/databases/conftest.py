@@ -1,5 +1,5 @@
-"""MariaDB, MySQL, the Informix test server and, where HEADRACE_CUBRID_URL names one, a genuine CUBRID: one of each for
-the whole run, and what differs between them."""
+"""PostgreSQL, MariaDB, MySQL, and the test servers of Informix and CUBRID, or genuine ones: one of each for the whole
+run, and what differs between them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import headrace.informix
 import headrace.mysql
 import headrace.testing
 from headrace_lab.differences import DIFFERENCES, Differences
-from live import CUBRID_URL, TESTED, URL, cleaned, live_server
+from live import TESTED, URL, cleaned, cubrid_url, live_server
 from served import Served
 
 
@@ -67,13 +67,10 @@ def informix_server() -> Iterator[headrace.testing.InformixServer]:
 
 
 @pytest.fixture(scope="session")
-def cubrid_url() -> str:
-    """The URL of a genuine server."""
-    with headrace.cubrid.connect(CUBRID_URL, autocommit=True) as admin:
-        admin.execute("drop table if exists numbers")
-        admin.execute("create table numbers (n int primary key)")
-        admin.executemany("insert into numbers values (?)", [(n,) for n in range(1000)])
-    return CUBRID_URL
+def cubrid_served() -> Iterator[str]:
+    """The URL of CUBRID's test server, or of a genuine one."""
+    with cubrid_url() as url:
+        yield url
 
 
 def _mysql(served: Served) -> Database:
@@ -106,7 +103,7 @@ def database(request: pytest.FixtureRequest, name: str) -> Database:
     if name == "informix":
         return _informix(request.getfixturevalue("informix_server"))
     if name == "cubrid":
-        return _cubrid(request.getfixturevalue("cubrid_url"))
+        return _cubrid(request.getfixturevalue("cubrid_served"))
     return _mysql(request.getfixturevalue(f"{name}_served"))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -218,7 +217,7 @@ def _check_charset(settings: Settings) -> None:
 
 def _sslmode(settings: Settings) -> str:
     mode = settings.choice("sslmode", {"sslmode": SSL_MODES}, "")
-    if isinstance(settings.values.get("ssl"), ssl.SSLContext):
+    if hasattr(settings.values.get("ssl"), "wrap_socket"):
         raise NotSupportedError("ssl takes True or False: headrace has a TLS of its own; give sslrootcert and sslmode")
     if mode:
         return mode

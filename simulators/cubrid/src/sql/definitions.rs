@@ -123,7 +123,7 @@ impl Parser<'_> {
                 Type { labels: Some(Arc::from(labels)), ..Type::of(ENUM) }
             }
             "set" | "multiset" | "sequence" | "list" => {
-                self.accept("of");
+                let is_of = self.accept("of");
                 let element = if self.accept_symbol("(") {
                     let element = if self.is_symbol(")") { Type::unknown() } else { self.data_type()? };
                     while self.accept_symbol(",") {
@@ -131,7 +131,7 @@ impl Parser<'_> {
                     }
                     self.expect_symbol(")")?;
                     element
-                } else if matches!(self.peek(), TokenKind::Word(_)) && word != "list" {
+                } else if matches!(self.peek(), TokenKind::Word(_)) && (is_of || word != "list") {
                     self.data_type().unwrap_or(Type::unknown())
                 } else {
                     Type::unknown()
