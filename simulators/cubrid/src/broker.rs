@@ -17,12 +17,17 @@ struct Worker {
     released: Option<Instant>,
     /// True if it has been taken away from its client.
     taken: bool,
+    /// True if its process has been killed.
+    killed: bool,
     /// True while a request runs.
     busy: bool,
     /// True for the mode KEEP, which outlives the client.
     keep: bool,
     cancelled: Arc<AtomicBool>,
 }
+
+/// How much higher the process id is of a CAS that takes the place of one that was killed.
+const PIDS: i32 = 100_000;
 
 /// All of them.
 #[derive(Debug)]
@@ -52,6 +57,7 @@ impl Broker {
                 client: None,
                 released: None,
                 taken: false,
+                killed: false,
                 busy: false,
                 keep: false,
                 cancelled: Arc::default(),
@@ -96,6 +102,11 @@ impl Broker {
         worker.client = None;
         worker.busy = false;
         worker.released = None;
+        if std::mem::take(&mut worker.killed) {
+            // The broker starts another process.
+            worker.pid += PIDS;
+            worker.keep = false;
+        }
         self.changed.notify_all();
         std::mem::take(&mut worker.taken)
     }
@@ -149,6 +160,16 @@ impl Broker {
             worker.cancelled.store(worker.busy, Ordering::Relaxed);
         }
         found.is_some()
+    }
+
+    /// Kills the process of a CAS: its connection ends, and no reply is sent any more. Returns false if there is none
+    /// with a client.
+    pub fn kill(&self, pid: i32) -> bool {
+        let mut workers = lock(&self.workers);
+        let Some(worker) = workers.iter_mut().find(|worker| worker.pid == pid) else { return false };
+        let Some(socket) = &worker.client else { return false };
+        worker.killed = true;
+        socket.shutdown(Shutdown::Both).is_ok()
     }
 
     /// What the CAS of a process id does.

@@ -106,7 +106,7 @@ impl Server {
         self.work(stream, Client { version, flags: hello[7] }, tls, true)
     }
 
-    /// Requests to the broker itself: PING, ST, and the three ways to cancel.
+    /// Requests to the broker itself: PING, ST, the three ways to cancel, and KILL.
     fn service(&self, hello: &[u8; HELLO]) -> Option<i32> {
         let number = |at: usize| i32::from_be_bytes([hello[at], hello[at + 1], hello[at + 2], hello[at + 3]]);
         let cancelled = |pid: i32, success: i32, missing: i32| if self.broker.cancel(pid) { success } else { missing };
@@ -115,6 +115,8 @@ impl Server {
             [b'X', b'1', ..] => Some(cancelled(number(6), 0, cas::CANCEL)),
             [b'Q', b'C', ..] => Some(cancelled(number(2), 9000, cas::CANCEL + 9000)),
             [b'C', b'A', b'N', b'C', b'E', b'L', ..] => Some(cancelled(number(6), 9000, cas::CANCEL + 9000)),
+            // This one is the test server's own.
+            [b'K', b'I', b'L', b'L', ..] => Some(if self.broker.kill(number(4)) { 0 } else { cas::CANCEL }),
             [b'S', b'T', ..] => Some(match self.broker.activity(number(2)) {
                 Activity::None => -2,
                 Activity::Idle => -1,

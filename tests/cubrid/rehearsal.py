@@ -1,0 +1,280 @@
+"""A rehearsal of what a broker does to its clients: it gives their processes to others, and processes are killed. A
+table counts how often each statement was executed: one that has returned once, one whose connection ended before its
+reply (ConnectionClosed) at most once, one with any other error never.
+
+    python -m cubrid.rehearsal --url cubrid://dba@localhost:33000/testdb --port 33100 --losses 10000 --killed-percent 10
+
+``--url`` is the broker for the administrator, ``--port`` that of the rehearsed broker, with fewer processes than
+clients. Processes are killed with SIGKILL, so this has to run on the machine of the broker, as its user. Run it in the
+folder ``tests``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import collections
+import contextlib
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import headrace.aio.cubrid
+import headrace.cubrid
+from headrace import errors
+from headrace.cubrid.settings import connect_options
+
+Row = tuple[int, int]
+Kill = Callable[[int], None]
+"""Kills the process of this number."""
+ROWS_OF_A_BATCH = 3
+
+
+@dataclass
+class Figures:
+    """What happened."""
+
+    statements: int = 0
+    """Statements, batches and transactions that have returned."""
+    releases: int = 0
+    """Times that a session was resumed."""
+    kills: int = 0
+    """Processes that were killed while they had a client."""
+    unknown: int = 0
+    """Statements whose connection ended before their reply: ConnectionClosed."""
+    executed: int = 0
+    """Of these, those that had been executed."""
+    refused: int = 0
+    """Statements with another error, or of a transaction that was not committed."""
+    connects: int = 0
+    """Connections that were opened."""
+    wrong: list[str] = field(default_factory=list[str])
+    """Statements that were executed more than once, not at all, or in part."""
+    seconds: float = 0.0
+
+    @property
+    def losses(self) -> int:
+        """Releases and kills."""
+        return self.releases + self.kills
+
+
+class Rehearsal:
+    """The state that all clients share."""
+
+    def __init__(self, url: str, losses: int, kill: Kill | None, killed_percent: float) -> None:
+        self.url = url
+        self.wanted = losses
+        self.kill = kill
+        self.killed_percent = killed_percent
+        self.figures = Figures()
+        self.lock = threading.Lock()
+        self.outcomes: dict[Row, str] = {}
+        """What became of each statement: ``done``, ``unknown`` or ``refused``."""
+        self.sizes: dict[Row, int] = {}
+        """How many rows it inserts."""
+        self.pids: dict[int, int] = {}
+        """The process of each client."""
+
+    @property
+    def is_over(self) -> bool:
+        """Returns true if enough connections were lost."""
+        return self.figures.losses >= self.wanted
+
+    def note(self, key: Row, rows: int, error: BaseException | None, ends: bool) -> None:
+        """Notes what became of a statement; ``ends`` if it was the one that commits."""
+        with self.lock:
+            self.sizes[key] = rows
+            if error is None:
+                self.outcomes[key] = "done"
+                self.figures.statements += 1
+            elif ends and isinstance(error, errors.ConnectionClosed):
+                self.outcomes[key] = "unknown"
+                self.figures.unknown += 1
+            else:
+                self.outcomes[key] = "refused"
+                self.figures.refused += 1
+
+    def resumed(self, count: int) -> None:
+        """Adds the times that a connection was resumed."""
+        with self.lock:
+            self.figures.releases += count
+
+    def killing(self) -> None:
+        """Kills processes of clients, one after the other, so that they stay the wanted part of all losses."""
+        rng = random.Random(1)
+        while not self.is_over and self.kill is not None:
+            figures = self.figures
+            if figures.kills >= (figures.losses + 1) * self.killed_percent / 100 or not self.pids:
+                time.sleep(0.001)
+                continue
+            pid = rng.choice(list(self.pids.values()))
+            with contextlib.suppress(ProcessLookupError):
+                self.kill(pid)
+                with self.lock:
+                    figures.kills += 1
+            time.sleep(rng.random() * 0.02)
+
+    def check(self, admin: Any) -> None:
+        """Compares what was executed with what the clients know."""
+        sql = "select who, n, count(*) from hr_once group by who, n"
+        found: dict[Row, int] = {(who, n): count for who, n, count in admin.fetch(sql)}
+        figures = self.figures
+        for key, outcome in self.outcomes.items():
+            count, rows = found.pop(key, 0), self.sizes[key]
+            if outcome == "unknown" and count == rows:
+                figures.executed += 1
+            elif count != {"done": rows, "unknown": 0, "refused": 0}[outcome]:
+                figures.wrong.append(f"statement {key} of {rows} rows, {outcome}: executed for {count} rows")
+        figures.wrong += [f"statement {key}, which no client knows: {count} rows" for key, count in found.items()]
+
+
+INSERT = "insert into hr_once values (?, ?)"
+
+
+def thread(rehearsal: Rehearsal, me: int) -> None:
+    """A client in a thread: single statements, batches and transactions by turns."""
+    n = 0
+    while not rehearsal.is_over:
+        try:
+            conn = headrace.cubrid.connect(rehearsal.url, autocommit=True, connect_timeout=60)
+        except errors.Error:
+            continue
+        rehearsal.figures.connects += 1
+        counted = 0
+        while not rehearsal.is_over and not conn.closed:
+            n += 1
+            key, rows, ends = (me, n), 1 if n % 5 else ROWS_OF_A_BATCH, True
+            rehearsal.pids[me] = conn.cas_pid
+            error: BaseException | None = None
+            try:
+                if n % 5:
+                    conn.execute(INSERT, key)
+                elif n % 10:
+                    conn.executemany(INSERT, [key] * rows)
+                else:
+                    ends = False
+                    with conn.transaction():
+                        for _ in range(rows):
+                            conn.execute(INSERT, key)
+                        ends = True
+            except errors.Error as caught:
+                error = caught
+            rehearsal.note(key, rows, error, ends)
+            rehearsal.resumed(conn.resumed - counted)
+            counted = conn.resumed
+        rehearsal.pids.pop(me, None)
+        conn.close()
+
+
+async def task(rehearsal: Rehearsal, me: int) -> None:
+    """The same in a task."""
+    n = 0
+    while not rehearsal.is_over:
+        try:
+            conn = await headrace.aio.cubrid.connect(rehearsal.url, autocommit=True, connect_timeout=60)
+        except errors.Error:
+            continue
+        rehearsal.figures.connects += 1
+        counted = 0
+        while not rehearsal.is_over and not conn.closed:
+            n += 1
+            key, rows, ends = (me, n), 1 if n % 5 else ROWS_OF_A_BATCH, True
+            rehearsal.pids[me] = conn.cas_pid
+            error: BaseException | None = None
+            try:
+                if n % 5:
+                    await conn.execute(INSERT, key)
+                elif n % 10:
+                    await conn.executemany(INSERT, [key] * rows)
+                else:
+                    ends = False
+                    async with conn.transaction():
+                        for _ in range(rows):
+                            await conn.execute(INSERT, key)
+                        ends = True
+            except errors.Error as caught:
+                error = caught
+            rehearsal.note(key, rows, error, ends)
+            rehearsal.resumed(conn.resumed - counted)
+            counted = conn.resumed
+        rehearsal.pids.pop(me, None)
+        await conn.close()
+
+
+def rehearse(
+    url: str,
+    small: str,
+    *,
+    losses: int,
+    clients: int = 10,
+    kill: Kill | None = None,
+    killed_percent: float = 0,
+) -> Figures:
+    """Runs clients, half of them threads and half of them tasks, until enough connections were lost.
+
+    Args:
+        url: the broker for the administrator.
+        small: the broker that is rehearsed, with fewer processes than there are clients.
+        losses: releases and kills.
+        clients: how many.
+        kill: kills the process of this number; None for releases alone.
+        killed_percent: kills of a hundred losses.
+
+    Returns:
+        What happened.
+    """
+    rehearsal = Rehearsal(small, losses, kill, killed_percent)
+    started = time.monotonic()
+    with headrace.cubrid.connect(url, autocommit=True) as admin:
+        admin.execute("drop table if exists hr_once")
+        admin.execute("create table hr_once (who int, n int)")
+
+    async def tasks() -> None:
+        await asyncio.gather(*(task(rehearsal, me) for me in range(clients // 2, clients)))
+
+    threads = [threading.Thread(target=thread, args=(rehearsal, me)) for me in range(clients // 2)]
+    threads += [threading.Thread(target=rehearsal.killing), threading.Thread(target=lambda: asyncio.run(tasks()))]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    with headrace.cubrid.connect(url, autocommit=True) as admin:
+        rehearsal.check(admin)
+        admin.execute("drop table hr_once")
+    rehearsal.figures.seconds = time.monotonic() - started
+    return rehearsal.figures
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description="Rehearses releases and kills of a broker's processes.")
+    parser.add_argument("--url", required=True)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--losses", type=int, default=10_000)
+    parser.add_argument("--clients", type=int, default=10)
+    parser.add_argument("--killed-percent", type=float, default=0)
+    args = parser.parse_args()
+    host, port = connect_options(args.url, {}).hosts[0]
+    small = args.url.replace(f"{host}:{port}", f"{host}:{args.port}")
+    figures = rehearse(
+        args.url,
+        small,
+        losses=args.losses,
+        clients=args.clients,
+        kill=lambda pid: os.kill(pid, signal.SIGKILL),
+        killed_percent=args.killed_percent,
+    )
+    shown = collections.OrderedDict(sorted(vars(figures).items()))
+    wrong: list[str] = shown.pop("wrong")
+    print(", ".join(f"{name} {value}" for name, value in shown.items()), f"wrong {len(wrong)}", *wrong[:20], sep="\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
