@@ -87,6 +87,25 @@ def test_the_strategy_can_be_named(make: Any) -> None:
             "execute function f()",
             True,
         ),
+        (
+            "create function f() returns int language sql as 'select 5'; create table t (a int, b text, c int default f())",
+            True,
+        ),
+        (
+            "create table t (a int, b text, c bigint); create function f() returns bigint stable language sql as "
+            "'select count(*) from t'; alter table t alter c set default f()",
+            False,
+        ),
+        (
+            "create table t (a int, b text); create function f(n int) returns boolean language sql as "
+            "'select not exists (select from t where a = n)'; alter table t add check (f(a))",
+            False,
+        ),
+        (
+            "create table t (a int, b text); create function f() returns trigger stable language plpgsql as "
+            "'begin return new; end'; create trigger g before insert on t for each row execute function f()",
+            False,
+        ),
         ("create table u (a int primary key); insert into u select generate_series(0, 5000); "
          "create table t (a int references u, b text)", False),
         ("create table t (a int unique deferrable, b text)", False),
@@ -178,7 +197,7 @@ def test_a_table_that_another_session_alters_in_between(make: Any) -> None:
 
 
 @pytest.mark.parametrize("autocommit", [True, False])
-@pytest.mark.parametrize("bad", [0, 1, 511, 512, 513, 1500, ROWS - 1])
+@pytest.mark.parametrize("bad", [0, 1, 1023, 1024, 1025, 1500, ROWS - 1])
 def test_a_row_that_fails_is_named_and_nothing_stays(make: Any, autocommit: bool, bad: int) -> None:
     conn = make(autocommit=autocommit)
     for value, error in ((7, errors.UniqueViolation), (2**40, errors.DataError), ("x", errors.DataError)):
@@ -205,13 +224,29 @@ def test_within_a_transaction_what_came_before_stays_undone(make: Any) -> None:
     assert conn.fetchval("select count(*) from c") == 0
 
 
+@pytest.mark.parametrize("given", [list, iter])
+@pytest.mark.parametrize("alone", [True, False])
+def test_of_several_rows_that_fail_the_first_is_named(make: Any, given: Any, alone: bool) -> None:
+    conn = make(autocommit=alone)
+    conn.execute("alter table c add check (n <> 666666)")
+    conn.commit()
+    if not alone:
+        conn.execute("select 1")
+    made = rows()
+    # COPY looks for the keys of many rows at once, after their checks.
+    made[1100], made[1200] = (5, "again"), (666_666, "refused")
+    with pytest.raises(errors.UniqueViolation) as caught:
+        conn.executemany(PLAIN.format(table="c"), given(made))
+    assert caught.value.row == 1100
+
+
 def test_an_iterator_that_fails_leaves_nothing(make: Any) -> None:
     def broken(at: int) -> Iterator[tuple[int, str]]:
         yield from rows(at)
         raise LookupError("no more")
 
     conn = make()
-    for at in (0, 512, 513, 2000):
+    for at in (0, 1024, 1025, 2000):
         with pytest.raises(LookupError):
             conn.executemany(PLAIN.format(table="c"), broken(at))
         assert conn.fetchval("select count(*) from c") == 0
@@ -220,7 +255,7 @@ def test_an_iterator_that_fails_leaves_nothing(make: Any) -> None:
 def test_values_that_are_not_binary_are_executed_where_they_stand(make: Any) -> None:
     conn = make()
     mixed: list[tuple[Any, Any]] = list(rows())
-    for n in (600, 1000, 2999):
+    for n in (1100, 2000, 2999):
         mixed[n] = (str(n), f"row {n}")
     assert not is_copied(conn, PLAIN.format(table="c"), mixed)
     assert conn.fetch("select n, s from c order by n") == rows()
@@ -236,7 +271,7 @@ class Money:
 def test_texts_of_adapters_are_not_copied(make: Any) -> None:
     conn = make()
     conn.register_adapters(dumpers={Money: lambda value: str(value.cents)})
-    batch = [(n, f"row {n}") if n < 1000 else (Money(n), f"row {n}") for n in range(ROWS)]
+    batch = [(n, f"row {n}") if n < 2000 else (Money(n), f"row {n}") for n in range(ROWS)]
     assert not is_copied(conn, PLAIN.format(table="c"), batch)
     assert conn.fetch("select n, s from c order by n") == rows()
 

@@ -35,7 +35,7 @@ pub const CHUNKS_IN_FLIGHT: usize = 2;
 pub const ROWS_UNANSWERED: u64 = 1024;
 /// Rows of a batch to PostgreSQL that are executed one by one before the rest of them is sent by COPY, if the table
 /// allows it: for fewer, the question to the catalogue costs more than is won.
-pub const COPY_AFTER_ROWS: u64 = 512;
+pub const COPY_AFTER_ROWS: u64 = 1024;
 /// Rows of a batch that are kept while an iterator gives them, so that a batch whose statement turns out to be stale can
 /// be repeated. Those of a list or a tuple can be read again in any number.
 pub const ROWS_KEPT: usize = 1024;

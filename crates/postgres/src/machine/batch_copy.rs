@@ -10,14 +10,14 @@ use super::answer::Copied;
 use super::pending::{PendingRequest, Stage};
 use super::request::{Execute, Request};
 use super::stage::{CatalogueRow, Event, Unsent};
-use super::work::{Preparation, Work};
+use super::work::{CopyProgress, Preparation, Work};
 use super::{Machine, PgHandler, Server, TransactionStatus};
 use crate::messages::backend::ServerError;
 use crate::messages::frontend;
 use crate::messages::tag::{self, field};
 use crate::sql::{self, PlainInsert};
 use crate::types::{Encoder, Oid, copy_binary, encode_binary_row};
-use headrace_core::{Fatal, Mismatch, Parameters, Value, ValueKind, WriteBuffer, limits};
+use headrace_core::{Fatal, Mismatch, Parameters, ResponseHandler, Value, ValueKind, WriteBuffer, limits};
 
 /// The question whether rows can be copied into a table: a row for each column, with its name as it is written, its type,
 /// and the type that this is a domain of; none if they cannot.
@@ -25,7 +25,8 @@ use headrace_core::{Fatal, Mismatch, Parameters, Value, ValueKind, WriteBuffer, 
 /// What a COPY leaves out, or does once where INSERTs do it for each row: rules, row-level security, triggers of
 /// statements, and triggers after rows, which include foreign keys and constraints that are checked later. Of a
 /// partitioned table this is asked of all partitions. A limit on the time of a statement would be one on all of the
-/// rows.
+/// rows. Functions of the user's that read the table would not see the rows before: those of the snapshot of the
+/// statement, where they are not volatile, and any in a CHECK, as rows are kept back while it is evaluated.
 fn question(insert: &PlainInsert) -> String {
     let PlainInsert { table, columns, count, .. } = insert;
     let names: Vec<String> = columns.iter().map(|name| format!("'{name}'")).collect();
@@ -55,9 +56,22 @@ fn question(insert: &PlainInsert) -> String {
          AND NOT EXISTS (SELECT FROM target JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) target.oid\n\
          WHERE c.relkind OPERATOR(pg_catalog.<>) ALL (ARRAY['r', 'p']::\"char\"[])\n\
          OR c.relhasrules OR pg_catalog.row_security_active(c.oid)\n\
-         OR EXISTS (SELECT FROM pg_catalog.pg_trigger g WHERE g.tgrelid OPERATOR(pg_catalog.=) c.oid\n\
+         OR EXISTS (SELECT FROM pg_catalog.pg_trigger g\n\
+         JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) g.tgfoid\n\
+         WHERE g.tgrelid OPERATOR(pg_catalog.=) c.oid\n\
          AND (g.tgtype OPERATOR(pg_catalog.&) 4::pg_catalog.int2) OPERATOR(pg_catalog.<>) 0\n\
-         AND (g.tgtype OPERATOR(pg_catalog.&) 3::pg_catalog.int2) OPERATOR(pg_catalog.<>) 3))\n\
+         AND ((g.tgtype OPERATOR(pg_catalog.&) 3::pg_catalog.int2) OPERATOR(pg_catalog.<>) 3\n\
+         OR p.provolatile OPERATOR(pg_catalog.<>) 'v'))\n\
+         OR EXISTS (SELECT FROM (\n\
+         SELECT 'pg_catalog.pg_attrdef'::pg_catalog.regclass, f.oid, 's' FROM pg_catalog.pg_attrdef f\n\
+         WHERE f.adrelid OPERATOR(pg_catalog.=) c.oid\n\
+         UNION ALL SELECT 'pg_catalog.pg_constraint'::pg_catalog.regclass, k.oid, 'sv' FROM pg_catalog.pg_constraint k\n\
+         WHERE k.conrelid OPERATOR(pg_catalog.=) c.oid) AS part(class, oid, refused)\n\
+         JOIN pg_catalog.pg_depend d ON d.classid OPERATOR(pg_catalog.=) part.class\n\
+         AND d.objid OPERATOR(pg_catalog.=) part.oid\n\
+         AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass\n\
+         JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) d.refobjid\n\
+         WHERE pg_catalog.strpos(part.refused, p.provolatile::pg_catalog.text) OPERATOR(pg_catalog.>) 0))\n\
          ORDER BY {order} LIMIT {count}"
     )
 }
@@ -97,13 +111,14 @@ impl<H: PgHandler> PendingRequest<H> {
     #[inline]
     pub(super) fn may_go_on_as_copy(&self) -> bool {
         let Request::Execute(Execute { copy_after: Some(after), .. }) = &self.request else { return false };
-        self.answer.owed >= *after && self.preparation().is_some_and(|preparation| !preparation.copy_tried)
+        let untried = |preparation: &Preparation| preparation.copy == CopyProgress::Untried;
+        self.answer.owed >= *after && self.preparation().is_some_and(untried)
     }
 
     /// The INSERT that it is, if its values go to the columns as they are.
     fn plain_insert(&mut self) -> Option<PlainInsert> {
-        let Work::Statement(Preparation { hints, copy_tried, source, .. }) = &mut self.work else { return None };
-        *copy_tried = true;
+        let Work::Statement(Preparation { hints, copy, source, .. }) = &mut self.work else { return None };
+        *copy = CopyProgress::Decided;
         let statement = source.as_ref()?.statement();
         // The unnamed statement would be replaced by those that ask.
         let known = !statement.name.is_empty() && statement.columns.is_none();
@@ -141,14 +156,15 @@ enum Stop<E> {
 }
 
 impl<H: PgHandler> Machine<H> {
-    /// Returns true if a row of the COPY that the first request went on as was refused, and makes it one that is not
-    /// copied. Of several rows that are refused a COPY may name another than the first: executed one by one, they say which
+    /// Returns true if a row of the COPY that the first request went on as was refused, or the question before it, as by a
+    /// server that is PostgreSQL by its protocol only; and makes it a request that is not copied. Of several rows that are refused a COPY may name another than the first: executed one by one, they say which
     /// it is.
     pub(super) fn copy_has_failed(&mut self) -> bool {
         const REFUSED: [&str; 6] = ["0A", "22", "23", "42", "44", "P0"];
         let refused = self.front_sqlstate().is_some_and(|code| REFUSED.iter().any(|class| code.starts_with(class)));
         let Some(pending) = self.queue.first_mut() else { return false };
-        let failed = refused && pending.answer.awaits_copied();
+        let asked = pending.preparation().is_some_and(|preparation| preparation.copy == CopyProgress::Asked);
+        let failed = refused && (asked || pending.answer.awaits_copied());
         match &mut pending.request {
             Request::Execute(execute) if failed => execute.copy_after = None,
             _ => return false,
@@ -159,8 +175,11 @@ impl<H: PgHandler> Machine<H> {
     /// Asks whether the batch `at` can go on as a COPY; returns false if that is certain to be no.
     pub(super) fn check_table(&mut self, at: usize, write_buffer: &mut WriteBuffer) -> bool {
         let (is_pooled, is_own) = (self.server == Server::Pooled, self.server == Server::Own);
+        // Partitions have been in the catalogue since 10.
+        let is_postgres = self.server_major().is_some_and(|major| major >= 10);
+        let is_other = is_pooled || !is_postgres || self.parameters.contains_key("crdb_version");
         let pending = &mut self.queue[at];
-        let Some(insert) = pending.plain_insert().filter(|_| !is_pooled) else { return false };
+        let Some(insert) = pending.plain_insert().filter(|_| !is_other) else { return false };
         let Some(statement) = pending.statement().cloned() else { return false };
         let out = write_buffer.tail();
         // To analyse the statement locks the table until the end of the transaction: what the answer says then stays.
@@ -170,6 +189,9 @@ impl<H: PgHandler> Machine<H> {
         frontend::execute(out, "", 0);
         frontend::flush(out);
         pending.may_copy = !is_own;
+        if let Some(preparation) = pending.preparation_mut() {
+            preparation.copy = CopyProgress::Asked;
+        }
         pending.go(Event::StartCheck, Stage::CheckingTable { rows: Vec::new(), insert: Box::new(insert) });
         true
     }
@@ -183,9 +205,13 @@ impl<H: PgHandler> Machine<H> {
     pub(super) fn table_checked(&mut self, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         // A COPY looks for the keys of many rows at once, and may so refuse a later row first, unless its WHERE has a
         // volatile function. Where the rows cannot be executed again, the first one has to be named at once.
-        let ordered = self.status != TransactionStatus::Idle;
+        let rereads = |pending: &PendingRequest<H>| pending.slot.handler.as_ref().is_some_and(ResponseHandler::rereads);
+        let ordered = self.status != TransactionStatus::Idle || !self.queue.first().is_some_and(rereads);
         let has_where = self.server_major().is_some_and(|major| major >= 12);
         let pending = self.front("CommandComplete")?;
+        if let Some(preparation) = pending.preparation_mut() {
+            preparation.copy = CopyProgress::Decided;
+        }
         let parameters = pending.statement().map(|statement| statement.parameters.clone()).unwrap_or_default();
         let Stage::CheckingTable { rows, insert } = pending.stage() else { return Ok(()) };
         let can_be_sent = pending.slot.handler.is_some() && (!ordered || has_where);

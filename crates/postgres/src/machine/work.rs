@@ -58,8 +58,8 @@ pub(super) struct Preparation {
     pub(super) bound: bool,
     /// The current row of a batch has been read and not been sent.
     pub(super) types_pending: bool,
-    /// It was found out, for a batch, whether it can go on as a COPY.
-    pub(super) copy_tried: bool,
+    /// Whether it was found out, for a batch, that it can go on as a COPY.
+    pub(super) copy: CopyProgress,
     /// The types of a batch whose values decide the types of its parameters.
     pub(super) typing: Option<Box<Typing>>,
 }
@@ -72,7 +72,7 @@ impl Preparation {
             portal: PortalDescription::Unneeded,
             bound: false,
             types_pending: false,
-            copy_tried: false,
+            copy: CopyProgress::Untried,
             typing: None,
         }
     }
@@ -97,6 +97,17 @@ impl Preparation {
             (None, _) => None,
         }
     }
+}
+
+/// How far it is found out whether a batch can go on as a COPY.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CopyProgress {
+    /// It has not sent enough rows.
+    Untried,
+    /// The catalogue was asked.
+    Asked,
+    /// It is known.
+    Decided,
 }
 
 /// A statement, and the reason why it is valid.

@@ -119,8 +119,8 @@ pub fn an_error_names_the_row_by_the_context_of_the_copy() {
     }
 }
 
-#[test]
-pub fn outside_of_a_transaction_refused_rows_are_executed_one_by_one() {
+/// One whose rows can be read again.
+fn repeatable() -> (Session, Shared) {
     let mut session = Session::start();
     let Request::Execute(execute) = execution("insert into t values ($1)", Rows::TypedBatch, true) else {
         unreachable!()
@@ -130,16 +130,37 @@ pub fn outside_of_a_transaction_refused_rows_are_executed_one_by_one() {
     session.machine.submit(request, handler);
     session.feed_messages(&[]);
     session.feed_messages(&[described(&[INT4], &[])]);
+    session.sent();
+    (session, received)
+}
+
+#[test]
+pub fn outside_of_a_transaction_refused_rows_are_executed_one_by_one() {
+    let row = [msg(backend::BIND_COMPLETE, b""), completed("INSERT 0 1")].concat();
+    let copying = [answered(Some(INT4)), begun()].concat();
+    // The catalogue may be another one than PostgreSQL's.
+    for (reply, code) in [(copying, "23514"), (row.clone(), "42883")] {
+        let (mut session, received) = repeatable();
+        session.feed_messages(&[reply]);
+        session.sent();
+        session.feed_messages(&[error(code)]);
+        assert_eq!(session.sent(), ["Sync"]);
+        session.feed_messages(&[ready(b'I')]);
+        // Prepared again without waiting, as it is not known yet whether a pooler is between.
+        assert_eq!(session.sent(), ["Parse", "Bind", "Execute", "Bind", "Execute", "Bind", "Execute", "Sync"]);
+        session.feed_messages(&[msg(backend::PARSE_COMPLETE, b""), row.clone(), error("23505"), ready(b'I')]);
+        assert_eq!(received.get().end.as_deref(), Some("server 23505 at row 1"));
+    }
+}
+
+#[test]
+pub fn a_cancelled_copy_is_not_repeated() {
+    let (mut session, received) = repeatable();
     session.feed_messages(&[answered(Some(INT4)), begun()]);
     session.sent();
-    session.feed_messages(&[error("23514")]);
-    assert_eq!(session.sent(), ["Sync"]);
-    session.feed_messages(&[ready(b'I')]);
-    // Prepared again without waiting, as it is not known yet whether a pooler is between.
-    assert_eq!(session.sent(), ["Parse", "Bind", "Execute", "Bind", "Execute", "Bind", "Execute", "Sync"]);
-    let row = [msg(backend::BIND_COMPLETE, b""), completed("INSERT 0 1")].concat();
-    session.feed_messages(&[msg(backend::PARSE_COMPLETE, b""), row, error("23505"), ready(b'I')]);
-    assert_eq!(received.get().end.as_deref(), Some("server 23505 at row 1"));
+    session.feed_messages(&[error("57014"), ready(b'I')]);
+    assert_eq!(received.get().end.as_deref(), Some("server 57014"));
+    assert!(session.machine.is_idle());
 }
 
 #[test]
@@ -199,6 +220,21 @@ pub fn a_server_that_sends_rows_instead_ends_the_session() {
     let response = copy_response(backend::COPY_OUT_RESPONSE);
     let reply = [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b""), response].concat();
     assert!(session.feed(&reply).is_err());
+}
+
+#[test]
+pub fn servers_that_are_not_postgresql_are_not_asked() {
+    for status in [&b"server_version\08.0.2\0"[..], b"server_version\0unknown\0", b"crdb_version\0CockroachDB\0"] {
+        let mut session = Session::start();
+        session.feed_messages(&[msg(backend::PARAMETER_STATUS, status)]);
+        let Request::Execute(execute) = execution("insert into t values ($1)", Rows::TypedBatch, true) else {
+            unreachable!()
+        };
+        let request = Request::Execute(Execute { copy_after: Some(1), ..execute });
+        session.ask(request, vec![], vec![vec![1.into()], vec![2.into()]]);
+        session.feed_messages(&[described(&[INT4], &[])]);
+        assert_eq!(session.sent(), ["Parse", "Describe", "Flush", "Bind", "Execute", "Bind", "Execute", "Sync"]);
+    }
 }
 
 #[test]
