@@ -37,7 +37,7 @@ rust     = $(shell find $(1) \( -name target -prune \) -o -type f \( -name '*.rs
 SOURCES     := pyproject.toml Cargo.toml Cargo.lock $(call rust,crates)
 LAB_SOURCES := lab/pyproject.toml Cargo.toml Cargo.lock $(call rust,lab/crates)
 
-.PHONY: help race mariadb-server postgres-server test test-live test-free-threaded free-threaded lint bench fuzz docs build \
+.PHONY: help race mariadb-server postgres-server test test-live test-dialects test-free-threaded free-threaded lint bench fuzz docs build \
 	windows windows-check windows-tools wheel sdist test-wheel test-sdist release-check server simulators jdbc libmariadb cargo
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -47,6 +47,7 @@ help:
 	@echo "make test    all tests: Rust, then Python against real servers"
 	@echo "make test-live INFORMIX_URL=...  the tests of the Informix driver's behaviour, on a server of your own"
 	@echo "make test-live CUBRID_URL=...    the same of the CUBRID driver"
+	@echo "make test-dialects  all of SQLAlchemy's tests, also those of PostgreSQL on asyncio, which take long"
 	@echo "make test-free-threaded FREE_THREADED=python3.14t  the tests of threads and tasks, without the global lock"
 	@echo "make lint    ruff, mypy, pyright, stubtest, generated files, rustfmt, clippy"
 	@echo "make bench   micro-benchmarks of the codecs, from Rust and from Python"
@@ -90,6 +91,10 @@ test-live: build $(STAMPS)/lab $(STAMPS)/test
 		HEADRACE_CUBRID_URL='$(CUBRID_URL)' HEADRACE_CUBRID_SMALL_PORT='$(CUBRID_SMALL_PORT)' \
 			$(BIN)/python -m pytest -k cubrid $(LIVE_CUBRID_TESTS) $(TEST_ARGS); \
 	fi
+
+# SQLAlchemy's own tests, with those on asyncio that take too long for `make test`.
+test-dialects: build $(STAMPS)/lab $(STAMPS)/test server
+	@HEADRACE_DIALECTS=all $(BIN)/python -m pytest tests/dialects $(TEST_ARGS)
 
 # Where threads meet: the oracle and company tests, the pools, and what is said of behaviour.
 FREE_THREADED_TESTS := tests/behaviour tests/pool tests/databases tests/company tests/oracle

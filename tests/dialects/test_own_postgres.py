@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,8 @@ from headrace.testing import PostgresServer, postgres
 
 from .own import NEW, OLD, Counts, on_postgres, run
 
+ALL = "HEADRACE_DIALECTS" in os.environ
+"""``make test-dialects``: also what takes too long for ``make test``."""
 NOT_OURS = {
     "asks psycopg about itself, or for an option of its own": [
         r"MiscBackendTest::test_(client_encoding|initial_transaction_state_psycopg|psycopg_non_standard_err)",
@@ -59,8 +62,8 @@ def test_dialect_suite(complete: PostgresServer, driver: str, version: str, mark
     ("driver", "version", "mark"),
     [
         ("headrace", NEW, Counts(10149, 15)),
-        ("headrace_async", NEW, Counts(10149, 14)),
         ("headrace", OLD, Counts(9821, 11)),
+        *([("headrace_async", NEW, Counts(10149, 14))] if ALL else []),
     ],
 )
 def test_tests_of_postgresql(complete: PostgresServer, driver: str, version: str, mark: Counts) -> None:

@@ -224,7 +224,7 @@ pub fn a_server_that_sends_rows_instead_ends_the_session() {
 
 #[test]
 pub fn servers_that_are_not_postgresql_are_not_asked() {
-    for status in [&b"server_version\08.0.2\0"[..], b"server_version\0unknown\0", b"crdb_version\0CockroachDB\0"] {
+    for status in [&b"server_version\x008.0.2\0"[..], b"server_version\0unknown\0", b"crdb_version\0CockroachDB\0"] {
         let mut session = Session::start();
         session.feed_messages(&[msg(backend::PARAMETER_STATUS, status)]);
         let Request::Execute(execute) = execution("insert into t values ($1)", Rows::TypedBatch, true) else {

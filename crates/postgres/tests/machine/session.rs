@@ -82,7 +82,7 @@ impl Session {
             .feed(
                 &[
                     msg(backend::AUTHENTICATION, &[0, 0, 0, 0]),
-                    msg(backend::PARAMETER_STATUS, b"server_version\018.1 (Debian 18.1-1)\0"),
+                    msg(backend::PARAMETER_STATUS, b"server_version\x0018.1 (Debian 18.1-1)\0"),
                     msg(backend::BACKEND_KEY_DATA, &[0, 0, 0, 1, 0, 0, 0, 2]),
                     ready(b'I'),
                 ]
