@@ -88,7 +88,8 @@ def test_the_strategy_can_be_named(make: Any) -> None:
             True,
         ),
         (
-            "create function f() returns int language sql as 'select 5'; create table t (a int, b text, c int default f())",
+            "create function f() returns int language sql as 'select 5'; "
+            "create table t (a int, b text, c int default f())",
             True,
         ),
         (
