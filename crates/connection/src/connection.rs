@@ -307,14 +307,14 @@ impl<M: Driven + ?Sized> Connection<M> {
         self.ended.as_ref()
     }
 
-    /// Writes the message that ends the session in an orderly way. If a message is half sent, the session is ended
-    /// without one.
+    /// Writes the message that ends the session in an orderly way, in the place of what has not been sent. If a message
+    /// is half sent, the session is ended without one.
     pub fn write_terminate(&mut self) {
         let write_buffer = &mut self.buffers.write_buffer;
-        if write_buffer.is_empty() {
+        let is_partly_sent = write_buffer.is_partly_sent();
+        write_buffer.take();
+        if !is_partly_sent {
             self.machine.terminate(write_buffer);
-        } else {
-            write_buffer.take();
         }
         self.buffers.close_notify();
     }

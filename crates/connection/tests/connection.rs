@@ -156,6 +156,16 @@ fn no_closing_message_is_put_into_a_message_that_is_half_sent() {
 }
 
 #[test]
+fn the_closing_message_takes_the_place_of_what_was_not_sent() {
+    let mut connection = Lines::connection(Stage::Ready, None);
+    connection.buffers.write_buffer.tail().extend_from_slice(b"first\n");
+    connection.buffers.sent(6);
+    connection.buffers.write_buffer.tail().extend_from_slice(b"question\n");
+    connection.write_terminate();
+    assert_eq!(written(&mut connection, usize::MAX), b"BYE\n");
+}
+
+#[test]
 fn a_redirected_session_starts_from_the_beginning() {
     let (mut first, mut second) = (Server::new(), Server::named("db2.example.com"));
     let both = first.pem.clone() + &second.pem;

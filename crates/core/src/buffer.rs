@@ -124,6 +124,8 @@ pub struct WriteBuffer {
     bytes: Vec<u8>,
     start: usize,
     sent: u64,
+    /// A part of what was written since it was empty has been sent.
+    partly: bool,
 }
 
 impl WriteBuffer {
@@ -147,6 +149,11 @@ impl WriteBuffer {
         self.len() == 0
     }
 
+    /// Returns true if a part of what is pending has been sent: the rest may begin in the middle of a message.
+    pub fn is_partly_sent(&self) -> bool {
+        self.partly
+    }
+
     /// Records that the first `n` pending bytes have been sent.
     ///
     /// # Panics
@@ -155,7 +162,9 @@ impl WriteBuffer {
         assert!(n <= self.len(), "sent more than was pending");
         self.start += n;
         self.sent += n as u64;
+        self.partly |= n > 0;
         if self.start == self.bytes.len() {
+            self.partly = false;
             self.bytes.clear();
             self.start = 0;
             if self.bytes.capacity() > limits::BUFFER_KEPT_BYTES {
@@ -195,6 +204,7 @@ impl WriteBuffer {
     pub fn take(&mut self) -> Vec<u8> {
         let n = self.len() as u64;
         self.sent += n;
+        self.partly = false;
         let start = std::mem::take(&mut self.start);
         let mut bytes = std::mem::take(&mut self.bytes);
         if start > 0 {

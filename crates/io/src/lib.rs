@@ -269,8 +269,10 @@ impl Link {
 
     /// Sends the part of the closing messages that the socket takes at once, without waiting, and ends the connection.
     pub fn farewell(&self, goodbye: &[u8]) {
-        // If the peer is gone already, no message has to be sent.
-        let _ = Transfer::write(&*self.socket, goodbye);
+        if !goodbye.is_empty() {
+            // If the peer is gone already, no message has to be sent.
+            let _ = Transfer::write(&*self.socket, goodbye);
+        }
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
     }
 
