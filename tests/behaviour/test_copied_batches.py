@@ -107,6 +107,27 @@ def test_the_strategy_can_be_named(make: Any) -> None:
             "'begin return new; end'; create trigger g before insert on t for each row execute function f()",
             False,
         ),
+        ("create type pair as (x int, y int); create table t (a int, b text, c pair)", False),
+        ("create domain d as int; create domain e as d; create table t (a e, b text)", False),
+        ("create domain d as int; create table t (a int, b text, c d[])", False),
+        (
+            "create table t (a int, b text); create function f(n int) returns boolean stable language sql as "
+            "'select not exists (select from t where a = n)'; create domain d as int check (f(value)); "
+            "alter table t alter a type d",
+            False,
+        ),
+        (
+            "create table t (a int, b text); create function f() returns bigint stable language sql as "
+            "'select count(*) from t'; create domain d as bigint default f(); alter table t add c d",
+            False,
+        ),
+        (
+            "create table t (a int, b text); create function f(n int, m int) returns boolean language sql as "
+            "'select not exists (select from t where a = n)'; "
+            "create operator <<<< (leftarg = int, rightarg = int, function = f); "
+            "alter table t add check (a <<<< 1)",
+            False,
+        ),
         ("create table u (a int primary key); insert into u select generate_series(0, 5000); "
          "create table t (a int references u, b text)", False),
         ("create table t (a int unique deferrable, b text)", False),
@@ -239,6 +260,18 @@ def test_of_several_rows_that_fail_the_first_is_named(make: Any, given: Any, alo
     with pytest.raises(errors.UniqueViolation) as caught:
         conn.executemany(PLAIN.format(table="c"), given(made))
     assert caught.value.row == 1100
+
+
+def test_a_row_that_is_too_large_is_named(make: Any) -> None:
+    conn = make()
+    names = [f"v{i}" for i in range(1200)]
+    conn.execute("drop table if exists wide")
+    conn.execute(f"create table wide ({', '.join(f'{name} bigint' for name in names)})")
+    batch = [tuple([1] * 1200 if n == 1200 else [None] * 1200) for n in range(2100)]
+    listed = ", ".join(["%s"] * 1200)
+    with pytest.raises(errors.ProgramLimitExceeded) as caught:
+        conn.executemany(f"insert into wide values ({listed})", batch)
+    assert caught.value.row == 1200
 
 
 def test_an_iterator_that_fails_leaves_nothing(make: Any) -> None:

@@ -26,7 +26,9 @@ use headrace_core::{Fatal, Mismatch, Parameters, ResponseHandler, Value, ValueKi
 /// statements, and triggers after rows, which include foreign keys and constraints that are checked later. Of a
 /// partitioned table this is asked of all partitions. A limit on the time of a statement would be one on all of the
 /// rows. Functions of the user's that read the table would not see the rows before: those of the snapshot of the
-/// statement, where they are not volatile, and any in a CHECK, as rows are kept back while it is evaluated.
+/// statement, where they are not volatile, and any in a CHECK, as rows are kept back while it is evaluated. They may stand
+/// behind an operator, and in the constraints and the default of a domain; those of a domain within another type are not
+/// looked for, such types are refused.
 fn question(insert: &PlainInsert) -> String {
     let PlainInsert { table, columns, count, .. } = insert;
     let names: Vec<String> = columns.iter().map(|name| format!("'{name}'")).collect();
@@ -69,9 +71,31 @@ fn question(insert: &PlainInsert) -> String {
          WHERE k.conrelid OPERATOR(pg_catalog.=) c.oid) AS part(class, oid, refused)\n\
          JOIN pg_catalog.pg_depend d ON d.classid OPERATOR(pg_catalog.=) part.class\n\
          AND d.objid OPERATOR(pg_catalog.=) part.oid\n\
-         AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass\n\
-         JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) d.refobjid\n\
-         WHERE pg_catalog.strpos(part.refused, p.provolatile::pg_catalog.text) OPERATOR(pg_catalog.>) 0))\n\
+         LEFT JOIN pg_catalog.pg_operator o ON o.oid OPERATOR(pg_catalog.=) d.refobjid\n\
+         AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_operator'::pg_catalog.regclass\n\
+         JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) o.oprcode\n\
+         OR (p.oid OPERATOR(pg_catalog.=) d.refobjid\n\
+         AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass)\n\
+         WHERE pg_catalog.strpos(part.refused, p.provolatile::pg_catalog.text) OPERATOR(pg_catalog.>) 0)\n\
+         OR EXISTS (SELECT FROM pg_catalog.pg_attribute b\n\
+         JOIN pg_catalog.pg_type y ON y.oid OPERATOR(pg_catalog.=) b.atttypid\n\
+         LEFT JOIN pg_catalog.pg_type of ON of.oid OPERATOR(pg_catalog.=)\n\
+         CASE y.typtype WHEN 'd' THEN y.typbasetype ELSE y.typelem END\n\
+         WHERE b.attrelid OPERATOR(pg_catalog.=) c.oid\n\
+         AND b.attnum OPERATOR(pg_catalog.>) 0 AND NOT b.attisdropped AND (\n\
+         of.typtype OPERATOR(pg_catalog.=) ANY (ARRAY['c', 'd', 'r', 'm']::\"char\"[])\n\
+         OR y.typtype OPERATOR(pg_catalog.=) 'c'\n\
+         OR (y.typtype OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'm']::\"char\"[])\n\
+         AND y.typnamespace OPERATOR(pg_catalog.<>) 'pg_catalog'::pg_catalog.regnamespace::pg_catalog.oid)\n\
+         OR (y.typtype OPERATOR(pg_catalog.=) 'd' AND EXISTS (\n\
+         SELECT FROM pg_catalog.pg_depend d WHERE (d.refclassid OPERATOR(pg_catalog.=)\n\
+         'pg_catalog.pg_proc'::pg_catalog.regclass OR d.refclassid OPERATOR(pg_catalog.=)\n\
+         'pg_catalog.pg_operator'::pg_catalog.regclass)\n\
+         AND ((d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_type'::pg_catalog.regclass\n\
+         AND d.objid OPERATOR(pg_catalog.=) y.oid)\n\
+         OR (d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_constraint'::pg_catalog.regclass\n\
+         AND d.objid OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT k.oid FROM pg_catalog.pg_constraint k\n\
+         WHERE k.contypid OPERATOR(pg_catalog.=) y.oid)))))))))\n\
          ORDER BY {order} LIMIT {count}"
     )
 }
@@ -98,7 +122,10 @@ impl Copied {
     /// The row of the batch that an error is about: its context ends with `COPY table, line 5, column name`, in the
     /// language of the server.
     pub(super) fn row(&self, error: &ServerError) -> Option<u64> {
-        let context = error.field(field::WHERE).lines().next_back()?;
+        let context = error.field(field::WHERE);
+        // The lines before are those of triggers; a name of several lines stands in more than the last one.
+        let last = context.lines().next_back()?;
+        let context = if self.relation.contains('\n') { context } else { last };
         let (_, after) = context.split_once(self.relation.as_str())?;
         let digits = after.trim_start_matches(|c: char| !c.is_ascii_digit());
         let line: u64 = digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
@@ -160,8 +187,10 @@ impl<H: PgHandler> Machine<H> {
     /// server that is PostgreSQL by its protocol only; and makes it a request that is not copied. Of several rows that are refused a COPY may name another than the first: executed one by one, they say which
     /// it is.
     pub(super) fn copy_has_failed(&mut self) -> bool {
-        const REFUSED: [&str; 6] = ["0A", "22", "23", "42", "44", "P0"];
-        let refused = self.front_sqlstate().is_some_and(|code| REFUSED.iter().any(|class| code.starts_with(class)));
+        // The connection, the transaction's state, serialization and deadlocks, locks, and an operator's intervention: not
+        // about a row.
+        const OTHERWISE: [&str; 5] = ["08", "25", "40", "55", "57"];
+        let refused = self.front_sqlstate().is_some_and(|code| !OTHERWISE.iter().any(|class| code.starts_with(class)));
         let Some(pending) = self.queue.first_mut() else { return false };
         let asked = pending.preparation().is_some_and(|preparation| preparation.copy == CopyProgress::Asked);
         let failed = refused && (asked || pending.answer.awaits_copied());
