@@ -51,7 +51,12 @@ impl Script {
             sync: self.flag(6) || i == 2,
             ordered: self.flag(7),
             pipeline: u64::from(self.flag(12)) * u64::from(i & 1),
-            ..Execute::new(if self.flag(4) { "select same".into() } else { format!("statement {i}") })
+            copy_after: self.flag(15).then_some(1),
+            ..Execute::new(match (self.flag(15), self.flag(4)) {
+                (true, _) => "insert into t values ($1)".into(),
+                (false, true) => "select same".into(),
+                (false, false) => format!("statement {i}"),
+            })
         }
     }
 
