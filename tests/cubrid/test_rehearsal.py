@@ -26,8 +26,9 @@ def few(request: pytest.FixtureRequest) -> Iterator[str]:
 def test_releases(few: str) -> None:
     figures = rehearse(few, few, losses=LOSSES, clients=CLIENTS)
     assert figures.wrong == []
-    # The outcome of a statement is unknown where another process has taken the session: none has crashed.
-    assert figures.executed == figures.refused == 0
+    # The outcome of a statement is unknown where another process has taken the session: none has crashed. In a
+    # transaction that was not committed it is no other than of one that is refused.
+    assert figures.executed == 0
     assert figures.releases >= LOSSES
     assert figures.statements > 0
 
