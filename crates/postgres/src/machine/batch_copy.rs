@@ -183,10 +183,10 @@ enum Stop<E> {
 }
 
 impl<H: PgHandler> Machine<H> {
-    /// Returns true if a row of the COPY that the first request went on as was refused, or the question before it, as by a
-    /// server that is PostgreSQL by its protocol only; and makes it a request that is not copied. Of several rows that are refused a COPY may name another than the first: executed one by one, they say which
-    /// it is.
-    pub(super) fn copy_has_failed(&mut self) -> bool {
+    /// Makes the first request one that is not copied, if a row of the COPY that it went on as was refused, or the question
+    /// before that, as by a server that is PostgreSQL by its protocol only; returns true if it did. Of several rows that
+    /// are refused a COPY may name another than the first: executed one by one, they say which it is.
+    pub(super) fn give_up_failed_copy(&mut self) -> bool {
         // The connection, the transaction's state, serialization and deadlocks, locks, and an operator's intervention: not
         // about a row.
         const OTHERWISE: [&str; 5] = ["08", "25", "40", "55", "57"];

@@ -468,7 +468,7 @@ impl<H: PgHandler> Machine<H> {
                 self.forget_used(!forgotten);
                 return self.retry(cx);
             }
-            if self.copy_has_failed() {
+            if self.give_up_failed_copy() {
                 return self.retry(cx);
             }
             self.settle_front(cx);

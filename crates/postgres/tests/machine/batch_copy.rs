@@ -10,13 +10,16 @@ use headrace_testkit::{Shared, TestValue};
 const INT4: u32 = 23;
 const TEXT: u32 = 25;
 
+/// A batch that goes on as a COPY after its first row.
+fn copied(sql: &str) -> Request {
+    let Request::Execute(execute) = execution(sql, Rows::TypedBatch, true) else { unreachable!() };
+    Request::Execute(Execute { copy_after: Some(1), ..execute })
+}
+
 /// A batch of these rows that has sent the first one and asked for its table, whose column has this type.
 fn checking(of: u32, rows: Vec<TestValue>) -> (Session, u64, Shared) {
     let mut session = Session::start();
-    let Request::Execute(execute) = execution("insert into t values ($1)", Rows::TypedBatch, true) else {
-        unreachable!()
-    };
-    let request = Request::Execute(Execute { copy_after: Some(1), ..execute });
+    let request = copied("insert into t values ($1)");
     let (id, received) = session.ask(request, vec![], rows.into_iter().map(|value| vec![value]).collect());
     session.feed_messages(&[described(&[of], &[])]);
     assert_eq!(
@@ -122,10 +125,7 @@ pub fn an_error_names_the_row_by_the_context_of_the_copy() {
 /// One whose rows can be read again.
 fn repeatable() -> (Session, Shared) {
     let mut session = Session::start();
-    let Request::Execute(execute) = execution("insert into t values ($1)", Rows::TypedBatch, true) else {
-        unreachable!()
-    };
-    let request = Request::Execute(Execute { copy_after: Some(1), ..execute });
+    let request = copied("insert into t values ($1)");
     let (handler, received) = TestHandler::new(vec![], (1..=3).map(|n: i64| vec![n.into()]).collect());
     session.machine.submit(request, handler);
     session.feed_messages(&[]);
@@ -227,10 +227,7 @@ pub fn servers_that_are_not_postgresql_are_not_asked() {
     for status in [&b"server_version\x008.0.2\0"[..], b"server_version\0unknown\0", b"crdb_version\0CockroachDB\0"] {
         let mut session = Session::start();
         session.feed_messages(&[msg(backend::PARAMETER_STATUS, status)]);
-        let Request::Execute(execute) = execution("insert into t values ($1)", Rows::TypedBatch, true) else {
-            unreachable!()
-        };
-        let request = Request::Execute(Execute { copy_after: Some(1), ..execute });
+        let request = copied("insert into t values ($1)");
         session.ask(request, vec![], vec![vec![1.into()], vec![2.into()]]);
         session.feed_messages(&[described(&[INT4], &[])]);
         assert_eq!(session.sent(), ["Parse", "Describe", "Flush", "Bind", "Execute", "Bind", "Execute", "Sync"]);
@@ -242,8 +239,7 @@ pub fn what_is_no_plain_insert_is_not_asked_about() {
     for sql in ["insert into t values ($1) on conflict do nothing", "update t set a = $1", "insert into t values (-$1)"]
     {
         let mut session = Session::start();
-        let Request::Execute(execute) = execution(sql, Rows::TypedBatch, true) else { unreachable!() };
-        let request = Request::Execute(Execute { copy_after: Some(1), ..execute });
+        let request = copied(sql);
         session.ask(request, vec![], vec![vec![1.into()], vec![2.into()]]);
         session.feed_messages(&[described(&[INT4], &[])]);
         assert_eq!(
