@@ -38,7 +38,7 @@ SOURCES     := pyproject.toml Cargo.toml Cargo.lock $(call rust,crates)
 LAB_SOURCES := lab/pyproject.toml Cargo.toml Cargo.lock $(call rust,lab/crates)
 
 .PHONY: help race mariadb-server postgres-server test test-live test-dialects test-free-threaded free-threaded lint bench fuzz docs build \
-	windows windows-check windows-tools wheel sdist test-wheel test-sdist release-check server simulators jdbc libmariadb cargo
+	windows windows-check windows-tools mingw wheel sdist test-wheel test-sdist release-check server simulators jdbc libmariadb cargo
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -163,7 +163,7 @@ windows: build windows-tools
 	@$(BIN)/python .ci/windows.py
 
 # Of the crates, only crates/io differs between systems. What has to be downloaded is kept.
-windows-check: build
+windows-check: build mingw
 	@$(BIN)/python .ci/windows.py --sockets-only
 
 # Zig links against the symbols of glibc 2.17, whichever the system has.
@@ -237,9 +237,12 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS)
 	@touch $@
 
-windows-tools:
-	@command -v x86_64-w64-mingw32-gcc >/dev/null || .ci/packages gcc-mingw-w64-x86-64-win32
+windows-tools: mingw
 	@command -v patchelf >/dev/null || .ci/packages patchelf
+
+# TLS has parts in C.
+mingw:
+	@command -v x86_64-w64-mingw32-gcc >/dev/null || .ci/packages gcc-mingw-w64-x86-64-win32
 
 postgres-server:
 	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \

@@ -2,7 +2,7 @@
 
 Compiles the extension for x86_64-pc-windows-gnu without linking it, then builds the tests of the blocking link and
 runs them in Wine. With ``--sockets-only`` it compiles only ``crates/io``, the crate that differs between systems, which
-needs neither Wine nor a compiler for C.
+needs no Wine.
 
 The standard library for the target comes from rustup. Where rustup does not offer it, Debian's suite sid has a compiler
 and the source of its standard library, which are unpacked into the cache folder of the lab.
@@ -32,7 +32,9 @@ NOT_NEEDED: Final = ("gcc*", "cpp*", "binutils*", "libc6-dev", "linux-libc-dev",
 """The system's own compiler and linker are used for what runs while the crates are built."""
 PYTHON_VERSION: Final = "3.13"
 """The Python that the extension is compiled for. The import library of it is generated: none is installed."""
-NEEDED: Final = {"x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64-win32", "patchelf": "patchelf"}
+COMPILER: Final = {"x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64-win32"}
+"""For the parts of TLS that are in C."""
+NEEDED: Final = {**COMPILER, "patchelf": "patchelf"}
 WINE_VERSION: Final = 10
 """The oldest Wine in which the tests pass: Wine 8 lacks options of sockets."""
 NOT_NEEDED_BY_WINE: Final = ("[!lw]*", "lib[!cgwulz]*", "libg[!c]*", "libl*", "libu[!n]*", "libc[!6]*", "libcap*")
@@ -118,7 +120,7 @@ def main(arguments: list[str]) -> None:
     if arguments not in ([], ["--sockets-only"]):
         raise SystemExit(__doc__)
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for tool, package in NEEDED.items() if not arguments else ():
+    for tool, package in (COMPILER if arguments else NEEDED).items():
         if not shutil.which(tool):
             raise SystemExit(f"error: {tool} is missing; on Debian: apt-get install {package}")
     in_wine = wine() if not arguments else {}
