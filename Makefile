@@ -173,7 +173,8 @@ wheel: $(STAMPS)/release cargo
 	@rm -f dist/*.whl
 	@interpreters=(); \
 	for python in $(INTERPRETERS); do \
-		path=$$(command -v $$python) || { echo "error: there is no $$python here" >&2; exit 1; }; \
+		path=$$($$python -c 'import sys; print(sys.executable)' 2>/dev/null) || \
+			{ echo "error: there is no $$python here that runs" >&2; exit 1; }; \
 		interpreters+=(--interpreter "$$path"); \
 	done; \
 	for folder in . lab simulators/cubrid simulators/informix; do \

@@ -15,9 +15,10 @@ import pytest
 from headrace.aio.pool import AsyncConnectionPool
 from headrace.pool import ConnectionPool
 
-MODULES = ("headrace", "headrace.postgres", "headrace.mysql", "headrace.informix", "headrace.pool", "headrace.rows",
-           "headrace.types", "headrace.errors", "headrace.testing", "headrace.aio", "headrace.aio.postgres",
-           "headrace.aio.mysql", "headrace.aio.informix", "headrace.aio.pool")  # fmt: skip
+MODULES = ("headrace", "headrace.postgres", "headrace.mysql", "headrace.informix", "headrace.cubrid", "headrace.pool",
+           "headrace.rows", "headrace.types", "headrace.errors", "headrace.testing", "headrace.aio",
+           "headrace.aio.postgres", "headrace.aio.mysql", "headrace.aio.informix", "headrace.aio.cubrid",
+           "headrace.aio.pool")  # fmt: skip
 """Those of headrace's own interface. That of ``headrace.compat`` is MySQLdb's, and that of ``headrace.sqlalchemy``
 SQLAlchemy's: their documentation describes it."""
 NOT_VERBS = {"Always", "Previous", "This", "Various"}
