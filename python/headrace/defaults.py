@@ -14,6 +14,8 @@ CONNECT_TIMEOUT: Final = 30.0
 """Seconds to connect to one address and set up the session; 0 is no limit."""
 STATEMENT_CACHE_SIZE: Final = 256
 """Prepared statements kept per connection."""
+KNOWN_SETTINGS: Final = 64
+"""Checked settings of connections that a process keeps, for each database."""
 
 # PostgreSQL
 PORT: Final = 5432
@@ -32,8 +34,6 @@ MYSQL_OPTION_FILES: Final = ("/etc/my.cnf", "/etc/mysql/my.cnf", "~/.my.cnf")
 """Option files that are read, in this order, when only a group is named."""
 MYSQL_LOGIN_FILE: Final = "~/.mylogin.cnf"
 """The file that ``mysql_config_editor`` writes."""
-KNOWN_SETTINGS: Final = 64
-"""Checked settings of MySQL connections that a process keeps."""
 
 # Informix
 INFORMIX_PORT: Final = 9088

@@ -83,11 +83,14 @@ def test_settings_are_read(monkeypatch: pytest.MonkeyPatch, text: str, expected:
     [
         ("", {"host": "x"}, "no server was named"),
         ("informix://x/y?server=s&sslmod=require", {}, "did you mean 'sslmode'"),
-        ("informix://x:port/y?server=s", {}, "wrong URL"),
+        ("informix://x:port/y?server=s", {}, "port 'port' in the URL is not a number"),
         ("mumble", {}, "neither"),
         ("SERVER", {}, "neither"),
         ("SERVER=a;HOST", {}, "no value"),
-        ("", {"server": "s", "port": "x"}, "must be a number"),
+        ("", {"server": "s", "port": "x"}, "port 'x' is not a number"),
+        ("", {"server": "s", "lock_wait": "x"}, "lock_wait='x' is not a number"),
+        ("informix://jo:s/cr?t@db/y?server=s", {}, "must be percent-encoded"),
+        ("informix://x/y?server=s&keepalives=perhaps", {}, "keepalives='perhaps' is neither"),
         ("", {"server": "s", "sslmode": "prefer"}, "sslmode"),
         ("", {"server": "s", "isolation_level": "snapshot"}, "isolation level"),
         ("", {"server": "s\0"}, "NUL"),
@@ -425,3 +428,27 @@ def test_pool_rolls_back_what_was_left_open(url: str, table: str) -> None:
         pool.putconn(conn)
         with pool.connection() as conn:
             assert conn.fetchval(f"select count(*) from {table}") == 0
+
+
+# a password that is asked for
+
+
+async def test_password_function_is_called_for_each_connection(ifx: InformixServer) -> None:
+    where, calls = ifx.parameters(), []
+
+    def password() -> str:
+        calls.append("blocking")
+        return str(where["password"])
+
+    async def later() -> str:
+        calls.append("asyncio")
+        return str(where["password"])
+
+    for _ in range(2):
+        with headrace.informix.connect(**{**where, "password": password}) as conn:
+            assert conn.fetchval("select 1 from systables where tabid = 1") == 1
+        async with await headrace.aio.informix.connect(**{**where, "password": later}) as loop_conn:
+            assert await loop_conn.fetchval("select 1 from systables where tabid = 1") == 1
+    assert calls == ["blocking", "asyncio"] * 2
+    with pytest.raises(errors.ProgrammingError, match="asynchronous"):
+        headrace.informix.connect(**{**where, "password": later})

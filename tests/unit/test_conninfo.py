@@ -255,6 +255,7 @@ def test_values_have_their_types() -> None:
         prepared=False,
         statement_cache_size=7,
         enable_timing=True,
+        lasting=True,
         require_auth=("scram-sha-256", "none"),
         unrepresentable="text",
         replication="database",

@@ -12,7 +12,7 @@ import headrace_lab
 
 ROOT = Path(headrace.__file__).parent
 LAB = Path(headrace_lab.__file__).parent
-DATABASES = ("postgres", "mysql", "informix")
+DATABASES = ("postgres", "mysql", "informix", "cubrid")
 FOR_ALL = ("_shared", "_native", "errors", "types", "rows", "defaults", "sqlstates")
 """What no database owns, and what therefore imports no database."""
 

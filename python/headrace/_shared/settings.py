@@ -106,6 +106,11 @@ class Settings:
             raise ProgrammingError(f"{self.culprit(name)} is not a whole number of at least 0")
         return int(number)
 
+    def names_all(self, name: str) -> bool:
+        """Returns true if a list is given in which no entry is empty."""
+        items = self.items(name)
+        return bool(items) and all(items)
+
     def items(self, name: str) -> list[str]:
         """A list, or a text with commas; empty when nothing is said."""
         value = self.values.get(name)

@@ -14,7 +14,7 @@ from ..errors import ConnectionTimeout
 from ..rows import RowFactory, tuple_row
 from .connection import Connection
 from .core import CubridCore
-from .settings import ConnectOptions, connect_options, is_refusal, unreachable
+from .settings import ConnectOptions, is_refusal, known, unreachable
 
 
 def connect(
@@ -52,7 +52,7 @@ def connect(
         ConnectionTimeout: not within ``connect_timeout`` seconds.
     """
     started = time.perf_counter_ns()
-    core = _connect(connect_options(conninfo, keywords))
+    core = _connect(known.options(conninfo, keywords))
     connection = Connection(core, row_factory or tuple_row)
     connection._strict_close = strict_close
     try:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from .. import defaults
+from .._shared.known import KnownSettings, ReusableOptions
 from .._shared.settings import Settings, nearest
 from ..errors import Error, InvalidPassword, NotSupportedError, OperationalError, ProgrammingError
 from .parse import parse
@@ -76,13 +78,12 @@ def is_refusal(error: Error) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConnectOptions:
+class ConnectOptions(ReusableOptions):
     """Checked settings of a connection. Times are in seconds."""
 
     hosts: tuple[tuple[str, int], ...] = (("localhost", defaults.CUBRID_PORT),)
     database: str = ""
     user: str = ""
-    password: str | Callable[[], Any] | None = field(default=None, repr=False)
     sslmode: str = "disable"
     sslrootcert: str | None = None
     connect_timeout: float | None = defaults.CONNECT_TIMEOUT
@@ -111,11 +112,13 @@ class ConnectOptions:
 
     def wire_options(self, address: tuple[str, int], host: str, password: str | None) -> dict[str, Any]:
         """What the engine needs, for one address of one broker."""
+        return {**self.everywhere, "tcp": address, "server_name": host, "password": password}
+
+    @cached_property
+    def everywhere(self) -> dict[str, Any]:
+        """What depends neither on the broker nor on the password."""
         return {
-            "tcp": address,
-            "server_name": host,
             "user": self.user,
-            "password": password,
             "database": self.database,
             "tls": "no" if self.sslmode == "disable" else "require",
             "verify": {"require": "none", "verify-ca": "ca"}.get(self.sslmode, "full"),
@@ -161,7 +164,12 @@ def connect_options(conninfo: str, keywords: dict[str, Any]) -> ConnectOptions:
             raise ProgrammingError(f"unknown connection setting {name!r}{nearest(name, _KNOWN)}")
         if value is not None:
             settings.add(known, value)
+    if os.environ.get("HEADRACE_TIMING"):
+        settings.add_default("enable_timing", os.environ["HEADRACE_TIMING"], " (from HEADRACE_TIMING)")
     return _checked(settings)
+
+
+known: Final = KnownSettings(connect_options, ("HEADRACE_TIMING",))
 
 
 def _checked(settings: Settings) -> ConnectOptions:
@@ -204,6 +212,7 @@ def _checked(settings: Settings) -> ConnectOptions:
         unrepresentable=settings.text("unrepresentable") or "raise",
         enable_timing=settings.boolean("enable_timing", False),
         keepalives=settings.boolean("keepalives", True),
+        lasting=True,
     )
 
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from .. import errors
 from .._native import InformixWire
-from .._shared.opening import left, open_wire, overdue, resolve
+from .._shared.opening import left, open_wire, overdue, password_of, resolve
 from ..errors import ConnectionTimeout
 from ..rows import RowFactory, tuple_row
 from .attempts import Resolve, attempts
 from .connection import Connection
 from .conversing import converse
 from .core import InformixCore
-from .settings import ConnectOptions, connect_options
+from .settings import ConnectOptions, known
 
 
 def connect(
@@ -54,7 +54,7 @@ def connect(
         ConnectionTimeout: not within ``connect_timeout`` seconds.
     """
     started = time.perf_counter_ns()
-    options = connect_options(conninfo, keywords)
+    options = known.options(conninfo, keywords)
     core = _connect(options)
     core.autocommit = autocommit
     connection = Connection(core, row_factory or tuple_row)
@@ -70,6 +70,8 @@ def connect(
 
 
 def _connect(options: ConnectOptions) -> InformixCore:
+    if callable(options.password):
+        options = options.with_password(password_of(options.password))
     plan = attempts(options)
     timeout = options.connect_timeout
     deadline = None if timeout is None else time.monotonic() + timeout

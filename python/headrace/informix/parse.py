@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from typing import Any, Final
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 from .. import defaults
+from .._shared.url import parse_url
 from ..errors import ProgrammingError
 
 _ODBC: Final = {
@@ -31,37 +31,27 @@ _JDBC: Final = {
 }
 
 
-def parse(conninfo: str) -> dict[str, Any]:
-    """The settings that a connection string holds, unchecked. Raises ProgrammingError."""
+def parse(conninfo: str) -> list[tuple[str, Any]]:
+    """The settings that a connection string holds, unchecked.
+
+    >>> parse("informix://jo@db:9088/stores?server=ol_main")[2:]
+    [('port', '9088'), ('database', 'stores'), ('server', 'ol_main')]
+
+    Raises ProgrammingError.
+    """
     text = conninfo.strip()
     if not text:
-        return {}
+        return []
     if text.lower().startswith("informix:"):
-        return _url(text)
+        rest = text[len("informix:") :].removeprefix("//")
+        return [("database" if name == "dbname" else name, value) for name, value in parse_url(rest)]
     if text.lower().startswith("jdbc:informix-sqli:"):
-        return _jdbc(text)
+        return [*_jdbc(text).items()]
     if "=" in text:
-        return _odbc(text)
+        return [*_odbc(text).items()]
     raise ProgrammingError(
         "the connection string is neither informix://..., jdbc:informix-sqli://... nor SERVER=...;DATABASE=..."
     )
-
-
-def _url(text: str) -> dict[str, Any]:
-    try:
-        parts = urlsplit(text)
-        port = parts.port
-    except ValueError as error:
-        raise ProgrammingError(f"wrong URL: {error}") from None
-    found: dict[str, Any] = {
-        "host": parts.hostname,
-        "port": port,
-        "user": unquote(parts.username) if parts.username else None,
-        "password": None if parts.password is None else unquote(parts.password),
-        "database": unquote(parts.path[1:]) or None,
-    }
-    found.update(parse_qsl(parts.query, keep_blank_values=True))
-    return {name: value for name, value in found.items() if value is not None}
 
 
 def _odbc(text: str) -> dict[str, Any]:

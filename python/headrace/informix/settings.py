@@ -7,10 +7,12 @@ import socket
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import cache, cached_property
+from typing import Any, Final, cast
 
 from .. import defaults
-from .._shared.settings import nearest
+from .._shared.known import KnownSettings, ReusableOptions
+from .._shared.settings import Settings, nearest
 from ..errors import OperationalError, ProgrammingError
 from . import sqlhosts
 from .parse import parse
@@ -41,6 +43,8 @@ _LOGIN: Final = frozenset(
     )
 )
 _FROM_ENVIRONMENT: Final = ("CLIENT_LOCALE", "DB_LOCALE", "DELIMIDENT", "DBDATE", "GL_DATE")
+_ENVIRONMENT: Final = {"INFORMIXSERVER": "server", "HEADRACE_TIMING": "enable_timing"}
+_CHOICES: Final = {"sslmode": SSL_MODES, "unrepresentable": ("raise", "none", "text")}
 
 _ISOLATION: Final = {
     "dirty read": "DIRTY READ",
@@ -81,7 +85,7 @@ def lock_mode(wait: int | None) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConnectOptions:
+class ConnectOptions(ReusableOptions):
     """Checked settings of a connection. Times are in seconds."""
 
     host: str | None = None
@@ -89,7 +93,6 @@ class ConnectOptions:
     server: str = ""
     database: str | None = None
     user: str = ""
-    password: str | None = field(default=None, repr=False)
     pam: Callable[[str, bool], Any] | None = field(default=None, repr=False)
     sslmode: str | None = None
     sslrootcert: str | None = None
@@ -120,6 +123,22 @@ class ConnectOptions:
     def wire_options(self, address: tuple[str, int], target: Target) -> dict[str, Any]:
         """What the engine wants to know, for one address of one server."""
         sslmode = self.sslmode or ("verify-full" if target.tls else "disable")
+        return {
+            **self.everywhere,
+            "tcp": address,
+            "password": self.password,
+            "server": target.server,
+            "tls": "no" if sslmode == "disable" else "require",
+            "verify": {"require": "none", "verify-ca": "ca"}.get(sslmode, "full"),
+            "server_name": target.host,
+            "program": self.application_name or os.path.basename(sys.argv[0] or "python"),
+            "client_host": _host_name(),
+            "directory": os.getcwd(),
+        }
+
+    @cached_property
+    def everywhere(self) -> dict[str, Any]:
+        """What depends neither on the server nor on the password."""
         variables = {
             "CLNT_PAM_CAPABLE": "1",
             "DBPATH": ".",
@@ -132,29 +151,20 @@ class ConnectOptions:
         session = {"DBTEMP": "/tmp", "SUBQCACHESZ": "10"}
         session.update((name, value) for name, value in variables.items() if name not in _LOGIN)
         return {
-            "tcp": address,
             "user": self.user,
-            "password": self.password,
-            "server": target.server,
             "pam": self.pam is not None,
             "database": self.database,
             "environment": [(name, value) for name, value in variables.items() if name in _LOGIN],
             "session": list(session.items()),
             "codeset": self.codeset or variables.get("DB_LOCALE"),
-            "tls": "no" if sslmode == "disable" else "require",
-            "verify": {"require": "none", "verify-ca": "ca"}.get(sslmode, "full"),
-            "server_name": target.host,
             "sslrootcert": self.sslrootcert,
             "statements": self.statement_cache_size,
             "unrepresentable": self.unrepresentable,
             "keepalives": self.keepalives,
-            "program": self.application_name or os.path.basename(sys.argv[0] or "python"),
-            "client_host": socket.gethostname(),
-            "directory": os.getcwd(),
         }
 
 
-_NAMES: Final = tuple(ConnectOptions.__dataclass_fields__)
+_KEYWORDS: Final = tuple(name for name in ConnectOptions.__dataclass_fields__ if name != "lasting")
 
 
 def connect_options(conninfo: str, keywords: dict[str, Any]) -> ConnectOptions:
@@ -165,41 +175,87 @@ def connect_options(conninfo: str, keywords: dict[str, Any]) -> ConnectOptions:
 
     Raises ProgrammingError.
     """
-    values: dict[str, Any] = {}
+    given = [*parse(conninfo), *keywords.items()]
     env = {name: os.environ[name] for name in _FROM_ENVIRONMENT if os.environ.get(name)}
-    if os.environ.get("INFORMIXSERVER"):
-        values["server"] = os.environ["INFORMIXSERVER"]
-    given = {**parse(conninfo), **keywords}
-    env.update(given.pop("env", None) or {})
-    for name in [name for name in given if name.isupper()]:
-        env[name] = str(given.pop(name))
-    for name, value in given.items():
-        if name not in _NAMES:
-            raise ProgrammingError(f"unknown connection setting {name!r}{nearest(name, _NAMES)}")
-        if value is not None:
-            values[name] = value
-    return _checked(values, env)
+    for name, value in given:
+        if name == "env":
+            env.update(value or {})
+    settings = Settings()
+    for name, value in given:
+        if name.isupper():
+            env[name] = str(value)
+        elif name not in _KEYWORDS:
+            raise ProgrammingError(f"unknown connection setting {name!r}{nearest(name, _KEYWORDS)}")
+        elif value is not None and name != "env":
+            settings.add(name, value)
+    for variable, name in _ENVIRONMENT.items():
+        if os.environ.get(variable):
+            settings.add_default(name, os.environ[variable], f" (from {variable})")
+    return _checked(settings, env)
 
 
-def _checked(values: dict[str, Any], env: dict[str, str]) -> ConnectOptions:
-    for name in ("port", "statement_cache_size", "connect_timeout", "command_timeout", "lock_wait"):
-        if name in values:
-            try:
-                values[name] = float(values[name]) or None if name.endswith("timeout") else int(values[name])
-            except (TypeError, ValueError):
-                raise ProgrammingError(f"{name} must be a number") from None
-    options = ConnectOptions(**values, env=env)
-    if options.pam is not None and not callable(options.pam):
+known: Final = KnownSettings(connect_options, (*_ENVIRONMENT, *_FROM_ENVIRONMENT))
+
+
+def _checked(settings: Settings, env: dict[str, str]) -> ConnectOptions:
+    pam = settings.values.get("pam")
+    if pam is not None and not callable(pam):
         raise ProgrammingError("pam must be a function that takes a question, and whether the answer may be shown")
-    if not options.server:
+    server = settings.text("server")
+    if server is None:
         raise ProgrammingError("no server was named: give server=..., the DBSERVERNAME of the instance")
-    if options.isolation_level is not None:
-        isolation(options.isolation_level)
-    if options.sslmode not in (None, *SSL_MODES):
-        raise ProgrammingError(f"sslmode={options.sslmode!r} is not one of {', '.join(SSL_MODES)}")
-    if options.sslmode == "verify-ca" and options.sslrootcert is None:
+    level = settings.text("isolation_level")
+    if level is not None:
+        isolation(level)
+    sslmode, sslrootcert = settings.choice("sslmode", _CHOICES, "") or None, settings.text("sslrootcert")
+    if sslmode == "verify-ca" and sslrootcert is None:
         raise OperationalError("TLS: sslmode=verify-ca needs the certificates to trust: give sslrootcert")
-    texts = [options.host or "", options.server, options.user, options.database or "", options.password or ""]
-    if any("\0" in text for text in [*texts, *env, *env.values()]):
-        raise ProgrammingError("a connection setting holds a NUL character")
-    return options
+    if any("\0" in text for text in [*env, *env.values()]):
+        raise ProgrammingError("a variable of the session holds a NUL character")
+    password = settings.values.get("password")
+    return ConnectOptions(
+        host=settings.text("host"),
+        port=_port(settings),
+        server=server,
+        database=settings.text("database"),
+        user=settings.text("user") or "",
+        password=password if callable(password) else settings.text("password"),
+        pam=cast("Callable[[str, bool], Any] | None", pam),
+        sslmode=sslmode,
+        sslrootcert=sslrootcert,
+        codeset=settings.text("codeset"),
+        connect_timeout=settings.number("connect_timeout", defaults.CONNECT_TIMEOUT) or None,
+        command_timeout=settings.number("command_timeout", defaults.COMMAND_TIMEOUT or 0) or None,
+        isolation_level=level,
+        lock_wait=_lock_wait(settings),
+        statement_cache_size=settings.integer("statement_cache_size", defaults.STATEMENT_CACHE_SIZE),
+        unrepresentable=settings.choice("unrepresentable", _CHOICES, "raise"),
+        application_name=settings.text("application_name") or "",
+        enable_timing=settings.boolean("enable_timing", False),
+        keepalives=settings.boolean("keepalives", True),
+        env=env,
+        lasting=pam is None,
+    )
+
+
+def _port(settings: Settings) -> int | None:
+    text = str(settings.values.get("port") or "")
+    if not text:
+        return None
+    port = int(text) if text.isascii() and text.isdigit() else 0
+    if not 0 < port < 65536:
+        raise ProgrammingError(f"port {text!r} is not a number from 1 to 65535")
+    return port
+
+
+def _lock_wait(settings: Settings) -> int | None:
+    given = settings.values.get("lock_wait")
+    try:
+        return None if given is None else int(given)
+    except (TypeError, ValueError):
+        raise ProgrammingError(f"{settings.culprit('lock_wait')} is not a number of seconds") from None
+
+
+@cache
+def _host_name() -> str:
+    return socket.gethostname()

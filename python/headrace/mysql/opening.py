@@ -13,8 +13,7 @@ from .._shared.opening import no_connection, open_wire, password_of, resolve
 from ..rows import RowFactory, tuple_row
 from .connection import Connection
 from .core import MySqlCore, is_refusal
-from .known import known_options
-from .settings import ConnectOptions
+from .settings import ConnectOptions, known
 
 
 def connect(
@@ -45,7 +44,7 @@ def connect(
         ConnectionTimeout: not within ``connect_timeout`` seconds.
     """
     started = time.perf_counter_ns()
-    core = _connect(known_options(conninfo, keywords))
+    core = _connect(known.options(conninfo, keywords))
     connection = Connection(core, row_factory or tuple_row)
     connection._strict_close = strict_close
     try:

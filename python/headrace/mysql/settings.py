@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .. import defaults
+from .._shared.known import KnownSettings, ReusableOptions
 from .._shared.settings import Settings, nearest
 from .._shared.url import parse_url
 from ..errors import NotSupportedError, ProgrammingError
@@ -121,13 +122,12 @@ _TIME_ZONE = re.compile(r"[\w+:/\-]+", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConnectOptions:
+class ConnectOptions(ReusableOptions):
     """Checked settings of a connection. Times are in seconds."""
 
     hosts: tuple[tuple[str, int], ...] = ()
     socket: str | None = None
     user: str = ""
-    password: str | Callable[[], Any] | None = field(default=None, repr=False)
     database: str | None = None
     load_balance_hosts: str = "disable"
     tls: Tls = field(default_factory=Tls)
@@ -159,13 +159,11 @@ class ConnectOptions:
     keepalives_interval: float = 0.0
     keepalives_count: int = 0
     tcp_user_timeout: float = 0.0
-    lasting: bool = False
-    """Nothing of it was read from a file, or looked for on this machine."""
 
     def wire_options(self, address: tuple[str, int] | None, server_name: str, password: str | None) -> dict[str, Any]:
         """What the engine wants to know, for one address; None is the Unix socket."""
         return {
-            **self._everywhere[address is None],
+            **self.everywhere[address is None],
             "tcp": address,
             "unix": self.socket if address is None else None,
             "password": password,
@@ -177,15 +175,8 @@ class ConnectOptions:
             ],
         }
 
-    def with_password(self, password: str | None) -> ConnectOptions:
-        """These settings with another password. Nothing is checked or put together again, as
-        :func:`dataclasses.replace` would: that was 30 % of the client's instructions of a connection."""
-        copy = object.__new__(ConnectOptions)
-        copy.__dict__.update(self.__dict__, _everywhere=self._everywhere, password=password)
-        return copy
-
     @functools.cached_property
-    def _everywhere(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def everywhere(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """What depends neither on the address nor on the password, but on whether it is one or the Unix socket."""
         common = {
             "user": self.user,
@@ -262,6 +253,9 @@ def connect_options(
                 f"unknown connection setting {name!r}{settings.origin(name)}{nearest(name, (*KEYWORDS, *ALIASES))}"
             )
     return _checked(settings)
+
+
+known: Final = KnownSettings(connect_options, ENVIRONMENT)
 
 
 def _is_said_anyway(name: str, value: Any) -> bool:
@@ -377,7 +371,7 @@ def _checked(settings: Settings) -> ConnectOptions:
         keepalives_interval=settings.number("keepalives_interval", 0),
         keepalives_count=settings.integer("keepalives_count", 0),
         tcp_user_timeout=settings.number("tcp_user_timeout", 0),
-        lasting="host" in settings.values and "user" in settings.values and settings.values.keys().isdisjoint(_FILES),
+        lasting=settings.names_all("host") and "user" in settings.values and settings.values.keys().isdisjoint(_FILES),
     )
 
 

@@ -15,6 +15,7 @@ that was wrong is not sent again as plaintext.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -99,47 +100,23 @@ def root_certificate(options: ConnectOptions) -> str | None:
 def _default_file(name: str) -> str | None:
     """One of the files that libpq looks for in the user's home."""
     home = home_directory()
-    if home is None or not (home / ".postgresql" / name).is_file():
-        return None
-    return str(home / ".postgresql" / name)
+    path = None if home is None else os.path.join(home, ".postgresql", name)
+    return path if path is not None and os.path.isfile(path) else None
 
 
 def wire_options(options: ConnectOptions, host: Host, tls: str, password: str | None) -> dict[str, Any]:
     """The options of one physical attempt, for :class:`headrace._native.Wire`."""
-    parameters = [
-        ("user", options.user),
-        ("database", options.dbname),
-        ("client_encoding", "UTF8"),
-        ("application_name", options.application_name),
-    ]
-    if options.options:
-        parameters.append(("options", options.options))
-    if options.replication:
-        parameters.append(("replication", options.replication))
-    parameters += options.session
     roots = None if tls == "no" else root_certificate(options)
     verify = {"verify-ca": "ca", "verify-full": "full"}.get(options.sslmode, "none")
     if options.sslmode == "require" and roots:
         verify = "ca"  # as libpq does, for compatibility with its older releases
     made: dict[str, Any] = {
-        "user": options.user,
+        **options.everywhere,
         "password": password,
-        "parameters": parameters,
         "tls": tls,
         "verify": verify,
         "sslrootcert": roots,
         "server_name": host.host or host.hostaddr or "",
-        "sslsni": options.sslsni,
-        "only_tls13": options.ssl_min_protocol_version == "TLSv1.3",
-        "channel_binding": options.channel_binding,
-        "require_auth": list(options.require_auth),
-        "unrepresentable": options.unrepresentable,
-        "statements": options.statement_cache_size,
-        "keepalives": options.keepalives,
-        "keepalives_idle": options.keepalives_idle,
-        "keepalives_interval": options.keepalives_interval,
-        "keepalives_count": options.keepalives_count or None,
-        "tcp_user_timeout": options.tcp_user_timeout,
         **client_certificate(options),
     }
     if host.is_unix:

@@ -14,7 +14,7 @@ from ..rows import Row, RowFactory, tuple_row
 from .attempts import Resolve, Step, Try, attempts, read_only_answer
 from .connection import Connection
 from .core import ConnectionCore, Session
-from .settings import ConnectOptions, connect_options
+from .settings import ConnectOptions, known
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ def connect(
         ConnectionTimeout: not within ``connect_timeout`` seconds.
     """
     started = time.perf_counter_ns()
-    options = connect_options(conninfo, keywords)
+    options = known.options(conninfo, keywords)
     core = _connect(options)
     core.autocommit = autocommit
     core.refresh_begin()

@@ -8,9 +8,7 @@ from pathlib import Path
 from ..errors import NotSupportedError, ProgrammingError
 
 
-def read_service(
-    service: str, servicefile: str | None, environ: Mapping[str, str], home: Path | None
-) -> dict[str, str]:
+def read_service(service: str, servicefile: str | None, environ: Mapping[str, str], home: str | None) -> dict[str, str]:
     """The parameters of a service: from the user's file, else from the system's (in ``PGSYSCONFDIR``).
 
     Raises ProgrammingError when no file has it, when the file that was named is not there, or when a line of the
@@ -22,7 +20,7 @@ def read_service(
             raise ProgrammingError(f"the service file {servicefile} does not exist")
         files.append(Path(servicefile))
     elif home is not None:
-        files.append(home / ".pg_service.conf")
+        files.append(Path(home, ".pg_service.conf"))
     if environ.get("PGSYSCONFDIR"):
         files.append(Path(environ["PGSYSCONFDIR"], "pg_service.conf"))
     for file in files:

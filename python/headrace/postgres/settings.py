@@ -10,11 +10,13 @@ import dataclasses
 import ipaddress
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from .. import defaults
+from .._shared.known import KnownSettings, ReusableOptions
 from .._shared.redact import redact
 from .._shared.settings import Settings, nearest
 from .._shared.url import shown
@@ -130,14 +132,13 @@ class Host:
         return f"[{name}]:{self.port}" if ":" in name else f"{name}:{self.port}"
 
 
-@dataclass(frozen=True)
-class ConnectOptions:
+@dataclass(frozen=True, kw_only=True)
+class ConnectOptions(ReusableOptions):
     """Everything that a connection is made from. Times are seconds, paths are text."""
 
     hosts: tuple[Host, ...]
     user: str
     dbname: str
-    password: Password | None = field(default=None, repr=False)
     passfile: str | None = None
     connect_timeout: float = defaults.CONNECT_TIMEOUT
     application_name: str = defaults.APPLICATION_NAME
@@ -168,6 +169,35 @@ class ConnectOptions:
     enable_timing: bool = False
     command_timeout: float | None = defaults.COMMAND_TIMEOUT
 
+    @cached_property
+    def everywhere(self) -> dict[str, Any]:
+        """What depends neither on the host nor on the password."""
+        parameters = [
+            ("user", self.user),
+            ("database", self.dbname),
+            ("client_encoding", "UTF8"),
+            ("application_name", self.application_name),
+        ]
+        if self.options:
+            parameters.append(("options", self.options))
+        if self.replication:
+            parameters.append(("replication", self.replication))
+        return {
+            "user": self.user,
+            "parameters": [*parameters, *self.session],
+            "sslsni": self.sslsni,
+            "only_tls13": self.ssl_min_protocol_version == "TLSv1.3",
+            "channel_binding": self.channel_binding,
+            "require_auth": list(self.require_auth),
+            "unrepresentable": self.unrepresentable,
+            "statements": self.statement_cache_size,
+            "keepalives": self.keepalives,
+            "keepalives_idle": self.keepalives_idle,
+            "keepalives_interval": self.keepalives_interval,
+            "keepalives_count": self.keepalives_count or None,
+            "tcp_user_timeout": self.tcp_user_timeout,
+        }
+
     def password_for(self, host: Host) -> Password | None:
         """The password given, or the passfile's for this host. An empty one is none, as in libpq."""
         if self.password:
@@ -191,7 +221,8 @@ _EXTRA: Final = {
     *_REFUSED,
     *_WITHOUT_EFFECT,
 }
-KEYWORDS: Final = (frozenset(f.name for f in dataclasses.fields(ConnectOptions)) - {"hosts", "session"}) | _EXTRA
+_NO_KEYWORDS: Final = {"hosts", "session", "lasting"}
+KEYWORDS: Final = (frozenset(f.name for f in dataclasses.fields(ConnectOptions)) - _NO_KEYWORDS) | _EXTRA
 
 
 def parse_conninfo(conninfo: str) -> dict[str, str]:
@@ -274,22 +305,25 @@ def connect_options(
     return _build(settings, session, home)
 
 
-def home_directory(environ: Mapping[str, str] | None = None) -> Path | None:
+known: Final = KnownSettings(connect_options, (*ENVIRONMENT, *_SESSION_ENVIRONMENT, "PGREQUIRESSL", "HOME"))
+
+
+def home_directory(environ: Mapping[str, str] | None = None) -> str | None:
     """The user's home, where libpq looks for its files; None when there is none."""
     environ = os.environ if environ is None else environ
     if environ.get("HOME"):
-        return Path(environ["HOME"])
+        return environ["HOME"]
     try:
-        return Path.home()
+        return str(Path.home())
     except RuntimeError:
         return None
 
 
-def _build(settings: Settings, session: tuple[tuple[str, str], ...], home: Path | None) -> ConnectOptions:
+def _build(settings: Settings, session: tuple[tuple[str, str], ...], home: str | None) -> ConnectOptions:
     _refuse(settings)
     user = settings.text("user") or _system_user()
     sslmode = _sslmode(settings)
-    passfile = settings.text("passfile") or (str(home / ".pgpass") if home else None)
+    passfile = settings.text("passfile") or (os.path.join(home, ".pgpass") if home else None)
     application_name = settings.text("application_name") or settings.text("fallback_application_name")
     return ConnectOptions(
         hosts=_hosts(settings),
@@ -325,6 +359,7 @@ def _build(settings: Settings, session: tuple[tuple[str, str], ...], home: Path 
         statement_cache_size=settings.integer("statement_cache_size", defaults.STATEMENT_CACHE_SIZE),
         enable_timing=settings.boolean("enable_timing", False),
         command_timeout=settings.number("command_timeout", 0) or defaults.COMMAND_TIMEOUT,
+        lasting=settings.names_all("host") and "user" in settings.values and "service" not in settings.values,
     )
 
 

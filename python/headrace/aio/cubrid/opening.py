@@ -10,7 +10,7 @@ from ... import errors
 from ..._native import CubridWire
 from ..._shared.opening import left, no_connection, overdue
 from ...cubrid.core import CubridCore
-from ...cubrid.settings import ConnectOptions, connect_options, is_refusal, unreachable
+from ...cubrid.settings import ConnectOptions, is_refusal, known, unreachable
 from ...errors import ConnectionTimeout
 from ...rows import RowFactory, tuple_row
 from .._shared.opening import open_wire, password_of, reconnects, resolve
@@ -50,7 +50,7 @@ async def connect(
         ConnectionTimeout: not within ``connect_timeout`` seconds.
     """
     started = time.perf_counter_ns()
-    core = await _connect(connect_options(conninfo, keywords))
+    core = await _connect(known.options(conninfo, keywords))
     connection = AsyncConnection(core, row_factory or tuple_row)
     # blocking: connection._strict_close = strict_close
     try:

@@ -12,9 +12,9 @@ from ..._shared.opening import left, overdue
 from ...errors import ConnectionTimeout
 from ...informix.attempts import Resolve, attempts
 from ...informix.core import InformixCore
-from ...informix.settings import ConnectOptions, connect_options
+from ...informix.settings import ConnectOptions, known
 from ...rows import RowFactory, tuple_row
-from .._shared.opening import open_wire, resolve
+from .._shared.opening import open_wire, password_of, resolve
 from .connection import AsyncConnection
 from .conversing import converse
 
@@ -52,7 +52,7 @@ async def connect(
         ConnectionTimeout: not within ``connect_timeout`` seconds.
     """
     started = time.perf_counter_ns()
-    options = connect_options(conninfo, keywords)
+    options = known.options(conninfo, keywords)
     core = await _connect(options)
     core.autocommit = autocommit
     connection = AsyncConnection(core, row_factory or tuple_row)
@@ -68,6 +68,8 @@ async def connect(
 
 
 async def _connect(options: ConnectOptions) -> InformixCore:
+    if callable(options.password):
+        options = options.with_password(await password_of(options.password))
     plan = attempts(options)
     timeout = options.connect_timeout
     deadline = None if timeout is None else time.monotonic() + timeout

@@ -10,8 +10,7 @@ from ... import errors
 from ..._native import MySqlWire
 from ..._shared.opening import no_connection
 from ...mysql.core import MySqlCore, is_refusal
-from ...mysql.known import known_options
-from ...mysql.settings import ConnectOptions
+from ...mysql.settings import ConnectOptions, known
 from ...rows import RowFactory, tuple_row
 from .._shared.opening import open_wire, password_of, resolve
 from .._shared.watch import watch_over
@@ -44,7 +43,7 @@ async def connect(
         ConnectionTimeout: not within ``connect_timeout`` seconds.
     """
     started = time.perf_counter_ns()
-    core = await _connect(known_options(conninfo, keywords))
+    core = await _connect(known.options(conninfo, keywords))
     connection = AsyncConnection(core, row_factory or tuple_row)
     # blocking: connection._strict_close = strict_close
     try:

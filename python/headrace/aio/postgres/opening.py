@@ -11,7 +11,7 @@ from ..._native import PostgresWire
 from ..._shared.opening import overdue
 from ...postgres.attempts import Resolve, Step, Try, attempts, read_only_answer
 from ...postgres.core import ConnectionCore, Session
-from ...postgres.settings import ConnectOptions, connect_options
+from ...postgres.settings import ConnectOptions, known
 from ...rows import Row, RowFactory, tuple_row
 from .._shared.opening import lookup, open_wire, password_of
 from .._shared.within import within
@@ -67,7 +67,7 @@ async def connect(
         ConnectionTimeout: not within ``connect_timeout`` seconds.
     """
     started = time.perf_counter_ns()
-    options = connect_options(conninfo, keywords)
+    options = known.options(conninfo, keywords)
     core = await _connect(options)
     core.autocommit = autocommit
     core.refresh_begin()
