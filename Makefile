@@ -49,7 +49,7 @@ help:
 	@echo "make test-live CUBRID_URL=...    the same of the CUBRID driver"
 	@echo "make test-dialects  all of SQLAlchemy's tests, also those of PostgreSQL on asyncio, which take long"
 	@echo "make test-free-threaded FREE_THREADED=python3.14t  the tests of threads and tasks, without the global lock"
-	@echo "make lint    ruff, mypy, pyright, stubtest, generated files, rustfmt, clippy"
+	@echo "make lint    ruff, mypy, pyright, stubtest, generated files, docs, rustfmt, clippy"
 	@echo "make bench   micro-benchmarks of the codecs, from Rust and from Python"
 	@echo "make fuzz    fuzz every decoder for FUZZ_SECONDS each"
 	@echo "make docs    the documentation, into build/site/"
@@ -112,7 +112,7 @@ free-threaded: build $(STAMPS)/lab $(STAMPS)/test
 	@echo "==> test: pytest without the global lock $(TEST_ARGS)"
 	@PYTHON_GIL=0 $(BIN)/python -m pytest $(FREE_THREADED_TESTS) $(TEST_ARGS)
 
-lint: $(STAMPS)/dev $(STAMPS)/lab $(STAMPS)/test build
+lint: $(STAMPS)/dev $(STAMPS)/lab $(STAMPS)/test build docs
 	@echo "==> lint: ruff check, ruff format"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -127,6 +127,9 @@ lint: $(STAMPS)/dev $(STAMPS)/lab $(STAMPS)/test build
 	@$(BIN)/python tools/update_mysql_errors.py --check
 	@echo "==> lint: the files in changes/"
 	@$(BIN)/python tools/changelog.py --check
+	@echo "==> lint: docstrings, and pages that are made of the code or name its files"
+	@$(BIN)/python -m pytest -p no:cacheprovider tests/docs/test_docstrings.py tests/docs/test_generated_pages.py \
+		tests/lab/test_report.py::test_overview_of_the_readme_is_that_of_the_page
 	@echo "==> lint: cargo fmt, cargo clippy"
 	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 	@cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
@@ -153,9 +156,10 @@ fuzz: cargo
 			-rss_limit_mb=2048 $$([ ! -e "$$words" ] || echo "-dict=$$words") || exit 1; \
 	done
 
+# Not with --quiet, which hides warnings from --strict too.
 docs: $(STAMPS)/docs
 	@echo "==> docs: build/site/"
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict >$(STAMPS)/docs.log 2>&1 || { cat $(STAMPS)/docs.log; exit 1; }
 
 build: $(STAMPS)/build $(STAMPS)/build-lab
 
