@@ -97,7 +97,8 @@ class Trial:
 
     def pip_install(self, *arguments: str, rust: bool = True) -> bool:
         """Installs, and returns whether that succeeded."""
-        command: list[str | Path] = [self.python, self._pip, "install", "--quiet", *arguments]
+        # The lab is installed without the other drivers, which not every Python has.
+        command: list[str | Path] = [self.python, self._pip, "install", "--quiet", "--no-warn-conflicts", *arguments]
         environment = dict(os.environ) if rust else without_rust()
         return subprocess.run(command, env=environment, check=False).returncode == 0
 
