@@ -3,6 +3,7 @@
 //! * [`schema`]: the Arrow schema of a result's columns;
 //! * [`batches`]: a [`headrace_core::ColumnSink`] that makes record batches of a bounded size;
 //! * [`export`]: schemas and batches in Arrow's C data interface;
+//! * [`input`]: record batches of other programs as rows of parameters;
 //! * [`builder`]: the values of one column: flat ones, texts, lists, structs.
 //!
 //! One policy holds for rows and for Arrow: every value is exact, or the result fails with the column's name.
@@ -12,6 +13,7 @@ pub mod batches;
 pub mod builder;
 pub mod export;
 pub mod flat;
+pub mod input;
 pub mod nested;
 pub mod options;
 pub mod schema;

@@ -1,5 +1,8 @@
 //! The rows of parameters of a request: one, or those of an iterator.
 
+use crate::any_params::AnyParams;
+use crate::arrow_rows::ArrowRows;
+use crate::engine::Dialect;
 use crate::errors::ClientError;
 use crate::globals::type_name;
 use crate::params::PyParams;
@@ -15,6 +18,8 @@ pub enum Args {
     Row(Py<PyTuple>),
     /// Many rows.
     Batch(Batch),
+    /// The rows of an Arrow stream.
+    Arrow(Box<ArrowRows>),
 }
 
 /// The rows of a batch.
@@ -45,7 +50,17 @@ enum Beginning {
 
 impl Args {
     /// Many rows, each arranged by the query if there is one.
-    pub fn batch(py: Python<'_>, source: Py<PyAny>, query: Option<Py<crate::query::Query>>) -> Self {
+    ///
+    /// # Errors
+    /// The columns of an Arrow stream are not the parameters of the query.
+    pub fn batch(py: Python<'_>, source: Source, query: Option<Py<crate::query::Query>>) -> PyResult<Self> {
+        let source = match source {
+            Source::Arrow(mut rows) => {
+                rows.arrange(py, query.as_ref().map(|query| query.get()))?;
+                return Ok(Args::Arrow(rows));
+            }
+            Source::Python(source) => source,
+        };
         let rows = source.bind(py);
         let rereads = rows.is_instance_of::<PyList>() || rows.is_instance_of::<PyTuple>();
         let beginning = if rereads {
@@ -53,12 +68,12 @@ impl Args {
         } else {
             Beginning::Kept { rows: Vec::new(), failed: None, read: 0, bytes: 0 }
         };
-        Args::Batch(Batch { source, query, rows: None, row: None, beginning })
+        Ok(Args::Batch(Batch { source, query, rows: None, row: None, beginning }))
     }
 
     /// Returns true if there may be many rows.
     pub fn is_batch(&self) -> bool {
-        matches!(self, Args::Batch(_))
+        !matches!(self, Args::Row(_))
     }
 
     /// To the next row.
@@ -66,6 +81,7 @@ impl Args {
         match self {
             Args::Row(_) => Ok(false),
             Args::Batch(batch) => batch.advance(py),
+            Args::Arrow(rows) => rows.advance(py),
         }
     }
 
@@ -74,6 +90,7 @@ impl Args {
         match self {
             Args::Row(_) => true,
             Args::Batch(batch) => matches!(batch.beginning, Beginning::InSource),
+            Args::Arrow(rows) => rows.rereads(),
         }
     }
 
@@ -82,16 +99,54 @@ impl Args {
         match self {
             Args::Row(_) => true,
             Args::Batch(batch) => batch.rewind(),
+            Args::Arrow(rows) => rows.rewind(),
         }
     }
 
     /// The current row.
-    pub fn current<'a>(&'a self, py: Python<'a>, settings: &'a Settings) -> PyParams<'a> {
+    #[inline]
+    pub fn current<'a>(&'a self, py: Python<'a>, settings: &'a Settings) -> AnyParams<'a> {
         let row = match self {
             Args::Row(row) => Some(row),
             Args::Batch(batch) => batch.row.as_ref(),
+            Args::Arrow(rows) => {
+                if let Some(row) = rows.current() {
+                    return AnyParams::Arrow(row);
+                }
+                None
+            }
         };
-        PyParams::new(py, row.map(|row| row.bind(py)), settings)
+        AnyParams::Python(PyParams::new(py, row.map(|row| row.bind(py)), settings))
+    }
+
+    /// The error about a value of the current row, with the column that it is of if the rows are an Arrow stream's.
+    pub fn located(&self, error: ClientError) -> ClientError {
+        match self {
+            Args::Arrow(rows) => rows.located(error),
+            _ => error,
+        }
+    }
+}
+
+/// An object with rows, before they are asked for.
+#[derive(Debug)]
+pub enum Source {
+    /// An iterable, as far as is known.
+    Python(Py<PyAny>),
+    /// An Arrow stream.
+    Arrow(Box<ArrowRows>),
+}
+
+impl Source {
+    /// The rows of an object. An Arrow stream is opened.
+    ///
+    /// # Errors
+    /// The stream cannot be opened, or has a column that cannot be sent.
+    pub fn of<D: Dialect>(py: Python<'_>, rows: Py<PyAny>) -> PyResult<Self> {
+        Ok(match ArrowRows::open(rows.bind(py), D::STRUCTS)? {
+            Some(arrow) => Source::Arrow(Box::new(arrow)),
+            None => Source::Python(rows),
+        })
     }
 }
 

@@ -1,12 +1,12 @@
 //! A Python request in a protocol's queue, and the ticket that its result is waited for with.
 
+use crate::any_params::AnyParams;
 use crate::args::Args;
 use crate::arrow::ArrowSink;
 use crate::columns::Columns;
 use crate::engine::{CopySink, Dialect};
 use crate::errors::{self, ClientError};
 use crate::ffi;
-use crate::params::PyParams;
 use crate::result::RequestResult;
 use crate::sink::{RowSink, Rows, Settings};
 use headrace_core::protocol::Summary;
@@ -301,7 +301,7 @@ impl<D: Dialect> PyCall<D> {
 
 impl<D: Dialect> ResponseHandler for PyCall<D> {
     type Context<'a> = Python<'a>;
-    type Params<'s, 'c: 's> = PyParams<'s>;
+    type Params<'s, 'c: 's> = AnyParams<'s>;
     type Error = ClientError;
     type Columns = Arc<D::Columns>;
     type ServerError = D::ServerError;
@@ -341,7 +341,7 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
         self.args.rewind()
     }
 
-    fn params<'s, 'c: 's>(&'s mut self, py: Python<'c>) -> PyParams<'s> {
+    fn params<'s, 'c: 's>(&'s mut self, py: Python<'c>) -> AnyParams<'s> {
         self.args.current(py, &self.settings)
     }
 
@@ -444,7 +444,7 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
                 let error = D::error(py, &error, self.statement.as_deref(), row);
                 Err(if D::RESULTS_STAND && self.script { self.with_results(py, error) } else { error })
             }
-            Outcome::Client { error, row } => Err(errors::client_error(py, error, row)),
+            Outcome::Client { error, row } => Err(errors::client_error(py, self.args.located(error), row)),
             Outcome::Skipped => Err(errors::skipped(py)),
             Outcome::Fatal(reason) => Err(errors::fatal(py, &reason)),
         };

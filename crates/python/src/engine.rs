@@ -11,7 +11,7 @@ use crate::query::Query;
 use crate::sink::Settings;
 use headrace_connection::Driven;
 use headrace_core::protocol::Fatal;
-use headrace_core::{Column, Diagnostics, NextStep, Protocol, ReadBuffer, Room, Session, Verb, WriteBuffer};
+use headrace_core::{Column, Diagnostics, NextStep, Protocol, ReadBuffer, Room, Session, ValueKind, Verb, WriteBuffer};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::any::Any;
@@ -39,6 +39,8 @@ pub trait Dialect: Sized + 'static {
     fn field<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyTuple>>;
     /// Whether an error of a later statement of the same text leaves the effects of the earlier ones.
     const RESULTS_STAND: bool;
+    /// The kind of Arrow's structs that are not ranges: what this database takes for a value with named parts.
+    const STRUCTS: ValueKind;
     /// A statement in the server's style of parameters.
     ///
     /// # Errors

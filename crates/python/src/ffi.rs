@@ -3,8 +3,11 @@
 //! PyO3's safe constructors check more than a row out of a million needs. Each function here states its preconditions;
 //! all of them need the interpreter attached, which the `Python` token proves.
 
+use headrace_arrow::ArrowError;
+use headrace_arrow::export::{ArrowArray, ArrowArrayStream, ArrowSchema};
+use headrace_arrow::input::{ArrayRef, from_ffi, make_array};
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyType};
+use pyo3::types::{PyCapsule, PyString, PyType};
 use pyo3::{PyClass, ffi};
 
 /// An owned reference: the result of every constructor here. `None` means that Python raised.
@@ -275,4 +278,31 @@ pub unsafe fn lend(
         ffi::PyBuffer_FillInfo(view, owner.as_ptr(), data, len, 0, flags)
     };
     if done == 0 { Ok(()) } else { Err(PyErr::fetch(owner.py())) }
+}
+
+/// The stream of a capsule that `__arrow_c_stream__` has returned, which is empty from then on.
+pub fn arrow_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<ArrowArrayStream> {
+    let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
+    // SAFETY: a capsule of this name has a pointer to a struct ArrowArrayStream, which a consumer moves out of it (Arrow's
+    // documentation, "The Arrow PyCapsule Interface"); what is left is marked as released.
+    Ok(unsafe { ArrowArrayStream::from_raw(stream.cast().as_ptr()) })
+}
+
+/// The array of the capsules that `__arrow_c_array__` has returned; that of the array is empty from then on.
+pub fn arrow_array(
+    schema: &Bound<'_, PyCapsule>,
+    array: &Bound<'_, PyCapsule>,
+) -> PyResult<Result<ArrayRef, ArrowError>> {
+    let schema = schema.pointer_checked(Some(c"arrow_schema"))?;
+    let array = array.pointer_checked(Some(c"arrow_array"))?;
+    // SAFETY: capsules of these names have pointers to a struct ArrowSchema, which is read and stays, and to a struct
+    // ArrowArray, which a consumer moves out of it. That the array is one of the schema's type is the producer's promise.
+    let data = unsafe {
+        let array = ArrowArray::from_raw(array.cast().as_ptr());
+        if array.is_released() {
+            return Ok(Err(ArrowError::CDataInterface("the array was released".to_owned())));
+        }
+        from_ffi(array, schema.cast::<ArrowSchema>().as_ref())
+    };
+    Ok(data.map(make_array))
 }

@@ -4,6 +4,7 @@
 //! * [`decimals`]: `decimal.Decimal` from a coefficient, unsafe too;
 //! * [`sink`]: rows into Python objects;
 //! * [`params`]: Python objects into parameters;
+//! * [`arrow_rows`]: the rows of an Arrow stream as parameters; [`any_params`]: parameters of either source;
 //! * [`engine`]: the machine of one protocol or another;
 //! * [`arrow`]: results as Arrow record batches;
 //! * [`call`]: a Python request in a protocol's queue, and the ticket that its result is waited for with;
@@ -12,8 +13,10 @@
 //! * [`wire`]: one physical connection, blocking or on an asyncio loop;
 //! * [`errors`]: outcomes to Python exceptions.
 
+mod any_params;
 mod args;
 mod arrow;
+mod arrow_rows;
 mod call;
 mod columns;
 mod cubrid;

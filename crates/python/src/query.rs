@@ -129,6 +129,40 @@ impl Query {
         if self.order.is_empty() { Ok(row) } else { Ok(self.reorder(&row)?) }
     }
 
+    /// The columns that are the parameters, in the statement's order; `None` if they are all columns as they are. The
+    /// server's own placeholders are not counted here.
+    ///
+    /// # Errors
+    /// If their number or their names do not fit.
+    pub fn project(&self, columns: &[String]) -> Result<Option<Vec<usize>>, ClientError> {
+        let order: Vec<usize> = match self.style {
+            Style::Native => return Ok(None),
+            Style::Format | Style::Numeric if columns.len() != self.count => {
+                return Err(misfit(format!(
+                    "the statement has {} parameter{}, but the rows have {} column{}",
+                    self.count,
+                    if self.count == 1 { "" } else { "s" },
+                    columns.len(),
+                    if columns.len() == 1 { "" } else { "s" },
+                )));
+            }
+            Style::Format | Style::Numeric => (0..columns.len()).collect(),
+            Style::Pyformat => {
+                let named = self.names.iter().map(|name| {
+                    let mut found = (0..columns.len()).filter(|i| columns[*i] == *name);
+                    match (found.next(), found.next()) {
+                        (Some(i), None) => Ok(i),
+                        (None, _) => Err(misfit(format!("the rows have no column for the parameter %({name})s"))),
+                        _ => Err(misfit(format!("the rows have several columns for the parameter %({name})s"))),
+                    }
+                });
+                named.collect::<Result<_, _>>()?
+            }
+        };
+        let ordered = if self.order.is_empty() { order } else { self.order.iter().map(|i| order[*i]).collect() };
+        Ok(Some(ordered))
+    }
+
     /// The error for a mapping if the parameters have no names.
     #[cold]
     fn no_names(&self) -> &'static str {

@@ -3,7 +3,7 @@
 pub mod dialect;
 mod setup;
 
-use crate::args::Args;
+use crate::args::{Args, Source};
 use crate::arrow::ArrowSink;
 use crate::call::{Block, ResultShape};
 use crate::errors;
@@ -105,10 +105,11 @@ impl CubridWire {
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let strategy = self::strategy(py, strategy)?;
+        let rows = Source::of::<Cubrid>(py, rows)?;
         let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
-        let args = Args::batch(py, rows, arranged);
+        let args = Args::batch(py, rows, arranged)?;
         let call = wire.call::<Cubrid>(py, &state, args, ResultShape::One, query.get().sql.clone())?;
         let (rows, begin) = (Rows::Batch { strategy, atomic }, wire.still_begins(begin));
         wire.enqueue(py, state, Request::Execute(Execute { sql: query.get().sql.clone(), rows, begin }), call)

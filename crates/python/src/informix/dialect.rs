@@ -5,8 +5,8 @@ use crate::columns;
 use crate::engine::Dialect;
 use crate::errors;
 use crate::query::Query;
-use headrace_core::Column;
 use headrace_core::column::{Kind, Native};
+use headrace_core::{Column, ValueKind};
 use headrace_informix::machine::{Columns, Machine};
 use headrace_informix::messages::server::ServerError;
 use headrace_informix::types::{self, code};
@@ -28,6 +28,7 @@ impl Dialect for Informix {
     type Copy = Infallible;
 
     const RESULTS_STAND: bool = false;
+    const STRUCTS: ValueKind = ValueKind::Record;
     fn error(py: Python<'_>, error: &ServerError, statement: Option<&str>, row: Option<u64>) -> PyErr {
         let built = || {
             let made = errors::of_server(py, error, &error.to_string(), statement, row)?;

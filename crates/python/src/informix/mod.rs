@@ -3,7 +3,7 @@
 pub mod dialect;
 mod setup;
 
-use crate::args::{Args, sequence};
+use crate::args::{Args, Source, sequence};
 use crate::arrow::ArrowSink;
 use crate::call::ResultShape;
 use crate::errors::{self, client_error};
@@ -94,10 +94,11 @@ impl InformixWire {
                 return Err(errors::programming(py, &format!("strategy {other:?} is not one of put, groups, rows")));
             }
         };
+        let rows = Source::of::<Informix>(py, rows)?;
         let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
-        let args = Args::batch(py, rows, arranged);
+        let args = Args::batch(py, rows, arranged)?;
         let call = wire.call(py, &state, args, ResultShape::One, query.get().sql.clone())?;
         let begin = wire.still_begins(begin);
         let request = Request::Execute(Execute { sql: query.get().sql.clone(), rows: Rows::Batch, begin, strategy });

@@ -5,8 +5,8 @@ use crate::columns;
 use crate::engine::Dialect;
 use crate::errors;
 use crate::query::Query;
-use headrace_core::Column;
 use headrace_core::column::{Kind, Native};
+use headrace_core::{Column, ValueKind};
 use headrace_mysql::machine::{Columns, Machine};
 use headrace_mysql::packets::reply::ServerError;
 use pyo3::prelude::*;
@@ -27,6 +27,7 @@ impl Dialect for MySql {
     type Copy = Infallible;
 
     const RESULTS_STAND: bool = true;
+    const STRUCTS: ValueKind = ValueKind::Json;
     fn error(py: Python<'_>, error: &ServerError, statement: Option<&str>, row: Option<u64>) -> PyErr {
         let built = || {
             let made = errors::of_server(py, error, &error.to_string(), statement, row)?;

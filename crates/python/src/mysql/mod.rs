@@ -3,7 +3,7 @@
 pub mod dialect;
 mod setup;
 
-use crate::args::{Args, sequence};
+use crate::args::{Args, Source, sequence};
 use crate::arrow::ArrowSink;
 use crate::call::{Block, PyCall, ResultShape};
 use crate::columns::Columns;
@@ -203,10 +203,11 @@ impl MySqlWire {
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let strategy = self::strategy(py, strategy)?;
+        let rows = Source::of::<MySql>(py, rows)?;
         let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
-        let args = Args::batch(py, rows, arranged);
+        let args = Args::batch(py, rows, arranged)?;
         let shape = match (returning, flat) {
             (_, true) => ResultShape::Flat,
             (true, false) => ResultShape::All,

@@ -7,8 +7,8 @@ use crate::engine::Dialect;
 use crate::errors;
 use crate::globals::globals;
 use crate::query::Query;
-use headrace_core::Column;
 use headrace_core::column::Native;
+use headrace_core::{Column, ValueKind};
 use headrace_postgres::machine::{Columns, Machine};
 use headrace_postgres::messages::backend::ServerError;
 use headrace_postgres::types;
@@ -29,6 +29,7 @@ impl Dialect for Postgres {
     type Copy = Py<CopyBuffer>;
 
     const RESULTS_STAND: bool = false;
+    const STRUCTS: ValueKind = ValueKind::Other;
     fn error(py: Python<'_>, error: &ServerError, statement: Option<&str>, row: Option<u64>) -> PyErr {
         let built = || {
             let fields = PyDict::new(py);

@@ -4,7 +4,7 @@ mod copy;
 pub mod dialect;
 mod setup;
 
-use crate::args::Args;
+use crate::args::{Args, Source};
 use crate::arrow::ArrowSink;
 use crate::call::ResultShape;
 use crate::columns::Columns;
@@ -134,9 +134,10 @@ impl PostgresWire {
             "copy" => Some(1),
             _ => None,
         };
+        let rows = Source::of::<Postgres>(py, rows)?;
         let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, true)?;
-        let args = Args::batch(py, rows, query.get().is_hinted().then(|| query.clone_ref(py)));
+        let args = Args::batch(py, rows, query.get().is_hinted().then(|| query.clone_ref(py)))?;
         let shape = match (returning, flat) {
             (_, true) => ResultShape::Flat,
             (true, false) => ResultShape::All,

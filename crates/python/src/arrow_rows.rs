@@ -1,0 +1,266 @@
+//! The rows of an Arrow stream as the parameters of a batch: no Python object is made of a value.
+//!
+//! Batches are pulled as the connection takes their rows, with the interpreter detached: the stream may be computed by other
+//! threads that need it, or read another connection.
+
+use crate::errors::{self, ClientError};
+use crate::ffi;
+use crate::globals::{globals, type_name};
+use crate::params::PyValue;
+use crate::query::Query;
+use crate::sink::Settings;
+use headrace_arrow::input::{Batch, Input, InputError, Meaning, Row};
+use headrace_core::civil::{DAY_MICROS, civil_from_days};
+use headrace_core::{Mismatch, Value, ValueKind, limits};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
+use std::sync::Arc;
+
+/// The rows of an Arrow stream.
+#[derive(Debug)]
+pub struct ArrowRows {
+    /// The object that they come from.
+    source: Py<PyAny>,
+    meaning: Meaning,
+    names: Vec<String>,
+    /// The columns that are parameters, in their order; without it all of them.
+    order: Option<Vec<usize>>,
+    /// `None` if it has to be opened again.
+    input: Option<Input>,
+    batch: Option<Arc<Batch>>,
+    /// The current row in the batch.
+    at: usize,
+    beginning: Beginning,
+    /// Rows since the last rewind, and the most that there were before one.
+    read: u64,
+    known: u64,
+}
+
+/// How the stream gets at its first rows again.
+#[derive(Debug)]
+enum Beginning {
+    /// From the object, whose rows are in memory: it makes another stream.
+    InSource,
+    /// All batches until now; `next` is the number of those that were read since the last rewind.
+    Kept { batches: Vec<Arc<Batch>>, bytes: usize, next: usize, failed: Option<ClientError> },
+    /// Nowhere: there were too many.
+    Lost,
+}
+
+impl ArrowRows {
+    /// Opens the Arrow stream of an object; `None` if it has none.
+    ///
+    /// # Errors
+    /// The stream cannot be opened, or has a column that cannot be sent.
+    pub fn open(source: &Bound<'_, PyAny>, structs: ValueKind) -> PyResult<Option<Self>> {
+        let py = source.py();
+        if source.is_exact_instance_of::<PyList>()
+            || source.is_exact_instance_of::<PyTuple>()
+            || source.is_exact_instance_of::<PyDict>()
+        {
+            return Ok(None);
+        }
+        let is_stream = source.hasattr(pyo3::intern!(py, "__arrow_c_stream__"))?;
+        if !is_stream && !source.hasattr(pyo3::intern!(py, "__arrow_c_array__"))? {
+            return Ok(None);
+        }
+        let meaning = Meaning { structs, local: local_instant };
+        let input = input_of(source, meaning)?;
+        // What has a length is in memory; a reader has none, and its stream can be read once.
+        let rereads = !is_stream || source.hasattr(pyo3::intern!(py, "__len__"))?;
+        let kept = Beginning::Kept { batches: Vec::new(), bytes: 0, next: 0, failed: None };
+        Ok(Some(Self {
+            source: source.clone().unbind(),
+            meaning,
+            names: input.names().map(str::to_owned).collect(),
+            order: None,
+            input: Some(input),
+            batch: None,
+            at: 0,
+            beginning: if rereads { Beginning::InSource } else { kept },
+            read: 0,
+            known: 0,
+        }))
+    }
+
+    /// Takes the columns that are the parameters of a statement.
+    ///
+    /// # Errors
+    /// ProgrammingError if their number or their names do not fit.
+    pub fn arrange(&mut self, py: Python<'_>, query: Option<&Query>) -> PyResult<()> {
+        if let Some(query) = query {
+            self.order = query.project(&self.names).map_err(|error| errors::client_error(py, error, None))?;
+        }
+        Ok(())
+    }
+
+    /// To the next row; false after the last.
+    ///
+    /// # Errors
+    /// The stream has failed, or the row is null.
+    pub fn advance(&mut self, py: Python<'_>) -> Result<bool, ClientError> {
+        match &self.batch {
+            Some(batch) if self.at + 1 < batch.rows() => self.at += 1,
+            _ => {
+                self.batch = self.next_batch(py)?;
+                self.at = 0;
+            }
+        }
+        let Some(batch) = &self.batch else {
+            if self.read < self.known {
+                let (read, known) = (self.read, self.known);
+                let message =
+                    format!("the Arrow stream had {known} rows or more, and has {read} when it is read again");
+                return Err(ClientError::Raised(errors::interface(py, &message)));
+            }
+            return Ok(false);
+        };
+        batch.settle();
+        if batch.is_null(self.at) {
+            return Err(Mismatch::out_of_range("the row is null as a whole; make it one of nulls").into());
+        }
+        self.read += 1;
+        Ok(true)
+    }
+
+    fn next_batch(&mut self, py: Python<'_>) -> Result<Option<Arc<Batch>>, ClientError> {
+        if let Beginning::Kept { batches, next, failed, .. } = &mut self.beginning {
+            if let Some(batch) = batches.get(*next) {
+                *next += 1;
+                return Ok(Some(batch.clone()));
+            }
+            if let Some(error) = failed {
+                return Err(error.clone_ref(py));
+            }
+        }
+        // The memory of the batch before is free before the next one is made.
+        self.batch = None;
+        if self.input.is_none() {
+            let input = input_of(self.source.bind(py), self.meaning).map_err(ClientError::Raised)?;
+            if !input.names().eq(self.names.iter().map(String::as_str)) {
+                let message = "the Arrow stream has other columns when it is read again";
+                return Err(ClientError::Raised(errors::interface(py, message)));
+            }
+            self.input = Some(input);
+        }
+        let Some(input) = &mut self.input else { return Ok(None) };
+        let batch = py.detach(|| input.next_batch()).map_err(|error| refused(py, &error));
+        match (batch, &mut self.beginning) {
+            (Ok(None), _) => Ok(None),
+            (Ok(Some(batch)), beginning) => {
+                let batch = Arc::new(batch);
+                beginning.keep(&batch);
+                Ok(Some(batch))
+            }
+            (Err(error), beginning) => {
+                // A stream that has failed would not fail a second time, but end.
+                if let Beginning::Kept { failed, .. } = beginning {
+                    *failed = Some(error.clone_ref(py));
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns true if the rows can be read again however many of them were read.
+    pub fn rereads(&self) -> bool {
+        matches!(self.beginning, Beginning::InSource)
+    }
+
+    /// Returns to before the first row; returns false if the rows cannot be read again.
+    pub fn rewind(&mut self) -> bool {
+        match &mut self.beginning {
+            Beginning::InSource => self.input = None,
+            Beginning::Kept { next, .. } => *next = 0,
+            Beginning::Lost => return false,
+        }
+        self.known = self.known.max(self.read);
+        self.read = 0;
+        self.batch = None;
+        true
+    }
+
+    /// The current row.
+    #[inline]
+    pub fn current(&self) -> Option<Row<'_, ClientError>> {
+        self.batch.as_ref().map(|batch| batch.row(self.at, self.order.as_deref()))
+    }
+
+    /// The error about a value, with its column.
+    pub fn located(&self, error: ClientError) -> ClientError {
+        let column = self.batch.as_ref().and_then(|batch| batch.last_read());
+        match (error, column) {
+            // The value cannot be sent, whatever the reason: the statement has as many parameters as there are columns.
+            (ClientError::Mismatch(mismatch), Some(column)) => {
+                Mismatch::out_of_range(format!("{column}: {}", mismatch.message)).into()
+            }
+            (error, _) => error,
+        }
+    }
+}
+
+impl Beginning {
+    /// Keeps a batch, or no batch at all from the limit on. The first is always kept.
+    fn keep(&mut self, batch: &Arc<Batch>) {
+        let Beginning::Kept { batches, bytes, next, .. } = self else { return };
+        *bytes += batch.bytes();
+        if *bytes > limits::ROWS_KEPT_BYTES && !batches.is_empty() {
+            *self = Beginning::Lost;
+            return;
+        }
+        batches.push(batch.clone());
+        *next += 1;
+    }
+}
+
+/// The Arrow stream of an object, or its only array.
+fn input_of(source: &Bound<'_, PyAny>, meaning: Meaning) -> PyResult<Input> {
+    let py = source.py();
+    let name = pyo3::intern!(py, "__arrow_c_stream__");
+    let input = if source.hasattr(name)? {
+        let capsule = source.call_method0(name)?;
+        let stream = ffi::arrow_stream(capsule.cast::<PyCapsule>()?)?;
+        // It may run code that needs the interpreter.
+        py.detach(|| Input::of_stream(stream, meaning))
+    } else {
+        let capsules = source.call_method0(pyo3::intern!(py, "__arrow_c_array__"))?;
+        let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = capsules.extract().map_err(|_| {
+            PyTypeError::new_err(format!("{}.__arrow_c_array__ returns no capsules", type_name(source)))
+        })?;
+        ffi::arrow_array(&schema, &array)?
+            .map_err(|error| InputError::Producer(error.to_string()))
+            .and_then(|array| Input::of_array(array, meaning))
+    };
+    input.map_err(|error| errors::client_error(py, refused(py, &error), None))
+}
+
+/// The error for a stream that has no further batch.
+#[cold]
+fn refused(py: Python<'_>, error: &InputError) -> ClientError {
+    let message = error.to_string();
+    match error {
+        InputError::Producer(_) => ClientError::Raised(errors::interface(py, &message)),
+        InputError::NoBatches(_) => Mismatch::wrong_type(message).into(),
+        InputError::Unsupported(..) => Mismatch::out_of_range(message).into(),
+    }
+}
+
+/// The instant of a timestamp without zone in the machine's local zone, as for a `datetime` without one.
+fn local_instant(micros: i64) -> Result<i64, Mismatch> {
+    let no_instant = || {
+        Mismatch::out_of_range(
+            "a timestamp without zone that has no time in UTC that Python can hold: give its column a zone",
+        )
+    };
+    Python::attach(|py| {
+        let (year, month, day) = civil_from_days(micros.div_euclid(DAY_MICROS));
+        let clock = micros.rem_euclid(DAY_MICROS);
+        let (seconds, fraction) = (clock / 1_000_000, clock % 1_000_000);
+        let parts = (year, month, day, seconds / 3600, seconds / 60 % 60, seconds % 60, fraction);
+        let class = globals(py).map_err(|_| no_instant())?.datetime.bind(py);
+        let settings = Settings::default();
+        let timestamp = class.call1(parts).map_err(|_| no_instant())?;
+        PyValue::new(timestamp, &settings).timestamptz().map_err(|_| no_instant())
+    })
+}
