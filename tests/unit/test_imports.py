@@ -23,7 +23,7 @@ HEAVY = (
 NOT_YET = ("socket", "inspect", "dataclasses", "json", "threading", "datetime", "decimal", "headrace.types")
 OURS = {
     name: (f"headrace.{name}", f"headrace.aio.{name}", *(["headrace.compat"] if name == "mysql" else []))
-    for name in ("postgres", "mysql", "informix")
+    for name in ("postgres", "mysql", "informix", "cubrid")
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import time
 from dataclasses import dataclass
 from functools import cached_property
@@ -106,6 +105,8 @@ class ConnectOptions(ReusableOptions):
         not reached within ``rc_time``."""
         places = list(self.hosts)
         if self.load_balance:
+            import random
+
             random.shuffle(places)
         now = time.monotonic()
         return sorted(places, key=lambda place: now - unreachable.get(place, -_NO_LIMIT) < self.rc_time)
