@@ -48,8 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         if not arguments or {"-h", "--help"} & {*arguments}:
             print(f"usage: headrace simulate {{{','.join(SERVERS)}}} [options of the server]")
+        what = "the lab" if missing == "headrace_lab" else f"the lab with its dependency {missing}"
         print(
-            f"headrace: race, iibench, report and profile need the lab, of which {missing} is missing: "
+            f"headrace: race, iibench, report and profile need {what}, which is not installed: "
             "pip install headrace-lab",
             file=sys.stderr,
         )

@@ -24,8 +24,9 @@ LAUNCHERS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "mariadb": headrace.testing.mariadb,
     "mysql": lambda: headrace.testing.mysql(installation=installation()),
     "informix": headrace.testing.informix,
+    "cubrid": headrace.testing.cubrid,
 }
-MARK = {"informix": "?"}
+MARK = {"informix": "?", "cubrid": "?"}
 
 
 @pytest.mark.parametrize("name", LAUNCHERS)

@@ -34,7 +34,8 @@ def test_without_the_lab_it_says_what_to_install(words: str, missing: str) -> No
     blocked = f"import sys; sys.modules[{missing!r}] = None; from headrace._command import main"
     script = f"{blocked}; sys.exit(main({words.split()}))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert f"{missing} is missing: pip install headrace-lab" in done.stderr
+    what = "need the lab" if missing == "headrace_lab" else f"dependency {missing}"
+    assert f"{what}, which is not installed: pip install headrace-lab" in done.stderr
     assert done.stderr.count("\n") == 1
     assert "Traceback" not in done.stderr
     assert done.returncode == (0 if words == "--help" else 2)
