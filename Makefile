@@ -200,6 +200,8 @@ sdist: $(STAMPS)/release cargo
 test-wheel: wheel postgres-server
 	@$(BIN)/python .ci/try_wheels.py $(PYTHON) -- $(TEST_ARGS)
 
+# One folder for all of them, which share most of the crates that they depend on.
+test-sdist: export CARGO_TARGET_DIR := $(CURDIR)/target/sdist
 test-sdist: sdist postgres-server
 	@$(BIN)/python .ci/try_wheels.py --source $(PYTHON) -- $(TEST_ARGS)
 
