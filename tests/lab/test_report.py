@@ -116,6 +116,20 @@ def test_the_overview_has_a_ratio_of_wall_time_and_of_cpu_for_each_contestant(re
     assert cells["liar"].problem == "disqualified: another result"
 
 
+def test_a_line_without_a_floor_has_ratios_to_the_least(result: dict[str, Any]) -> None:
+    for r in result["results"]:
+        if r["contestant"] == "floor":
+            r["error"] = "not offered: no dialect"
+        r["ratio_to_floor"] = r["cpu_ratio_to_floor"] = None
+        r["client_cpu_s"] = 0.006 if r["contestant"] == "psycopg" else 0.002
+    made = overview.overview(result)
+    (line,) = made.lines
+    cells = dict(zip(made.contestants, line.ratios, strict=True))
+    assert (line.floor, cells["headrace"]) == ("least 2 ms · 2 ms", overview.Ratio(1.0, 1.0))
+    assert cells["psycopg"] == overview.Ratio(1.5, 3.0)
+    assert "to the <i>least</i> of all contestants" in page.page(result)
+
+
 @pytest.mark.parametrize(
     ("intervals", "verdict"),
     [

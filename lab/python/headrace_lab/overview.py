@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from . import workloads as w
 from .report import CORES, duration, failure, groups
-from .stats import verdict
+from .stats import quotient, verdict
 
 Row = dict[str, Any]
 
@@ -18,11 +18,13 @@ SHADES: Final = (1.10, 1.5, 2.5, 5.0)
 SHORT: Final = {"shared": "one core", "idle": "idle cores", "awake": "awake cores"}
 """The short forms of :data:`~headrace_lab.report.CORES`."""
 assert SHORT.keys() == CORES.keys()
+LEAST: Final = "least"
+"""The word before the figures of a line without a floor."""
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A cell: how a contestant stands to the floor."""
+    """A cell: a contestant's figures divided by those of the floor, or by the least of the line if it has no floor."""
 
     wall: float | None
     cpu: float | None
@@ -41,7 +43,7 @@ class Line:
 
     label: str
     floor: str
-    """The floor's median and client CPU, with units."""
+    """The floor's median and client CPU, with units, or the least of all contestants if there is no floor."""
     ratios: Sequence[Ratio | None]
     """A cell for each contestant; None where it did not take part."""
     verdict: str
@@ -97,21 +99,29 @@ def _line(rows: Sequence[Row], contestants: Sequence[str], several: set[str]) ->
     name, size, cores = rows[0]["workload"], rows[0]["size"], rows[0]["cores"]
     label = w.published(rows[0].get("database", ""), name, size) or (f"{name} {size:,}" if size > 1 else name)
     floor = of.get("floor")
-    shown = (
-        f"{duration(floor['median_s'])} · {duration(floor['client_cpu_s'])}" if floor and not failure(floor) else "-"
-    )
+    valid = [row for row in rows if failure(row) is None]
+    least: tuple[float, float] | None = None
+    if floor and failure(floor) is None:
+        shown = f"{duration(floor['median_s'])} · {duration(floor['client_cpu_s'])}"
+    elif valid:
+        least = min(row["median_s"] for row in valid), min(row["client_cpu_s"] for row in valid)
+        shown = f"{LEAST} {duration(least[0])} · {duration(least[1])}"
+    else:
+        shown = "-"
     return Line(
         label=f"{label}, {SHORT[cores]}" if name in several else label,
         floor=shown,
-        ratios=[_ratio(of[contestant]) if contestant in of else None for contestant in contestants],
+        ratios=[_ratio(of[contestant], least) if contestant in of else None for contestant in contestants],
         verdict=verdict_of(rows),
     )
 
 
-def _ratio(row: Row) -> Ratio:
+def _ratio(row: Row, least: tuple[float, float] | None) -> Ratio:
     problem = failure(row)
     if problem is not None:
         return Ratio(None, None, problem)
+    if least is not None:
+        return Ratio(quotient(row["median_s"], least[0]), quotient(row["client_cpu_s"], least[1]))
     return Ratio(row["ratio_to_floor"], row["cpu_ratio_to_floor"])
 
 

@@ -6,9 +6,10 @@ import html
 import json
 from typing import Any
 
-from .overview import SHADES, Ratio, overview
+from .overview import LEAST, SHADES, Ratio, overview
 from .report import HEADINGS, NOT_OFFERED, cells, failure, groups, unfinished, where
 
+NO_FLOOR = f"In lines without a floor they are ratios to the <i>{LEAST}</i> of all contestants."
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --us: #d9480f; --them: #4c6ef5; --floor: #868e96 }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 0 auto; padding: 1rem }
@@ -82,6 +83,7 @@ def page(report: dict[str, Any]) -> str:
                 height=60 + 26 * len(shown), margin={"l": 8, "r": 8, "t": 4, "b": 30},
                 xaxis_title="milliseconds (median)",
                 yaxis={"autorange": "reversed", "automargin": True}, paper_bgcolor="rgba(0,0,0,0)",
+                xaxis={"gridcolor": "#86868644", "zerolinecolor": "#868686"}, yaxis_gridcolor="#86868644",
                 plot_bgcolor="rgba(0,0,0,0)", font={"color": "#868e96"}, dragmode=False,
             )  # fmt: skip
             parts.append(
@@ -104,7 +106,8 @@ def overview_table(report: dict[str, Any]) -> str:
     forms = [f"<th class='pair {kind_of(name)}'>{html.escape(name)}</th>" for name in made.contestants]
     parts = [
         f"<p class='wide'>{html.escape(made.summary)} ",
-        "Each cell has two ratios to the floor: <b>wall time</b>, then client CPU.</p>",
+        "Each cell has two ratios to the floor: <b>wall time</b>, then client CPU. ",
+        f"{NO_FLOOR if any(line.floor.startswith(LEAST) for line in made.lines) else ''}</p>",
         f"<p class='key'>{colours()}</p><table class='overview'><tr><th>workload</th>",
         f"<th>floor: wall · CPU</th>{''.join(forms)}<th class='words'>headrace is</th></tr>",
     ]
