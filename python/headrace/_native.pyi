@@ -12,6 +12,7 @@ __all__ = [
     "ArrowBatch",
     "ArrowResult",
     "ArrowSink",
+    "ArrowSource",
     "Columns",
     "CopyBuffer",
     "CubridWire",
@@ -50,6 +51,13 @@ class ArrowBatch:
     def __arrow_c_schema__(self) -> Any: ...
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+@final
+class ArrowSource:
+    @staticmethod
+    def of(source: Any) -> ArrowSource | None: ...
+    @property
+    def column_names(self) -> list[str]: ...
 
 @final
 class ArrowSink:
@@ -306,7 +314,7 @@ class PostgresWire(Wire):
     def copy_write(self, ticket: Any, data: bytes) -> bool: ...
     def backlog(self) -> int: ...
     def copy_rows(
-        self, ticket: Any, rows: Iterator[Any], buffer: CopyBuffer, first: bool, row_number: int
+        self, ticket: Any, rows: Iterator[Any] | ArrowSource, buffer: CopyBuffer, first: bool, row_number: int
     ) -> tuple[int, bool]: ...
     @staticmethod
     def copy_trailer() -> bytes: ...

@@ -217,6 +217,24 @@ pub enum Room {
     Full,
 }
 
+/// What became of a row of parameters that was passed to a [`RowWriter`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It was written, and there is room for another.
+    More,
+    /// It was written.
+    Full,
+    /// It was not: it stays the current row.
+    Left,
+}
+
+/// Writes rows of parameters, in whatever form their response handler has them: compiled for each form, so that the
+/// handler chooses once for many rows.
+pub trait RowWriter<E>: Send {
+    /// Writes a row.
+    fn write<P: Parameters<Error = E>>(&mut self, row: &P) -> Taken;
+}
+
 /// The receiver of the reply to a request: Python, Arrow, a test.
 ///
 /// A response handler is stored with its request in the protocol's queue. The protocol calls it with the context
@@ -229,7 +247,7 @@ pub trait ResponseHandler: Sized {
     where
         Self: 's;
     /// An error that the handler or its parameters raise.
-    type Error: From<crate::Mismatch>;
+    type Error: From<crate::Mismatch> + Send;
     /// The protocol's description of a result's columns.
     type Columns: Described;
     /// The server's error.
@@ -249,6 +267,11 @@ pub trait ResponseHandler: Sized {
     fn next_row(&mut self, cx: Self::Context<'_>) -> Result<bool, Self::Error>;
     /// The current row of parameters.
     fn params<'s, 'c: 's>(&'s mut self, cx: Self::Context<'c>) -> Self::Params<'s, 'c>;
+    /// Passes the current row of parameters to `writer`; after it rows that are at hand, each as the current one, for as
+    /// long as it takes more.
+    fn write_rows<W: RowWriter<Self::Error>>(&mut self, cx: Self::Context<'_>, writer: &mut W) {
+        writer.write(&self.params(cx));
+    }
     /// The columns of the rows that follow, before the first row of each result that has rows.
     fn columns(&mut self, cx: Self::Context<'_>, columns: &Self::Columns);
     /// Takes rows in the way that suits the handler; called once for each run of rows in the read buffer.

@@ -148,6 +148,14 @@ impl Source {
             None => Source::Python(rows),
         })
     }
+
+    /// See [`ArrowRows::hold`].
+    pub fn hold(&self) -> Option<impl Drop + use<>> {
+        match self {
+            Source::Arrow(rows) => rows.hold(),
+            Source::Python(_) => None,
+        }
+    }
 }
 
 impl Batch {

@@ -14,8 +14,9 @@ use headrace_core::civil::{DAY_MICROS, civil_from_days};
 use headrace_core::{Mismatch, Value, ValueKind, limits};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The rows of an Arrow stream.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ pub struct ArrowRows {
     /// The columns that are parameters, in their order; without it all of them.
     order: Option<Vec<usize>>,
     /// `None` if it has to be opened again.
-    input: Option<Input>,
+    input: Option<Arc<Mutex<Input>>>,
     batch: Option<Arc<Batch>>,
     /// The current row in the batch.
     at: usize,
@@ -75,13 +76,19 @@ impl ArrowRows {
             meaning,
             names: input.names().map(str::to_owned).collect(),
             order: None,
-            input: Some(input),
+            input: Some(Arc::new(Mutex::new(input))),
             batch: None,
             at: 0,
             beginning: if rereads { Beginning::InSource } else { kept },
             read: 0,
             known: 0,
         }))
+    }
+
+    /// Keeps the stream open for as long as the result lives: one that reads a connection must not be closed while that
+    /// connection is locked.
+    pub fn hold(&self) -> Option<Arc<Mutex<Input>>> {
+        self.input.clone()
     }
 
     /// Takes the columns that are the parameters of a statement.
@@ -142,10 +149,12 @@ impl ArrowRows {
                 let message = "the Arrow stream has other columns when it is read again";
                 return Err(ClientError::Raised(errors::interface(py, message)));
             }
-            self.input = Some(input);
+            self.input = Some(Arc::new(Mutex::new(input)));
         }
-        let Some(input) = &mut self.input else { return Ok(None) };
-        let batch = py.detach(|| input.next_batch()).map_err(|error| refused(py, &error));
+        let Some(input) = &self.input else { return Ok(None) };
+        let input = input.clone();
+        let next = || input.lock().unwrap_or_else(PoisonError::into_inner).next_batch();
+        let batch = py.detach(next).map_err(|error| refused(py, &error));
         match (batch, &mut self.beginning) {
             (Ok(None), _) => Ok(None),
             (Ok(Some(batch)), beginning) => {
@@ -187,6 +196,20 @@ impl ArrowRows {
         self.batch.as_ref().map(|batch| batch.row(self.at, self.order.as_deref()))
     }
 
+    /// Passes the current row to `write`, and the rows after it for as long as it returns true and they are of the same
+    /// batch, which are then the current one in turn. The interpreter is detached meanwhile.
+    pub fn each(&mut self, py: Python<'_>, mut write: impl FnMut(&Row<'_, ClientError>) -> bool + Send) {
+        let Some(batch) = self.batch.as_deref() else { return };
+        let (order, at, read) = (self.order.as_deref(), &mut self.at, &mut self.read);
+        py.detach(move || {
+            while write(&batch.row(*at, order)) && *at + 1 < batch.rows() && !batch.is_null(*at + 1) {
+                batch.settle();
+                *at += 1;
+                *read += 1;
+            }
+        });
+    }
+
     /// The error about a value, with its column.
     pub fn located(&self, error: ClientError) -> ClientError {
         let column = self.batch.as_ref().and_then(|batch| batch.last_read());
@@ -211,6 +234,34 @@ impl Beginning {
         }
         batches.push(batch.clone());
         *next += 1;
+    }
+}
+
+/// The rows of an Arrow stream, for a COPY.
+#[pyclass(frozen, module = "headrace._native")]
+#[derive(Debug)]
+pub struct ArrowSource(Mutex<ArrowRows>);
+
+impl ArrowSource {
+    /// The rows, for one thread at a time.
+    pub fn lock(&self, py: Python<'_>) -> MutexGuard<'_, ArrowRows> {
+        self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl ArrowSource {
+    /// Opens the stream of an object that has `__arrow_c_stream__` or `__arrow_c_array__`; None for any other. Its
+    /// structs become objects with attributes.
+    #[staticmethod]
+    fn of(source: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        Ok(ArrowRows::open(source, ValueKind::Other)?.map(|rows| Self(Mutex::new(rows))))
+    }
+
+    /// The names of the columns.
+    #[getter]
+    fn column_names(&self, py: Python<'_>) -> Vec<String> {
+        self.lock(py).names.clone()
     }
 }
 

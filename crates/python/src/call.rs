@@ -10,6 +10,7 @@ use crate::ffi;
 use crate::result::RequestResult;
 use crate::sink::{RowSink, Rows, Settings};
 use headrace_core::protocol::Summary;
+use headrace_core::protocol::{RowWriter, Taken};
 use headrace_core::{Described, Fatal, Outcome, ResponseHandler, Room, Run};
 use pyo3::prelude::*;
 use std::marker::PhantomData;
@@ -343,6 +344,15 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
 
     fn params<'s, 'c: 's>(&'s mut self, py: Python<'c>) -> AnyParams<'s> {
         self.args.current(py, &self.settings)
+    }
+
+    fn write_rows<W: RowWriter<ClientError>>(&mut self, py: Python<'_>, writer: &mut W) {
+        match &mut self.args {
+            Args::Arrow(rows) => rows.each(py, |row| writer.write(row) == Taken::More),
+            _ => {
+                writer.write(&self.params(py));
+            }
+        }
     }
 
     fn columns(&mut self, py: Python<'_>, columns: &Arc<D::Columns>) {

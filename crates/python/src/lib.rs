@@ -50,6 +50,8 @@ mod _native {
     #[pymodule_export]
     use crate::arrow::{ArrowBatch, ArrowResult, ArrowSink};
     #[pymodule_export]
+    use crate::arrow_rows::ArrowSource;
+    #[pymodule_export]
     use crate::call::Ticket;
     #[pymodule_export]
     use crate::columns::Columns;

@@ -15,7 +15,7 @@ from .._native import PostgresWire, Result, Transfer
 from .._shared.core import Opened
 from .._shared.limits import until
 from ..errors import Error, ProgrammingError
-from .copy_base import CopyBase, copy_in_statement, is_bytes
+from .copy_base import CopyBase, copy_in_statement, is_bytes, opened_source, row_source
 from .core import CopyOfRows
 from .streams import COPYING
 
@@ -117,12 +117,10 @@ class Copy(CopyBase):
             TimeoutError: the server did not read in time.
         """
         self._passed_on()
-        iterator = iter(rows)
+        given = row_source(rows)
         total = 0
         while True:
-            count, ended = self._wire.copy_rows(
-                self._ticket, iterator, self._buffer, not self._header_sent, self._written
-            )
+            count, ended = self._wire.copy_rows(self._ticket, given, self._buffer, not self._header_sent, self._written)
             self._header_sent = True
             self._written += count
             total += count
@@ -212,7 +210,7 @@ def copy_in(
 ) -> int:
     """See :meth:`Connection.copy_in`."""
     # One name for all the kinds that a source may be of; which it is, is found out below.
-    given = cast("Any", source)
+    given = cast("Any", opened_source(source))
     with Copy(connection, copy_in_statement(table, given, columns, format), limit=until(timeout)) as copy:
         if is_bytes(given):
             copy.write(given)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from .._native import CopyBuffer, PostgresWire
+from .._native import ArrowSource, CopyBuffer, PostgresWire
 from .._shared.core import Opened
 from .._shared.limits import Limit
 from ..errors import ProgrammingError
@@ -54,11 +54,23 @@ def copy_in_statement(
     table: str | Sequence[str], source: Any, columns: Sequence[str] | None, format: str
 ) -> str | CopyOfRows:
     """The COPY for a source: bytes and files go as they are, rows by what the table's columns are."""
+    if isinstance(source, ArrowSource) and not columns:
+        columns = source.column_names
     if is_bytes(source) or hasattr(source, "read"):
         return copy_statement(table, columns, format, out=False)
     if format == "csv":
         raise ProgrammingError("rows are copied in the binary or the text format; csv takes bytes or a file")
     return copy_of_rows(table, columns, format, out=False)
+
+
+def opened_source(source: Any) -> Any:
+    """A source of ``copy_in``, or its Arrow stream if it has one."""
+    return source if is_bytes(source) else ArrowSource.of(source) or source
+
+
+def row_source(rows: Any) -> Any:
+    """An iterator of rows, or their Arrow stream."""
+    return rows if isinstance(rows, ArrowSource) else ArrowSource.of(rows) or iter(rows)
 
 
 def is_bytes(value: Any) -> bool:

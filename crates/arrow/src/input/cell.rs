@@ -125,6 +125,17 @@ impl<'a, E: From<Mismatch>> Cell<'a, E> {
         Some(parts.iter().map(move |part| (part.name(), Self::new(part, row))))
     }
 
+    /// The keys and the values of a map.
+    pub(super) fn entries(&self) -> Option<impl Iterator<Item = (Self, Self)>> {
+        let (Values::Map(offsets, entries), row) = self.place.map(|(column, row)| (&column.values, row))? else {
+            return None;
+        };
+        let Values::Struct(parts) = &entries.values else { return None };
+        let [keys, values] = parts.as_slice() else { return None };
+        let rows = offsets[row] as usize..offsets[row + 1] as usize;
+        Some(rows.map(move |row| (Self::new(keys, row), Self::new(values, row))))
+    }
+
     fn part(&self, name: &str) -> Result<Self, E> {
         let found = self.fields().and_then(|mut fields| fields.find(|(own, _)| *own == name));
         found.map(|(_, cell)| cell).ok_or_else(|| self.wrong(&format!("a composite value: it has no attribute {name}")))

@@ -144,6 +144,8 @@ pub(super) enum Values {
     DayTime(ScalarBuffer<IntervalDayTime>),
     MonthDayNano(ScalarBuffer<IntervalMonthDayNano>),
     List(Spans, Box<Column>),
+    /// Keys and values, as structs.
+    Map(OffsetBuffer<i32>, Box<Column>),
     Struct(Vec<Column>),
     Dictionary(Whole, Box<Column>),
     Runs(Runs, Box<Column>),
@@ -283,7 +285,7 @@ impl Column {
             DataType::Map(item, _) => {
                 let map = array.as_map();
                 let entries: ArrayRef = Arc::new(map.entries().clone());
-                (ValueKind::List, Values::List(Spans::Offsets(map.offsets().clone()), part(item, &entries)?))
+                (ValueKind::Json, Values::Map(map.offsets().clone(), part(item, &entries)?))
             }
             DataType::Struct(fields) => {
                 let parts = fields.iter().zip(array.as_struct().columns());

@@ -99,8 +99,8 @@ pub(super) fn shown<E: From<Mismatch>>(cell: &Cell<'_, E>) -> String {
     let text = match cell.kind() {
         ValueKind::Null => return "null".to_owned(),
         ValueKind::Bytes => cell.with_bytes(|bytes| format!("{} bytes", bytes.len())),
-        ValueKind::Text | ValueKind::Json => cell.with_text(|text| format!("{:?}", String::from_utf8_lossy(text))),
-        ValueKind::List | ValueKind::Range | ValueKind::Record | ValueKind::Other => {
+        ValueKind::Text => cell.with_text(|text| format!("{:?}", String::from_utf8_lossy(text))),
+        ValueKind::Json | ValueKind::List | ValueKind::Range | ValueKind::Record | ValueKind::Other => {
             let mut text = String::new();
             json_text(cell, &mut text, 0).map(|()| text)
         }
@@ -116,7 +116,7 @@ pub(super) fn shown<E: From<Mismatch>>(cell: &Cell<'_, E>) -> String {
     text.chars().take(SHOWN - 3).chain("...".chars()).collect()
 }
 
-/// A value as JSON: structs as objects, lists as arrays, and what else JSON has a form of.
+/// A value as JSON: structs and maps as objects, lists as arrays, and what else JSON has a form of.
 ///
 /// # Errors
 /// For a value that it has none of.
@@ -134,6 +134,19 @@ pub(super) fn json_text<E: From<Mismatch>>(cell: &Cell<'_, E>, out: &mut String,
             put_string(name, out);
             out.push_str(": ");
             json_text(&field, out, depth + 1)?;
+        }
+        out.push('}');
+        return Ok(());
+    }
+    if let Some(entries) = cell.entries() {
+        out.push('{');
+        for (i, (key, value)) in entries.enumerate() {
+            if i > 0 {
+                out.push_str(", ");
+            }
+            key.with_text(|key| put_string(&String::from_utf8_lossy(key), out))?;
+            out.push_str(": ");
+            json_text(&value, out, depth + 1)?;
         }
         out.push('}');
         return Ok(());

@@ -17,6 +17,7 @@ use crate::messages::frontend;
 use crate::messages::tag::{self, field};
 use crate::sql::{self, PlainInsert};
 use crate::types::{Encoder, Oid, copy_binary, encode_binary_row};
+use headrace_core::protocol::{RowWriter, Taken};
 use headrace_core::{Fatal, Mismatch, Parameters, ResponseHandler, Value, ValueKind, WriteBuffer, limits};
 
 /// The question whether rows can be copied into a table: a row for each column, with its name as it is written, its type,
@@ -155,7 +156,45 @@ impl<H: PgHandler> PendingRequest<H> {
     }
 }
 
-/// Writes the response handler's current row as COPY has it in its binary format.
+/// Writes rows of a batch as COPY has them in its binary format.
+struct CopyRows<'a, E> {
+    preparation: &'a mut Preparation,
+    encoders: &'a [Encoder],
+    out: &'a mut Vec<u8>,
+    /// The length of `out` from which on it takes no more.
+    full: usize,
+    written: u64,
+    /// The current row was not written: the values of another row decide for other types, its form is none that a COPY
+    /// takes, or its values cannot be read.
+    left: Option<Result<(), E>>,
+}
+
+impl<E: From<Mismatch> + Send> RowWriter<E> for CopyRows<'_, E> {
+    fn write<P: Parameters<Error = E>>(&mut self, row: &P) -> Taken {
+        let left = match self.preparation.suits(row) {
+            Ok(true) => {
+                let start = self.out.len();
+                match write_row(row, self.encoders, self.out) {
+                    Ok(()) => None,
+                    Err(_) => {
+                        self.out.truncate(start);
+                        Some(Ok(()))
+                    }
+                }
+            }
+            Ok(false) => Some(Ok(())),
+            Err(error) => Some(Err(error)),
+        };
+        if left.is_some() {
+            self.left = left;
+            return Taken::Left;
+        }
+        self.written += 1;
+        if self.out.len() < self.full { Taken::More } else { Taken::Full }
+    }
+}
+
+/// Writes a row as COPY has it in its binary format.
 fn write_row<P: Parameters>(params: &P, encoders: &[Encoder], out: &mut Vec<u8>) -> Result<(), P::Error> {
     if params.count() != encoders.len() {
         return Err(Mismatch::wrong_type("another number of values".to_owned()).into());
@@ -293,22 +332,24 @@ impl<H: PgHandler> Machine<H> {
         frontend::message(write_buffer.tail(), tag::frontend::COPY_DATA, |out| {
             let first = out.len();
             while out.len() - first < room {
-                match pending.take_row(cx).and_then(|taken| Ok((taken, taken && pending.suits(cx)?))) {
-                    Ok((false, _)) => stop = Stop::NoMore,
-                    Ok((true, false)) => stop = Stop::OtherRow,
+                match pending.take_row(cx) {
+                    Ok(false) => stop = Stop::NoMore,
                     Err(error) => stop = Stop::Failed(error),
-                    Ok((true, true)) => {
-                        let start = out.len();
-                        let Some(handler) = &mut pending.slot.handler else { break };
-                        if write_row(&handler.params(cx), &statement.encoders, out).is_err() {
-                            out.truncate(start);
-                            stop = Stop::OtherRow;
-                        } else {
-                            written += 1;
-                            if let Some(preparation) = pending.preparation_mut() {
-                                preparation.types_pending = false;
-                            }
-                            continue;
+                    Ok(true) => {
+                        let PendingRequest { work: Work::Statement(preparation), slot, .. } = &mut *pending else {
+                            break;
+                        };
+                        let Some(handler) = &mut slot.handler else { break };
+                        let (encoders, full) = (&statement.encoders, first + room);
+                        let mut rows = CopyRows { preparation, encoders, out, full, written: 0, left: None };
+                        handler.write_rows(cx, &mut rows);
+                        written += rows.written;
+                        let left = rows.left.take();
+                        preparation.types_pending = left.is_some();
+                        match left {
+                            None => continue,
+                            Some(Ok(())) => stop = Stop::OtherRow,
+                            Some(Err(error)) => stop = Stop::Failed(error),
                         }
                     }
                 }

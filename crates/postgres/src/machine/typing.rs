@@ -149,7 +149,10 @@ fn is_converted_alike<V: Value>(value: &V, kind: ValueKind, target: Oid) -> bool
         ValueKind::Json => matches!(target, oid::JSON | oid::JSONB),
         ValueKind::List => {
             let hint = types::hint_of(value, kind);
-            hint == target || hint == 0 || [hint, target].iter().all(|oid| oid::NUMBER_ARRAYS.contains(oid))
+            hint == target
+                || hint == 0
+                || [hint, target].iter().all(|oid| oid::NUMBER_ARRAYS.contains(oid))
+                || types::is_multirange_of(target, hint)
         }
         _ => {
             let hint = types::hint_of(value, kind);
@@ -201,9 +204,21 @@ impl<H: PgHandler> PendingRequest<H> {
     /// Returns true if the current statement is the one that the current row chooses.
     #[inline]
     pub(super) fn suits(&mut self, cx: H::Context<'_>) -> Result<bool, H::Error> {
-        let Work::Statement(Preparation { hints, source, typing, .. }) = &mut self.work else { return Ok(true) };
-        let (Some(typing), Some(handler)) = (typing, &mut self.slot.handler) else { return Ok(true) };
-        typing.read(&handler.params(cx))?;
+        match (&mut self.work, &mut self.slot.handler) {
+            (Work::Statement(preparation), Some(handler)) if preparation.typing.is_some() => {
+                preparation.suits(&handler.params(cx))
+            }
+            _ => Ok(true),
+        }
+    }
+}
+
+impl Preparation {
+    /// Returns true if the statement is the one that a row chooses.
+    #[inline]
+    pub(super) fn suits<P: Parameters>(&mut self, row: &P) -> Result<bool, P::Error> {
+        let Preparation { hints, source, typing: Some(typing), .. } = self else { return Ok(true) };
+        typing.read(row)?;
         Ok(typing.row == *hints && !(source.as_ref().is_some_and(Source::is_blind) && typing.needs_description))
     }
 }

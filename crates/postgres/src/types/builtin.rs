@@ -148,6 +148,11 @@ pub fn multirange_of(oid: Oid) -> Oid {
     RANGES.iter().find(|r| r.element == oid).map_or(0, |r| r.multirange)
 }
 
+/// Returns true if a type is the built-in multirange of the ranges that an array type holds.
+pub fn is_multirange_of(multirange: Oid, array: Oid) -> bool {
+    RANGES.iter().any(|r| r.multirange == multirange && r.array == array)
+}
+
 /// The name of a built-in type.
 pub fn name(oid: Oid) -> Option<&'static str> {
     let plain = BUILTINS.iter().find(|b| b.oid == oid).map(|b| b.name);

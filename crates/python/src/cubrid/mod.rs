@@ -106,6 +106,7 @@ impl CubridWire {
         let wire = slf.as_super().get();
         let strategy = self::strategy(py, strategy)?;
         let rows = Source::of::<Cubrid>(py, rows)?;
+        let _held = rows.hold();
         let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));

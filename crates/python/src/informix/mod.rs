@@ -95,6 +95,7 @@ impl InformixWire {
             }
         };
         let rows = Source::of::<Informix>(py, rows)?;
+        let _held = rows.hold();
         let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));

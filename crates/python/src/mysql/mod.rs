@@ -204,6 +204,7 @@ impl MySqlWire {
         let wire = slf.as_super().get();
         let strategy = self::strategy(py, strategy)?;
         let rows = Source::of::<MySql>(py, rows)?;
+        let _held = rows.hold();
         let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));

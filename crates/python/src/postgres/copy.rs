@@ -3,15 +3,16 @@
 use super::PostgresWire;
 use super::dialect::Postgres;
 use crate::args::{Args, sequence};
+use crate::arrow_rows::ArrowSource;
 use crate::call::ResultShape;
 use crate::columns::Columns;
 use crate::engine::CopySink;
 use crate::errors::{self, ClientError};
 use crate::ffi as cpython;
-use crate::params::PyValue;
+use crate::params::PyParams;
 use crate::sink::{RowSink, Rows, Settings};
 use crate::wire::{State, Transfer, Wire};
-use headrace_core::{Protocol as _, Room, limits};
+use headrace_core::{Mismatch, Parameters, Protocol as _, Room, limits};
 use headrace_postgres::machine::{Columns as Described, Copy, CopyState, Request};
 use headrace_postgres::types::{
     Encoder, copy_binary, decode_binary_row, decode_text_line, encode_binary_row, encode_text_row,
@@ -232,15 +233,15 @@ impl PostgresWire {
         Ok(wire.lock(py)?.connection.buffers.write_buffer.len())
     }
 
-    /// Encodes rows until the write buffer is full, and returns the number of rows; if the write buffer is not full the
-    /// iterator is exhausted. `buffer` has the columns and the format; without columns, as in a COPY with the user's
+    /// Encodes rows of an iterator or an Arrow stream until the write buffer is full. Returns the number of rows, and
+    /// whether there are no more. `buffer` has the columns and the format; without columns, as in a COPY with the user's
     /// own SQL, the values determine their types and are sent as text. With `first` the header of the binary format is
     /// written before them.
     fn copy_rows(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
         ticket: &Bound<'_, PyAny>,
-        rows: &Bound<'_, PyIterator>,
+        rows: &Bound<'_, PyAny>,
         buffer: &Bound<'_, CopyBuffer>,
         first: bool,
         row_number: u64,
@@ -268,34 +269,12 @@ impl PostgresWire {
         if binary && first && !machine.copy_data(id, write_buffer, |out| out.extend_from_slice(copy_binary::HEADER)) {
             return Ok((0, true));
         }
-        let mut rows = rows.clone();
-        let mut count = 0;
-        let mut block = Vec::with_capacity(limits::WRITE_BUFFER_HIGH_BYTES / 2);
-        let mut ended = false;
-        let mut failure: Option<ClientError> = None;
-        while write_buffer.len() + block.len() < limits::WRITE_BUFFER_HIGH_BYTES {
-            let row = match rows.next() {
-                None => {
-                    ended = true;
-                    break;
-                }
-                Some(row) => row,
-            };
-            let start = block.len();
-            let done = row.map_err(ClientError::from).and_then(|row| {
-                let row = sequence(&row)?;
-                match &encoders {
-                    Some(encoders) => write_row(&row, encoders, binary, &settings, &mut block),
-                    None => write_row(&row, &vec![of_any_type.clone(); row.len()], false, &settings, &mut block),
-                }
-            });
-            if let Err(error) = done {
-                block.truncate(start);
-                failure = Some(error);
-                break;
-            }
-            count += 1;
-        }
+        let form = Form { encoders: encoders.as_deref(), of_any_type: &of_any_type, binary };
+        let room = limits::WRITE_BUFFER_HIGH_BYTES.saturating_sub(write_buffer.len());
+        let Filled { block, count, ended, failure } = match rows.cast::<ArrowSource>() {
+            Ok(source) => fill_from_arrow(py, source.get(), &form, room),
+            Err(_) => fill(rows.cast::<PyIterator>()?, &form, &settings, room),
+        };
         if !machine.copy_data(id, write_buffer, |out| out.extend_from_slice(&block)) {
             return Ok((0, true));
         }
@@ -392,18 +371,98 @@ impl PostgresWire {
     }
 }
 
-/// Appends a row in either format.
-fn write_row(
-    row: &Bound<'_, PyTuple>,
-    encoders: &[Encoder],
+/// How the rows of a COPY are written.
+#[derive(Clone, Copy)]
+struct Form<'a> {
+    /// Those of the columns, if they are known.
+    encoders: Option<&'a [Encoder]>,
+    of_any_type: &'a Encoder,
     binary: bool,
-    settings: &Settings,
-    block: &mut Vec<u8>,
-) -> Result<(), ClientError> {
-    if row.len() != encoders.len() {
-        let message = format!("the row has {} values, but the table has {} columns here", row.len(), encoders.len());
-        return Err(headrace_core::Mismatch::wrong_type(message).into());
+}
+
+impl Form<'_> {
+    /// Appends a row; nothing of one with an error.
+    fn write<P: Parameters<Error = ClientError>>(&self, row: &P, block: &mut Vec<u8>) -> Result<(), ClientError> {
+        let start = block.len();
+        let value = |i| row.get(i);
+        let written = match self.encoders {
+            Some(encoders) if row.count() != encoders.len() => {
+                let (given, expected) = (row.count(), encoders.len());
+                let message = format!("the row has {given} values, but the table has {expected} columns here");
+                Err(Mismatch::wrong_type(message).into())
+            }
+            Some(encoders) if self.binary => encode_binary_row(encoders, value, block),
+            Some(encoders) => encode_text_row(encoders, value, block),
+            None => encode_text_row(&vec![self.of_any_type.clone(); row.count()], value, block),
+        };
+        if written.is_err() {
+            block.truncate(start);
+        }
+        written
     }
-    let value = |i| Ok(PyValue::new(row.get_item(i)?, settings));
-    if binary { encode_binary_row(encoders, value, block) } else { encode_text_row(encoders, value, block) }
+}
+
+/// Rows in one of the formats of COPY.
+struct Filled {
+    block: Vec<u8>,
+    count: u64,
+    /// There are no more rows.
+    ended: bool,
+    /// Why the row after them was not written.
+    failure: Option<ClientError>,
+}
+
+impl Filled {
+    fn new() -> Self {
+        let block = Vec::with_capacity(limits::WRITE_BUFFER_HIGH_BYTES / 2);
+        Self { block, count: 0, ended: false, failure: None }
+    }
+}
+
+/// The rows of an iterator, until they take `room` bytes.
+fn fill(rows: &Bound<'_, PyIterator>, form: &Form<'_>, settings: &Settings, room: usize) -> Filled {
+    let mut filled = Filled::new();
+    let mut rows = rows.clone();
+    while filled.block.len() < room {
+        let Some(row) = rows.next() else {
+            filled.ended = true;
+            break;
+        };
+        let written = row.map_err(ClientError::from).and_then(|row| {
+            let row = sequence(&row)?;
+            form.write(&PyParams::new(row.py(), Some(&row), settings), &mut filled.block)
+        });
+        match written {
+            Ok(()) => filled.count += 1,
+            Err(error) => {
+                filled.failure = Some(error);
+                break;
+            }
+        }
+    }
+    filled
+}
+
+/// The rows of an Arrow stream, until they take `room` bytes.
+fn fill_from_arrow(py: Python<'_>, source: &ArrowSource, form: &Form<'_>, room: usize) -> Filled {
+    let mut filled = Filled::new();
+    let mut rows = source.lock(py);
+    while filled.block.len() < room && filled.failure.is_none() {
+        match rows.advance(py) {
+            Ok(true) => rows.each(py, |row| {
+                match form.write(row, &mut filled.block) {
+                    Ok(()) => filled.count += 1,
+                    Err(error) => filled.failure = Some(error),
+                }
+                filled.failure.is_none() && filled.block.len() < room
+            }),
+            Ok(false) => {
+                filled.ended = true;
+                break;
+            }
+            Err(error) => filled.failure = Some(error),
+        }
+    }
+    filled.failure = filled.failure.map(|error| rows.located(error));
+    filled
 }

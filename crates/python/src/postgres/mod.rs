@@ -135,6 +135,7 @@ impl PostgresWire {
             _ => None,
         };
         let rows = Source::of::<Postgres>(py, rows)?;
+        let _held = rows.hold();
         let state = wire.lock(py)?;
         let query = wire.query(&state, &sql.0, true)?;
         let args = Args::batch(py, rows, query.get().is_hinted().then(|| query.clone_ref(py)))?;

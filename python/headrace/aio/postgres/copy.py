@@ -12,7 +12,7 @@ from ..._native import PostgresWire, Result, Transfer
 from ..._shared.core import Opened
 from ..._shared.limits import until
 from ...errors import ProgrammingError
-from ...postgres.copy_base import CopyBase, copy_in_statement, is_bytes
+from ...postgres.copy_base import CopyBase, copy_in_statement, is_bytes, opened_source, row_source
 from ...postgres.core import CopyOfRows
 from ...postgres.streams import COPYING
 
@@ -119,12 +119,10 @@ class AsyncCopy(CopyBase):
             TimeoutError: the server did not read in time.
         """
         self._passed_on()
-        iterator = iter(rows)
+        given = row_source(rows)
         total = 0
         while True:
-            count, ended = self._wire.copy_rows(
-                self._ticket, iterator, self._buffer, not self._header_sent, self._written
-            )
+            count, ended = self._wire.copy_rows(self._ticket, given, self._buffer, not self._header_sent, self._written)
             self._header_sent = True
             self._written += count
             total += count
@@ -218,7 +216,7 @@ async def copy_in(
 ) -> int:
     """See :meth:`AsyncConnection.copy_in`."""
     # One name for all the kinds that a source may be of; which it is, is found out below.
-    given = cast("Any", source)
+    given = cast("Any", opened_source(source))
     async with AsyncCopy(connection, copy_in_statement(table, given, columns, format), limit=until(timeout)) as copy:
         if is_bytes(given):
             await copy.write(given)
