@@ -1,5 +1,5 @@
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Final, Literal, final
 
 from typing_extensions import Self, disjoint_base
@@ -267,7 +267,7 @@ class PostgresWire(Wire):
     def execute_batch(
         self,
         sql: str,
-        rows: Iterable[Any],
+        rows: Any,
         *,
         prelude: str | None = None,
         named: bool = True,
@@ -346,7 +346,7 @@ class MySqlWire(Wire):
     def execute_batch(
         self,
         sql: str,
-        rows: Iterable[Any],
+        rows: Any,
         *,
         strategy: str = "auto",
         atomic: bool = True,
@@ -376,9 +376,7 @@ class MySqlWire(Wire):
 class InformixWire(Wire):
     def __new__(cls, options: dict[str, Any], event_loop: Any = None) -> Self: ...
     def execute(self, sql: str, params: Any = None, *, begin: bool = False, arrow: ArrowSink | None = None) -> Any: ...
-    def execute_batch(
-        self, sql: str, rows: Iterable[Any], *, begin: bool = False, strategy: str | None = None
-    ) -> Any: ...
+    def execute_batch(self, sql: str, rows: Any, *, begin: bool = False, strategy: str | None = None) -> Any: ...
     def interrupt(self) -> Literal["sent", "send", "later", "needless"]: ...
     def declare(
         self,
@@ -420,7 +418,7 @@ class CubridWire(Wire):
     def take_block(self, ticket: Any) -> tuple[Any, Any] | None: ...
     def step(self, ticket: Any) -> Any: ...
     def execute_batch(
-        self, sql: str, rows: Iterable[Any], *, begin: bool = False, strategy: str = "auto", atomic: bool = True
+        self, sql: str, rows: Any, *, begin: bool = False, strategy: str = "auto", atomic: bool = True
     ) -> Any: ...
     def last_insert_id(self) -> Any: ...
     def version(self) -> Any: ...

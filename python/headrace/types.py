@@ -11,11 +11,28 @@ import re
 import time as _time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar, cast, overload
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast, overload
 
 from .errors import ProgrammingError
 
 T = TypeVar("T")
+
+
+class ArrowStreamSource(Protocol):
+    """An object with an Arrow stream, such as a table or a data frame of pyarrow, polars or pandas, and the result of
+    ``fetch_arrow()``."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+
+class ArrowArraySource(Protocol):
+    """An object with one Arrow array: a record batch."""
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any: ...
+
+
+ParameterRows: TypeAlias = Iterable[Any] | ArrowStreamSource | ArrowArraySource
+"""The rows of a batch: an iterable of sequences or mappings, or Arrow data."""
 
 
 class TypeObject(str):

@@ -7,11 +7,12 @@ import os
 import threading
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._native import ArrowSink, Wire, after_fork_in_child
 from ..errors import InterfaceError
+from ..types import ParameterRows
 from .cursor_base import Column, Params
 from .limits import Limit, Until
 from .transactions import Transactions
@@ -115,7 +116,7 @@ class Core(Transactions):
         """Queues one statement whose rows become Arrow record batches."""
 
     @abstractmethod
-    def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
+    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> Any:
         """Queues a batch."""
 
     @abstractmethod
@@ -162,7 +163,7 @@ class Core(Transactions):
         """Queues one statement of a pipeline."""
         return self.submit(sql, params)
 
-    def submit_batch_pipelined(self, pipeline: Pipelined, sql: str, rows: Iterable[Any], returning: bool) -> Any:
+    def submit_batch_pipelined(self, pipeline: Pipelined, sql: str, rows: ParameterRows, returning: bool) -> Any:
         """Queues a batch of a pipeline."""
         return self.submit_batch(sql, rows, returning)
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ from .. import defaults
 from .._native import ArrowSink
 from ..errors import DatabaseError, InterfaceError, NotSupportedError
 from ..rows import RowFactory
+from ..types import ParameterRows
 from .arrow import Numeric
 from .cursor_base import CursorBase, Params
 from .limits import Limit
@@ -127,7 +128,7 @@ class BlockingCursor(CursorBase[R]):
         return self
 
     def executemany(
-        self: Self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+        self: Self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> Self:
         """Executes one statement for every row of parameters: all rows are applied, or none.
 
@@ -136,7 +137,7 @@ class BlockingCursor(CursorBase[R]):
 
         Args:
             sql: the statement.
-            rows: the rows of parameters, any iterable.
+            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
             returning: keep what the statement returns: one result for each row, in turn by :meth:`nextset`. Otherwise
                 ``rowcount`` is the sum.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.

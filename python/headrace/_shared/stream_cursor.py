@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from typing import Any, TypeVar
 
 from .. import defaults
 from ..errors import NotSupportedError
 from ..rows import RowFactory, tuple_row
+from ..types import ParameterRows
 from .cursor import BlockingCursor
 from .cursor_base import Column, Params
 from .received import Received
@@ -79,7 +80,7 @@ class BlockingStreamCursor(BlockingCursor[R]):
         return self
 
     def executemany(
-        self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> Any:
         """Raises NotSupportedError: a cursor that streams cannot execute batches.
 

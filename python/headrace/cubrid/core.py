@@ -6,7 +6,6 @@ A flow is a generator that yields tickets or futures and is sent their results: 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Any, Final
 
 from .._native import ArrowSink, Columns, CubridWire
@@ -14,7 +13,7 @@ from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
 from ..errors import NotSupportedError, OperationalError, ProgrammingError
-from ..types import TypeCode
+from ..types import ParameterRows, TypeCode
 from .settings import ConnectOptions, isolation
 
 CANCEL_ANSWER_BYTES: Final = 4
@@ -103,7 +102,7 @@ class CubridCore(Core):
         """Queues one statement whose rows are taken in blocks while they come."""
         return self.wire.execute(sql, params, begin=self.begins, block=size, arrow=arrow)
 
-    def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
+    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> Any:
         """Queues a batch."""
         if returning:
             raise NotSupportedError("CUBRID has no RETURNING, so a batch returns no rows")

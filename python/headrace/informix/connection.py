@@ -16,6 +16,7 @@ from .._shared.cursor_base import Params, columns_of
 from .._shared.limits import until
 from ..errors import ConnectionClosed
 from ..rows import RowFactory, tuple_row
+from ..types import ParameterRows
 from .connection_base import InformixBase
 from .core import InformixCore
 from .cursor import Cursor, ServerCursor
@@ -97,14 +98,14 @@ class Connection(InformixBase[R], BlockingConnection[R]):
         """
         return Cursor(self, self.row_factory).execute(sql, params, timeout=timeout)
 
-    def executemany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> Cursor[R]:
+    def executemany(self, sql: str, rows: ParameterRows, *, timeout: float | None = None) -> Cursor[R]:
         """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
 
         The error of a row has its number, from 0, as ``error.row``.
 
         Args:
             sql: the statement.
-            rows: the rows of parameters, any iterable.
+            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:

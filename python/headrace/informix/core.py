@@ -17,7 +17,7 @@ from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
 from ..errors import NotSupportedError, ProgrammingError
-from ..types import TypeCode
+from ..types import ParameterRows, TypeCode
 from .settings import ConnectOptions, isolation, lock_mode
 
 URGENT_LOOK: Final = 0.02
@@ -94,7 +94,7 @@ class InformixCore(Core):
         """Queues one statement whose rows become Arrow record batches."""
         return self.wire.execute(sql, params, begin=self.begins, arrow=arrow)
 
-    def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
+    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> Any:
         """Queues a batch."""
         if returning:
             raise NotSupportedError("Informix has no RETURNING, so a batch returns no rows")

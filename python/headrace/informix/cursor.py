@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._shared.cursor import BlockingCursor
 from .._shared.cursor_base import Params
 from ..errors import NotSupportedError
 from ..rows import RowFactory
+from ..types import ParameterRows
 from .core import call_statement
 from .declared import Declared
 
@@ -100,7 +101,7 @@ class ServerCursor(Declared, BlockingCursor[R]):
         return self
 
     def executemany(
-        self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> Any:
         """Raises NotSupportedError: a cursor with a name cannot execute batches.
 

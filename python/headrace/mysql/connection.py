@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from .._shared.cursor_base import Params
 from ..errors import ConnectionClosed
 from ..rows import RowFactory
+from ..types import ParameterRows
 from .cancelling import Cancelling
 from .core import MySqlCore, ServerWarning
 from .cursor import Cursor, StreamCursor
@@ -73,7 +73,7 @@ class Connection(Streaming[R], Loading[R], Cancelling[R]):
         return Cursor(self, self.row_factory).execute(sql, params, timeout=timeout)
 
     def executemany(
-        self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> Cursor[R]:
         """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
 
@@ -81,7 +81,7 @@ class Connection(Streaming[R], Loading[R], Cancelling[R]):
 
         Args:
             sql: the statement.
-            rows: the rows of parameters, any iterable.
+            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
             returning: keep what the statement returns, one result for each row.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
@@ -116,12 +116,12 @@ class Connection(Streaming[R], Loading[R], Cancelling[R]):
         self._script(cursor, sql, timeout)
         return cursor
 
-    def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
+    def fetchmany(self, sql: str, rows: ParameterRows, *, timeout: float | None = None) -> list[R]:
         """Executes a query for every row of parameters, pipelined.
 
         Args:
             sql: the query.
-            rows: the rows of parameters, any iterable.
+            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from .._native import ArrowSink, Columns, MySqlWire, Result
@@ -10,7 +10,7 @@ from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
 from ..errors import DatabaseError, Error, InsufficientPrivilege, InvalidCatalogName, InvalidPassword, ProgrammingError
-from ..types import TypeCode
+from ..types import ParameterRows, TypeCode
 from .settings import ConnectOptions
 
 ISOLATION_LEVELS: Final = ("read uncommitted", "read committed", "repeatable read", "serializable")
@@ -126,11 +126,11 @@ class MySqlCore(Core):
             return self.submit(sql, params), 0
         return self.wire.open_cursor(sql, params, size)
 
-    def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
+    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> Any:
         """Queues a batch."""
         return self.wire.execute_batch(sql, rows, returning=returning, text=self.text)
 
-    def submit_flat(self, sql: str, rows: Iterable[Any]) -> Any:
+    def submit_flat(self, sql: str, rows: ParameterRows) -> Any:
         """Queues a batch whose rows come as one list."""
         return self.wire.execute_batch(sql, rows, flat=True, atomic=False, text=self.text)
 

@@ -8,13 +8,14 @@ import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any
 
 from .. import defaults
 from .._native import PostgresWire, Result, Transfer
 from .._shared.core import Opened
 from .._shared.limits import until
 from ..errors import Error, ProgrammingError
+from ..types import ParameterRows
 from .copy_base import CopyBase, copy_in_statement, is_bytes, opened_source, row_source
 from .core import CopyOfRows
 from .streams import COPYING
@@ -102,11 +103,11 @@ class Copy(CopyBase):
         """
         self.write_rows([row])
 
-    def write_rows(self, rows: Iterable[Sequence[Any]]) -> int:
+    def write_rows(self, rows: ParameterRows) -> int:
         """Sends rows, as :meth:`write_row` does.
 
         Args:
-            rows: any iterable of rows.
+            rows: any iterable of rows, or Arrow data.
 
         Returns:
             The number of rows.
@@ -203,14 +204,14 @@ class Copy(CopyBase):
 def copy_in(
     connection: Copying[Any],
     table: str | Sequence[str],
-    source: Iterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
+    source: ParameterRows | Iterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
     columns: Sequence[str] | None,
     format: str,
     timeout: float | None,
 ) -> int:
     """See :meth:`Connection.copy_in`."""
     # One name for all the kinds that a source may be of; which it is, is found out below.
-    given = cast("Any", opened_source(source))
+    given = opened_source(source)
     with Copy(connection, copy_in_statement(table, given, columns, format), limit=until(timeout)) as copy:
         if is_bytes(given):
             copy.write(given)

@@ -13,6 +13,7 @@ from .._native import Transfer
 from .._shared.connection import BlockingConnection
 from .._shared.core import Opened
 from .._shared.limits import until
+from ..types import ParameterRows
 from .connection_base import PostgresBase
 from .core import ConnectionCore
 
@@ -28,7 +29,7 @@ class Copying(PostgresBase[R], BlockingConnection[R]):
     def copy_in(
         self,
         table: str | Sequence[str],
-        source: Iterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
+        source: ParameterRows | Iterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
         *,
         columns: Sequence[str] | None = None,
         format: str = "binary",
@@ -40,8 +41,8 @@ class Copying(PostgresBase[R], BlockingConnection[R]):
 
         Args:
             table: its name as written in SQL, or a tuple of schema and name.
-            source: an iterable of rows, bytes, or an open file.
-            columns: names of the columns; None for all that are not generated.
+            source: an iterable of rows, Arrow data, bytes, or an open file.
+            columns: names of the columns; None for those that Arrow data has, or all that are not generated.
             format: of bytes and files: ``binary``, ``text`` or ``csv``. Rows are sent in binary form where possible.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 

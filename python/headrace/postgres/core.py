@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
 from .._shared.transactions import Modes
 from ..errors import Error, InFailedSqlTransaction, ProgrammingError
-from ..types import Notice, Notify, TypeCode, Xid
+from ..types import Notice, Notify, ParameterRows, TypeCode, Xid
 from .settings import ConnectOptions
 from .streams import Reading
 
@@ -221,7 +221,7 @@ class ConnectionCore(Core):
             pipeline=pipeline.number,
         )
 
-    def submit_batch_pipelined(self, pipeline: Pipelined, sql: str, rows: Iterable[Any], returning: bool) -> Any:
+    def submit_batch_pipelined(self, pipeline: Pipelined, sql: str, rows: ParameterRows, returning: bool) -> Any:
         """Queues a batch of a pipeline."""
         return self.wire.execute_batch(
             sql, rows, prelude=self.begin, named=self.named, returning=returning, pipeline=pipeline.number
@@ -231,7 +231,7 @@ class ConnectionCore(Core):
         """Queues statements of the simple protocol."""
         return self.wire.script(sql, prelude=self.begin)
 
-    def submit_batch(self, sql: str, rows: Iterable[Any], returning: bool) -> Any:
+    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> Any:
         """Queues a batch."""
         return self.wire.execute_batch(
             sql,
@@ -242,7 +242,7 @@ class ConnectionCore(Core):
             strategy=self.options.batch_strategy,
         )
 
-    def submit_flat(self, sql: str, rows: Iterable[Any]) -> Any:
+    def submit_flat(self, sql: str, rows: ParameterRows) -> Any:
         """Queues a batch whose rows come as one list."""
         return self.wire.execute_batch(sql, rows, prelude=self.begin, named=self.named, flat=True)
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import defaults
@@ -14,6 +14,7 @@ from .._shared.cursor_base import Params
 from .._shared.limits import Limit, afresh, until
 from ..errors import Error, NotSupportedError, ProgrammingError
 from ..rows import RowFactory
+from ..types import ParameterRows
 from .core import quote_identifier
 from .declared import Declared
 
@@ -151,7 +152,7 @@ class ServerCursor(Cursor[R]):
                 self._connection._wait(ended, afresh(limit))
 
     def executemany(
-        self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> Any:
         """Raises NotSupportedError: a cursor with a name cannot execute batches.
 

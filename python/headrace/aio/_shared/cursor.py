@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from ..._shared.cursor_base import CursorBase, Params
 from ..._shared.limits import Limit
 from ...errors import DatabaseError, InterfaceError, NotSupportedError
 from ...rows import RowFactory
+from ...types import ParameterRows
 
 R = TypeVar("R")
 Self = TypeVar("Self", bound="LoopCursor[Any]")
@@ -128,7 +129,7 @@ class LoopCursor(CursorBase[R]):
         return self
 
     async def executemany(
-        self: Self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+        self: Self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> Self:
         """Executes one statement for every row of parameters: all rows are applied, or none.
 
@@ -137,7 +138,7 @@ class LoopCursor(CursorBase[R]):
 
         Args:
             sql: the statement.
-            rows: the rows of parameters, any iterable.
+            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
             returning: keep what the statement returns: one result for each row, in turn by :meth:`nextset`. Otherwise
                 ``rowcount`` is the sum.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.

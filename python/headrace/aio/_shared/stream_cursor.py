@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator
 from typing import Any, TypeVar
 
 from ... import defaults
@@ -10,6 +10,7 @@ from ..._shared.cursor_base import Column, Params
 from ..._shared.received import Received
 from ...errors import NotSupportedError
 from ...rows import RowFactory, tuple_row
+from ...types import ParameterRows
 from .cursor import LoopCursor
 
 R = TypeVar("R")
@@ -77,7 +78,7 @@ class LoopStreamCursor(LoopCursor[R]):
         return self
 
     async def executemany(
-        self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> Any:
         """Raises NotSupportedError: a cursor that streams cannot execute batches.
 

@@ -13,6 +13,7 @@ from ...cubrid.core import CubridCore
 from ...cubrid.lobs import Locator, creating, loading, opening, storing
 from ...errors import ConnectionClosed
 from ...rows import RowFactory
+from ...types import ParameterRows
 from .cancelling import AsyncCancelling
 from .cursor import AsyncCursor, AsyncStreamCursor
 from .largeobject import AsyncLargeObject
@@ -73,14 +74,14 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
         """
         return await AsyncCursor(self, self.row_factory).execute(sql, params, timeout=timeout)
 
-    async def executemany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> AsyncCursor[R]:
+    async def executemany(self, sql: str, rows: ParameterRows, *, timeout: float | None = None) -> AsyncCursor[R]:
         """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
 
         The error of a row has its number, from 0, as ``error.row``.
 
         Args:
             sql: the statement.
-            rows: the rows of parameters, any iterable.
+            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:

@@ -18,6 +18,7 @@ from ...informix.core import InformixCore
 from ...informix.lobs import Locator, creating, opening
 from ...informix.streams import Stream
 from ...rows import RowFactory, tuple_row
+from ...types import ParameterRows
 from .._shared.connection import LoopConnection
 from .cursor import AsyncCursor, AsyncServerCursor
 from .largeobject import AsyncLargeObject
@@ -96,14 +97,14 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
         """
         return await AsyncCursor(self, self.row_factory).execute(sql, params, timeout=timeout)
 
-    async def executemany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> AsyncCursor[R]:
+    async def executemany(self, sql: str, rows: ParameterRows, *, timeout: float | None = None) -> AsyncCursor[R]:
         """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
 
         The error of a row has its number, from 0, as ``error.row``.
 
         Args:
             sql: the statement.
-            rows: the rows of parameters, any iterable.
+            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..._shared.cursor_base import Params
@@ -10,6 +10,7 @@ from ...errors import NotSupportedError
 from ...informix.core import call_statement
 from ...informix.declared import Declared
 from ...rows import RowFactory
+from ...types import ParameterRows
 from .._shared.cursor import LoopCursor
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class AsyncServerCursor(Declared, LoopCursor[R]):
         return self
 
     async def executemany(
-        self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> Any:
         """Raises NotSupportedError: a cursor with a name cannot execute batches.
 

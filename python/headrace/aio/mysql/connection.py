@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from ..._shared.cursor_base import Params
 from ...errors import ConnectionClosed
 from ...mysql.core import MySqlCore, ServerWarning
 from ...rows import RowFactory
+from ...types import ParameterRows
 from .cancelling import AsyncCancelling
 from .cursor import AsyncCursor, AsyncStreamCursor
 from .loading import AsyncLoading
@@ -71,7 +71,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
         return await AsyncCursor(self, self.row_factory).execute(sql, params, timeout=timeout)
 
     async def executemany(
-        self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> AsyncCursor[R]:
         """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
 
@@ -79,7 +79,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
 
         Args:
             sql: the statement.
-            rows: the rows of parameters, any iterable.
+            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
             returning: keep what the statement returns, one result for each row.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
@@ -114,12 +114,12 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
         await self._script(cursor, sql, timeout)
         return cursor
 
-    async def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
+    async def fetchmany(self, sql: str, rows: ParameterRows, *, timeout: float | None = None) -> list[R]:
         """Executes a query for every row of parameters, pipelined.
 
         Args:
             sql: the query.
-            rows: the rows of parameters, any iterable.
+            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Sequence
 from itertools import islice
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any
 
 from ... import defaults
 from ..._native import PostgresWire, Result, Transfer
@@ -15,6 +15,7 @@ from ...errors import ProgrammingError
 from ...postgres.copy_base import CopyBase, copy_in_statement, is_bytes, opened_source, row_source
 from ...postgres.core import CopyOfRows
 from ...postgres.streams import COPYING
+from ...types import ParameterRows
 
 # blocking: import contextlib
 # blocking: from ..errors import Error
@@ -104,11 +105,11 @@ class AsyncCopy(CopyBase):
         """
         await self.write_rows([row])
 
-    async def write_rows(self, rows: Iterable[Sequence[Any]]) -> int:
+    async def write_rows(self, rows: ParameterRows) -> int:
         """Sends rows, as :meth:`write_row` does.
 
         Args:
-            rows: any iterable of rows.
+            rows: any iterable of rows, or Arrow data.
 
         Returns:
             The number of rows.
@@ -209,14 +210,14 @@ class AsyncCopy(CopyBase):
 async def copy_in(
     connection: AsyncCopying[Any],
     table: str | Sequence[str],
-    source: Iterable[Sequence[Any]] | AsyncIterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
+    source: ParameterRows | AsyncIterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
     columns: Sequence[str] | None,
     format: str,
     timeout: float | None,
 ) -> int:
     """See :meth:`AsyncConnection.copy_in`."""
     # One name for all the kinds that a source may be of; which it is, is found out below.
-    given = cast("Any", opened_source(source))
+    given = opened_source(source)
     async with AsyncCopy(connection, copy_in_statement(table, given, columns, format), limit=until(timeout)) as copy:
         if is_bytes(given):
             await copy.write(given)

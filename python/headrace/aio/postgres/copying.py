@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import AsyncIterable, Iterable, Sequence
+from collections.abc import AsyncIterable, Sequence
 from typing import IO, Any, TypeVar
 
 from ... import defaults
@@ -13,6 +13,7 @@ from ..._shared.core import Opened
 from ..._shared.limits import until
 from ...postgres.connection_base import PostgresBase
 from ...postgres.core import ConnectionCore
+from ...types import ParameterRows
 from .._shared.connection import LoopConnection
 from .._shared.waiting import look_at
 
@@ -31,7 +32,7 @@ class AsyncCopying(PostgresBase[R], LoopConnection[R]):
     async def copy_in(
         self,
         table: str | Sequence[str],
-        source: Iterable[Sequence[Any]] | AsyncIterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
+        source: ParameterRows | AsyncIterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
         *,
         columns: Sequence[str] | None = None,
         format: str = "binary",
@@ -43,8 +44,8 @@ class AsyncCopying(PostgresBase[R], LoopConnection[R]):
 
         Args:
             table: its name as written in SQL, or a tuple of schema and name.
-            source: an iterable of rows, also an asynchronous one, bytes, or an open file.
-            columns: names of the columns; None for all that are not generated.
+            source: an iterable of rows, also an asynchronous one, Arrow data, bytes, or an open file.
+            columns: names of the columns; None for those that Arrow data has, or all that are not generated.
             format: of bytes and files: ``binary``, ``text`` or ``csv``. Rows are sent in binary form where possible.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import defaults
@@ -15,6 +15,7 @@ from ...errors import Error, NotSupportedError, ProgrammingError
 from ...postgres.core import quote_identifier
 from ...postgres.declared import Declared
 from ...rows import RowFactory
+from ...types import ParameterRows
 from .._shared.cursor import LoopCursor
 from .._shared.waiting import look_at
 
@@ -155,7 +156,7 @@ class AsyncServerCursor(AsyncCursor[R]):
             # blocking:     self._connection._wait(ended, afresh(limit))
 
     async def executemany(
-        self, sql: str, rows: Iterable[Any], *, returning: bool = False, timeout: float | None = None
+        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> Any:
         """Raises NotSupportedError: a cursor with a name cannot execute batches.
 
