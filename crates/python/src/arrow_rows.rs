@@ -237,7 +237,7 @@ impl Beginning {
     }
 }
 
-/// The rows of an Arrow stream, for a COPY.
+/// The rows of an Arrow stream, for a bulk load.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Debug)]
 pub struct ArrowSource(Mutex<ArrowRows>);
@@ -252,10 +252,12 @@ impl ArrowSource {
 #[pymethods]
 impl ArrowSource {
     /// Opens the stream of an object that has `__arrow_c_stream__` or `__arrow_c_array__`; None for any other. Its
-    /// structs become objects with attributes.
+    /// structs become JSON, or else objects with attributes.
     #[staticmethod]
-    fn of(source: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
-        Ok(ArrowRows::open(source, ValueKind::Other)?.map(|rows| Self(Mutex::new(rows))))
+    #[pyo3(signature = (source, *, json=false))]
+    fn of(source: &Bound<'_, PyAny>, json: bool) -> PyResult<Option<Self>> {
+        let structs = if json { ValueKind::Json } else { ValueKind::Other };
+        Ok(ArrowRows::open(source, structs)?.map(|rows| Self(Mutex::new(rows))))
     }
 
     /// The names of the columns.

@@ -5,6 +5,7 @@
 //! * [`sink`]: rows into Python objects;
 //! * [`params`]: Python objects into parameters;
 //! * [`arrow_rows`]: the rows of an Arrow stream as parameters; [`any_params`]: parameters of either source;
+//! * [`filling`]: rows into the blocks of a bulk load;
 //! * [`engine`]: the machine of one protocol or another;
 //! * [`arrow`]: results as Arrow record batches;
 //! * [`call`]: a Python request in a protocol's queue, and the ticket that its result is waited for with;
@@ -24,6 +25,7 @@ mod decimals;
 mod engine;
 mod errors;
 mod ffi;
+mod filling;
 mod globals;
 mod informix;
 mod mysql;

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import IO, Any, TypeVar
 
 from .. import defaults
-from .._native import Columns, Result, Transfer
+from .._native import ArrowSource, Columns, Result, Transfer
 from .._shared.connection import BlockingConnection
 from .._shared.core import Opened
 from .._shared.limits import Limit, afresh, until
+from ..types import ParameterRows
 from . import load
 from .connection_base import MySqlBase
 from .core import MySqlCore
@@ -28,7 +29,7 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
     def load_rows(
         self,
         table: str | Sequence[str],
-        rows: Iterable[Any],
+        rows: ParameterRows | Iterable[Any],
         *,
         columns: Sequence[str] | None = None,
         duplicates: str = "error",
@@ -41,8 +42,8 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
 
         Args:
             table: its name as written in SQL, or a tuple of schema and name.
-            rows: any iterable of rows.
-            columns: names of the columns; None for all.
+            rows: any iterable of rows, or Arrow data.
+            columns: names of the columns; None for those that Arrow data has, or all.
             duplicates: for rows whose key exists: ``error``, ``ignore`` (skips the row) or ``replace`` (replaces the
                 existing one).
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
@@ -59,11 +60,14 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
         core = self._core
         limit = until(timeout)
         load.check_allowed(core)
+        given = ArrowSource.of(rows, json=True) or rows
+        if isinstance(given, ArrowSource):
+            columns = columns or given.column_names
         targets = self._run(load.columns_of(core, table, columns), limit)
         sql = load.statement(table, targets, duplicates)
 
         def send(ticket: Any) -> None:
-            last: Any = rows
+            last: Any = given
             sent = 0
             self._send_rows(ticket, last, targets, sent, limit)
 
@@ -106,12 +110,13 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
         result = self._load(sql, send, "error", limit)
         return result.rowcount
 
-    def _send_rows(self, ticket: Any, rows: Iterable[Any], targets: Columns, sent: int, limit: Limit) -> int:
+    def _send_rows(self, ticket: Any, rows: Any, targets: Columns, sent: int, limit: Limit) -> int:
         """Sends rows after the first ``sent`` ones; returns how many these are with them."""
         wire = self._core.wire
-        iterator, ended = iter(rows), False
+        given: Any = rows if isinstance(rows, ArrowSource) else iter(rows)
+        ended = False
         while not ended:
-            count, ended = wire.infile_rows(ticket, iterator, targets, sent)
+            count, ended = wire.infile_rows(ticket, given, targets, sent)
             sent += count
             self._push(defaults.COPY_BLOCK, limit)
         return sent

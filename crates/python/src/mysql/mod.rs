@@ -3,26 +3,26 @@
 pub mod dialect;
 mod setup;
 
-use crate::args::{Args, Source, sequence};
+use crate::args::{Args, Source};
 use crate::arrow::ArrowSink;
 use crate::call::{Block, PyCall, ResultShape};
 use crate::columns::Columns;
 use crate::engine::Dialect as _;
 use crate::errors::{self, ClientError};
-use crate::params::PyValue;
+use crate::filling::{Filled, RowForm, fill};
 use crate::query::Sql;
 use crate::wire::{State, StateGuard, Transfer, Wire};
 use dialect::MySql;
-use headrace_core::limits;
+use headrace_core::{Parameters, limits};
 use headrace_mysql::machine::{
     self, AsText, BatchStrategy, Execute, Guarding, InfileState, Request, Rows, VerbStatement,
 };
 use headrace_mysql::packets::capabilities::StatusFlags;
 use headrace_mysql::packets::column::Column;
 use headrace_mysql::packets::reply::ServerError;
-use headrace_mysql::types::write_line;
+use headrace_mysql::types::{FieldKind, write_line};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyIterator, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::sync::Arc;
 
 impl Wire {
@@ -353,13 +353,13 @@ impl MySqlWire {
         Ok(headrace_mysql::sql::load_data(table, &columns.fields, duplicates))
     }
 
-    /// Encodes rows for a LOAD DATA LOCAL of these columns until the write buffer is full; returns the number of rows,
-    /// and whether the iterator is exhausted. `first` is the number of the first row.
+    /// Encodes rows of an iterator or an Arrow stream for a LOAD DATA LOCAL of these columns until the write buffer is
+    /// full; returns the number of rows, and whether there are no more. `first` is the number of the first row.
     fn infile_rows(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
         ticket: &Bound<'_, PyAny>,
-        rows: &Bound<'_, PyIterator>,
+        rows: &Bound<'_, PyAny>,
         columns: &Bound<'_, Columns>,
         first: u64,
     ) -> PyResult<(u64, bool)> {
@@ -372,26 +372,8 @@ impl MySqlWire {
         let settings = state.settings.clone();
         let (machine, write_buffer) = state.parts();
         let machine = machine.of::<MySql>(py)?;
-        let mut rows = rows.clone();
-        let (mut count, mut ended, mut failure) = (0, false, None);
-        let mut block = Vec::with_capacity(limits::WRITE_BUFFER_HIGH_BYTES);
-        while write_buffer.len() + block.len() < limits::WRITE_BUFFER_HIGH_BYTES {
-            let Some(row) = rows.next() else {
-                ended = true;
-                break;
-            };
-            let start = block.len();
-            let done = row.map_err(ClientError::from).and_then(|row| {
-                let row = sequence(&row)?;
-                write_line(&kinds, row.len(), |i| Ok(PyValue::new(row.get_item(i)?, &settings)), &mut block)
-            });
-            if let Err(error) = done {
-                block.truncate(start);
-                failure = Some(error);
-                break;
-            }
-            count += 1;
-        }
+        let room = limits::WRITE_BUFFER_HIGH_BYTES.saturating_sub(write_buffer.len());
+        let Filled { mut block, count, ended, failure } = fill(rows, &Lines(&kinds), &settings, room)?;
         let taken = machine.infile_data(id, write_buffer, |out| out.append(&mut block));
         drop(state);
         if let Some(failure) = failure {
@@ -434,5 +416,14 @@ impl MySqlWire {
         out.set_item("transaction_state", &session.transaction_state)?;
         out.set_item("transaction_characteristics", &session.transaction_characteristics)?;
         Ok(out)
+    }
+}
+
+/// Lines of LOAD DATA.
+struct Lines<'a>(&'a [FieldKind]);
+
+impl RowForm for Lines<'_> {
+    fn write<P: Parameters<Error = ClientError>>(&self, row: &P, block: &mut Vec<u8>) -> Result<(), ClientError> {
+        write_line(self.0, row.count(), |i| row.get(i), block)
     }
 }

@@ -2,15 +2,14 @@
 
 use super::PostgresWire;
 use super::dialect::Postgres;
-use crate::args::{Args, sequence};
-use crate::arrow_rows::ArrowSource;
+use crate::args::Args;
 use crate::call::ResultShape;
 use crate::columns::Columns;
 use crate::engine::CopySink;
 use crate::errors::{self, ClientError};
 use crate::ffi as cpython;
-use crate::params::PyParams;
-use crate::sink::{RowSink, Rows, Settings};
+use crate::filling::{Filled, RowForm, fill};
+use crate::sink::{RowSink, Rows};
 use crate::wire::{State, Transfer, Wire};
 use headrace_core::{Mismatch, Parameters, Protocol as _, Room, limits};
 use headrace_postgres::machine::{Columns as Described, Copy, CopyState, Request};
@@ -18,7 +17,7 @@ use headrace_postgres::types::{
     Encoder, copy_binary, decode_binary_row, decode_text_line, encode_binary_row, encode_text_row,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyIterator, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyTuple};
 use std::sync::{Arc, Mutex};
 
 /// Bytes of a COPY that wait unread before no more is taken.
@@ -271,10 +270,7 @@ impl PostgresWire {
         }
         let form = Form { encoders: encoders.as_deref(), of_any_type: &of_any_type, binary };
         let room = limits::WRITE_BUFFER_HIGH_BYTES.saturating_sub(write_buffer.len());
-        let Filled { block, count, ended, failure } = match rows.cast::<ArrowSource>() {
-            Ok(source) => fill_from_arrow(py, source.get(), &form, room),
-            Err(_) => fill(rows.cast::<PyIterator>()?, &form, &settings, room),
-        };
+        let Filled { block, count, ended, failure } = fill(rows, &form, &settings, room)?;
         if !machine.copy_data(id, write_buffer, |out| out.extend_from_slice(&block)) {
             return Ok((0, true));
         }
@@ -380,12 +376,10 @@ struct Form<'a> {
     binary: bool,
 }
 
-impl Form<'_> {
-    /// Appends a row; nothing of one with an error.
+impl RowForm for Form<'_> {
     fn write<P: Parameters<Error = ClientError>>(&self, row: &P, block: &mut Vec<u8>) -> Result<(), ClientError> {
-        let start = block.len();
         let value = |i| row.get(i);
-        let written = match self.encoders {
+        match self.encoders {
             Some(encoders) if row.count() != encoders.len() => {
                 let (given, expected) = (row.count(), encoders.len());
                 let message = format!("the row has {given} values, but the table has {expected} columns here");
@@ -394,75 +388,6 @@ impl Form<'_> {
             Some(encoders) if self.binary => encode_binary_row(encoders, value, block),
             Some(encoders) => encode_text_row(encoders, value, block),
             None => encode_text_row(&vec![self.of_any_type.clone(); row.count()], value, block),
-        };
-        if written.is_err() {
-            block.truncate(start);
-        }
-        written
-    }
-}
-
-/// Rows in one of the formats of COPY.
-struct Filled {
-    block: Vec<u8>,
-    count: u64,
-    /// There are no more rows.
-    ended: bool,
-    /// Why the row after them was not written.
-    failure: Option<ClientError>,
-}
-
-impl Filled {
-    fn new() -> Self {
-        let block = Vec::with_capacity(limits::WRITE_BUFFER_HIGH_BYTES / 2);
-        Self { block, count: 0, ended: false, failure: None }
-    }
-}
-
-/// The rows of an iterator, until they take `room` bytes.
-fn fill(rows: &Bound<'_, PyIterator>, form: &Form<'_>, settings: &Settings, room: usize) -> Filled {
-    let mut filled = Filled::new();
-    let mut rows = rows.clone();
-    while filled.block.len() < room {
-        let Some(row) = rows.next() else {
-            filled.ended = true;
-            break;
-        };
-        let written = row.map_err(ClientError::from).and_then(|row| {
-            let row = sequence(&row)?;
-            form.write(&PyParams::new(row.py(), Some(&row), settings), &mut filled.block)
-        });
-        match written {
-            Ok(()) => filled.count += 1,
-            Err(error) => {
-                filled.failure = Some(error);
-                break;
-            }
         }
     }
-    filled
-}
-
-/// The rows of an Arrow stream, until they take `room` bytes.
-fn fill_from_arrow(py: Python<'_>, source: &ArrowSource, form: &Form<'_>, room: usize) -> Filled {
-    let mut filled = Filled::new();
-    let mut rows = source.lock(py);
-    while filled.block.len() < room && filled.failure.is_none() {
-        match rows.advance(py) {
-            Ok(true) => rows.each(py, |row| {
-                match form.write(row, &mut filled.block) {
-                    Ok(()) => filled.count += 1,
-                    Err(error) => filled.failure = Some(error),
-                }
-                filled.failure.is_none() && filled.block.len() < room
-            }),
-            Ok(false) => {
-                filled.ended = true;
-                break;
-            }
-            Err(error) => filled.failure = Some(error),
-        }
-    }
-    filled.failure = filled.failure.map(|error| rows.located(error));
-    filled
 }

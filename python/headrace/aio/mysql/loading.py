@@ -8,12 +8,13 @@ from collections.abc import AsyncIterable, Callable, Iterable, Sequence
 from typing import IO, Any, TypeVar
 
 from ... import defaults, errors
-from ..._native import Columns, Result, Transfer
+from ..._native import ArrowSource, Columns, Result, Transfer
 from ..._shared.core import Opened
 from ..._shared.limits import Limit, afresh, until
 from ...mysql import load
 from ...mysql.connection_base import MySqlBase
 from ...mysql.core import MySqlCore
+from ...types import ParameterRows
 from .._shared.connection import LoopConnection
 from .._shared.waiting import look_at
 
@@ -29,7 +30,7 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
     async def load_rows(
         self,
         table: str | Sequence[str],
-        rows: Iterable[Any] | AsyncIterable[Any],
+        rows: ParameterRows | AsyncIterable[Any],
         *,
         columns: Sequence[str] | None = None,
         duplicates: str = "error",
@@ -42,8 +43,8 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
 
         Args:
             table: its name as written in SQL, or a tuple of schema and name.
-            rows: any iterable of rows, also an asynchronous one.
-            columns: names of the columns; None for all.
+            rows: any iterable of rows, also an asynchronous one, or Arrow data.
+            columns: names of the columns; None for those that Arrow data has, or all.
             duplicates: for rows whose key exists: ``error``, ``ignore`` (skips the row) or ``replace`` (replaces the
                 existing one).
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
@@ -60,15 +61,18 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
         core = self._core
         limit = until(timeout)
         load.check_allowed(core)
+        given = ArrowSource.of(rows, json=True) or rows
+        if isinstance(given, ArrowSource):
+            columns = columns or given.column_names
         targets = await self._run(load.columns_of(core, table, columns), limit)
         sql = load.statement(table, targets, duplicates)
 
         async def send(ticket: Any) -> None:
-            last: Any = rows
+            last: Any = given
             sent = 0
-            if isinstance(rows, AsyncIterable):  # asyncio only
+            if isinstance(given, AsyncIterable):  # asyncio only
                 last = []
-                async for row in rows:
+                async for row in given:
                     last.append(row)
                     if len(last) == defaults.COPY_ROWS:
                         sent = await self._send_rows(ticket, last, targets, sent, limit)
@@ -114,12 +118,13 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
         result = await self._load(sql, send, "error", limit)
         return result.rowcount
 
-    async def _send_rows(self, ticket: Any, rows: Iterable[Any], targets: Columns, sent: int, limit: Limit) -> int:
+    async def _send_rows(self, ticket: Any, rows: Any, targets: Columns, sent: int, limit: Limit) -> int:
         """Sends rows after the first ``sent`` ones; returns how many these are with them."""
         wire = self._core.wire
-        iterator, ended = iter(rows), False
+        given: Any = rows if isinstance(rows, ArrowSource) else iter(rows)
+        ended = False
         while not ended:
-            count, ended = wire.infile_rows(ticket, iterator, targets, sent)
+            count, ended = wire.infile_rows(ticket, given, targets, sent)
             sent += count
             await self._wait(wire.drained(), limit)  # blocking: self._push(defaults.COPY_BLOCK, limit)
         return sent

@@ -1,0 +1,66 @@
+"""Arrow streams as the rows of LOAD DATA LOCAL: the same as the rows that Python has of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars
+import pyarrow
+import pytest
+
+import headrace.mysql
+from headrace import errors
+
+Conn = headrace.mysql.Connection[Any]
+
+
+@pytest.fixture(autouse=True)
+def _table(my: Conn) -> None:
+    my.execute("drop table if exists arrow_loaded")
+    my.execute("create table arrow_loaded (nr int, name varchar(40), document json)")
+
+
+def table(count: int) -> pyarrow.Table:
+    """Rows in chunks, that begin in the middle of their arrays."""
+    whole = pyarrow.table(
+        {
+            "document": [None if n % 3 == 0 else {"n": n} for n in range(count + 5)],
+            "nr": [None if n % 5 == 0 else n for n in range(count + 5)],
+            "name": [None if n % 7 == 0 else f"name\t{n}\\" for n in range(count + 5)],
+        }
+    ).slice(5)
+    return pyarrow.concat_tables([whole.slice(0, count // 3), whole.slice(count // 3)])
+
+
+@pytest.mark.parametrize("count", [0, 10, 30_000])
+def test_the_values_are_those_of_rows(my: Conn, count: int) -> None:
+    rows = table(count)
+    assert my.load_rows("arrow_loaded", rows) == count
+    assert my.load_rows("arrow_loaded", polars.DataFrame(rows)) == count
+    wanted = [(row["nr"], row["name"], row["document"]) for row in rows.to_pylist()]
+    found = my.fetch("select * from arrow_loaded")
+    assert sorted(map(repr, found)) == sorted(map(repr, wanted * 2))
+
+
+async def test_on_asyncio(my: Conn, amy: Any) -> None:
+    assert await amy.load_rows("arrow_loaded", table(5000).to_reader()) == 5000
+    assert my.fetchval("select count(*) from arrow_loaded") == 5000
+
+
+def test_columns_have_their_names(my: Conn) -> None:
+    assert my.load_rows("arrow_loaded", pyarrow.table({"name": ["a"], "nr": [1]})) == 1
+    assert my.load_rows("arrow_loaded", pyarrow.table({"x": [2], "y": ["b"]}), columns=["nr", "name"]) == 1
+    assert my.fetch("select nr, name from arrow_loaded order by nr") == [(1, "a"), (2, "b")]
+    with pytest.raises(errors.UndefinedColumn):
+        my.load_rows("arrow_loaded", pyarrow.table({"nr": [1], "other": [2]}))
+    with pytest.raises(errors.ProgrammingError, match="1 values, but 2 columns"):
+        my.load_rows("arrow_loaded", pyarrow.table({"nr": [1]}), columns=["nr", "name"])
+
+
+@pytest.mark.parametrize("at", [3, 25_000])
+def test_what_cannot_be_sent_is_named(my: Conn, at: int) -> None:
+    moments = pyarrow.array([1_001 if n == at else 1_000 for n in range(30_000)]).cast(pyarrow.timestamp("ns"))
+    with pytest.raises(errors.DataError, match=rf"row {at}: column 'name' \(Arrow type Timestamp\(ns\)\)") as caught:
+        my.load_rows("arrow_loaded", pyarrow.table({"name": moments}))
+    assert caught.value.row == at
+    assert my.fetchval("select count(*) from arrow_loaded") == 0
