@@ -21,6 +21,8 @@ FREE_THREADED ?= python3.14t
 INFORMIX_URL ?=
 CUBRID_URL   ?=
 CUBRID_SMALL_PORT ?=
+CUBRID_EUCKR_URL ?=
+CUBRID_ISO88591_URL ?=
 INTERPRETERS ?= $(PYTHON)
 
 VENV   := $(CURDIR)/.venv
@@ -89,6 +91,7 @@ test-live: build $(STAMPS)/lab $(STAMPS)/test
 	@if [ -n "$(CUBRID_URL)" ]; then \
 		echo "==> test-live: pytest -k cubrid $(TEST_ARGS)"; \
 		HEADRACE_CUBRID_URL='$(CUBRID_URL)' HEADRACE_CUBRID_SMALL_PORT='$(CUBRID_SMALL_PORT)' \
+		HEADRACE_CUBRID_EUCKR_URL='$(CUBRID_EUCKR_URL)' HEADRACE_CUBRID_ISO88591_URL='$(CUBRID_ISO88591_URL)' \
 			$(BIN)/python -m pytest -k cubrid $(LIVE_CUBRID_TESTS) $(TEST_ARGS); \
 	fi
 

@@ -25,7 +25,8 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "python/headrace"
 GENERATED = (
-    *(f"_shared/{name}.py" for name in ("arrow_stream", "blocks", "connection", "cursor", "pipeline", "stream_cursor")),
+    *(f"_shared/{name}.py" for name in ("arrow_stream", "blocks", "connection", "cursor", "pipeline", "server_cursor")),
+    "_shared/stream_cursor.py",
     *(f"cubrid/{name}.py" for name in ("connection", "cursor", "largeobject", "opening", "streaming")),
     *(f"informix/{name}.py" for name in ("connection", "cursor", "largeobject", "opening")),
     *(f"mysql/{name}.py" for name in ("connection", "cursor", "loading", "opening", "streaming")),

@@ -29,8 +29,8 @@ fuzz_target!(|data: &[u8]| {
     }
     let _ = Answer::read(rest);
     let _ = header(rest);
-    let _ = Connected::read(rest);
-    let _ = ServerError::read(rest);
+    let _ = Connected::read(Reader::new(rest));
+    let _ = ServerError::read(Reader::new(rest));
     let _ = Prepared::read(&mut Reader::new(rest));
     let _ = Executed::read(&mut Reader::new(rest));
     let _ = NextResult::read(&mut Reader::new(rest));

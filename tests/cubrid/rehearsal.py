@@ -7,6 +7,10 @@ reply (ConnectionClosed) at most once, one with any other error never.
 ``--url`` is the broker for the administrator, ``--port`` that of the rehearsed broker, with fewer processes than
 clients. Processes are killed with SIGKILL, so this has to run on the machine of the broker, as its user. Run it in the
 folder ``tests``.
+
+A genuine broker starts a process again that was killed while it had a client, and never one that was killed between two
+clients (11.3.2: ``cas_monitor_worker`` looks at busy processes only). ``--revive 'cubrid_broker restart small 1'`` is
+the command for that: it is run whenever nothing has happened for some seconds.
 """
 
 from __future__ import annotations
@@ -15,14 +19,17 @@ import argparse
 import asyncio
 import collections
 import contextlib
+import math
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import headrace.aio.cubrid
@@ -34,6 +41,9 @@ Row = tuple[int, int]
 Kill = Callable[[int], None]
 """Kills the process of this number."""
 ROWS_OF_A_BATCH = 3
+REVIVE_SECONDS = 2.0
+"""Without any statement for this long, the broker has lost its process."""
+REPORT_SECONDS = 60
 
 
 @dataclass
@@ -54,6 +64,8 @@ class Figures:
     """Statements with another error, or of a transaction that was not committed."""
     connects: int = 0
     """Connections that were opened."""
+    revivals: int = 0
+    """Times that the broker had to be told to start its process again."""
     wrong: list[str] = field(default_factory=list[str])
     """Statements that were executed more than once, not at all, or in part."""
     seconds: float = 0.0
@@ -70,6 +82,8 @@ class Rehearsal:
     def __init__(self, url: str, losses: int, kill: Kill | None, killed_percent: float) -> None:
         self.url = url
         self.wanted = losses
+        self.ends = math.inf
+        """When it is over, however few connections were lost."""
         self.kill = kill
         self.killed_percent = killed_percent
         self.figures = Figures()
@@ -83,8 +97,8 @@ class Rehearsal:
 
     @property
     def is_over(self) -> bool:
-        """Returns true if enough connections were lost."""
-        return self.figures.losses >= self.wanted
+        """Returns true if enough connections were lost, or the time is over."""
+        return self.figures.losses >= self.wanted or time.monotonic() > self.ends
 
     def note(self, key: Row, rows: int, error: BaseException | None, ends: bool) -> None:
         """Notes what became of a statement; ``ends`` if it was the one that commits."""
@@ -119,6 +133,24 @@ class Rehearsal:
                 with self.lock:
                     figures.kills += 1
             time.sleep(rng.random() * 0.02)
+
+    def reviving(self, command: str, seconds: float) -> None:
+        """Runs the command whenever nothing has happened for so many seconds. Reports the progress each minute."""
+        seen, since, reported = -1, time.monotonic(), time.monotonic()
+        while not self.is_over:
+            time.sleep(0.1)
+            figures, now = self.figures, time.monotonic()
+            happened = figures.statements + figures.unknown + figures.refused + figures.releases + figures.connects
+            if happened != seen:
+                seen, since = happened, now
+            elif now - since > seconds:
+                subprocess.run(command, shell=True, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+                figures.revivals += 1
+                since = now
+            if now - reported > REPORT_SECONDS:
+                reported = now
+                known = f"{figures.kills} kills, {figures.releases} releases, {figures.statements} statements"
+                print(known, flush=True)
 
     def check(self, admin: Any) -> None:
         """Compares what was executed with what the clients know."""
@@ -215,6 +247,8 @@ def rehearse(
     clients: int = 10,
     kill: Kill | None = None,
     killed_percent: float = 0,
+    revive: str = "",
+    seconds: float = math.inf,
 ) -> Figures:
     """Runs clients, half of them threads and half of them tasks, until enough connections were lost.
 
@@ -225,12 +259,15 @@ def rehearse(
         clients: how many.
         kill: kills the process of this number; None for releases alone.
         killed_percent: kills of a hundred losses.
+        revive: the command that has the broker start its process again.
+        seconds: after this time it ends in any case.
 
     Returns:
         What happened.
     """
     rehearsal = Rehearsal(small, losses, kill, killed_percent)
     started = time.monotonic()
+    rehearsal.ends = started + seconds
     with headrace.cubrid.connect(url, autocommit=True) as admin:
         admin.execute("drop table if exists hr_once")
         admin.execute("create table hr_once (who int, n int)")
@@ -240,6 +277,8 @@ def rehearse(
 
     threads = [threading.Thread(target=thread, args=(rehearsal, me)) for me in range(clients // 2)]
     threads += [threading.Thread(target=rehearsal.killing), threading.Thread(target=lambda: asyncio.run(tasks()))]
+    if revive:
+        threads.append(threading.Thread(target=rehearsal.reviving, args=(revive, REVIVE_SECONDS)))
     for one in threads:
         one.start()
     for one in threads:
@@ -251,6 +290,20 @@ def rehearse(
     return rehearsal.figures
 
 
+def kill_process(pid: int) -> None:
+    """Kills a process of the broker. Numbers are used again: it must be one, and still be there.
+
+    Raises ProcessLookupError if it is not.
+    """
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        raise ProcessLookupError(pid) from None
+    if pid <= 1 or b"cub_cas" not in command:
+        raise ProcessLookupError(pid)
+    os.kill(pid, signal.SIGKILL)
+
+
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description="Rehearses releases and kills of a broker's processes.")
@@ -259,6 +312,8 @@ def main() -> int:
     parser.add_argument("--losses", type=int, default=10_000)
     parser.add_argument("--clients", type=int, default=10)
     parser.add_argument("--killed-percent", type=float, default=0)
+    parser.add_argument("--revive", default="", help="the command that has the broker start its process again")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="end after this time in any case")
     args = parser.parse_args()
     host, port = connect_options(args.url, {}).hosts[0]
     small = args.url.replace(f"{host}:{port}", f"{host}:{args.port}")
@@ -267,8 +322,10 @@ def main() -> int:
         small,
         losses=args.losses,
         clients=args.clients,
-        kill=lambda pid: os.kill(pid, signal.SIGKILL),
+        kill=kill_process,
         killed_percent=args.killed_percent,
+        revive=args.revive,
+        seconds=args.seconds,
     )
     shown = collections.OrderedDict(sorted(vars(figures).items()))
     wrong: list[str] = shown.pop("wrong")

@@ -92,8 +92,8 @@ class TestCubrid(dbapi20.DatabaseAPI20Test):
     driver = headrace.cubrid
 
     @pytest.fixture(autouse=True)
-    def _database(self, cubrid_url: str) -> None:
-        type(self).connect_args = (cubrid_url,)
+    def _database(self, cubrid_served: str) -> None:
+        type(self).connect_args = (cubrid_served,)
         type(self).connect_kw_args: dict[str, Any] = {"strict_close": True}
 
     def test_callproc(self) -> None:

@@ -20,12 +20,15 @@ from headrace._shared.cursor import BlockingCursor
 from headrace._shared.pipeline import Pipeline
 from headrace._shared.pool_work import PoolWork
 from headrace._shared.received import Receiving
+from headrace._shared.server_cursor import BlockingServerCursor
+from headrace._shared.server_cursor_base import ServerCursorBase
 from headrace._shared.waiting import BlockingWaiting
 from headrace.aio._shared.blocks import LoopBlocks
 from headrace.aio._shared.connection import LoopConnection
 from headrace.aio._shared.cursor import LoopCursor
 from headrace.aio._shared.pipeline import AsyncPipeline
 from headrace.aio._shared.pool_work import LoopPoolWork
+from headrace.aio._shared.server_cursor import LoopServerCursor
 from headrace.aio._shared.waiting import LoopWaiting
 from headrace.aio.informix.cursor import AsyncServerCursor as AsyncInformixServerCursor
 from headrace.aio.informix.largeobject import AsyncLargeObject
@@ -63,6 +66,7 @@ CLASSES: list[type] = [
     *(BlockingWaiting, LoopWaiting, PoolWork, LoopPoolWork),
     *(BlockingConnection, postgres.Connection, mysql.Connection, informix.Connection, cubrid.Connection, Pipeline),
     *(BlockingCursor, Cursor, ServerCursor, mysql.Cursor, informix.Cursor, cubrid.Cursor, InformixServerCursor),
+    *(BlockingServerCursor, LoopServerCursor, cubrid.ServerCursor, aio_cubrid.AsyncServerCursor),
     *(Copy, CopyBase, LargeObject, RawFile, cubrid.LargeObject, ConnectionPool),
     *(aio_cubrid.AsyncConnection, aio_cubrid.AsyncCursor, aio_cubrid.AsyncLargeObject),
     *(LoopConnection, AsyncConnection, aio_mysql.AsyncConnection, aio_informix.AsyncConnection, AsyncPipeline),
@@ -92,7 +96,7 @@ NOTHING_TO_WAIT_FOR = {
         *(f"headrace.aio.postgres.connection.AsyncConnection.set_{mode}" for mode in ("isolation_level", "read_only")),
         "set_deferrable",
     ],
-    "flows: a shell runs them, within its limit": list(vars(Declared)),
+    "flows: a shell runs them, within its limit": [*vars(Declared), *vars(ServerCursorBase)],
 }
 BOUND_OTHERWISE = {
     "parts of a COPY, within the timeout that the COPY was begun with": [
@@ -126,4 +130,4 @@ def test_every_class_of_the_package_is_looked_at(kind: type) -> None:
     """What a class inherits is another class of the list, or was not written in this package."""
     for base in kind.__mro__[1:]:
         if base.__module__.startswith("headrace") and any(inspect.isfunction(v) for v in vars(base).values()):
-            assert base in CLASSES or base.__name__ in ("CursorBase", "Declared"), base
+            assert base in CLASSES or base.__name__ in ("CursorBase", "Declared", "ServerCursorBase"), base

@@ -18,6 +18,7 @@
 //! * [`transitions`]: state machines as tables, checked in debug builds;
 //! * [`verb`]: begin, commit, savepoints, reset, ping: operations that every database has, as data;
 //! * [`civil`]: days and microseconds to calendar fields, for values that the types of the language cannot represent;
+//! * [`codeset`]: the code sets of databases that are not in UTF-8;
 //! * [`limits`]: every limit of the engine, by name and with its unit.
 #![forbid(unsafe_code)]
 
@@ -25,6 +26,7 @@ pub mod buffer;
 mod cache;
 pub mod cancel;
 pub mod civil;
+pub mod codeset;
 pub mod column;
 pub mod limits;
 pub mod params;
@@ -43,6 +45,7 @@ pub mod words;
 
 pub use buffer::{ReadBuffer, WriteBuffer};
 pub use cancel::Left;
+pub use codeset::CodeSet;
 pub use column::{Column, Described};
 pub use params::{Mismatch, Parameters, Value, ValueKind};
 pub use protocol::{Discarded, Fatal, FatalKind, Outcome, Protocol, ResponseHandler, Room, shortened};

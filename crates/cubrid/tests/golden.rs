@@ -3,6 +3,7 @@
 //! `golden.txt` has a line for each pair: its name, the request and the reply in hexadecimal, the types of the columns
 //! of its rows (or the name of the pair that describes them), and the content of the reply.
 
+use headrace_core::CodeSet;
 use headrace_cubrid::messages::client::{self, Execute};
 use headrace_cubrid::messages::description::{Field, Type};
 use headrace_cubrid::messages::login::{self, Answer, Connected, DbInfo};
@@ -71,7 +72,7 @@ impl Arguments {
         for pair in self.0[from..].chunks(2) {
             let [ty, value] = pair else { panic!("a type without a value") };
             match parameter(ty[0], value) {
-                Some(value) => encode_param(&value, out).expect("a value that can be encoded"),
+                Some(value) => encode_param(&value, CodeSet::Utf8, out).expect("a value that can be encoded"),
                 // Types that are not sent, because servers convert others to them or refuse them.
                 None => {
                     for argument in pair {
@@ -112,7 +113,12 @@ fn encoded(request: &[u8]) -> Vec<u8> {
                     std::str::from_utf8(&text[..text.iter().position(|byte| *byte == 0).expect("NUL")]).expect("UTF-8")
                 };
                 let session = info[608..].try_into().expect("a session");
-                let info = DbInfo { database: text(0), user: text(32), password: text(64).as_bytes(), session };
+                let info = DbInfo {
+                    database: text(0).as_bytes(),
+                    user: text(32).as_bytes(),
+                    password: text(64).as_bytes(),
+                    session,
+                };
                 info.write(&mut out).expect("names that fit");
             }
             return out;
@@ -272,13 +278,13 @@ fn decoded(pair: &Pair) -> String {
     assert_eq!(length, payload.len(), "{}", pair.name);
     assert_eq!(info, CasInfo::from_bytes(reply[4..8].try_into().expect("four bytes")));
     if !is_frame {
-        return match Connected::read(payload) {
+        return match Connected::read(Reader::new(payload)) {
             Ok(connected) => format!("{}", connected.expect_err("no successful login is among the pairs")),
             // The answer to a health check is empty.
             Err(fatal) => fatal.to_string(),
         };
     }
-    if let Some(error) = server::ServerError::read(payload).expect("an error or none") {
+    if let Some(error) = server::ServerError::read(Reader::new(payload)).expect("an error or none") {
         return error.to_string();
     }
     let mut reader = Reader::new(payload);
@@ -352,7 +358,7 @@ fn every_reply_that_is_cut_is_refused_or_decoded_without_a_panic() {
         for cut in 8..pair.reply.len() {
             let payload = &pair.reply[8..cut];
             let mut reader = Reader::new(payload);
-            let _ = server::ServerError::read(payload);
+            let _ = server::ServerError::read(Reader::new(payload));
             let whole = match pair.request[8] {
                 function::PREPARE => Prepared::read(&mut reader).is_ok(),
                 function::EXECUTE => Executed::read(&mut reader).is_ok() && reader.rest().is_empty(),

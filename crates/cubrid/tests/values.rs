@@ -1,5 +1,6 @@
 //! Values of every type out of cells, and any bytes as cells.
 
+use headrace_core::CodeSet;
 use headrace_core::Sink as _;
 use headrace_core::run::DecodeCell;
 use headrace_cubrid::messages::Reader;
@@ -102,7 +103,7 @@ fn a_row_has_a_cell_for_each_column() {
 /// A parameter's value as a cell: numbers, texts and bytes have the same form in both.
 fn returned(value: &TestValue) -> String {
     let mut bytes = Vec::new();
-    encode_param(value, &mut bytes).unwrap();
+    encode_param(value, CodeSet::Utf8, &mut bytes).unwrap();
     shown(of(bytes[4]), Some(&bytes[9..]))
 }
 

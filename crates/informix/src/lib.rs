@@ -13,10 +13,11 @@
 #![forbid(unsafe_code)]
 
 pub mod capabilities;
-pub mod codeset;
 pub mod errors;
 pub mod lexer;
 pub mod limits;
 pub mod machine;
 pub mod messages;
 pub mod types;
+
+pub use headrace_core::codeset;

@@ -37,7 +37,7 @@ from ..types import (
     TimestampFromTicks,
 )
 from .connection import Connection
-from .cursor import Cursor, StreamCursor
+from .cursor import Cursor, ServerCursor, StreamCursor
 from .largeobject import LargeObject
 from .opening import connect
 
@@ -69,6 +69,7 @@ __all__ = [
     "OperationalError",
     "ProgrammingError",
     "Rollback",
+    "ServerCursor",
     "StreamCursor",
     "Time",
     "TimeFromTicks",

@@ -6,17 +6,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, overload
 
 from .. import defaults
 from .._shared.cursor_base import Params
 from .._shared.limits import until
-from ..errors import ConnectionClosed
+from ..errors import ConnectionClosed, ProgrammingError
 from ..rows import RowFactory
 from ..types import ParameterRows
 from .cancelling import Cancelling
 from .core import CubridCore
-from .cursor import Cursor, StreamCursor
+from .cursor import Cursor, ServerCursor, StreamCursor
 from .largeobject import LargeObject
 from .lobs import Locator, creating, loading, opening, storing
 from .streaming import Streaming
@@ -38,23 +38,51 @@ class Connection(Streaming[R], Cancelling[R]):
 
     # executing
 
-    def cursor(self, *, row_factory: RowFactory[Any] | None = None, stream: bool = False) -> Cursor[Any]:
+    @overload
+    def cursor(self, *, row_factory: RowFactory[Any] | None = None, stream: bool = False) -> Cursor[Any]: ...
+    @overload
+    def cursor(
+        self, *, row_factory: RowFactory[Any] | None = None, scrollable: Literal[True], withhold: bool = False
+    ) -> ServerCursor[Any]: ...
+    @overload
+    def cursor(
+        self, *, row_factory: RowFactory[Any] | None = None, scrollable: bool = False, withhold: Literal[True]
+    ) -> ServerCursor[Any]: ...
+    def cursor(
+        self,
+        *,
+        row_factory: RowFactory[Any] | None = None,
+        stream: bool = False,
+        scrollable: bool = False,
+        withhold: bool = False,
+    ) -> Cursor[Any] | ServerCursor[Any]:
         """Opens a cursor. It is for one thread or task at a time.
 
         Args:
             row_factory: converts rows, see :mod:`headrace.rows`; None for the connection's.
             stream: receive rows while they are fetched, in bounded memory, as :meth:`stream` does. The connection is
                 occupied until the last row is fetched or the cursor is closed.
+            scrollable: keep the result open on the server, and fetch its rows on demand, in any order. The connection
+                is not occupied. It needs a transaction, with whose end it ends.
+            withhold: the same, and the result outlives a commit; it needs no transaction.
 
         Returns:
-            A cursor; with ``stream`` an :class:`StreamCursor`.
+            A cursor; with ``stream`` an :class:`StreamCursor`, with ``scrollable`` or ``withhold`` an
+            :class:`ServerCursor`.
 
         Raises:
             ConnectionClosed: the connection is closed.
+            ProgrammingError: ``stream`` goes with neither ``scrollable`` nor ``withhold``.
         """
         if self._core.wire.closed:
             raise ConnectionClosed("the connection is closed")
         factory = row_factory or self.row_factory
+        if scrollable or withhold:
+            if stream:
+                raise ProgrammingError(
+                    "a cursor either streams or stays open on the server, with scrollable or withhold"
+                )
+            return ServerCursor(self, factory, withhold)
         return StreamCursor(self, factory) if stream else Cursor(self, factory)
 
     def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Cursor[R]:
@@ -134,6 +162,71 @@ class Connection(Streaming[R], Cancelling[R]):
             while asked and not self.closed:
                 self._core.wire.discard(asked.pop())
         return out
+
+    def generated_keys(self, sql: str, params: Params = None, *, timeout: float | None = None) -> list[Any]:
+        """Executes an INSERT, and returns the values that it has generated for an AUTO_INCREMENT column, of all of its
+        rows. It takes a round trip more than :meth:`execute`; outside of a transaction two.
+
+        Args:
+            sql: the INSERT, of one row or many.
+            params: a sequence of values; None for a statement without parameters.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The values, in the order of the rows.
+
+        Raises:
+            ProgrammingError: the parameters do not fit the statement, or it returns rows.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return self._run(self._core.generated_keys(sql, params), timeout)
+
+    def plan(self, sql: str, *, timeout: float | None = None) -> str:
+        """Returns the plan that the server makes for a statement, which is not executed.
+
+        Args:
+            sql: the statement.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The plan, as the server writes it.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return self._run(self._core.plan(sql), timeout)
+
+    def schema_info(
+        self, kind: str, name: str | None = None, other: str | None = None, *, timeout: float | None = None
+    ) -> Cursor[R]:
+        """Queries the catalogue, as the functions of the same purpose of CUBRID's own drivers do (SCHEMA_INFO).
+
+        Args:
+            kind: ``tables``, ``views``, ``view_query``, ``columns``, ``class_attributes``, ``methods``,
+                ``class_methods``, ``method_files``, ``supertables``, ``subtables``, ``direct_supertables``,
+                ``constraints``, ``triggers``, ``table_privileges``, ``column_privileges``, ``primary_key``,
+                ``foreign_keys``, ``referencing_keys`` or ``cross_reference``.
+            name: the table; of ``tables``, ``views``, ``triggers`` and ``table_privileges`` a pattern of LIKE.
+            other: of ``columns``, ``class_attributes`` and ``column_privileges`` a pattern of LIKE for the column; of
+                ``cross_reference`` the table that refers to it.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            A cursor with the rows.
+
+        Raises:
+            ProgrammingError: there is no such kind.
+            DatabaseError: the server refused the query; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        cursor = Cursor(self, self.row_factory)
+        cursor._take(self._run(self._core.schema_info(kind, name, other), timeout))
+        return cursor
 
     # large objects
 

@@ -8,14 +8,39 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from .._native import ArrowSink, Columns, CubridWire
+from .._native import ArrowSink, Columns, CubridWire, Result
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
 from ..errors import NotSupportedError, OperationalError, ProgrammingError
 from ..types import ParameterRows, TypeCode
-from .settings import ConnectOptions, isolation
+from .settings import CODECS, ConnectOptions, isolation
 
+CHARSET_NUMBERS: Final = {3: "iso88591", 4: "euckr", 5: "utf8"}
+"""The character sets of databases by their numbers in the catalogue."""
+SCHEMA: Final = {
+    "tables": (1, 1),
+    "views": (2, 1),
+    "view_query": (3, 0),
+    "columns": (4, 2),
+    "class_attributes": (5, 2),
+    "methods": (6, 0),
+    "class_methods": (7, 0),
+    "method_files": (8, 0),
+    "supertables": (9, 0),
+    "subtables": (10, 0),
+    "constraints": (11, 0),
+    "triggers": (12, 1),
+    "table_privileges": (13, 1),
+    "column_privileges": (14, 2),
+    "direct_supertables": (15, 0),
+    "primary_key": (16, 0),
+    "foreign_keys": (17, 0),
+    "referencing_keys": (18, 0),
+    "cross_reference": (19, 0),
+}
+"""Queries of the catalogue: the number of each, and which of its names are patterns (1 the first, 2 the second)."""
+_OF_COLUMNS: Final = frozenset({4, 5, 14})
 CANCEL_ANSWER_BYTES: Final = 4
 """Bytes of the broker's answer to a cancel request: a number, 0 or the reason why nothing was cancelled."""
 _NOT_BUSY: Final = -10019
@@ -55,12 +80,25 @@ class CubridCore(Core):
         self.wire_options: dict[str, Any] = {**wire_options, "password": None}
         self.isolation_level: str | None = None
         self.lock_timeout: float | None = None
+        self.charset = "utf8"
+        self.held: set[int] = set()
+        """The numbers of the cursors that stay open at the server."""
+
+    @property
+    def codec(self) -> str:
+        """Python's name for the character set of the database."""
+        return CODECS[self.charset]
 
     def start(self, autocommit: bool) -> Flow[None]:
         """Sets up a new session with the settings of ``connect``."""
         self.autocommit = autocommit
         self.refresh_begin()
         options = self.options
+        self.charset = options.charset
+        if options.charset == "auto":
+            result: Any = yield self.wire.execute("SELECT charset FROM db_root", None)
+            self.charset = CHARSET_NUMBERS[result.rows[0][0]]
+            self.wire.set_charset(self.charset)
         if options.isolation_level is not None:
             yield from self.set_isolation(options.isolation_level)
         if options.lock_timeout is not None:
@@ -87,6 +125,28 @@ class CubridCore(Core):
         """The value that the session's last INSERT has generated."""
         result = yield self.wire.last_insert_id()
         return result.generated  # type: ignore[no-any-return]
+
+    def generated_keys(self, sql: str, params: Params) -> Flow[list[Any]]:
+        """The values that an INSERT generates, of all of its rows."""
+        result: Result = yield self.wire.generated_keys(sql, params, begin=self.begins)
+        return [row[0] for row in result.rows or ()]
+
+    def schema_info(self, kind: str, name: str | None, other: str | None) -> Flow[Result]:
+        """The rows of a query of the catalogue."""
+        query = SCHEMA.get(kind.lower().replace(" ", "_"))
+        if query is None:
+            raise ProgrammingError(f"{kind!r} is not one of {', '.join(SCHEMA)}")
+        number, patterns = query
+        if number in _OF_COLUMNS and other is None:
+            # Without a pattern the server returns no rows.
+            other = "%"
+        result: Result = yield self.wire.schema_info(number, name, other, patterns)
+        return result
+
+    def plan(self, sql: str) -> Flow[str]:
+        """The plan of a statement, as text."""
+        result = yield self.wire.plan(sql)
+        return str(result.rows[0][0])
 
     # statements
 
@@ -143,12 +203,18 @@ class CubridCore(Core):
         """A deadlock may have ended the transaction."""
         return self.wire.in_transaction()
 
+    def needs_reset(self) -> bool:
+        """A cursor that stays open keeps the broker from using the process for others."""
+        return bool(self.held)
+
     def reset(self, mode: str) -> Flow[None]:
         """Back to a fresh state: an open transaction is rolled back."""
         if mode not in ("none", "rollback"):
             raise ProgrammingError(f"reset={mode!r} is not one of none, rollback")
         self.forget_blocks()
         self.pipelines.clear()
+        while self.held:
+            yield self.wire.close_cursor(self.held.pop())
         if mode == "rollback":
             yield from each(self.wire.verb("rollback", owed=True))
 

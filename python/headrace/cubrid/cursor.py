@@ -11,9 +11,12 @@ from .._native import Result
 from .._shared.cursor import BlockingCursor
 from .._shared.cursor_base import Params
 from .._shared.received import Received
+from .._shared.server_cursor import BlockingServerCursor
 from .._shared.stream_cursor import BlockingStreamCursor
 from ..errors import NotSupportedError
+from ..rows import RowFactory
 from .core import call_statement
+from .declared import Declared
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -94,3 +97,20 @@ class StreamCursor(BlockingStreamCursor[R], Cursor[R]):
             NotSupportedError: always.
         """
         raise NotSupportedError("a cursor that streams cannot call procedures")
+
+
+class ServerCursor(Declared, BlockingServerCursor[R]):
+    """A cursor whose result stays open on the server: its rows are fetched on demand, in any order.
+
+    With ``withhold`` it stays open after a commit, not after a rollback. The broker does not give the process of a
+    connection with such a cursor to another client.
+    """
+
+    def __init__(self, connection: Connection[Any], row_factory: RowFactory[R], withhold: bool = False) -> None:
+        super().__init__(connection, row_factory)
+        self._declare(withhold)
+
+    @property
+    def connection(self) -> Connection[Any]:
+        """The connection to which the cursor belongs."""
+        return self._connection  # type: ignore[no-any-return]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from .. import defaults
 from .._shared.flows import Flow
-from ..errors import OperationalError, ProgrammingError
+from ..errors import DataError, OperationalError, ProgrammingError
 from ..types import BlobLocator, ClobLocator
 from .core import CubridCore
 
@@ -105,6 +105,14 @@ class LobState:
         return at
 
 
+def _encoded(core: CubridCore, text: str) -> bytes:
+    try:
+        return text.encode(core.codec)
+    except UnicodeEncodeError as error:
+        reason = f"{text[error.start]!r} is not in the character set of the database, {core.charset}"
+        raise DataError(reason) from None
+
+
 def opening(core: CubridCore, locator: Locator) -> LobState:
     """An object that a row has. Raises ProgrammingError for what is no locator."""
     if not isinstance(locator, (BlobLocator, ClobLocator)) or len(locator.data) < 16:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -125,11 +133,13 @@ def loading(core: CubridCore, locator: Locator) -> Flow[bytes | str]:
     """The content of an object: text of a CLOB."""
     state = opening(core, locator)
     content = yield from state.reading(-1)
-    return content.decode() if state.kind is ClobLocator else content
+    return content.decode(core.codec) if state.kind is ClobLocator else content
 
 
 def storing(core: CubridCore, content: bytes | str) -> Flow[Locator]:
     """The locator of a new object with this content."""
-    state = yield from creating(core, "clob" if isinstance(content, str) else "blob")
-    yield from state.writing(content.encode() if isinstance(content, str) else content)
+    is_text = isinstance(content, str)
+    data = _encoded(core, content) if isinstance(content, str) else content
+    state = yield from creating(core, "clob" if is_text else "blob")
+    yield from state.writing(data)
     return state.locator

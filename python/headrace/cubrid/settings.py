@@ -14,6 +14,17 @@ from .._shared.settings import Settings, nearest
 from ..errors import Error, InvalidPassword, NotSupportedError, OperationalError, ProgrammingError
 from .parse import parse
 
+CHARSETS: Final = {
+    "utf8": "utf8",
+    "euckr": "euckr",
+    "iso88591": "iso88591",
+    "latin1": "iso88591",
+    "auto": "auto",
+}
+"""The character sets of databases, without regard to case, hyphens and underscores, with the names that the server has
+for them; ``auto`` asks the server."""
+CODECS: Final = {"utf8": "utf-8", "euckr": "cp949", "iso88591": "iso-8859-1"}
+"""Python's codec for each."""
 SSL_MODES: Final = ("disable", "require", "verify-ca", "verify-full")
 ISOLATION_LEVELS: Final = {"read committed": 4, "repeatable read": 5, "serializable": 6}
 """The levels by name, with the numbers of the protocol."""
@@ -89,6 +100,7 @@ class ConnectOptions(ReusableOptions):
     command_timeout: float | None = defaults.COMMAND_TIMEOUT
     read_timeout: float | None = None
     query_timeout_millis: int = 0
+    charset: str = "utf8"
     isolation_level: str | None = None
     lock_timeout: float | None = None
     load_balance: bool = False
@@ -127,6 +139,7 @@ class ConnectOptions(ReusableOptions):
             "sends_ahead": not self.windows_broker,
             "keeps_cas": self.keep_cas,
             "query_timeout_millis": self.query_timeout_millis,
+            "charset": "utf8" if self.charset == "auto" else self.charset,
             "read_timeout": self.read_timeout,
             "statements": self.statement_cache_size,
             "unrepresentable": self.unrepresentable,
@@ -178,7 +191,6 @@ def _checked(settings: Settings) -> ConnectOptions:
     password = values.get("password")
     if password is not None and not callable(password):
         password = settings.text("password")
-    _check_charset(settings)
     level = settings.text("isolation_level")
     if level is not None:
         isolation(level)
@@ -203,6 +215,7 @@ def _checked(settings: Settings) -> ConnectOptions:
         command_timeout=settings.number("command_timeout", defaults.COMMAND_TIMEOUT or 0) or None,
         read_timeout=settings.number("read_timeout", 0) or None,
         query_timeout_millis=settings.integer("query_timeout_millis", 0),
+        charset=_charset(settings),
         isolation_level=level,
         lock_timeout=lock_timeout,
         load_balance=settings.boolean("load_balance", False),
@@ -217,12 +230,12 @@ def _checked(settings: Settings) -> ConnectOptions:
     )
 
 
-def _check_charset(settings: Settings) -> None:
-    charset = settings.text("charset")
-    if charset is not None and charset.lower().replace("-", "").replace("_", "") != "utf8":
-        raise NotSupportedError(
-            f"charset={charset!r}: headrace sends UTF-8, so the database must be one in UTF-8 (such as ko_KR.utf8)"
-        )
+def _charset(settings: Settings) -> str:
+    charset = settings.text("charset") or "utf8"
+    name = CHARSETS.get(charset.lower().replace("-", "").replace("_", ""))
+    if name is None:
+        raise NotSupportedError(f"charset={charset!r} is not one of utf-8, euc-kr, iso-8859-1, auto")
+    return name
 
 
 def _sslmode(settings: Settings) -> str:

@@ -7,15 +7,16 @@ from typing import Any
 
 from .. import defaults
 from .._native import Result
-from .._shared.cursor_base import CursorBase, Params, columns_of
+from .._shared.cursor_base import Params, columns_of
 from .._shared.flows import Flow
+from .._shared.server_cursor_base import ServerCursorBase
 from ..errors import InterfaceError, NotSupportedError, ProgrammingError
 from ..rows import tuple_row
 
 _FOR_UPDATE = re.compile(r"\bfor\s+update\b", re.IGNORECASE)
 
 
-class Declared(CursorBase[Any]):
+class Declared(ServerCursorBase):
     """What blocking and asyncio cursors with a name share."""
 
     def _declare(self, name: str, scrollable: bool, withhold: bool) -> None:

@@ -13,7 +13,7 @@ use crate::errors::{cas, dbms};
 use crate::messages::server::{BatchResults, Executed, Origin, ServerError};
 use crate::messages::{Reader, client, savepoint, tran};
 use crate::types::encode::encode_row;
-use headrace_core::{Fatal, Parameters, WriteBuffer, limits};
+use headrace_core::{CodeSet, Fatal, Parameters, WriteBuffer, limits};
 use std::sync::Arc;
 
 /// The savepoint of a batch.
@@ -100,6 +100,7 @@ impl<H: CasHandler> Machine<H> {
         if self.expects.len() >= limits::CHUNKS_IN_FLIGHT || self.prepares_joined(at) {
             return false;
         }
+        let codeset = self.options.codeset;
         let pending = &mut self.queue[at];
         if pending.slot.handler.is_none() {
             pending.drain(Event::RowsSent);
@@ -107,7 +108,7 @@ impl<H: CasHandler> Machine<H> {
         }
         // Of a batch that has begun, the rows before one that fails are sent also if they will be undone: the server may
         // refuse an earlier one.
-        if let Some(failure) = encode_rows(pending, cx) {
+        if let Some(failure) = encode_rows(pending, codeset, cx) {
             pending.slot.fail_row(failure);
             if let Some(batch) = pending.batch_mut().filter(|batch| batch.atomic && batch.sent == 0) {
                 batch.encoded = Encoded::default();
@@ -275,7 +276,11 @@ impl<H: CasHandler> Machine<H> {
 }
 
 /// Encodes rows until there are enough for one request. Returns the failure that has ended it.
-fn encode_rows<H: CasHandler>(pending: &mut PendingRequest<H>, cx: H::Context<'_>) -> Option<Failure<H>> {
+fn encode_rows<H: CasHandler>(
+    pending: &mut PendingRequest<H>,
+    codeset: CodeSet,
+    cx: H::Context<'_>,
+) -> Option<Failure<H>> {
     let (Some(handler), Stage::Batch(batch)) = pending.handler_and_stage() else { return None };
     let parameters = batch.statement.parameters;
     let Encoded { bytes, ends } = &mut batch.encoded;
@@ -289,7 +294,7 @@ fn encode_rows<H: CasHandler>(pending: &mut PendingRequest<H>, cx: H::Context<'_
             Ok(true) => {
                 let params = handler.params(cx);
                 match params.count() == parameters {
-                    true => encode_row(&params, bytes),
+                    true => encode_row(&params, codeset, bytes),
                     false => Err(super::send::count_mismatch(parameters, params.count()).into()),
                 }
             }

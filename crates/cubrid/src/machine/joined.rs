@@ -15,6 +15,7 @@ use crate::lexer::OneRow;
 use crate::messages::server::{BatchResults, Origin, Prepared, ServerError};
 use crate::messages::{Reader, client};
 use headrace_core::{Fatal, WriteBuffer, limits};
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -86,9 +87,11 @@ impl<H: CasHandler> Machine<H> {
                     batch.joined = Joined::Ready { statement, rows, in_flight: VecDeque::new(), failed: None };
                 }
                 None => {
+                    // What was added to the text of the statement of one row is in every code set.
+                    let text = self.options.codeset.encode(sql.as_bytes()).unwrap_or(Cow::Borrowed(sql.as_bytes()));
                     batch.joined = Joined::Preparing { sql: sql.clone(), rows };
                     // Nothing is closed: without a cache the statement of one row would be among it.
-                    client::prepare(write_buffer.tail(), self.info, sql.as_bytes(), 0, false, &[]);
+                    client::prepare(write_buffer.tail(), self.info, &text, 0, false, &[]);
                     self.expect(Expect::PrepareJoined);
                     return true;
                 }

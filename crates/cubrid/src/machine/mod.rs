@@ -12,7 +12,10 @@
 //! client (KEEP_CONNECTION=AUTO): see [`Machine::loss`], [`Protocol::outlive`] and [`Options::keeps_cas`].
 
 mod batch;
+mod catalog;
+mod cursor;
 mod joined;
+mod keys;
 mod object;
 mod pending;
 mod receive;
@@ -36,7 +39,7 @@ use crate::messages::server::ServerError;
 use crate::messages::{CasInfo, change_mode, client, function};
 use headrace_core::Session as _;
 use headrace_core::{
-    Cancellation, Certificate, Fatal, FatalKind, Mismatch, NextStep, Protocol, Queue, ReadBuffer, Requests,
+    Cancellation, Certificate, CodeSet, Fatal, FatalKind, Mismatch, NextStep, Protocol, Queue, ReadBuffer, Requests,
     ResponseHandler, Statements, TransactionStatus, Verb, WriteBuffer,
 };
 use pending::PendingRequest;
@@ -103,6 +106,12 @@ enum Expect {
     SetIsolation,
     /// To GET_DB_VERSION.
     Version,
+    /// To SCHEMA_INFO.
+    Schema,
+    /// To GET_QUERY_INFO.
+    Plan,
+    /// To GET_GENERATED_KEYS.
+    Keys,
     /// To LOB_NEW, LOB_READ or LOB_WRITE.
     Object,
     /// To a function whose reply has nothing of interest.
@@ -147,6 +156,8 @@ pub struct Machine<H: ResponseHandler> {
     /// Statements outlive the transaction in which they were prepared.
     pools_statements: bool,
     statements: Statements<Arc<str>, Statement>,
+    /// Results that stay open.
+    cursors: cursor::Cursors,
     /// The broker may not give the CAS to another client.
     keeps_cas: bool,
     query_timeout_millis: i32,
@@ -182,6 +193,7 @@ impl<H: CasHandler> Machine<H> {
             is_last_page_due: false,
             pools_statements: true,
             statements: Statements::new(statements),
+            cursors: cursor::Cursors::new(),
             keeps_cas: options.keeps_cas,
             query_timeout_millis: options.query_timeout_millis,
             loss: None,
@@ -201,6 +213,11 @@ impl<H: CasHandler> Machine<H> {
     /// The session, once it is open: to be resumed after the connection was lost.
     pub fn session_id(&self) -> Option<SessionId> {
         self.connected.as_ref().map(|connected| connected.session)
+    }
+
+    /// Sets the code set of the database, of requests that are not sent yet.
+    pub fn set_codeset(&mut self, codeset: CodeSet) {
+        self.options.codeset = codeset;
     }
 
     /// How often the session was resumed after the broker had given its CAS to another client.

@@ -57,7 +57,7 @@ impl<H: CasHandler> Machine<H> {
     }
 
     /// The result of the first request is one row of one value, which is of this type.
-    fn one_value(&mut self, cx: H::Context<'_>, code: u8, bytes: &[u8]) -> Result<(), Fatal> {
+    pub(super) fn one_value(&mut self, cx: H::Context<'_>, code: u8, bytes: &[u8]) -> Result<(), Fatal> {
         let Some(pending) = self.queue.first_mut() else { return Ok(()) };
         let Some(handler) = &mut pending.slot.handler else { return Ok(()) };
         let ty = Type { code, ..Type::default() };

@@ -64,7 +64,7 @@ impl<H: CasHandler> Machine<H> {
     }
 
     fn reply(&mut self, cx: H::Context<'_>, payload: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
-        let error = ServerError::read(payload)?;
+        let error = ServerError::read(Reader::coded(payload, self.options.codeset))?;
         let (Some(expect), Some(pending)) = (self.expects.pop_front(), self.queue.answered()) else {
             let Some(error) = error else {
                 return Err(Fatal::peer("the server sent a reply although no request was pending"));
@@ -81,8 +81,9 @@ impl<H: CasHandler> Machine<H> {
         }
         if !self.pools_statements && !self.info.is_active {
             self.statements.lost_all();
+            self.cursors.clear();
         }
-        let reply = error.map_or_else(|| Ok(Reader::new(payload)), Err);
+        let reply = error.map_or_else(|| Ok(Reader::coded(payload, self.options.codeset)), Err);
         match expect {
             Expect::Prepare => self.prepared(cx, reply)?,
             Expect::Execute => self.executed(cx, reply, write_buffer)?,
@@ -131,6 +132,18 @@ impl<H: CasHandler> Machine<H> {
             }
             Expect::Version => match reply {
                 Ok(reader) => self.version(cx, reader)?,
+                Err(error) => self.failed(error),
+            },
+            Expect::Schema => match reply {
+                Ok(reader) => self.schema(cx, reader, write_buffer)?,
+                Err(error) => self.failed(error),
+            },
+            Expect::Plan => match reply {
+                Ok(reader) => self.plan(cx, reader)?,
+                Err(error) => self.failed(error),
+            },
+            Expect::Keys => match reply {
+                Ok(reader) => self.keys(cx, reader)?,
                 Err(error) => self.failed(error),
             },
             Expect::Object => match reply {
@@ -190,7 +203,10 @@ impl<H: CasHandler> Machine<H> {
             pending.statement = Some(statement.clone());
             pending.go(Event::Prepared, Stage::Bindable);
         }
-        self.statements.keep(sql, statement);
+        // That of a cursor is closed with it.
+        if !matches!(pending.request, Request::Open { .. }) {
+            self.statements.keep(sql, statement);
+        }
         Ok(())
     }
 
@@ -238,6 +254,10 @@ impl<H: CasHandler> Machine<H> {
             Stage::Reading { total, .. } => *total = executed.count,
             _ => {
                 reader.end()?;
+                if self.goes_on_with_keys(write_buffer) {
+                    return Ok(());
+                }
+                let Some(pending) = self.queue.first_mut() else { return Ok(()) };
                 let tag = pending.statement.as_ref().map_or(&b""[..], |statement| statement.tag());
                 if let Some(handler) = &mut pending.slot.handler {
                     let rows = u64::try_from(executed.count).ok();
@@ -265,12 +285,17 @@ impl<H: CasHandler> Machine<H> {
         else {
             return Err(Fatal::peer("the server sent rows of a statement that returns none"));
         };
+        // A result that stays open is read page by page.
+        let is_single = matches!(pending.request, Request::Open { .. } | Request::FetchAt { .. });
         let Stage::Reading { rows: read, total } = pending.stage_mut() else {
             return Err(Fatal::peer("the server sent rows that were not requested"));
         };
         *read = i32::try_from(page.count).ok().and_then(|count| read.checked_add(count)).unwrap_or(i32::MAX);
-        let (read, is_last) = (*read, *end == messages::FETCH_END || *read >= *total || page.count == 0);
+        let is_end = *end == messages::FETCH_END || *read >= *total || page.count == 0;
+        let (read, is_last) = (*read, is_end || is_single);
         let mut run = PageRows::new(&columns, rows);
+        self.opened();
+        let Some(pending) = self.queue.first_mut() else { return Ok(()) };
         let Some(handler) = &mut pending.slot.handler else {
             run.end(page.count)?;
             if is_last {
@@ -358,7 +383,7 @@ impl<H: CasHandler> Machine<H> {
     }
 
     /// The response handler has taken all rows.
-    fn last_page(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
+    pub(super) fn last_page(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         if self.goes_on(cx, write_buffer) {
             return;
         }
@@ -404,6 +429,7 @@ impl<H: CasHandler> Machine<H> {
                 return self.expects.push_back(Expect::Settle);
             }
             let Some(mut pending) = self.queue.pop_front() else { return };
+            self.close_unopened(&pending);
             if pending.request.changes_definitions() {
                 self.has_redefined |= pending.in_block;
                 self.statements.forget_all();

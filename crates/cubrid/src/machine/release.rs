@@ -57,6 +57,7 @@ impl<H: CasHandler> Machine<H> {
         }
         self.expects.clear();
         self.statements.lost_all();
+        self.cursors.clear();
         self.is_last_page_due = false;
         self.resuming = Some(Resuming { session, process_id: has_executed.then_some(process_id), attempts: 0 });
         self.phase = Phase::Released;
@@ -115,7 +116,7 @@ impl<H: CasHandler> Machine<H> {
 impl<H: CasHandler> PendingRequest<H> {
     /// Returns true if it was sent, and would change something a second time.
     fn may_have_executed(&self) -> bool {
-        let executes = matches!(self.request, Request::Execute(_) | Request::WriteObject { .. });
+        let executes = matches!(self.request, Request::Execute(_) | Request::Open { .. } | Request::WriteObject { .. });
         executes && !matches!(self.state(), State::Queued | State::Preparing | State::Bindable)
     }
 

@@ -21,6 +21,8 @@ pub enum BatchStrategy {
 pub enum Rows {
     /// One row, the response handler's current one.
     One,
+    /// One row, too. The result is the keys that an INSERT generates for its rows, not the number of these.
+    Keys,
     /// As many rows as the response handler's `next_row` delivers, by EXECUTE_ARRAY.
     Batch {
         /// The strategy.
@@ -50,6 +52,46 @@ pub enum Request {
     Execute(Execute),
     /// Prepare a statement without executing it.
     Prepare {
+        /// The statement.
+        sql: Arc<str>,
+    },
+    /// Execute a query whose result stays open at the server; it is read by [`Request::FetchAt`], its first page comes
+    /// with the reply. The statement is prepared for it alone.
+    Open {
+        /// The statement, with parameters as `?`.
+        sql: Arc<str>,
+        /// The number that the client gives it.
+        number: u64,
+        /// Its result outlives the commit of its transaction.
+        holds: bool,
+        /// Begin a transaction block first, unless one is open.
+        begin: bool,
+    },
+    /// Read one page of a result that is open, as large as the server makes it. It may be empty.
+    FetchAt {
+        /// The number of the cursor.
+        number: u64,
+        /// The number of the first row, from 1.
+        position: i32,
+    },
+    /// Close a result that is open; without effect if it is not.
+    CloseCursor {
+        /// The number of the cursor.
+        number: u64,
+    },
+    /// Query the catalogue (SCHEMA_INFO).
+    SchemaInfo {
+        /// What is asked for: [`crate::messages::schema`].
+        query: i32,
+        /// The first name, most often of a table.
+        first: Option<Arc<str>>,
+        /// The second name, most often of a column.
+        second: Option<Arc<str>>,
+        /// Which of the names are patterns of LIKE: 1 the first, 2 the second.
+        patterns: u8,
+    },
+    /// The plan of a statement, as one row of one text. The statement is not executed.
+    Plan {
         /// The statement.
         sql: Arc<str>,
     },
@@ -115,7 +157,7 @@ impl Request {
     pub(super) fn begins(&self) -> bool {
         match self {
             Request::Execute(execute) => execute.begin,
-            Request::NewObject { begin, .. } => *begin,
+            Request::NewObject { begin, .. } | Request::Open { begin, .. } => *begin,
             _ => false,
         }
     }
@@ -130,7 +172,7 @@ impl Request {
     /// The statement's text.
     pub(super) fn sql(&self) -> Option<&Arc<str>> {
         match self {
-            Request::Execute(Execute { sql, .. }) | Request::Prepare { sql } => Some(sql),
+            Request::Execute(Execute { sql, .. }) | Request::Prepare { sql } | Request::Open { sql, .. } => Some(sql),
             _ => None,
         }
     }

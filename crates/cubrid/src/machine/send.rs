@@ -8,8 +8,9 @@ use super::{CasHandler, Expect, Machine, Phase};
 use crate::lexer;
 use crate::messages::client::{self, Execute};
 use crate::messages::{execute, function, parameter, prepare, savepoint, tran};
-use crate::types::encode::encode_row;
-use headrace_core::{Mismatch, Parameters, Verb, WriteBuffer, limits};
+use crate::types::encode::{coded, encode_row};
+use headrace_core::{CodeSet, Mismatch, Parameters, Verb, WriteBuffer, limits};
+use std::borrow::Cow;
 
 impl<H: CasHandler> Machine<H> {
     pub(super) fn send(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
@@ -93,7 +94,9 @@ impl<H: CasHandler> Machine<H> {
             Request::NewObject { .. } | Request::ReadObject { .. } | Request::WriteObject { .. } => {
                 self.start_object(at, cx, write_buffer);
             }
-            Request::Execute(_) | Request::Prepare { .. } | Request::Verb(_) => {
+            Request::SchemaInfo { .. } | Request::Plan { .. } => self.start_catalog(at, cx, write_buffer),
+            Request::FetchAt { .. } | Request::CloseCursor { .. } => self.start_cursor(at, cx, write_buffer),
+            Request::Execute(_) | Request::Prepare { .. } | Request::Open { .. } | Request::Verb(_) => {
                 self.start_statement(cx, write_buffer);
             }
         }
@@ -101,7 +104,7 @@ impl<H: CasHandler> Machine<H> {
 
     /// Operations that need nothing of the server are over at once.
     fn start_verb(&mut self, verb: &Verb, write_buffer: &mut WriteBuffer) {
-        let (out, info) = (write_buffer.tail(), self.info);
+        let (out, info, codeset) = (write_buffer.tail(), self.info, self.options.codeset);
         match verb {
             Verb::Begin(modes) => {
                 let is_new = !std::mem::replace(&mut self.in_block, true);
@@ -129,11 +132,11 @@ impl<H: CasHandler> Machine<H> {
                 }
             }
             Verb::Savepoint { name, .. } => {
-                client::savepoint(out, info, savepoint::SET, name.as_bytes());
+                client::savepoint(out, info, savepoint::SET, &name_in(codeset, name));
                 self.expect(Expect::Simple);
             }
             Verb::RollbackTo(name) => {
-                client::savepoint(out, info, savepoint::ROLLBACK, name.as_bytes());
+                client::savepoint(out, info, savepoint::ROLLBACK, &name_in(codeset, name));
                 self.expect(Expect::Simple);
             }
             Verb::Ping => {
@@ -155,7 +158,11 @@ impl<H: CasHandler> Machine<H> {
     fn start_statement(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
         let Some(sql) = self.queue[at].request.sql().cloned() else { return };
-        let mut known = self.statements.get(&sql).cloned();
+        let holds = match self.queue[at].request {
+            Request::Open { holds, .. } => Some(holds),
+            _ => None,
+        };
+        let mut known = self.statements.get(&sql).filter(|_| holds.is_none()).cloned();
         if known.take_if(|known| self.statements.is_outdated(known)).is_some() {
             self.statements.forget(&sql);
         }
@@ -177,11 +184,19 @@ impl<H: CasHandler> Machine<H> {
             pending.refuse(Mismatch::wrong_type(reason).into());
             return self.complete(cx, write_buffer);
         }
+        let text = match coded(sql.as_bytes(), self.options.codeset) {
+            Ok(text) => text,
+            Err(mismatch) => {
+                pending.refuse(mismatch.into());
+                return self.complete(cx, write_buffer);
+            }
+        };
         pending.is_cached = false;
         pending.go(Event::StartPrepare, Stage::Preparing);
-        let flags = if pending.is_pinned { prepare::XASL_CACHE_PINNED } else { 0 };
+        let pin = if pending.is_pinned { prepare::XASL_CACHE_PINNED } else { 0 };
+        let flags = pin | if holds == Some(true) { prepare::HOLDABLE } else { 0 };
         let (autocommit, closed) = (!pending.in_block, self.statements.take_closed());
-        client::prepare(write_buffer.tail(), self.info, sql.as_bytes(), flags, autocommit, &closed);
+        client::prepare(write_buffer.tail(), self.info, &text, flags, autocommit, &closed);
         self.expect(Expect::Prepare);
     }
 
@@ -203,20 +218,34 @@ impl<H: CasHandler> Machine<H> {
             pending.refuse(Mismatch::wrong_type(reason).into());
             return self.complete(cx, write_buffer);
         }
+        let wants_keys = pending.request.wants_keys();
+        let stays_open = matches!(pending.request, Request::Open { .. });
+        if (wants_keys || stays_open) && statement.columns.is_some() != stays_open {
+            let reason = match stays_open {
+                true => "a cursor that stays open needs a statement that returns rows",
+                false => "a statement that returns rows generates no keys",
+            };
+            pending.refuse(Mismatch::wrong_type(reason).into());
+            return self.complete(cx, write_buffer);
+        }
         let execute = Execute {
             handle: statement.handle,
-            flags: if statement.is_several { execute::QUERY_ALL } else { 0 },
+            flags: match statement.is_several {
+                true => execute::QUERY_ALL,
+                false if wants_keys => execute::RETURN_GENERATED_KEYS,
+                false => 0,
+            },
             fetch: statement.columns.is_some(),
             // The commit of one of several statements would close the results of those before it. All are committed
-            // once the last result was read.
-            autocommit: !self.in_block && !statement.is_several,
-            forward_only: true,
+            // once the last result was read. Keys are gone after the commit, too.
+            autocommit: !self.in_block && !statement.is_several && !wants_keys,
+            forward_only: !stays_open,
             timeout_millis: self.query_timeout_millis,
         };
         let mut request = execute.begin(write_buffer.tail(), self.info);
         let params = handler.params(cx);
         let written = match params.count() == statement.parameters {
-            true => encode_row(&params, request.arguments()),
+            true => encode_row(&params, self.options.codeset, request.arguments()),
             false => Err(count_mismatch(statement.parameters, params.count()).into()),
         };
         drop(params);
@@ -247,6 +276,11 @@ impl<H: CasHandler> Machine<H> {
         pending.is_pinned = true;
         pending.go(Event::Again, Stage::Queued);
     }
+}
+
+/// A savepoint's name in the code set of the database; in UTF-8, as good a name, if it has other characters.
+fn name_in(codeset: CodeSet, name: &str) -> Cow<'_, [u8]> {
+    codeset.encode(name.as_bytes()).unwrap_or(Cow::Borrowed(name.as_bytes()))
 }
 
 /// The reason why a text with several statements cannot be sent; `None` for others.

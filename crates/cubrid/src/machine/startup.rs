@@ -3,7 +3,8 @@
 use crate::messages::login::{self, Answer, Connected, DbInfo, SESSION_BYTES, SessionId};
 use crate::messages::server::{self, ServerError};
 use crate::messages::{self, CasInfo, HEADER_BYTES, Reader, change_mode, client};
-use headrace_core::{Fatal, FatalKind, ReadBuffer, WriteBuffer};
+use crate::types::encode::coded;
+use headrace_core::{CodeSet, Fatal, FatalKind, Mismatch, ReadBuffer, WriteBuffer};
 use std::fmt;
 
 /// A password, which is not shown.
@@ -42,6 +43,8 @@ pub struct Options {
     pub keeps_cas: bool,
     /// The time limit of each statement in milliseconds; 0 for none.
     pub query_timeout_millis: i32,
+    /// The code set of the database.
+    pub codeset: CodeSet,
 }
 
 impl Default for Options {
@@ -57,6 +60,7 @@ impl Default for Options {
             session: [0; SESSION_BYTES],
             keeps_cas: false,
             query_timeout_millis: 0,
+            codeset: CodeSet::Utf8,
         }
     }
 }
@@ -64,9 +68,10 @@ impl Default for Options {
 impl Options {
     /// The second message.
     fn db_info(&self) -> Result<Vec<u8>, Fatal> {
+        let unusable = |mismatch: Mismatch| Fatal::new(FatalKind::UnusableSetting, mismatch.message);
         let info = DbInfo {
-            database: &self.database,
-            user: &self.user,
+            database: &coded(self.database.as_bytes(), self.codeset).map_err(unusable)?,
+            user: &coded(self.user.as_bytes(), self.codeset).map_err(unusable)?,
             password: self.password.as_ref().map_or(b"", |Secret(password)| password),
             session: self.session,
         };
@@ -107,6 +112,7 @@ pub(super) struct Startup {
     keeps_cas: bool,
     /// Parameters that the session had before it was lost: they are those of the CAS.
     parameters: Vec<(i32, i32)>,
+    codeset: CodeSet,
     db_info: Secret,
 }
 
@@ -143,6 +149,7 @@ impl Startup {
             tls: options.tls,
             is_ahead,
             keeps_cas: options.keeps_cas,
+            codeset: options.codeset,
             parameters,
             db_info: Secret(db_info),
         })
@@ -211,14 +218,14 @@ impl Startup {
                         return Ok(Progress::Going);
                     };
                     if let State::Keeping(connected) = self.state {
-                        let kept = ServerError::read(payload)?;
+                        let kept = ServerError::read(Reader::coded(payload, self.codeset))?;
                         let _previous =
                             kept.is_none().then(|| server::number(&mut Reader::new(payload))).transpose()?;
                         read_buffer.consume(total);
                         return Ok(kept.map_or(Progress::Ready(connected, info), Progress::Refused));
                     }
                     if let State::Restoring(connected, due) = self.state {
-                        let refused = ServerError::read(payload)?;
+                        let refused = ServerError::read(Reader::coded(payload, self.codeset))?;
                         read_buffer.consume(total);
                         match (refused, due) {
                             (Some(error), _) => return Ok(Progress::Refused(error)),
@@ -227,7 +234,7 @@ impl Startup {
                         }
                         continue;
                     }
-                    let connected = Connected::read(payload)?;
+                    let connected = Connected::read(Reader::coded(payload, self.codeset))?;
                     read_buffer.consume(total);
                     let connected = match connected {
                         Ok(connected) => check(connected)?,

@@ -58,6 +58,12 @@ impl Statement {
         Self { sql, handle, statement_type, parameters, columns, is_several, epoch }
     }
 
+    /// The result of a query of the catalogue.
+    pub(super) fn of_catalog(handle: i32, fields: Vec<Field>, epoch: Epoch) -> Self {
+        let reply = Reply { handle, statement_type: statement::SELECT, fields, ..Reply::default() };
+        Self::new("".into(), reply, epoch)
+    }
+
     /// The same text with the description of another of its results.
     pub(super) fn at_result(&self, statement_type: u8, fields: Vec<Field>) -> Self {
         let reply =

@@ -272,6 +272,12 @@ pub fn get_query_info(out: &mut Vec<u8>, info: CasInfo, handle: i32) {
     Request::new(out, info, function::GET_QUERY_INFO).i32(handle).u8(plan).end();
 }
 
+/// GET_QUERY_INFO of a text: the plan of a statement that is not executed.
+pub fn plan_of(out: &mut Vec<u8>, info: CasInfo, sql: &[u8]) {
+    let (no_handle, plan) = (0, 1);
+    Request::new(out, info, function::GET_QUERY_INFO).i32(no_handle).u8(plan).text(sql).end();
+}
+
 /// MAKE_OUT_RS: a result that a stored procedure has returned as a value.
 pub fn make_out_rs(out: &mut Vec<u8>, info: CasInfo, query_id: i64) {
     Request::new(out, info, function::MAKE_OUT_RS).i64(query_id).end();

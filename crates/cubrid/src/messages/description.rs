@@ -118,8 +118,9 @@ pub struct Field {
     pub is_shared: bool,
 }
 
-fn string(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+fn string(reader: &mut Reader<'_>) -> Result<String, Fatal> {
+    let text = reader.text()?;
+    Ok(reader.string(text))
 }
 
 impl Field {
@@ -130,7 +131,7 @@ impl Field {
     pub fn read_short(reader: &mut Reader<'_>) -> Result<Self, Fatal> {
         let ty = Type::read(reader)?;
         let (scale, precision) = (reader.i16()?, reader.i32()?);
-        Ok(Self { ty, scale, precision, name: string(reader.text()?), ..Self::default() })
+        Ok(Self { ty, scale, precision, name: string(reader)?, ..Self::default() })
     }
 
     /// Reads the long form.
@@ -140,10 +141,10 @@ impl Field {
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, Fatal> {
         let short = Self::read_short(reader)?;
         Ok(Self {
-            attribute: string(reader.text()?),
-            class: string(reader.text()?),
+            attribute: string(reader)?,
+            class: string(reader)?,
             is_non_null: reader.u8()? != 0,
-            default: string(reader.text()?),
+            default: string(reader)?,
             is_auto_increment: reader.u8()? != 0,
             is_unique: reader.u8()? != 0,
             is_primary: reader.u8()? != 0,

@@ -58,9 +58,9 @@ pub fn ping(out: &mut Vec<u8>) {
 #[derive(Clone, Copy, Debug)]
 pub struct DbInfo<'a> {
     /// The name of the database.
-    pub database: &'a str,
+    pub database: &'a [u8],
     /// The user; empty is PUBLIC.
-    pub user: &'a str,
+    pub user: &'a [u8],
     /// The password.
     pub password: &'a [u8],
     /// The session to resume; zeros for a new one.
@@ -74,9 +74,7 @@ impl DbInfo<'_> {
     /// The name of the field that is too long or contains a NUL.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), &'static str> {
         let start = out.len();
-        for (what, text) in
-            [("database", self.database.as_bytes()), ("user", self.user.as_bytes()), ("password", self.password)]
-        {
+        for (what, text) in [("database", self.database), ("user", self.user), ("password", self.password)] {
             if text.len() >= NAME_BYTES || text.contains(&0) {
                 out.truncate(start);
                 return Err(what);
@@ -184,11 +182,10 @@ impl Connected {
     ///
     /// # Errors
     /// [`Fatal`] if it is not of the layout of versions 4 and later.
-    pub fn read(payload: &[u8]) -> Result<Result<Self, ServerError>, Fatal> {
-        if let Some(error) = ServerError::read(payload)? {
+    pub fn read(mut reader: Reader<'_>) -> Result<Result<Self, ServerError>, Fatal> {
+        if let Some(error) = ServerError::read(reader)? {
             return Ok(Err(error));
         }
-        let mut reader = Reader::new(payload);
         let process_id = reader.i32()?;
         let broker = reader.take(8)?;
         let broker = BrokerInfo::read(broker.try_into().unwrap_or_default());
@@ -210,14 +207,14 @@ mod tests {
 
     #[test]
     fn fields_of_the_db_info_that_do_not_fit_are_named() {
-        let info = DbInfo { database: "testdb", user: "dba", password: b"", session: [7; SESSION_BYTES] };
+        let info = DbInfo { database: b"testdb", user: b"dba", password: b"", session: [7; SESSION_BYTES] };
         let mut out = Vec::new();
         info.write(&mut out).unwrap();
         assert_eq!((out.len(), &out[..8], &out[32..36]), (DB_INFO_BYTES, &b"testdb\0\0"[..], &b"dba\0"[..]));
         assert_eq!(out[608..], [7; SESSION_BYTES]);
         for (wrong, what) in [
-            (DbInfo { database: &"x".repeat(32), ..info }, "database"),
-            (DbInfo { user: "a\0b", ..info }, "user"),
+            (DbInfo { database: &[b'x'; 32], ..info }, "database"),
+            (DbInfo { user: b"a\0b", ..info }, "user"),
             (DbInfo { password: &[b'x'; 32], ..info }, "password"),
         ] {
             assert_eq!((wrong.write(&mut out), out.len()), (Err(what), DB_INFO_BYTES));

@@ -143,6 +143,32 @@ pub mod execute {
     pub const RETURN_GENERATED_KEYS: u8 = 0x40;
 }
 
+/// What SCHEMA_INFO is asked for.
+pub mod schema {
+    codes! { i32;
+        CLASS = 1, "Tables and views.";
+        VCLASS = 2, "Views.";
+        QUERY_SPEC = 3, "The query of a view.";
+        ATTRIBUTE = 4, "Columns.";
+        CLASS_ATTRIBUTE = 5, "Class attributes.";
+        METHOD = 6, "Methods.";
+        CLASS_METHOD = 7, "Class methods.";
+        METHOD_FILE = 8, "Files of methods.";
+        SUPERCLASS = 9, "All tables above one.";
+        SUBCLASS = 10, "All tables below one.";
+        CONSTRAINT = 11, "Unique keys and indexes.";
+        TRIGGER = 12, "Triggers.";
+        CLASS_PRIVILEGE = 13, "Privileges on tables.";
+        ATTR_PRIVILEGE = 14, "Privileges on columns.";
+        DIRECT_SUPER_CLASS = 15, "The tables directly above one.";
+        PRIMARY_KEY = 16, "Primary keys.";
+        IMPORTED_KEYS = 17, "Foreign keys of a table.";
+        EXPORTED_KEYS = 18, "Foreign keys that refer to a table.";
+        CROSS_REFERENCE = 19, "Foreign keys between two tables.";
+        ATTR_WITH_SYNONYM = 20, "Columns, also of synonyms.";
+    }
+}
+
 /// Parameters of a session: GET_DB_PARAMETER and SET_DB_PARAMETER.
 pub mod parameter {
     /// The isolation level: 4 is READ COMMITTED, 5 REPEATABLE READ, 6 SERIALIZABLE.

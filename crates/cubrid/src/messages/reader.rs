@@ -1,11 +1,13 @@
 //! Reads the fields of a payload that has come as a whole.
 
-use headrace_core::Fatal;
+use headrace_core::{CodeSet, Fatal};
 
 /// The rest of a payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
+    /// That of the database, in which names and messages are.
+    codeset: CodeSet,
 }
 
 fn short() -> Fatal {
@@ -15,7 +17,17 @@ fn short() -> Fatal {
 impl<'a> Reader<'a> {
     /// At the beginning of a payload.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes }
+        Self::coded(bytes, CodeSet::Utf8)
+    }
+
+    /// At the beginning of a payload from a database in this code set.
+    pub fn coded(bytes: &'a [u8], codeset: CodeSet) -> Self {
+        Self { bytes, codeset }
+    }
+
+    /// A name or message, for people.
+    pub fn string(&self, bytes: &[u8]) -> String {
+        self.codeset.decode_string(bytes)
     }
 
     /// What was not read yet.

@@ -56,9 +56,8 @@ impl ServerError {
     ///
     /// # Errors
     /// [`Fatal`] if the payload ends within it.
-    pub fn read(payload: &[u8]) -> Result<Option<Self>, Fatal> {
-        let mut reader = Reader::new(payload);
-        if payload.len() < 4 {
+    pub fn read(mut reader: Reader<'_>) -> Result<Option<Self>, Fatal> {
+        if reader.rest().len() < 4 {
             return Ok(None);
         }
         let origin = match reader.i32()? {
@@ -71,13 +70,13 @@ impl ServerError {
             }
         };
         let code = reader.i32()?;
-        Ok(Some(Self::of(origin, code, reader.rest())))
+        let message = reader.rest();
+        Ok(Some(Self::of(origin, code, &reader.string(message.strip_suffix(&[0]).unwrap_or(message)))))
     }
 
-    fn of(origin: Origin, code: i32, text: &[u8]) -> Self {
+    fn of(origin: Origin, code: i32, message: &str) -> Self {
         let code = if origin == Origin::Cas { renewed(code) } else { code };
-        let text = text.strip_suffix(&[0]).unwrap_or(text);
-        Self { origin, code, message: String::from_utf8_lossy(text).into_owned() }
+        Self { origin, code, message: message.to_owned() }
     }
 }
 
@@ -285,8 +284,8 @@ impl BatchResults {
             let result = if first < 0 {
                 let origin = if first == CAS_ERROR_INDICATOR { Origin::Cas } else { Origin::Dbms };
                 let code = reader.i32()?;
-                let length = reader.count("bytes of an error text")?;
-                Err(ServerError::of(origin, code, reader.take(length)?))
+                let text = reader.text()?;
+                Err(ServerError::of(origin, code, &reader.string(text)))
             } else {
                 let _object = reader.i64()?;
                 Ok(first)

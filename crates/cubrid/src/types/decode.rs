@@ -6,7 +6,7 @@ use crate::messages::description::{Collection, Type, charset};
 use crate::messages::server::RowHead;
 use headrace_core::civil::{DAY_MICROS, days_from_civil};
 use headrace_core::run::{DecodeCell, Grid};
-use headrace_core::{Container, Fatal, Sink};
+use headrace_core::{CodeSet, Container, Fatal, Sink};
 
 /// The decoder of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,13 +158,17 @@ fn text_of(cell: &[u8]) -> &[u8] {
     cell.strip_suffix(&[0]).unwrap_or(cell)
 }
 
+fn converted<S: Sink>(codeset: CodeSet, text: &[u8], sink: &mut S) {
+    match codeset.decode(text) {
+        Some(text) => sink.text(&text),
+        None => sink.invalid(&format!("the text is not in {}, the character set of its column", codeset.name())),
+    }
+}
+
 fn text<S: Sink>(charset: u8, text: &[u8], sink: &mut S) {
     match charset {
-        charset::EUC_KR => sink.invalid("the text is in EUC-KR, which this driver does not convert"),
-        charset::ISO_8859_1 if !text.is_ascii() => {
-            let text: String = text.iter().map(|byte| char::from(*byte)).collect();
-            sink.text(text.as_bytes());
-        }
+        charset::EUC_KR => converted(CodeSet::euc_kr(), text, sink),
+        charset::ISO_8859_1 => converted(CodeSet::Latin1, text, sink),
         _ => sink.text(text),
     }
 }

@@ -4,7 +4,7 @@
 
 use super::code;
 use headrace_core::civil::{DAY_MICROS, civil_from_days};
-use headrace_core::{Mismatch, Parameters, Value, ValueKind};
+use headrace_core::{CodeSet, Mismatch, Parameters, Value, ValueKind};
 use std::borrow::Cow;
 
 /// The digits of a NUMERIC.
@@ -16,9 +16,9 @@ const UTC: &[u8] = b"+00:00";
 ///
 /// # Errors
 /// [`Mismatch`] for a value that the server has no type for; part of the row is appended then.
-pub fn encode_row<P: Parameters>(params: &P, out: &mut Vec<u8>) -> Result<(), P::Error> {
+pub fn encode_row<P: Parameters>(params: &P, codeset: CodeSet, out: &mut Vec<u8>) -> Result<(), P::Error> {
     for i in 0..params.count() {
-        encode_param(&params.get(i)?, out)?;
+        encode_param(&params.get(i)?, codeset, out)?;
     }
     Ok(())
 }
@@ -28,13 +28,13 @@ pub fn encode_row<P: Parameters>(params: &P, out: &mut Vec<u8>) -> Result<(), P:
 /// # Errors
 /// [`Mismatch`] for a value that the server has no type for; part of it is appended then.
 #[inline]
-pub fn encode_param<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
+pub fn encode_param<V: Value>(value: &V, codeset: CodeSet, out: &mut Vec<u8>) -> Result<(), V::Error> {
     out.extend_from_slice(&1u32.to_be_bytes());
     let type_at = out.len();
     out.push(code::NULL);
     let length_at = out.len();
     out.extend_from_slice(&[0; 4]);
-    let number = put(value, out)?;
+    let number = put(value, codeset, out)?;
     let length = out.len() - length_at - 4;
     if length == 0 && number != code::NULL {
         return Err(Mismatch::out_of_range(
@@ -51,12 +51,12 @@ pub fn encode_param<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Err
 
 /// Appends the bytes of a value and returns its type; nothing for NULL.
 #[inline]
-fn put<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<u8, V::Error> {
+fn put<V: Value>(value: &V, codeset: CodeSet, out: &mut Vec<u8>) -> Result<u8, V::Error> {
     Ok(match value.kind() {
         ValueKind::Null => code::NULL,
         ValueKind::Int => return int(value, out),
         ValueKind::Text => {
-            value.with_text(|text| put_text(out, text))?;
+            value.with_text(|text| put_coded(out, text, codeset))??;
             code::VARCHAR
         }
         ValueKind::Float => {
@@ -94,14 +94,15 @@ fn put<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<u8, V::Error> {
             out.extend_from_slice(UTC);
             code::DATETIMETZ
         }
-        _ => return rare(value, out),
+        _ => return rare(value, codeset, out),
     })
 }
 
 #[inline(never)]
-fn rare<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<u8, V::Error> {
+fn rare<V: Value>(value: &V, codeset: CodeSet, out: &mut Vec<u8>) -> Result<u8, V::Error> {
     Ok(match value.kind() {
         ValueKind::Json | ValueKind::Jsonb => {
+            // JSON is in UTF-8 in every database.
             value.with_json(|json| put_text(out, json))?;
             code::JSON
         }
@@ -130,17 +131,17 @@ fn rare<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<u8, V::Error> {
             out.extend_from_slice(&bytes);
             code::VARBIT
         }
-        ValueKind::List => collection(value, code::SEQUENCE, out)?,
-        ValueKind::Set => collection(value, code::SET, out)?,
+        ValueKind::List => collection(value, code::SEQUENCE, codeset, out)?,
+        ValueKind::Set => collection(value, code::SET, codeset, out)?,
         ValueKind::Custom => {
-            let binary = value.with_custom(0, |bytes, binary| {
-                match binary {
-                    true => out.extend_from_slice(bytes),
-                    false => put_text(out, bytes),
+            let number = value.with_custom(0, |bytes, binary| match binary {
+                true => {
+                    out.extend_from_slice(bytes);
+                    Ok(code::VARBIT)
                 }
-                binary
+                false => put_coded(out, bytes, codeset).map(|()| code::VARCHAR),
             })?;
-            if binary { code::VARBIT } else { code::VARCHAR }
+            number?
         }
         ValueKind::Opaque => {
             let number = value.with_opaque(|name, bytes| {
@@ -172,6 +173,24 @@ fn no_type<V: Value>(value: &V) -> V::Error {
 fn put_text(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(text);
     out.push(0);
+}
+
+/// Appends text in the code set of the database.
+#[inline]
+fn put_coded(out: &mut Vec<u8>, text: &[u8], codeset: CodeSet) -> Result<(), Mismatch> {
+    put_text(out, &coded(text, codeset)?);
+    Ok(())
+}
+
+/// Text in the code set of the database.
+///
+/// # Errors
+/// [`Mismatch`] for text with a character that it does not have.
+pub fn coded(text: &[u8], codeset: CodeSet) -> Result<Cow<'_, [u8]>, Mismatch> {
+    codeset.encode(text).map_err(|character| {
+        let name = codeset.name();
+        Mismatch::out_of_range(format!("{character:?} is not in the character set of the database, {name}"))
+    })
 }
 
 fn put_fields(out: &mut Vec<u8>, fields: &[i16; 7]) {
@@ -264,12 +283,12 @@ fn timestamp_fields(micros: i64) -> Result<[i16; 7], Mismatch> {
 
 /// The type of the elements, and each with its size; no number of elements. The column may be a MULTISET: servers
 /// refuse one as a parameter, and accept a SEQUENCE for it.
-fn collection<V: Value>(value: &V, number: u8, out: &mut Vec<u8>) -> Result<u8, V::Error> {
+fn collection<V: Value>(value: &V, number: u8, codeset: CodeSet, out: &mut Vec<u8>) -> Result<u8, V::Error> {
     let items = value.items()?;
     let mut elements = Vec::with_capacity(items.len());
     for item in &items {
         let mut bytes = Vec::new();
-        let ty = put(item, &mut bytes)?;
+        let ty = put(item, codeset, &mut bytes)?;
         if matches!(ty, code::SET | code::SEQUENCE) {
             return Err(Mismatch::wrong_type("a collection cannot contain a collection").into());
         }
@@ -339,7 +358,7 @@ mod tests {
 
     fn encoded(value: &V) -> Result<String, Mismatch> {
         let mut out = Vec::new();
-        encode_param(value, &mut out).map(|()| hex(&out))
+        encode_param(value, CodeSet::Utf8, &mut out).map(|()| hex(&out))
     }
 
     #[test]
@@ -398,6 +417,20 @@ mod tests {
             let refused = encoded(&value).expect_err("a value that cannot be stored");
             assert!(refused.message.contains(reason), "{value:?}: {refused}");
         }
+    }
+
+    #[test]
+    fn text_is_in_the_code_set_of_the_database() {
+        let mut out = Vec::new();
+        let list = V::List(vec![V::text("가"), V::text("é")]);
+        encode_param(&V::text("가"), CodeSet::euc_kr(), &mut out).unwrap();
+        encode_param(&V::text("é"), CodeSet::Latin1, &mut out).unwrap();
+        assert_eq!(hex(&out), "00000001020000000 3b0a100 0000000102 00000002 e900".replace(' ', ""));
+        assert!(encode_param(&V::text("가"), CodeSet::Latin1, &mut out).unwrap_err().message.contains("ISO-8859-1"));
+        assert!(encode_param(&list, CodeSet::euc_kr(), &mut out).unwrap_err().message.contains("EUC-KR"));
+        out.clear();
+        encode_param(&V::Json("\"é\""), CodeSet::Latin1, &mut out).unwrap();
+        assert_eq!(hex(&out), "0000000122 00000005 22c3a92200".replace(' ', ""));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 mod support;
 
 mod batches;
+mod cursors;
 mod joined;
 mod opening;
 mod release;

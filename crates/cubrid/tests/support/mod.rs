@@ -148,12 +148,20 @@ pub fn trace(sent: &[u8]) -> Trace {
             function::END_TRAN => (if arguments[0] == [1] { "COMMIT" } else { "ROLLBACK" }).into(),
             function::PREPARE => {
                 let closed: Vec<String> = (3..arguments.len()).map(number).collect();
-                let pinned = if arguments[1] == [0x10] { " pinned" } else { "" };
+                let pinned = match arguments[1] {
+                    [0x10] => " pinned",
+                    [0x08] => " holdable",
+                    _ => "",
+                };
                 let closes = if closed.is_empty() { String::new() } else { format!(" closes {}", closed.join(" ")) };
                 text(0) + pinned + &closes
             }
             function::EXECUTE => {
-                let all = if arguments[1] == [0x02] { " all" } else { "" };
+                let all = match arguments[1] {
+                    [0x02] => " all",
+                    [0x40] => " keys",
+                    _ => "",
+                };
                 number(0) + all + &is(5, "fetch") + &is(6, "autocommit")
             }
             function::FETCH => format!("{} from {}", number(0), number(1)),

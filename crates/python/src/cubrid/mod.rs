@@ -10,15 +10,37 @@ use crate::errors;
 use crate::query::Sql;
 use crate::wire::Wire;
 use dialect::Cubrid;
+use headrace_core::CodeSet;
 use headrace_cubrid::machine::{BatchStrategy, Execute, Request, Rows};
 use headrace_cubrid::messages::parameter;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use std::sync::Arc;
 
 /// A connection to CUBRID, with the requests that only it has.
 #[pyclass(frozen, extends = Wire, module = "headrace._native")]
 #[derive(Debug)]
 pub struct CubridWire;
+
+impl CubridWire {
+    /// Queues a statement with one row of parameters.
+    fn one_row(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        sql: &Sql<'_>,
+        params: Option<&Bound<'_, PyAny>>,
+        begin: bool,
+        request: impl FnOnce(Arc<str>, bool) -> Request,
+    ) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        let state = wire.lock(py)?;
+        let query = wire.query(&state, &sql.0, true)?;
+        let query = query.get();
+        let row = query.arrange(py, params)?;
+        let call = wire.call::<Cubrid>(py, &state, Args::Row(row.unbind()), ResultShape::One, query.sql.clone())?;
+        wire.enqueue(py, state, request(query.sql.clone(), wire.still_begins(begin)), call)
+    }
+}
 
 fn strategy(py: Python<'_>, name: &str) -> PyResult<BatchStrategy> {
     match name {
@@ -116,6 +138,71 @@ impl CubridWire {
         wire.enqueue(py, state, Request::Execute(Execute { sql: query.get().sql.clone(), rows, begin }), call)
     }
 
+    /// Queues a query whose result stays open at the server under this number, with `holds` after a commit too. Its
+    /// first page comes with the reply.
+    #[pyo3(signature = (number, sql, params=None, *, holds=false, begin=false))]
+    fn open_cursor(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        number: u64,
+        sql: Sql<'_>,
+        params: Option<&Bound<'_, PyAny>>,
+        holds: bool,
+        begin: bool,
+    ) -> PyResult<Py<PyAny>> {
+        Self::one_row(slf, py, &sql, params, begin, |sql, begin| Request::Open { sql, number, holds, begin })
+    }
+
+    /// Returns true if a result is open under this number.
+    fn has_cursor(slf: &Bound<'_, Self>, py: Python<'_>, number: u64) -> PyResult<bool> {
+        let wire = slf.as_super().get();
+        let mut state = wire.lock(py)?;
+        Ok(state.connection.machine.of::<Cubrid>(py)?.has_cursor(number))
+    }
+
+    /// Queues a FETCH of one page of an open result, from this row on.
+    fn fetch_at(slf: &Bound<'_, Self>, py: Python<'_>, number: u64, position: i32) -> PyResult<Py<PyAny>> {
+        slf.as_super().get().bare::<Cubrid>(py, Request::FetchAt { number, position })
+    }
+
+    /// Queues the closing of an open result.
+    fn close_cursor(slf: &Bound<'_, Self>, py: Python<'_>, number: u64) -> PyResult<Py<PyAny>> {
+        slf.as_super().get().bare::<Cubrid>(py, Request::CloseCursor { number })
+    }
+
+    /// Queues an INSERT whose result is the keys that it generates.
+    #[pyo3(signature = (sql, params=None, *, begin=false))]
+    fn generated_keys(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        sql: Sql<'_>,
+        params: Option<&Bound<'_, PyAny>>,
+        begin: bool,
+    ) -> PyResult<Py<PyAny>> {
+        Self::one_row(slf, py, &sql, params, begin, |sql, begin| {
+            Request::Execute(Execute { sql, rows: Rows::Keys, begin })
+        })
+    }
+
+    /// Queues a query of the catalogue: its number, up to two names, and which of them are patterns.
+    #[pyo3(signature = (query, first=None, second=None, patterns=0))]
+    fn schema_info(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        query: i32,
+        first: Option<&str>,
+        second: Option<&str>,
+        patterns: u8,
+    ) -> PyResult<Py<PyAny>> {
+        let (first, second) = (first.map(Arc::from), second.map(Arc::from));
+        slf.as_super().get().bare::<Cubrid>(py, Request::SchemaInfo { query, first, second, patterns })
+    }
+
+    /// Queues a request for the plan of a statement; the result has one row of one value.
+    fn plan(slf: &Bound<'_, Self>, py: Python<'_>, sql: &str) -> PyResult<Py<PyAny>> {
+        slf.as_super().get().bare::<Cubrid>(py, Request::Plan { sql: sql.into() })
+    }
+
     /// Queues a request for the value that the last INSERT has generated: `generated` of the result.
     fn last_insert_id(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
         slf.as_super().get().bare::<Cubrid>(py, Request::LastInsertId)
@@ -162,6 +249,15 @@ impl CubridWire {
     ) -> PyResult<Py<PyAny>> {
         let request = Request::WriteObject { handle: handle.into(), offset, data: data.into() };
         slf.as_super().get().bare::<Cubrid>(py, request)
+    }
+
+    /// Sets the character set of the database: `utf8`, `euckr` or `iso88591`.
+    fn set_charset(slf: &Bound<'_, Self>, py: Python<'_>, name: &str) -> PyResult<()> {
+        let codeset = CodeSet::of_locale(name)
+            .ok_or_else(|| errors::programming(py, &format!("{name:?} is not the name of a character set")))?;
+        let wire = slf.as_super().get();
+        wire.lock(py)?.connection.machine.of::<Cubrid>(py)?.set_codeset(codeset);
+        Ok(())
     }
 
     /// The version of the server's protocol, the identification of the session, and how often it was resumed.

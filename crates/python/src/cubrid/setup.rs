@@ -4,7 +4,7 @@ use super::dialect::CubridMachine;
 use crate::errors;
 use crate::globals::globals;
 use crate::wire::setup::{Prepared, get, statements, tls_settings};
-use headrace_core::WriteBuffer;
+use headrace_core::{CodeSet, WriteBuffer};
 use headrace_cubrid::machine::{Options, Secret};
 use headrace_cubrid::types::code;
 use pyo3::prelude::*;
@@ -26,6 +26,7 @@ pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, write_buffer: &mut W
         tls: tls.is_some(),
         sends_ahead: get(options, "sends_ahead")?.unwrap_or(true),
         keeps_cas: get(options, "keeps_cas")?.unwrap_or(false),
+        codeset: text("charset")?.as_deref().and_then(CodeSet::of_locale).unwrap_or_default(),
         query_timeout_millis: get(options, "query_timeout_millis")?.unwrap_or(0),
         ..Options::default()
     };

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .connection import AsyncConnection
-from .cursor import AsyncCursor, AsyncStreamCursor
+from .cursor import AsyncCursor, AsyncServerCursor, AsyncStreamCursor
 from .largeobject import AsyncLargeObject
 from .opening import connect
 
-__all__ = ["AsyncConnection", "AsyncCursor", "AsyncLargeObject", "AsyncStreamCursor", "connect"]
+__all__ = ["AsyncConnection", "AsyncCursor", "AsyncLargeObject", "AsyncServerCursor", "AsyncStreamCursor", "connect"]

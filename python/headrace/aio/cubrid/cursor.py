@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..._shared.cursor_base import Params
 from ..._shared.received import Received
 from ...cubrid.core import call_statement
+from ...cubrid.declared import Declared
 from ...errors import NotSupportedError
+from ...rows import RowFactory
 from .._shared.cursor import LoopCursor
+from .._shared.server_cursor import LoopServerCursor
 from .._shared.stream_cursor import LoopStreamCursor
 
 if TYPE_CHECKING:
@@ -92,3 +95,20 @@ class AsyncStreamCursor(LoopStreamCursor[R], AsyncCursor[R]):
             NotSupportedError: always.
         """
         raise NotSupportedError("a cursor that streams cannot call procedures")
+
+
+class AsyncServerCursor(Declared, LoopServerCursor[R]):
+    """A cursor whose result stays open on the server: its rows are fetched on demand, in any order.
+
+    With ``withhold`` it stays open after a commit, not after a rollback. The broker does not give the process of a
+    connection with such a cursor to another client.
+    """
+
+    def __init__(self, connection: AsyncConnection[Any], row_factory: RowFactory[R], withhold: bool = False) -> None:
+        super().__init__(connection, row_factory)
+        self._declare(withhold)
+
+    @property
+    def connection(self) -> AsyncConnection[Any]:
+        """The connection to which the cursor belongs."""
+        return self._connection  # type: ignore[no-any-return]

@@ -498,6 +498,7 @@ fn register_session(connection: &Connection, state: &Arc<State>, impure: Functio
             "user" => Value::Text(shared.user.clone()),
             "user@host" => Value::Text(format!("{}@localhost", shared.user)),
             "database" => Value::Text(shared.database.clone()),
+            "charset" => Value::Integer(shared.charset.number().into()),
             "last" => lock(&shared.kept).last_insert_id.map_or(Value::Null, |id| Value::Text(id.to_string())),
             "rows" => Value::Integer(lock(&shared.kept).rows),
             _ => Value::Text(crate::session::VERSION.into()),
@@ -520,7 +521,8 @@ fn register_session(connection: &Connection, state: &Arc<State>, impure: Functio
         let code: i64 = context.get(0)?;
         let data = match context.get_raw(1) {
             ValueRef::Null => return Ok(None),
-            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.to_vec(),
+            ValueRef::Text(bytes) => shared.charset.encode(&String::from_utf8_lossy(bytes)),
+            ValueRef::Blob(bytes) => bytes.to_vec(),
             _ => Vec::new(),
         };
         let size = data.len();
@@ -538,7 +540,7 @@ fn register_session(connection: &Connection, state: &Arc<State>, impure: Functio
                 );
             };
             Ok(match name {
-                "clob_to_char" => Value::Text(String::from_utf8_lossy(&data).into_owned()),
+                "clob_to_char" => Value::Text(shared.charset.decode(&data)),
                 "blob_to_bit" => Value::Blob(data),
                 _ => Value::Integer(data.len() as i64),
             })

@@ -11,6 +11,7 @@ use std::time::Instant;
 use headrace_simulator_common::lock;
 use rusqlite::Connection;
 
+use crate::charset::Charset;
 use crate::decimal::Decimal;
 use crate::lobs::Lobs;
 use crate::values::Bound;
@@ -35,6 +36,8 @@ pub struct State {
     pub user: String,
     /// The database.
     pub database: String,
+    /// The code set of its texts.
+    pub charset: Charset,
     /// What outlives the connection.
     pub kept: Arc<Mutex<Kept>>,
     /// The numbers of AUTO_INCREMENT and of serials; a rollback does not take them back.

@@ -276,18 +276,19 @@ impl Session {
         let handle = self.handle_at(number)?;
         let (statement, compiled) = (handle.parts[0].statement.clone(), handle.parts[0].compiled.clone());
         let own = compiled.parameters.len().min(binds.len());
-        let first = self.run_part(&statement, &compiled, &binds[..own], limit)?;
-        let count = first.count;
-        if options.keep_keys
-            && let Statement::Insert(insert) = &statement
-        {
-            let numbers = std::mem::take(&mut *lock(&self.state.generated));
-            self.handle_at(number)?.generated = Some((insert.table.clone(), numbers));
+        let guarded = options.all && is_several(&text);
+        if guarded {
+            // An error of one statement of a text undoes those before it.
+            self.begin(true)?;
+            self.guard("SAVEPOINT cub_text")?;
         }
-        let mut results = VecDeque::from([first]);
-        if options.all {
-            self.run_rest(number, &text, limit, &mut results)?;
+        let done = self.execute_parts(number, &text, (&statement, &compiled, &binds[..own]), limit, options);
+        if guarded {
+            // A deadlock has ended the transaction, and the savepoint with it.
+            let end = if done.is_ok() { "RELEASE cub_text" } else { "ROLLBACK TO cub_text; RELEASE cub_text" };
+            let _ = self.guard(end);
         }
+        let (results, count) = done?;
         let has_rows = results[0].held.is_some();
         self.handle_at(number)?.results = results;
         self.put_executed(body, number, count, options)?;
@@ -298,6 +299,35 @@ impl Session {
             return Err(Error::cas(cas::NO_MORE_DATA));
         }
         self.first_page(number, options, body)
+    }
+
+    /// Runs the statements of a handle: the first, or all of its text. Returns their results, and the number of rows of
+    /// the first.
+    fn execute_parts(
+        &mut self,
+        number: i32,
+        text: &str,
+        (statement, compiled, binds): (&Statement, &Compiled, &[Bound]),
+        limit: usize,
+        options: &Options,
+    ) -> Result<(VecDeque<Executed>, i32)> {
+        let first = self.run_part(statement, compiled, binds, limit)?;
+        let count = first.count;
+        if options.keep_keys
+            && let Statement::Insert(insert) = statement
+        {
+            let numbers = std::mem::take(&mut *lock(&self.state.generated));
+            self.handle_at(number)?.generated = Some((insert.table.clone(), numbers));
+        }
+        let mut results = VecDeque::from([first]);
+        if options.all {
+            self.run_rest(number, text, limit, &mut results)?;
+        }
+        Ok((results, count))
+    }
+
+    fn guard(&self, sql: &str) -> Result<()> {
+        self.connection.execute_batch(sql).map_err(|error| self.failure(error, None, &[]))
     }
 
     /// The first page, if it was asked for, and the commit.
@@ -576,3 +606,13 @@ impl Compiled {
 }
 
 use crate::wire::Output;
+
+/// Returns true if a statement, or an error, comes after the first of a text.
+fn is_several(text: &str) -> bool {
+    let second = || {
+        let mut parser = Parser::new(text, tokenize(text)?);
+        parser.statement()?;
+        parser.statement()
+    };
+    !matches!(second(), Ok(None))
+}

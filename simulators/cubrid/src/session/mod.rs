@@ -168,6 +168,7 @@ impl Session {
         let state = Arc::new(State {
             user: user.to_uppercase(),
             database: config.database.clone(),
+            charset: config.charset,
             kept: Arc::clone(&kept),
             numbers: Arc::clone(&server.database.numbers),
             generated: Mutex::default(),

@@ -75,10 +75,13 @@ impl Session {
                 self.attribute_type(arguments, body)?;
             }
             24 => {
-                let _ = arguments.i32()?;
+                let _handle = arguments.i32()?;
+                let _plan = arguments.i8()?;
+                let text = arguments.text()?.map(|bytes| self.text(Some(bytes)));
+                let plan = text.map(|text| self.plan(&text)).transpose()?.unwrap_or_default();
                 body.put_i32(0);
-                body.put_text(b"");
-                body.drain(4..8);
+                body.extend(plan.as_bytes());
+                body.push(0);
             }
             26 => self.savepoint(arguments, body)?,
             27 => self.parameter_info(arguments, body)?,
@@ -159,6 +162,15 @@ impl Session {
         }
         let number = prepared?;
         self.put_prepared(body, number)
+    }
+
+    /// The plan of a statement, which is compiled for it: there is none to tell about.
+    fn plan(&self, text: &str) -> Result<String> {
+        let mut parser = Parser::new(text, tokenize(text)?);
+        let (statement, _) =
+            parser.statement()?.ok_or_else(|| Error::syntax("syntax error, unexpected end of file "))?;
+        self.part(statement, markers(text))?;
+        Ok("Query plan:\n".into())
     }
 
     pub(super) fn put_prepared(&mut self, body: &mut Vec<u8>, number: i32) -> Result<()> {

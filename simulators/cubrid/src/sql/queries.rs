@@ -334,7 +334,9 @@ impl Compiler<'_> {
             return Ok((quote(name), derived(columns.clone()), name.to_owned()));
         }
         if name == "db_root" {
-            return Ok(("(SELECT 1 AS \"dual\")".into(), Vec::new(), name.to_owned()));
+            let charset = ResultColumn { name: "charset".into(), ty: Type::of(INT), meta: None };
+            let sql = "(SELECT 1 AS \"dual\", cub_session('charset') AS \"charset\")";
+            return Ok((sql.into(), vec![charset], name.to_owned()));
         }
         if let Some(found) = self.catalog.table(name) {
             return Ok((table(name), table_columns(&found), name.to_owned()));

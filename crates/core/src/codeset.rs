@@ -1,4 +1,4 @@
-//! The code set of the database (DB_LOCALE), in which SQL text, names and character data travel.
+//! The code set of a database, in which SQL text, names and character data travel.
 
 use encoding_rs::Encoding;
 use std::borrow::Cow;
@@ -51,6 +51,11 @@ const NAMES: &[(&[&str], &str)] = &[
 const TURKISH: [(u8, char); 6] = [(0xd0, 'Ğ'), (0xdd, 'İ'), (0xde, 'Ş'), (0xf0, 'ğ'), (0xfd, 'ı'), (0xfe, 'ş')];
 
 impl CodeSet {
+    /// EUC-KR.
+    pub fn euc_kr() -> Self {
+        Self::Other(encoding_rs::EUC_KR)
+    }
+
     /// The code set of a locale (`de_DE.8859-1`, `en_US.utf8`) or a code set's own name or number.
     pub fn of_locale(locale: &str) -> Option<Self> {
         let locale = locale.trim();
@@ -58,7 +63,7 @@ impl CodeSet {
         let name = name.split('@').next().unwrap_or_default().to_ascii_lowercase();
         match name.as_str() {
             "utf8" | "utf-8" | "57372" => Some(Self::Utf8),
-            "8859-1" | "819" | "646" | "ascii" | "iso8859-1" => Some(Self::Latin1),
+            "8859-1" | "819" | "646" | "ascii" | "iso8859-1" | "iso88591" => Some(Self::Latin1),
             "8859-9" | "920" => Some(Self::Latin5),
             name => {
                 let (_, label) = NAMES.iter().find(|(names, _)| names.contains(&name))?;

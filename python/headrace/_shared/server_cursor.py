@@ -1,0 +1,245 @@
+"""The blocking cursor that stays open on the server, whatever the database."""
+
+# Made by tools/async_to_sync.py of aio/_shared/server_cursor.py: edit that file, and run the tool.
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from ..errors import NotSupportedError
+from ..types import ParameterRows
+from .cursor import BlockingCursor
+from .cursor_base import Params
+from .server_cursor_base import ServerCursorBase
+
+R = TypeVar("R")
+
+
+class BlockingServerCursor(ServerCursorBase, BlockingCursor[R]):
+    """A cursor that stays open on the server: its rows are fetched on demand."""
+
+    _has_arrow = False
+
+    def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Any:
+        """Opens the cursor for a query.
+
+        Args:
+            sql: the query.
+            params: a sequence of values; None for a statement without parameters.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor itself.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        self._connection._run(self._opening(sql, params), timeout)
+        return self
+
+    def executemany(
+        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+    ) -> Any:
+        """Raises NotSupportedError: a cursor that stays open on the server cannot execute batches.
+
+        Args:
+            sql: the statement.
+            rows: ignored.
+            returning: ignored.
+            timeout: ignored.
+
+        Returns:
+            Nothing.
+
+        Raises:
+            NotSupportedError: always.
+        """
+        raise NotSupportedError("a cursor that stays open on the server cannot execute batches")
+
+    def fetchone(self, *, timeout: float | None = None) -> R | None:
+        """Returns the next row.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The row, or None after the last.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: the cursor was not executed.
+            InvalidCursorName: the cursor has ended with its transaction.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        rows = self._connection._run(self._taking(1), timeout)
+        return rows[0] if rows else None
+
+    def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
+        """Returns the next rows.
+
+        Args:
+            size: number of rows, None for ``arraysize``; at the end there may be fewer.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            A list of rows, empty after the last.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: the cursor was not executed.
+            InvalidCursorName: the cursor has ended with its transaction.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return self._connection._run(self._taking(self.arraysize if size is None else size), timeout)  # type: ignore[no-any-return]
+
+    def fetchall(self, *, timeout: float | None = None) -> list[R]:
+        """Returns all remaining rows.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            A list of rows, empty after the last.
+
+        Raises:
+            InterfaceError: the cursor is closed.
+            ProgrammingError: the cursor was not executed.
+            InvalidCursorName: the cursor has ended with its transaction.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return self._connection._run(self._taking(None), timeout)  # type: ignore[no-any-return]
+
+    def __next__(self) -> R:
+        rows = self._connection._run(self._taking(1))
+        if not rows:
+            raise StopIteration
+        return rows[0]  # type: ignore[no-any-return]
+
+    def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
+        """Moves a scroll cursor: the next fetch returns the row after the new position.
+
+        Args:
+            value: number of rows, from the current position or from the beginning.
+            mode: ``relative`` or ``absolute``.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            IndexError: the position is outside of the result; the cursor is not moved.
+            ProgrammingError: the mode is not one of these, or the cursor was not executed.
+            NotSupportedError: the cursor is not scrollable.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        self._connection._run(self._moving(value, mode), timeout)
+
+    def fetch_first(self, *, timeout: float | None = None) -> R | None:
+        """Returns the first row, and moves to it.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The row, or None if there is none.
+
+        Raises:
+            NotSupportedError: the cursor is not scrollable.
+            ProgrammingError: the cursor was not executed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return self._connection._run(self._landing(1), timeout)  # type: ignore[no-any-return]
+
+    def fetch_last(self, *, timeout: float | None = None) -> R | None:
+        """Returns the last row, and moves to it.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The row, or None if there is none.
+
+        Raises:
+            NotSupportedError: the cursor is not scrollable.
+            ProgrammingError: the cursor was not executed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return self._connection._run(self._landing(None), timeout)  # type: ignore[no-any-return]
+
+    def fetch_prior(self, *, timeout: float | None = None) -> R | None:
+        """Returns the row before the current one, and moves to it.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The row, or None before the first.
+
+        Raises:
+            NotSupportedError: the cursor is not scrollable.
+            ProgrammingError: the cursor was not executed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return self._connection._run(self._landing(self.current - 1), timeout)  # type: ignore[no-any-return]
+
+    def fetch_absolute(self, row: int, *, timeout: float | None = None) -> R | None:
+        """Returns a row by its number, and moves to it.
+
+        Args:
+            row: its number, from 1.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The row, or None outside of the result.
+
+        Raises:
+            NotSupportedError: the cursor is not scrollable.
+            ProgrammingError: the cursor was not executed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return self._connection._run(self._landing(row), timeout)  # type: ignore[no-any-return]
+
+    def fetch_relative(self, rows: int, *, timeout: float | None = None) -> R | None:
+        """Returns a row by its distance from the current one, and moves to it.
+
+        Args:
+            rows: the distance; negative for earlier rows.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The row, or None outside of the result.
+
+        Raises:
+            NotSupportedError: the cursor is not scrollable.
+            ProgrammingError: the cursor was not executed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return self._connection._run(self._landing(self.current + rows), timeout)  # type: ignore[no-any-return]
+
+    def close(self, *, timeout: float | None = None) -> None:
+        """Closes the cursor on the server, and frees its result.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            TimeoutError: the server did not answer within ``timeout`` seconds.
+        """
+        if not self._closed:
+            self._connection._run(self._closing(), timeout)
+        super().close()
