@@ -87,7 +87,7 @@ def _connect(options: ConnectOptions) -> CubridCore:
                     return CubridCore(wire, options, wire_options)
         except ConnectionTimeout:
             unreachable[host, port] = time.monotonic()
-            raise
+            raise overdue(timeout) from None
         except errors.OperationalError as error:
             if is_refusal(error):
                 raise
