@@ -90,6 +90,8 @@ class Rehearsal:
         self.lock = threading.Lock()
         self.outcomes: dict[Row, str] = {}
         """What became of each statement: ``done``, ``unknown`` or ``refused``."""
+        self.reasons: dict[Row, str] = {}
+        """The error of those that were refused."""
         self.sizes: dict[Row, int] = {}
         """How many rows it inserts."""
         self.pids: dict[int, int] = {}
@@ -112,6 +114,7 @@ class Rehearsal:
                 self.figures.unknown += 1
             else:
                 self.outcomes[key] = "refused"
+                self.reasons[key] = repr(error)
                 self.figures.refused += 1
 
     def resumed(self, count: int) -> None:
@@ -162,7 +165,8 @@ class Rehearsal:
             if outcome == "unknown" and count == rows:
                 figures.executed += 1
             elif count != {"done": rows, "unknown": 0, "refused": 0}[outcome]:
-                figures.wrong.append(f"statement {key} of {rows} rows, {outcome}: executed for {count} rows")
+                why = self.reasons.get(key, "")
+                figures.wrong.append(f"{key} of {rows} rows, {outcome}: executed for {count} rows {why}")
         figures.wrong += [f"statement {key}, which no client knows: {count} rows" for key, count in found.items()]
 
 

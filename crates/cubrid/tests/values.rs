@@ -88,7 +88,8 @@ fn texts_are_converted_from_the_character_set_of_their_column() {
     assert_eq!(text(3, b"\xe9t\xe9\0"), "été");
     assert_eq!(text(3, b"abc\0"), "abc");
     assert_eq!(text(5, "été\0".as_bytes()), "été");
-    assert!(text(4, b"\xb0\xa1\0").starts_with("invalid: the text is in EUC-KR"));
+    assert_eq!(text(4, b"\xb0\xa1\0"), "가");
+    assert!(text(4, b"\xb0\0").starts_with("invalid: the text is not in EUC-KR"));
 }
 
 #[test]

@@ -30,6 +30,11 @@ impl<H: CasHandler> Machine<H> {
                     self.check_resumed(&connected)?;
                     self.begin(connected, info);
                 }
+                // It is not the refusal of a statement that was in flight, which may have been executed.
+                Progress::Refused(error) if self.resuming.take().is_some() => {
+                    let reason = format!("the connection was lost, and the session could not be resumed: {error}");
+                    return Err(Fatal::new(FatalKind::ConnectionLost, reason));
+                }
                 Progress::Refused(error) => {
                     let reason = Fatal::new(FatalKind::LoginRefused, error.to_string());
                     self.closing_error = Some(error);
