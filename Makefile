@@ -275,7 +275,8 @@ simulators: cargo
 	@echo "==> test servers: simulators/"
 	@cargo build --quiet --package headrace-simulator-informix --package headrace-simulator-cubrid
 	@cargo build --quiet --release --package headrace-simulator-informix --package headrace-simulator-cubrid
-	@echo "==> programs in Rust: crates/io/examples/"
+	@echo "==> programs in Rust: headraced, crates/io/examples/"
+	@cargo build --quiet --package headrace-daemon
 	@cargo build --quiet --package headrace-io --features tokio --examples
 
 # IBM's JDBC driver, from Maven Central. If it is not available, the tests that need it fail with a message; the others run.

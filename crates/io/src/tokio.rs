@@ -73,7 +73,7 @@ impl<M: Driven + ?Sized> Client<M> {
                 self.connection.check_left(cx, Instant::now().into_std())?;
             }
             self.connection.transmit(cx);
-            let exchange = self.stream.exchange(&mut self.connection.buffers);
+            let exchange = self.stream.exchange(&mut self.connection.buffers, true);
             let progress = match left_until {
                 None => exchange.await,
                 Some(until) => timeout_at(until.into(), exchange).await.unwrap_or(Ok(Progress::Timeout)),
@@ -85,6 +85,11 @@ impl<M: Driven + ?Sized> Client<M> {
             }
         }
         Ok(true)
+    }
+
+    /// The connection and its socket, for a program that goes on without this loop.
+    pub fn into_parts(self) -> (Connection<M>, Stream) {
+        (self.connection, self.stream)
     }
 
     /// Sends a byte out of band, which whatever is in flight does not wait for.
@@ -114,13 +119,16 @@ pub async fn cancel(address: &Address, options: &TcpOptions, message: Vec<u8>) -
     let stream = Stream::connect(address, options).await.map_err(|error| failed(address, &error))?;
     let mut buffers = Buffers::new();
     *buffers.write_buffer.tail() = message;
-    while stream.exchange(&mut buffers).await? != Progress::Eof {}
+    while stream.exchange(&mut buffers, true).await? != Progress::Eof {}
     Ok(())
 }
 
+/// A socket.
 #[derive(Debug)]
-enum Stream {
+pub enum Stream {
+    /// TCP.
     Tcp(TcpStream),
+    /// A Unix socket.
     #[cfg(unix)]
     Unix(UnixStream),
 }
@@ -143,6 +151,14 @@ impl Stream {
     fn tuned(stream: TcpStream, options: &TcpOptions) -> io::Result<Self> {
         connect::tune(&SockRef::from(&stream), options)?;
         Ok(Self::Tcp(stream))
+    }
+
+    /// Receives the bytes that are there, without waiting. `None` if there are none.
+    ///
+    /// # Errors
+    /// [`Fatal`]: the connection is lost, or TLS fails.
+    pub fn pull_available(&self, buffers: &mut Buffers) -> Result<Option<Progress>, Fatal> {
+        self.pull(buffers)
     }
 
     fn socket(&self) -> SockRef<'_> {
@@ -178,17 +194,28 @@ impl Stream {
     }
 
     /// Sends what the socket takes, and waits until bytes were received, or there is room in a full write buffer. It is
-    /// always ready to receive while it waits to send: otherwise a large batch would block both sides.
-    async fn exchange(&self, buffers: &mut Buffers) -> Result<Progress, Fatal> {
+    /// always ready to receive while it waits to send: otherwise a large batch would block both sides. Without `reads`
+    /// it does not receive, and waits for ever once everything is sent: for a program that has no room for more, and
+    /// waits for something else at the same time.
+    ///
+    /// # Errors
+    /// [`Fatal`]: the connection is lost, or TLS fails.
+    pub async fn exchange(&self, buffers: &mut Buffers, reads: bool) -> Result<Progress, Fatal> {
         let had = buffers.write_buffer.len();
         loop {
             let unsent = self.push_or_listen(buffers)?;
             if had >= WRITE_BUFFER_HIGH_BYTES && buffers.write_buffer.len() < WRITE_BUFFER_HIGH_BYTES {
                 return Ok(Progress::Sent);
             }
-            let interest = if unsent { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
+            let interest = match (reads, unsent) {
+                (true, true) => Interest::READABLE | Interest::WRITABLE,
+                (true, false) => Interest::READABLE,
+                (false, true) => Interest::WRITABLE,
+                (false, false) => return std::future::pending().await,
+            };
             let ready = self.ready(interest).await.map_err(|error| lost(&error))?;
-            if ready.is_readable()
+            if reads
+                && ready.is_readable()
                 && let Some(progress) = self.pull(buffers)?
             {
                 return Ok(progress);

@@ -29,6 +29,7 @@ tags! {
         DESCRIBE = b'D' "Describe",
         EXECUTE = b'E' "Execute",
         FLUSH = b'H' "Flush",
+        FUNCTION_CALL = b'F' "FunctionCall",
         PARSE = b'P' "Parse",
         PASSWORD_MESSAGE = b'p' "PasswordMessage",
         QUERY = b'Q' "Query",

@@ -1,8 +1,10 @@
 //! The parts of a statement's text that the driver itself reads.
 
+mod leaves;
 mod lexer;
 
 use headrace_core::placeholders::{self, Converted, Marks};
+pub use leaves::leaves;
 pub(crate) use lexer::{Lexer, Token, is_word, leading_word};
 
 /// For each parameter `$1`, `$2`, ... of an `INSERT INTO ... VALUES (...)` with one row: true if it is there alone, and

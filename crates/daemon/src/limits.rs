@@ -1,0 +1,32 @@
+//! Every limit and default of the daemon, with its unit.
+
+use std::time::Duration;
+
+/// Server connections of one pool: one server, database, user and set of startup parameters.
+pub const POOL_SIZE: usize = 10;
+/// Clients of one pool that may wait for a server connection.
+pub const QUEUE_LENGTH: usize = 1000;
+/// How long a client waits for a server connection.
+pub const QUEUE_WAIT: Duration = Duration::from_secs(30);
+/// How long opening a server connection may take.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a client may take to send its StartupMessage.
+pub const STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a server connection is kept that nobody uses.
+pub const IDLE_SERVER: Duration = Duration::from_secs(300);
+/// How long a server connection may take to become usable again after a client has left it.
+pub const RESET_TIMEOUT: Duration = Duration::from_secs(5);
+/// Prepared statements of one server connection.
+pub const SERVER_STATEMENTS: usize = 500;
+/// Texts of prepared statements that a pool remembers, in addition to those that a client holds.
+pub const KNOWN_STATEMENTS: usize = 5000;
+/// Bytes of a message that has to be complete before it is passed on: Parse, Query, Describe, Close, ErrorResponse.
+pub const WHOLE_MESSAGE: usize = 64 * 1024 * 1024;
+/// Bytes of a StartupMessage, as PostgreSQL has it.
+pub const STARTUP_BYTES: usize = 10_000;
+/// Sets of settings of which a pool remembers what the server makes of them.
+pub const WELCOMES: usize = 256;
+/// How often connections that nobody uses are looked for.
+pub const EXPIRY: Duration = Duration::from_secs(10);
+/// How long clients may take to end their transactions after SIGTERM.
+pub const DRAIN: Duration = Duration::from_secs(30);

@@ -1,0 +1,297 @@
+//! What becomes of the messages between clients and servers, whole and cut into pieces.
+
+use headrace_core::{ReadBuffer, WriteBuffer};
+use headrace_daemon::relay::{Refused, Relay, ServerState, Then};
+use headrace_daemon::statements::Catalog;
+use headrace_postgres::messages::frontend;
+use headrace_postgres::messages::tag::{Target, backend, frontend as client};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One client, and the session that is lent to it.
+struct Pair {
+    relay: Relay,
+    server: ServerState,
+    from_client: ReadBuffer,
+    from_server: ReadBuffer,
+    to_server: WriteBuffer,
+    to_client: WriteBuffer,
+}
+
+impl Pair {
+    fn new(catalog: &Arc<Catalog>) -> Self {
+        Self {
+            relay: Relay::new(Arc::clone(catalog), BTreeMap::new()),
+            server: ServerState::new(BTreeMap::from([("TimeZone".into(), "UTC".into())]), 2),
+            from_client: ReadBuffer::new(),
+            from_server: ReadBuffer::new(),
+            to_server: WriteBuffer::new(),
+            to_client: WriteBuffer::new(),
+        }
+    }
+
+    fn client(&mut self, bytes: &[u8]) -> Result<Then, Refused> {
+        self.from_client.extend(bytes);
+        let then = self.relay.from_client(&mut self.from_client, &mut self.server, &mut self.to_server);
+        self.relay.settle(&mut self.to_client);
+        then
+    }
+
+    fn server(&mut self, bytes: &[u8]) {
+        self.from_server.extend(bytes);
+        let done = self.relay.from_server(&mut self.from_server, &mut self.server, &mut self.to_client);
+        done.expect("the server keeps to the protocol");
+    }
+
+    fn sent(&mut self) -> Vec<u8> {
+        self.to_server.take()
+    }
+
+    fn told(&mut self) -> Vec<u8> {
+        self.to_client.take()
+    }
+}
+
+/// The messages of a client, one after the other.
+#[derive(Default)]
+struct Say(Vec<u8>);
+
+impl Say {
+    fn parse(mut self, name: &str, sql: &str) -> Self {
+        frontend::parse(&mut self.0, name, sql, &[]);
+        self
+    }
+    fn bind(mut self, statement: &str) -> Self {
+        frontend::bind_empty(&mut self.0, "", statement);
+        self
+    }
+    fn describe(mut self, statement: &str) -> Self {
+        frontend::describe(&mut self.0, Target::Statement, statement);
+        self
+    }
+    fn close(mut self, statement: &str) -> Self {
+        frontend::close(&mut self.0, Target::Statement, statement);
+        self
+    }
+    fn execute(mut self) -> Self {
+        frontend::execute(&mut self.0, "", 0);
+        self
+    }
+    fn sync(mut self) -> Self {
+        frontend::sync(&mut self.0);
+        self
+    }
+    fn query(mut self, sql: &str) -> Self {
+        frontend::query(&mut self.0, "", sql);
+        self
+    }
+    fn copy(mut self, data: &[u8]) -> Self {
+        frontend::copy_data(&mut self.0, data);
+        frontend::copy_done(&mut self.0);
+        self
+    }
+}
+
+fn say() -> Say {
+    Say::default()
+}
+
+/// Messages of a server by their tags; `E` is an error, and `Z` is followed by the status.
+fn replies(tags: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut tags = tags.iter();
+    while let Some(tag) = tags.next() {
+        frontend::message(&mut out, *tag, |out| match *tag {
+            backend::READY_FOR_QUERY => out.push(*tags.next().expect("a status")),
+            backend::ERROR_RESPONSE => out.extend_from_slice(b"SERROR\0C42000\0Mno\0\0"),
+            backend::COMMAND_COMPLETE => out.extend_from_slice(b"SELECT 1\0"),
+            _ => {}
+        });
+    }
+    out
+}
+
+/// Both sides in pieces of every size give what they give as a whole.
+fn converse(rounds: &[(Say, &[u8], &[u8])], sent: &[Say]) {
+    let long = rounds.iter().map(|(said, replied, _)| said.0.len().max(replies(replied).len())).max().unwrap_or(1);
+    for piece in 1..=long {
+        let mut pair = Pair::new(&Arc::new(Catalog::default()));
+        for ((said, replied, told), sent) in rounds.iter().zip(sent) {
+            for bytes in said.0.chunks(piece) {
+                assert_eq!(pair.client(bytes), Ok(Then::Wait));
+            }
+            assert_eq!(without_numbers(&pair.sent()), without_numbers(&sent.0), "pieces of {piece}");
+            for bytes in replies(replied).chunks(piece) {
+                pair.server(bytes);
+            }
+            assert_eq!(pair.told(), replies(told), "pieces of {piece}");
+        }
+        assert!(pair.relay.owes_nothing());
+    }
+}
+
+/// Messages by their tags and bodies. The numbers of the daemon's statements are counted over all tests: they become
+/// the place of their first use.
+fn without_numbers(mut bytes: &[u8]) -> String {
+    let mut text = String::new();
+    while let [tag, a, b, c, d, rest @ ..] = bytes {
+        let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize - 4;
+        text.push(char::from(*tag));
+        text.extend(rest[..length].iter().map(|byte| char::from(*byte)));
+        bytes = &rest[length..];
+    }
+    let mut known: Vec<String> = Vec::new();
+    let mut parts = text.split("headraced_");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+        let number = part[..end].to_owned();
+        let at = known.iter().position(|other| *other == number).unwrap_or_else(|| {
+            known.push(number);
+            known.len() - 1
+        });
+        out.push_str(&format!("<{at}>{}", &part[end..]));
+    }
+    out
+}
+
+#[test]
+fn rows_pass_as_they_are() {
+    converse(&[(say().query("select 1"), b"TDDCZI", b"TDDCZI")], &[say().query("select 1")]);
+}
+
+#[test]
+fn statement_has_its_own_name_on_the_server_and_is_prepared_once() {
+    let once = || say().parse("a", "select 1").describe("a").bind("a").execute().sync();
+    let named = || say().parse("headraced_1", "select 1").describe("headraced_1").bind("headraced_1").execute().sync();
+    let rounds = [(once(), &b"1tT2DCZI"[..], &b"1tT2DCZI"[..]), (say().bind("a").execute().sync(), b"2DCZI", b"2DCZI")];
+    converse(&rounds, &[named(), say().bind("headraced_1").execute().sync()]);
+}
+
+#[test]
+fn parse_of_a_known_text_is_answered_here_in_its_place() {
+    let catalog = Arc::new(Catalog::default());
+    let mut pair = Pair::new(&catalog);
+    assert_eq!(pair.client(&say().parse("a", "select 1").sync().0), Ok(Then::Wait));
+    pair.server(&replies(b"1ZI"));
+    pair.sent();
+    pair.told();
+    // Another client, on the same session.
+    let mut other = Pair::new(&catalog);
+    std::mem::swap(&mut other.server, &mut pair.server);
+    let said = say().query("select 2").parse("b", "select 1").bind("b").execute().close("b").sync();
+    assert_eq!(other.client(&said.0), Ok(Then::Wait));
+    assert_eq!(other.relay.spared, 1);
+    other.server(&replies(b"TCZI"));
+    assert_eq!(other.told(), replies(b"TCZI1"));
+    other.server(&replies(b"2DCZI"));
+    assert_eq!(other.told(), replies(b"2DC3ZI"));
+    assert!(other.relay.is_settled(&other.server));
+}
+
+#[test]
+fn statement_that_the_session_lacks_is_prepared_before_it_is_used() {
+    let catalog = Arc::new(Catalog::default());
+    let mut pair = Pair::new(&catalog);
+    assert_eq!(pair.client(&say().parse("a", "select 1").sync().0), Ok(Then::Wait));
+    pair.server(&replies(b"1ZI"));
+    pair.sent();
+    pair.told();
+    pair.server = ServerState::new(BTreeMap::new(), 2);
+    assert_eq!(pair.client(&say().bind("a").execute().sync().0), Ok(Then::Wait));
+    let expected = say().parse("headraced_1", "select 1").bind("headraced_1").execute().sync();
+    assert_eq!(without_numbers(&pair.sent()), without_numbers(&expected.0));
+    pair.server(&replies(b"12DCZI"));
+    assert_eq!(pair.told(), replies(b"2DCZI"));
+}
+
+#[test]
+fn session_keeps_so_many_statements_and_closes_the_one_used_least() {
+    let mut pair = Pair::new(&Arc::new(Catalog::default()));
+    for (n, told) in [b"1ZI", b"1ZI"].into_iter().enumerate() {
+        assert_eq!(pair.client(&say().parse(&format!("s{n}"), &format!("select {n}")).sync().0), Ok(Then::Wait));
+        pair.server(&replies(told));
+    }
+    pair.sent();
+    pair.told();
+    assert_eq!(pair.client(&say().bind("s0").execute().parse("s2", "select 2").sync().0), Ok(Then::Wait));
+    let sent = without_numbers(&pair.sent());
+    assert!(sent.contains("CS<1>"), "{sent}");
+    pair.server(&replies(b"2C31ZI"));
+    assert_eq!(pair.told(), replies(b"2C1ZI"));
+    assert_eq!(pair.server.prepared.len(), 2);
+}
+
+#[test]
+fn error_undoes_what_the_server_skips() {
+    let rounds = [
+        (say().parse("a", "wrong").bind("a").execute().sync(), &b"EZI"[..], &b"EZI"[..]),
+        (say().parse("a", "select 1").bind("a").execute().sync(), b"12DCZI", b"12DCZI"),
+        (say().bind("a").execute().parse("b", "select 2").sync(), b"2EZI", b"2EZI"),
+        (say().parse("b", "select 2").bind("b").execute().sync(), b"12DCZI", b"12DCZI"),
+    ];
+    let sent = [
+        say().parse("headraced_1", "wrong").bind("headraced_1").execute().sync(),
+        say().parse("headraced_2", "select 1").bind("headraced_2").execute().sync(),
+        say().bind("headraced_2").execute().parse("headraced_3", "select 2").sync(),
+        say().parse("headraced_3", "select 2").bind("headraced_3").execute().sync(),
+    ];
+    converse(&rounds, &sent);
+}
+
+#[test]
+fn what_comes_between_an_error_and_sync_goes_nowhere() {
+    let mut pair = Pair::new(&Arc::new(Catalog::default()));
+    assert_eq!(pair.client(&say().parse("a", "wrong").0), Ok(Then::Wait));
+    pair.server(&replies(b"E"));
+    pair.sent();
+    assert_eq!(pair.client(&say().bind("a").execute().query("select 1").0), Ok(Then::Wait));
+    assert_eq!(pair.sent(), b"");
+    assert!(!pair.relay.owes_nothing());
+    assert_eq!(pair.client(&say().sync().0), Ok(Then::Wait));
+    assert_eq!(pair.sent(), say().sync().0);
+    pair.server(&replies(b"ZI"));
+    assert!(pair.relay.is_settled(&pair.server));
+}
+
+#[test]
+fn sync_during_copy_in_has_no_answer() {
+    let begin = || say().parse("", "copy t from stdin").bind("").execute().sync();
+    let rounds = [(begin(), &b"12G"[..], &b"12G"[..]), (say().copy(b"1\n").sync(), b"CZI", b"CZI")];
+    converse(&rounds, &[begin(), say().copy(b"1\n").sync()]);
+    // Everything at once.
+    let all = || say().parse("", "copy t from stdin").bind("").execute().copy(b"1\n").sync();
+    converse(&[(all(), b"12GCZI", b"12GCZI")], &[all()]);
+}
+
+#[test]
+fn session_is_settled_when_nothing_is_owed_and_no_transaction_is_open() {
+    let mut pair = Pair::new(&Arc::new(Catalog::default()));
+    for (said, replied, settled) in [
+        (say().query("begin"), &b"CZT"[..], false),
+        (say().query("select 1"), b"TDCZT", false),
+        (say().query("wrong"), b"EZE", false),
+        (say().query("rollback"), b"CZI", true),
+        (say().parse("", "select 1"), b"1", false),
+        (say().sync(), b"ZI", true),
+        (say().query("set timezone to 'UTC'"), b"CZI", true),
+        (say().query("listen a"), b"CZI", false),
+    ] {
+        assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+        pair.server(&replies(replied));
+        assert_eq!(pair.relay.is_settled(&pair.server), settled, "{:?}", String::from_utf8_lossy(&said.0));
+    }
+    assert_eq!(pair.relay.pinned(), Some("LISTEN"));
+}
+
+#[test]
+fn what_no_client_sends_is_refused() {
+    for bytes in [&b"z\0\0\0\x04"[..], b"Q\0\0\0\x03", b"P\0\0\0\x05a", b"B\0\0\0\x05a", b"D\0\0\0\x04"] {
+        let mut pair = Pair::new(&Arc::new(Catalog::default()));
+        assert!(matches!(pair.client(bytes), Err(Refused::Malformed(_))), "{bytes:?}");
+    }
+    let mut pair = Pair::new(&Arc::new(Catalog::default()));
+    assert!(matches!(pair.client(b"Q\x10\0\0\0"), Err(Refused::TooLarge(_))));
+    assert_eq!(client::TERMINATE, b'X');
+    assert_eq!(Pair::new(&Arc::new(Catalog::default())).client(b"X\0\0\0\x04"), Ok(Then::Terminate));
+}
