@@ -236,10 +236,11 @@ def without_columns() -> Any:
     return pyarrow.record_batch({"nr": [1, 2]}).select([])
 
 
-UNSENDABLE: dict[str, tuple[Callable[[], Any], type[errors.Error], str]] = {
+UNSENDABLE: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no columns": (without_columns, errors.ProgrammingError, "parameter"),
-    "not of structs": (lambda: pyarrow.chunked_array([[1, 2]]), errors.ProgrammingError, "not of Int64"),
-    "a series": (lambda: polars.Series([1, 2]), errors.ProgrammingError, "not of Int64"),
+    "not of structs": (lambda: Lent(pyarrow.chunked_array([[1, 2]])), errors.ProgrammingError, "not of Int64"),
+    "a series": (lambda: polars.Series([1, 2]), TypeError, "must be a sequence"),
+    "a series of pandas": (lambda: pandas.Series([1, 2]), TypeError, "must be a sequence"),
     "union": (
         lambda: pyarrow.table(
             {
@@ -261,6 +262,15 @@ def test_what_is_not_a_stream_of_rows(any_db: Database, name: str) -> None:
         with pytest.raises(error, match=match):
             conn.executemany(insert, make())
         assert conn.fetchval("select count(*) from arrow_taken") == 0
+
+
+def test_a_series_may_have_rows_as_its_values(any_db: Database) -> None:
+    insert = pairs(any_db)
+    with any_db.connect(autocommit=True) as conn:
+        assert conn.executemany(insert, pandas.Series([(1, "a"), (2, None)])).rowcount == 2
+        structs = polars.DataFrame({"nr": [3], "name": ["c"]}).to_struct("rows")
+        assert conn.executemany(insert, structs).rowcount == 1
+        assert conn.fetch("select * from arrow_taken order by nr") == [(1, "a"), (2, None), (3, "c")]
 
 
 def test_a_stream_that_was_released(any_db: Database) -> None:

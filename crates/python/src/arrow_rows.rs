@@ -50,7 +50,8 @@ enum Beginning {
 }
 
 impl ArrowRows {
-    /// Opens the Arrow stream of an object; `None` if it has none.
+    /// Opens the Arrow stream of an object; `None` if it has none, or one of something other than rows, and can be
+    /// iterated over: a series whose values are rows.
     ///
     /// # Errors
     /// The stream cannot be opened, or has a column that cannot be sent.
@@ -66,8 +67,15 @@ impl ArrowRows {
         if !is_stream && !source.hasattr(pyo3::intern!(py, "__arrow_c_array__"))? {
             return Ok(None);
         }
+        // A series of pandas: its values may be tuples, of which Arrow has no form.
+        if source.getattr_opt(pyo3::intern!(py, "ndim"))?.is_some_and(|ndim| ndim.eq(1).unwrap_or(false)) {
+            return Ok(None);
+        }
         let meaning = Meaning { structs, local: local_instant };
-        let input = input_of(source, meaning)?;
+        let input = match input_of(source, meaning)? {
+            Err(InputError::NoBatches(_)) if source.hasattr(pyo3::intern!(py, "__iter__"))? => return Ok(None),
+            input => input.map_err(|error| errors::client_error(py, refused(py, &error), None))?,
+        };
         // What has a length is in memory; a reader has none, and its stream can be read once.
         let rereads = !is_stream || source.hasattr(pyo3::intern!(py, "__len__"))?;
         let kept = Beginning::Kept { batches: Vec::new(), bytes: 0, next: 0, failed: None };
@@ -145,6 +153,7 @@ impl ArrowRows {
         self.batch = None;
         if self.input.is_none() {
             let input = input_of(self.source.bind(py), self.meaning).map_err(ClientError::Raised)?;
+            let input = input.map_err(|error| refused(py, &error))?;
             if !input.names().eq(self.names.iter().map(String::as_str)) {
                 let message = "the Arrow stream has other columns when it is read again";
                 return Err(ClientError::Raised(errors::interface(py, message)));
@@ -268,10 +277,10 @@ impl ArrowSource {
 }
 
 /// The Arrow stream of an object, or its only array.
-fn input_of(source: &Bound<'_, PyAny>, meaning: Meaning) -> PyResult<Input> {
+fn input_of(source: &Bound<'_, PyAny>, meaning: Meaning) -> PyResult<Result<Input, InputError>> {
     let py = source.py();
     let name = pyo3::intern!(py, "__arrow_c_stream__");
-    let input = if source.hasattr(name)? {
+    Ok(if source.hasattr(name)? {
         let capsule = source.call_method0(name)?;
         let stream = ffi::arrow_stream(capsule.cast::<PyCapsule>()?)?;
         // It may run code that needs the interpreter.
@@ -284,8 +293,7 @@ fn input_of(source: &Bound<'_, PyAny>, meaning: Meaning) -> PyResult<Input> {
         ffi::arrow_array(&schema, &array)?
             .map_err(|error| InputError::Producer(error.to_string()))
             .and_then(|array| Input::of_array(array, meaning))
-    };
-    input.map_err(|error| errors::client_error(py, refused(py, &error), None))
+    })
 }
 
 /// The error for a stream that has no further batch.

@@ -194,3 +194,58 @@ fn put_string(text: &str, out: &mut String) {
     }
     out.push('"');
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_written_alike_with_and_without_room() {
+        for (coefficient, scale, wanted) in [
+            (0, 0, "0"),
+            (0, 2, "0.00"),
+            (-5, 3, "-0.005"),
+            (1_234, 2, "12.34"),
+            (-100, 0, "-100"),
+            (i128::MAX, 0, "170141183460469231731687303715884105727"),
+            (i128::MIN, 38, "-1.70141183460469231731687303715884105728"),
+            (1, 38, "0.00000000000000000000000000000000000001"),
+        ] {
+            assert_eq!(Digits::default().decimal(coefficient, scale), Some(wanted));
+            assert_eq!(place_point(&coefficient.to_string(), scale), wanted);
+        }
+        // What has no room.
+        assert_eq!(Digits::default().decimal(12, -3), None);
+        assert_eq!(Digits::default().decimal(12, 39), None);
+        assert_eq!(place_point("12", -3), "12000");
+        assert_eq!(place_point("-12", -1), "-120");
+        assert_eq!(place_point("0", -3), "0");
+        assert_eq!(place_point("-7", 40), format!("-0.{}7", "0".repeat(39)));
+    }
+
+    #[test]
+    fn floats_are_those_of_python() {
+        for (number, wanted) in [
+            (0.0, "0.0"),
+            (-0.0, "-0.0"),
+            (1.5, "1.5"),
+            (1e15, "1000000000000000.0"),
+            (1e16, "1e+16"),
+            (0.0001, "0.0001"),
+            (0.000_01, "1e-05"),
+            (-1.25e-300, "-1.25e-300"),
+            (f64::INFINITY, "inf"),
+            (f64::NEG_INFINITY, "-inf"),
+            (f64::NAN, "nan"),
+        ] {
+            assert_eq!(float_text(number), wanted);
+        }
+    }
+
+    #[test]
+    fn strings_of_json_are_escaped() {
+        let mut text = String::new();
+        put_string("a\"b\\c\n\u{1}ü", &mut text);
+        assert_eq!(text, "\"a\\\"b\\\\c\\n\\u0001ü\"");
+    }
+}
