@@ -29,7 +29,7 @@ impl Parameters for AnyParams<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn get(&self, i: usize) -> Result<AnyValue<'_>, ClientError> {
         match self {
             AnyParams::Python(row) => row.get(i).map(AnyValue::Python),
@@ -58,7 +58,7 @@ macro_rules! either {
 macro_rules! pass_on {
     ($($name:ident -> $result:ty;)*) => {
         $(
-            #[inline]
+            #[inline(always)]
             fn $name(&self) -> Result<$result, ClientError> {
                 either!(self, value => value.$name())
             }
@@ -69,7 +69,7 @@ macro_rules! pass_on {
 impl Value for AnyValue<'_> {
     type Error = ClientError;
 
-    #[inline]
+    #[inline(always)]
     fn kind(&self) -> ValueKind {
         either!(self, value => value.kind())
     }
@@ -98,7 +98,7 @@ impl Value for AnyValue<'_> {
         either!(self, value => value.with_decimal(use_it))
     }
 
-    #[inline]
+    #[inline(always)]
     fn with_text<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, ClientError> {
         either!(self, value => value.with_text(use_it))
     }

@@ -106,17 +106,23 @@ impl Args {
     /// The current row.
     #[inline]
     pub fn current<'a>(&'a self, py: Python<'a>, settings: &'a Settings) -> AnyParams<'a> {
+        if let Args::Arrow(rows) = self
+            && let Some(row) = rows.current()
+        {
+            return AnyParams::Arrow(row);
+        }
+        AnyParams::Python(self.python(py, settings))
+    }
+
+    /// The current row, if it is one of Python objects.
+    #[inline]
+    pub fn python<'a>(&'a self, py: Python<'a>, settings: &'a Settings) -> PyParams<'a> {
         let row = match self {
             Args::Row(row) => Some(row),
             Args::Batch(batch) => batch.row.as_ref(),
-            Args::Arrow(rows) => {
-                if let Some(row) = rows.current() {
-                    return AnyParams::Arrow(row);
-                }
-                None
-            }
+            Args::Arrow(_) => None,
         };
-        AnyParams::Python(PyParams::new(py, row.map(|row| row.bind(py)), settings))
+        PyParams::new(py, row.map(|row| row.bind(py)), settings)
     }
 
     /// The error about a value of the current row, with the column that it is of if the rows are an Arrow stream's.

@@ -350,7 +350,7 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
         match &mut self.args {
             Args::Arrow(rows) => rows.each(py, |row| writer.write(row) == Taken::More),
             _ => {
-                writer.write(&self.params(py));
+                writer.write(&self.args.python(py, &self.settings));
             }
         }
     }
