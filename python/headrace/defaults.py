@@ -66,6 +66,9 @@ CUBRID_LOB_AHEAD: Final = 2
 # statements
 COMMAND_TIMEOUT: Final[float | None] = None
 """Seconds that a call may wait for the server, where it has no timeout of its own; None is no limit."""
+BLOCK_ROUND_TRIPS: Final = 16
+"""Round trips that a block of ``transaction()`` waits for the transactions of other tasks or threads on the same
+connection. After these it goes first: commits and rollbacks outside of blocks that come then wait for its beginning."""
 CANCEL_TIMEOUT: Final = 5.0
 """Seconds that a cancelled request may take to end before its connection is closed."""
 CANCEL_AGAIN: Final = 0.5

@@ -10,6 +10,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from .. import defaults
 from .._native import Wire
 from ..errors import ConnectionClosed, DatabaseError, Error, InterfaceError, ProgrammingError
 from ..types import TransactionStatus
@@ -77,6 +78,8 @@ class Transactions(ABC):
         self._nesting = threading.RLock()
         # Taken by :meth:`ordered` only, and before the two.
         self._order = threading.RLock()
+        self.overdue: set[Block] = set()
+        """Blocks that have waited too long for a moment in which it is settled whether a transaction is open."""
         self.resets = 0
         """How often the session was reset: a block from before is not there any more."""
         self.numbers = itertools.count(1)
@@ -139,6 +142,9 @@ class Transactions(ABC):
 
     def end(self, rollback: bool) -> Flow[None]:
         """Ends the open transaction, where there is one."""
+        while self.overdue and not self.wire.closed:
+            # Tasks that begin and end transactions without a pause would keep a block waiting for ever.
+            yield self.settle()
         with self.ordered():
             self.check_end(rollback)
             if not self.is_begun():
@@ -267,6 +273,7 @@ class Transactions(ABC):
     def enter(self, block: Block, savepoint: str | None) -> Flow[None]:
         """Begins a block that was made for it, and that :meth:`leave` ends."""
         try:
+            round_trips = 0
             while True:
                 with self.ordered():
                     open, settled = self.foresee()
@@ -274,11 +281,16 @@ class Transactions(ABC):
                         self.register(block, open)
                         flow = Begun(self.enter_transaction(block, savepoint, open))
                         break
+                if round_trips == defaults.BLOCK_ROUND_TRIPS:
+                    self.overdue.add(block)
+                round_trips += 1
                 # A statement of any task or thread is in flight that may begin or end a transaction: a savepoint after
                 # its COMMIT would be in none, and a transaction of the block's own would end another's.
                 yield self.settle()
+            self.overdue.discard(block)
             block.state = yield from flow.rest()
         except BaseException as error:
+            self.overdue.discard(block)
             self.uncount(block, with_inner=block.begins)
             try:
                 # An interrupt may have come before or after what begins its transaction was queued; a beginning that
