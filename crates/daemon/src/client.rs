@@ -3,7 +3,7 @@
 use crate::config::PoolMode;
 use crate::hub::{Hub, Running, Wanted};
 use crate::limits::STARTUP_TIMEOUT;
-use crate::pool::{Lent, NotLent, Pool};
+use crate::pool::{Lent, Pool};
 use crate::relay::{Relay, Then};
 use crate::replies::{self, DRAINING, Ended, PROTOCOL_VIOLATION, SERVER_LOST};
 use crate::startup::{First, first};
@@ -189,7 +189,7 @@ impl Session<'_> {
             drop(lent);
             lent = self.pool.lend().await?;
             let adapted = lent.server.adapt(&self.relay.parameters).await;
-            adapted.map_err(|fatal| Ended::from(NotLent::Failed(fatal)))?;
+            adapted.map_err(|fatal| Ended::opening(&fatal))?;
         }
         *self.running.lock().await = Some(lent.server.cancel.clone());
         self.lent = Some(lent);

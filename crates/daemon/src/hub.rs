@@ -1,12 +1,13 @@
 //! What all clients share: the pools, and who may cancel what.
 
 use crate::config::Config;
+use crate::lock;
 use crate::pool::{Parameters, Pool};
 use crate::replies::{Ended, NOT_ALLOWED, UNKNOWN_DATABASE};
 use crate::server::{Cancel, is_settable};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 
 /// The server connection that a client has at the moment. It stays locked while a CancelRequest is under way, so that
@@ -111,8 +112,4 @@ impl Hub {
         let pools: Vec<Arc<Pool>> = lock(&self.pools).values().cloned().collect();
         pools.iter().for_each(|pool| pool.expire());
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

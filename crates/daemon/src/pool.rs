@@ -2,12 +2,13 @@
 
 use crate::config::{Database, PoolMode};
 use crate::limits::IDLE_SERVER;
+use crate::lock;
 use crate::server::Server;
 use crate::statements::Catalog;
 use headrace_core::Fatal;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
@@ -115,17 +116,17 @@ impl Pool {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Server>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.idle)
     }
 
     /// What a client is welcomed with that asks for these settings, if one was before.
     pub fn welcome(&self, wanted: &Parameters) -> Option<BTreeMap<String, String>> {
-        self.welcomes.lock().unwrap_or_else(PoisonError::into_inner).get(wanted).cloned()
+        lock(&self.welcomes).get(wanted).cloned()
     }
 
     /// Remembers what a client was welcomed with.
     pub fn remember(&self, wanted: Parameters, welcome: &BTreeMap<String, String>) {
-        let mut welcomes = self.welcomes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut welcomes = lock(&self.welcomes);
         if welcomes.len() >= crate::limits::WELCOMES {
             welcomes.clear();
         }

@@ -9,7 +9,9 @@ use crate::limits::WHOLE_MESSAGE;
 use crate::statements::{Catalog, OnServer, PREFIX, Statement};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus, WriteBuffer};
-use headrace_postgres::messages::backend::{ServerError, command_complete, header, parameter_status};
+use headrace_postgres::messages::backend::{
+    ServerError, command_complete, header, parameter_status, transaction_status,
+};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, backend, frontend as client};
 use headrace_postgres::sql::leaves;
@@ -524,11 +526,7 @@ impl Relay {
             backend::READY_FOR_QUERY => {
                 let Some(Expected::Sync | Expected::Query) = front else { return Err(unexpected(tag)) };
                 self.expected.pop_front();
-                server.status = match body {
-                    b"I" => TransactionStatus::Idle,
-                    b"T" => TransactionStatus::InTransaction,
-                    _ => TransactionStatus::Failed,
-                };
+                server.status = transaction_status(body)?;
             }
             backend::PARAMETER_STATUS => {
                 let (name, value) = parameter_status(body)?;

@@ -9,7 +9,7 @@ use headrace_core::{Cancellation, Fatal, FatalKind, Session, TransactionStatus, 
 use headrace_io::tokio::{Client, Stream, cancel};
 use headrace_io::{Address, Progress, TcpOptions};
 use headrace_postgres::machine::{Binding, Columns, Machine, Options, Purpose, Secret, Tls};
-use headrace_postgres::messages::backend::{ServerError, header, parameter_status};
+use headrace_postgres::messages::backend::{ServerError, header, parameter_status, transaction_status};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{backend, field};
 use headrace_tls::{Roots, TlsConfig, Verify};
@@ -154,11 +154,7 @@ impl Server {
                         self.state.parameters.insert(name, value);
                     }
                     backend::READY_FOR_QUERY => {
-                        self.state.status = match body {
-                            b"I" => TransactionStatus::Idle,
-                            b"T" => TransactionStatus::InTransaction,
-                            _ => TransactionStatus::Failed,
-                        };
+                        self.state.status = transaction_status(body)?;
                         self.buffers.read_buffer.consume(length);
                         return match refused {
                             None => Ok(()),

@@ -1,9 +1,10 @@
 //! Prepared statements, shared by all clients of a pool.
 
 use crate::limits::KNOWN_STATEMENTS;
+use crate::lock;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// A statement as a client's Parse has it: its text, and the types of its parameters.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ pub struct Catalog {
 impl Catalog {
     /// The statement with this text and these types; the same for everyone who asks.
     pub fn named(&self, body: &[u8]) -> Arc<Statement> {
-        let mut statements = self.statements.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut statements = lock(&self.statements);
         if let Some(found) = statements.get(body) {
             return Arc::clone(found);
         }
@@ -57,7 +58,7 @@ impl Catalog {
     /// The server has changed in a way that this statement does not fit any more: whoever prepares the text from now on
     /// gets another.
     pub fn forget(&self, statement: &Statement) {
-        let mut statements = self.statements.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut statements = lock(&self.statements);
         if statements.get(&statement.body).is_some_and(|found| found.id == statement.id) {
             statements.remove(&statement.body);
         }

@@ -19,6 +19,14 @@ def nearest(name: str, choices: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
+def port_number(text: str, origin: str = "") -> int:
+    """The number of a port; ``origin`` is the source of ``text`` in the error. Raises ProgrammingError."""
+    port = int(text) if text.isascii() and text.isdigit() else 0
+    if not 0 < port < 65536:
+        raise ProgrammingError(f"port {text!r}{origin} is not a number from 1 to 65535")
+    return port
+
+
 class Settings:
     """Values by keyword. An empty text says nothing, as most of libpq's keywords have it."""
 

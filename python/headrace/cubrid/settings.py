@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from .. import defaults
 from .._shared.known import KnownSettings, ReusableOptions
-from .._shared.settings import Settings, nearest
+from .._shared.settings import Settings, nearest, port_number
 from ..errors import Error, InvalidPassword, NotSupportedError, OperationalError, ProgrammingError
 from .parse import parse
 
@@ -262,8 +262,4 @@ def _hosts(settings: Settings) -> tuple[tuple[str, int], ...]:
 
 
 def _port(text: str) -> int:
-    if not text:
-        return defaults.CUBRID_PORT
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65536:
-        raise ProgrammingError(f"port {text!r} is not a number from 1 to 65535")
-    return int(text)
+    return port_number(text) if text else defaults.CUBRID_PORT

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 from .. import defaults
 from .._shared.known import KnownSettings, ReusableOptions
-from .._shared.settings import Settings, nearest
+from .._shared.settings import Settings, nearest, port_number
 from ..errors import OperationalError, ProgrammingError
 from . import sqlhosts
 from .parse import parse
@@ -240,12 +240,7 @@ def _checked(settings: Settings, env: dict[str, str]) -> ConnectOptions:
 
 def _port(settings: Settings) -> int | None:
     text = str(settings.values.get("port") or "")
-    if not text:
-        return None
-    port = int(text) if text.isascii() and text.isdigit() else 0
-    if not 0 < port < 65536:
-        raise ProgrammingError(f"port {text!r} is not a number from 1 to 65535")
-    return port
+    return port_number(text) if text else None
 
 
 def _lock_wait(settings: Settings) -> int | None:

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, cast
 from .. import defaults
 from .._shared.known import KnownSettings, ReusableOptions
 from .._shared.redact import redact
-from .._shared.settings import Settings, nearest
+from .._shared.settings import Settings, nearest, port_number
 from .._shared.url import shown
 from ..errors import NotSupportedError, ProgrammingError
 from .parse import canonical, parse_text
@@ -454,10 +454,7 @@ def _hosts(settings: Settings) -> tuple[Host, ...]:
 
 
 def _port(text: str, origin: str) -> int:
-    port = int(text) if text.isascii() and text.isdigit() else (0 if text else defaults.PORT)
-    if not 0 < port < 65536:
-        raise ProgrammingError(f"port {text!r}{origin} is not a number from 1 to 65535")
-    return port
+    return port_number(text, origin) if text else defaults.PORT
 
 
 def _check_address(address: str, origin: str) -> None:

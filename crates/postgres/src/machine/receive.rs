@@ -389,12 +389,7 @@ impl<H: PgHandler> Machine<H> {
         body: &[u8],
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
-        let status = match body {
-            b"I" => TransactionStatus::Idle,
-            b"T" => TransactionStatus::InTransaction,
-            b"E" => TransactionStatus::Failed,
-            _ => return Err(Fatal::peer("the server sent ReadyForQuery with an unknown transaction status")),
-        };
+        let status = backend::transaction_status(body)?;
         self.status = status;
         if let (Some(streamed), Some(pending)) = (&self.streamed, self.queue.first())
             && matches!(&pending.request, Request::ClosePortal { portal } if portal.number == *streamed)

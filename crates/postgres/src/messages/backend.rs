@@ -2,7 +2,7 @@
 
 use super::tag::field;
 use crate::types::Oid;
-use headrace_core::{Fatal, limits};
+use headrace_core::{Fatal, TransactionStatus, limits};
 
 /// The message at the front of `bytes`: its type and its whole length with the type byte, or `None` while the
 /// header is incomplete.
@@ -19,6 +19,19 @@ pub fn header(bytes: &[u8]) -> Result<Option<(u8, usize)>, Fatal> {
         )));
     }
     Ok(Some((tag, len + 1)))
+}
+
+/// The status of the transaction that ReadyForQuery tells.
+///
+/// # Errors
+/// [`Fatal`] for one that is not in the manual.
+pub fn transaction_status(body: &[u8]) -> Result<TransactionStatus, Fatal> {
+    match body {
+        b"I" => Ok(TransactionStatus::Idle),
+        b"T" => Ok(TransactionStatus::InTransaction),
+        b"E" => Ok(TransactionStatus::Failed),
+        _ => Err(Fatal::peer("the server sent ReadyForQuery with an unknown transaction status")),
+    }
 }
 
 /// Reads a body from front to back; every getter returns [`Fatal`] if the body is too short.
