@@ -1,7 +1,7 @@
 //! The configuration: a TOML file.
 
 use crate::limits::{POOL_SIZE, QUEUE_LENGTH, QUEUE_WAIT};
-use crate::server::SslMode;
+use crate::postgres::server::SslMode;
 use headrace_core::{Fatal, FatalKind};
 use headrace_io::Address;
 use serde::Deserialize;
@@ -21,6 +21,9 @@ pub struct Config {
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Database {
+    /// The kind of its server.
+    #[serde(default)]
+    pub driver: Driver,
     /// A name, an address, or the folder of a Unix socket.
     pub host: String,
     /// The port.
@@ -51,6 +54,15 @@ pub struct Database {
     /// Seconds that a client waits.
     #[serde(default = "default_queue_wait")]
     pub queue_wait: f64,
+}
+
+/// The kind of a database's server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Driver {
+    /// PostgreSQL: clients are lent its connections.
+    #[default]
+    Postgresql,
 }
 
 /// When a server connection goes back to its pool.

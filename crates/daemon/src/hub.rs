@@ -1,10 +1,10 @@
 //! What all clients share: the pools, and who may cancel what.
 
-use crate::config::Config;
+use crate::config::{Config, Database, Driver};
 use crate::lock;
-use crate::pool::{Parameters, Pool};
+use crate::postgres::pool::{self, Parameters, Pool};
+use crate::postgres::server::{Cancel, is_settable};
 use crate::replies::{Ended, NOT_ALLOWED, UNKNOWN_DATABASE};
-use crate::server::{Cancel, is_settable};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -25,13 +25,11 @@ pub struct Hub {
     pub draining: watch::Receiver<bool>,
 }
 
-/// What a StartupMessage asks for.
+/// What a StartupMessage asks for, by the kind of its database.
 #[derive(Debug)]
-pub struct Wanted {
-    /// The pool of its server connections.
-    pub pool: Arc<Pool>,
-    /// Settings that the server reports: they are the client's own, not the pool's.
-    pub settings: Parameters,
+pub enum Wanted {
+    /// Server connections of PostgreSQL.
+    Postgres(pool::Wanted),
 }
 
 impl Hub {
@@ -61,6 +59,12 @@ impl Hub {
         {
             return Err(Ended::new(NOT_ALLOWED, "headraced: replication needs a connection to the server itself"));
         }
+        match database.driver {
+            Driver::Postgresql => Ok(Wanted::Postgres(self.pooled(name, user, database, given))),
+        }
+    }
+
+    fn pooled(&self, name: String, user: String, database: &Database, given: BTreeMap<String, String>) -> pool::Wanted {
         let (settings, rest): (Parameters, Parameters) = given.into_iter().partition(|(name, _)| is_settable(name));
         let dbname = database.dbname.clone().unwrap_or_else(|| name.clone());
         let mut startup = vec![("user".to_owned(), user), ("database".to_owned(), dbname)];
@@ -68,7 +72,7 @@ impl Hub {
         let key = (name, startup.clone());
         let mut pools = lock(&self.pools);
         let pool = pools.entry(key).or_insert_with(|| Arc::new(Pool::new(Arc::new(database.clone()), startup)));
-        Ok(Wanted { pool: Arc::clone(pool), settings })
+        pool::Wanted { pool: Arc::clone(pool), settings }
     }
 
     /// A process id and a secret key for a client, and the place where its server connection is noted.

@@ -1,7 +1,7 @@
 //! headraced: a daemon that lends a few server connections to many local clients.
 //!
-//! Clients speak PostgreSQL's protocol, version 3.0, on a Unix socket. [`relay`] has what happens to their messages,
-//! without I/O; [`client`] moves the bytes.
+//! Clients speak PostgreSQL's protocol, version 3.0, on a Unix socket. [`client`] reads what a client asks for.
+//! [`postgres`] lends connections of PostgreSQL: its `relay` has what happens to the messages, without I/O.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -9,12 +9,9 @@ pub mod client;
 pub mod config;
 pub mod hub;
 pub mod limits;
-pub mod pool;
-pub mod relay;
+pub mod postgres;
 pub mod replies;
-pub mod server;
 pub mod startup;
-pub mod statements;
 
 /// What a mutex holds. What a thread that panicked has left in it is whole: nothing is changed there in two steps.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

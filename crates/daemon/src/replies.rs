@@ -1,7 +1,7 @@
 //! Messages that the daemon itself sends to clients.
 
-use crate::pool::NotLent;
-use crate::relay::Refused;
+use crate::postgres::pool::NotLent;
+use crate::postgres::relay::Refused;
 use headrace_core::{Fatal, FatalKind};
 use headrace_postgres::messages::frontend::message;
 use headrace_postgres::messages::tag::{authentication, backend, field};

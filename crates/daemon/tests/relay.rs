@@ -1,8 +1,8 @@
 //! What becomes of the messages between clients and servers, whole and cut into pieces.
 
 use headrace_core::{ReadBuffer, WriteBuffer};
-use headrace_daemon::relay::{Refused, Relay, ServerState, Then};
-use headrace_daemon::statements::Catalog;
+use headrace_daemon::postgres::relay::{Refused, Relay, ServerState, Then};
+use headrace_daemon::postgres::statements::Catalog;
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, backend, frontend as client};
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! Server connections of one server, database, user and set of startup parameters.
 
+use super::server::Server;
+use super::statements::Catalog;
 use crate::config::{Database, PoolMode};
 use crate::limits::IDLE_SERVER;
 use crate::lock;
-use crate::server::Server;
-use crate::statements::Catalog;
 use headrace_core::Fatal;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,6 +30,15 @@ pub struct Pool {
     waiting: AtomicUsize,
     /// What a client that has asked for these settings is welcomed with.
     welcomes: Mutex<BTreeMap<Parameters, BTreeMap<String, String>>>,
+}
+
+/// What a client asks for.
+#[derive(Debug)]
+pub struct Wanted {
+    /// The pool of its server connections.
+    pub pool: Arc<Pool>,
+    /// Settings that the server reports: they are the client's own, not the pool's.
+    pub settings: Parameters,
 }
 
 /// A server connection that is lent, or the right to one.

@@ -1,8 +1,8 @@
 //! One connection to a server, which is lent to one client after the other.
 
+use super::relay::ServerState;
 use crate::config::Database;
 use crate::limits::{CONNECT_TIMEOUT, RESET_TIMEOUT, SERVER_STATEMENTS};
-use crate::relay::ServerState;
 use headrace_connection::{Buffers, Connection, TlsSettings};
 use headrace_core::rows::Collector;
 use headrace_core::{Cancellation, Fatal, FatalKind, Session, TransactionStatus, WriteBuffer};

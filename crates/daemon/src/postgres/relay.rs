@@ -5,8 +5,8 @@
 //! connection does not is prepared there before its first use, and its ParseComplete goes no further. ParseComplete and
 //! CloseComplete that the server does not send are put in, each in its place among the replies.
 
+use super::statements::{Catalog, OnServer, PREFIX, Statement};
 use crate::limits::WHOLE_MESSAGE;
-use crate::statements::{Catalog, OnServer, PREFIX, Statement};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::backend::{

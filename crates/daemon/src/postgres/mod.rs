@@ -1,0 +1,7 @@
+//! Databases of PostgreSQL: server connections that are lent to one client after the other.
+
+pub mod pool;
+pub mod relay;
+pub mod server;
+pub mod session;
+pub mod statements;
