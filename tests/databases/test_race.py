@@ -1,7 +1,9 @@
-"""The race on MariaDB, on MySQL and on the Informix test server: every workload, and right results of all who run."""
+"""The race on MariaDB, on MySQL and on the test servers of Informix and CUBRID: every workload, and right results of
+all who run."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 from urllib.parse import quote
 
@@ -9,7 +11,7 @@ import pytest
 
 import headrace.testing
 from headrace.testing import MysqldServer
-from headrace_lab import databases, race, report, workloads
+from headrace_lab import contestants, databases, race, report, workloads
 
 # Six contestants run in processes of their own on one core each: beside other builds that takes long.
 pytestmark = pytest.mark.timeout(900)
@@ -82,3 +84,23 @@ def test_on_informix(utf8_server: headrace.testing.InformixServer) -> None:
         assert trips[name, "headrace"] <= trips[name, "informix-driver"], (name, trips)
     assert trips["fetch", "headrace"] < trips["fetch", "informix-driver"]
     assert trips["select_one", "headrace"] < trips["select_one", "informix-driver"]
+
+
+def test_on_cubrid() -> None:
+    # pycubrid takes milliseconds for a statement.
+    less = {"fetch": 1_000, "executemany": 1_000, "stream": 1, "pipeline_execute": 200, "pipeline": 200}
+    chosen = [(name, less.get(name, size)) for name, size in small("cubrid") if name != "fetch_wide"]
+    names = [name for name in contestants.MODULES["cubrid"] if name != "headrace-uvloop"]
+    if sys.version_info < (3, 11):
+        names = [name for name in names if not name.startswith("pycubrid")]
+    with headrace.testing.cubrid() as server:
+        found = run(server.url, server.pid, "cubrid", names, chosen)
+    check(found, "cubrid")
+    trips = {(r["workload"], r["contestant"]): r["round_trips"] for r in found["results"] if r["cores"] == "idle"}
+    assert trips["select_one", "headrace"] == 1
+    if "pycubrid" in names:
+        for name in ("select_one", "select_ten", "fetch", "connect", "pipeline", "stream"):
+            assert trips[name, "headrace"] < trips[name, "pycubrid"], (name, trips)
+        # An atomic batch has a commit of its own.
+        for name in ("executemany", "executemany_autocommit"):
+            assert trips[name, "headrace"] <= trips[name, "pycubrid-prepared"], (name, trips)

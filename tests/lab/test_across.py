@@ -33,6 +33,7 @@ def test_every_driver_on_every_database_does_every_workload_right(written: Path)
     assert sides == {
         ("postgresql", "headrace"), ("postgresql", "psycopg"), ("mariadb", "headrace"), ("mariadb", "mysqlclient"),
         ("mysql", "headrace"), ("mysql", "mysqlclient"), ("informix", "headrace"), ("informix", "informix-driver"),
+        ("cubrid", "headrace"), ("cubrid", "pycubrid"),
     }  # fmt: skip
     assert len(rows) == len(sides) * len(workloads.WORKLOADS)
     for row in rows:
@@ -72,9 +73,13 @@ def test_page_table_and_terminal_are_made_from_the_json(written: Path, capsys: p
         assert word in page
     assert "say nothing of a genuine server" in markdown
     assert "the project's Informix test server, as IBM Informix" in markdown
+    assert "Informix and CUBRID are the project's own test servers" in markdown
     assert "src=" not in page, "the page needs nothing but itself"
-    # Two drivers of four databases in five workloads.
-    assert page.count("class='bar'") == 40
+    table = report.published(json.loads((written / "json").read_text())).splitlines()
+    assert "CUBRID test server: headrace | pycubrid |" in table[2]
+    assert len(table) == 4 + len(workloads.WORKLOADS)
+    # Two drivers of five databases in five workloads.
+    assert page.count("class='bar'") == 50
 
 
 class Careless:

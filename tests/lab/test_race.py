@@ -118,6 +118,15 @@ def test_a_race_touches_nothing_but_a_schema_of_its_own(server: PostgresServer) 
         conn.execute("DROP SCHEMA headrace_race CASCADE")
 
 
+def test_cpu_of_a_server_that_was_given_is_counted_by_its_process(server: PostgresServer, tmp_path: Path) -> None:
+    command = ["race", "--url", server.url, "--server-pid", str(server.pid), "--workload", "fetch", "--size", "100000"]
+    file = tmp_path / "out.json"
+    assert main([*command, "--contestant", "floor", "--rounds", "1", "--json", str(file)]) == 0
+    report = json.loads(file.read_text())
+    assert report["results"][0]["server_cpu_s"] > 0
+    assert (report["environment"]["halves"] is None) == (len(os.sched_getaffinity(0)) < 2)
+
+
 def test_a_contestant_that_hangs_is_ended(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "ROUND_TIMEOUT_S", 0.3)
     worker = processes.Worker("headrace", server.url, "public")
@@ -225,6 +234,7 @@ def test_a_full_disk_takes_the_file_and_not_the_figures(
         (["--database", "oracle"], "unknown database 'oracle'"),
         (["--rounds", "0"], "--rounds must be at least 1"),
         (["--size", "12"], "none of the workloads has the size 12"),
+        (["--server-pid", "1"], "--server-pid is of the server of --url"),
         (["--fail-over", "lots"], "'lots' is not a percentage"),
         (["--url", "postgresql://127.0.0.1:1/x"], "127.0.0.1"),
         (["--contestant", "floor", "--baseline", "/nothing/here.json"], "/nothing/here.json"),

@@ -66,6 +66,14 @@ def parser() -> argparse.ArgumentParser:
     race.add_argument("--size", action="append", default=[], type=int, help="only this size; repeatable")
     race.add_argument("--rounds", type=int, help=f"timed rounds ({ROUNDS})")
     race.add_argument("--url", help="race on this server, in a schema of its own that is dropped afterwards")
+    race.add_argument(
+        "--server-pid",
+        action="append",
+        default=[],
+        type=int,
+        help="a process of the server of --url, if it runs on this machine: it is given half of the cores, as a server "
+        "is that the race starts; repeatable",
+    )
     race.add_argument("--json", type=Path, help="write the results as JSON")
     race.add_argument("--markdown", type=Path, help="write the results as Markdown")
     race.add_argument("--html", type=Path, help="write the results as one HTML page")
@@ -199,6 +207,8 @@ def race(args: argparse.Namespace) -> int:
     from . import report as make
 
     plan = plan_of(args)
+    if args.server_pid and not args.url:
+        raise UsageError("--server-pid is of the server of --url, and there is none")
     limit = percentage(args.fail_over)
     baseline = json.loads(args.baseline.read_text(encoding="utf-8")) if args.baseline else None
     results_go_to(args, "build/race")
@@ -206,11 +216,11 @@ def race(args: argparse.Namespace) -> int:
     stopped = False
     try:
         with contextlib.ExitStack() as stack:
-            url, pid = args.url, None
+            url, server = args.url, args.server_pid
             if url is None:
-                url, pid = stack.enter_context(databases.load(plan.database).start())
+                url, server = stack.enter_context(databases.load(plan.database).start())
             tell = stack.enter_context(progress())
-            Race(url, plan, pid, tell, plan.database, kept.save).run()
+            Race(url, plan, server, tell, plan.database, kept.save).run()
     except KeyboardInterrupt:
         stopped = True
     result = kept.report
@@ -236,9 +246,9 @@ def race(args: argparse.Namespace) -> int:
 
 def across_plan(args: argparse.Namespace) -> across.Plan:
     """What the command line asks for. Raises UsageError."""
-    for option in ("contestant", "baseline"):
+    for option in ("contestant", "baseline", "server_pid"):
         if getattr(args, option):
-            raise UsageError(f"--{option} does not go with --across")
+            raise UsageError(f"--{option.replace('_', '-')} does not go with --across")
     if args.quick:
         raise UsageError("--quick does not go with --across; give --size and --rounds")
     names = choose("database", [args.database] if args.database else [], across.DATABASES)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Final
@@ -141,17 +141,18 @@ def awake(cores: int) -> Iterator[None]:
             spinner.wait()
 
 
-def server_cpu(pid: int | None) -> float:
-    """CPU seconds of a server's postmaster, its living children and the ended ones. 0 without a process."""
-    if pid is None:
+def server_cpu(pids: Collection[int]) -> float:
+    """CPU seconds of a server's processes, their living children and the ended ones. 0 without a process."""
+    if not pids:
         return 0.0
+    own = frozenset(map(str, pids))
     ticks = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError, IndexError):
             fields = stat.read_text().rpartition(")")[2].split()
-            if stat.parent.name == str(pid):
+            if stat.parent.name in own:
                 ticks += sum(map(int, fields[11:15]))
-            elif fields[1] == str(pid):
+            elif fields[1] in own:
                 ticks += sum(map(int, fields[11:13]))
     return ticks / os.sysconf("SC_CLK_TCK")
 

@@ -70,7 +70,7 @@ class Race:
         self,
         url: str,
         plan: Plan,
-        server_pid: int | None,
+        server: int | Sequence[int] | None,
         tell: Callable[[str, float], None],
         database: str = "postgresql",
         save: Callable[[dict[str, Any]], None] = lambda report: None,
@@ -78,13 +78,13 @@ class Race:
         self.database = database
         self.url = url
         self.plan = plan
-        self.server_pid = server_pid
+        self.server = (server,) if isinstance(server, int) else tuple(server or ())
         self.tell = tell
         self.save = save
         self.sql: w.Sql = databases.load(database).Statements(f"headrace_race_{secrets.token_hex(4)}")
         self.admin = headrace.connect(url, autocommit=True)
-        # A server that was given stays where it runs, and clients then have all cores.
-        self.cores = halves() if server_pid is not None else None
+        # A server whose processes are not known stays where it runs, and clients then have all cores.
+        self.cores = halves() if self.server else None
         self.times: dict[Key, dict[str, Times]] = {}
         self.infos: dict[str, dict[str, Any]] = {}
         self.steps = 0
@@ -125,10 +125,11 @@ class Race:
 
     def _place(self, kind: str) -> Halves | None:
         """Puts the server on its cores, and returns those of both."""
-        if self.cores is None or self.server_pid is None:
+        if self.cores is None:
             return None
         cores = self.cores.shared if kind == "shared" else self.cores
-        pin(self.server_pid, cores.server)
+        for pid in self.server:
+            pin(pid, cores.server)
         return cores
 
     def _kinds(self, name: str) -> list[str]:
@@ -156,7 +157,7 @@ class Race:
                 self._step(key, worker)
                 if times.error:
                     continue
-                before = server_cpu(self.server_pid)
+                before = server_cpu(self.server)
                 answer = self._round(worker, name, size, inner, digest=False)
                 if "error" in answer:
                     times.error = answer["error"]
@@ -164,7 +165,7 @@ class Race:
                 times.seconds.append(answer["seconds"] / inner)
                 times.cpu.append(answer["cpu"] / inner)
                 # The clock of /proc ticks 100 times a second, so only the sum over all rounds has a meaning.
-                times.server_cpu += server_cpu(self.server_pid) - before
+                times.server_cpu += server_cpu(self.server) - before
                 times.rss = max(times.rss, answer["rss"])
                 times.latencies += answer["latencies"]
 

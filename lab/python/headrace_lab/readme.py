@@ -6,7 +6,8 @@ The tables of each database go into the page on the race (``docs/race/index.md``
 own: times between ``<!-- race:postgresql:begin -->`` and the like, client CPU time between
 ``<!-- race:postgresql-cpu:begin -->`` and the like. The overviews in the README (``README.md`` unless named) are made
 of the tables of that page: without results, only the overviews are written. The one of client CPU is empty as long as
-no database has a table of it.
+no database has a table of it, and a database without a table is in neither. Results of a race across databases go
+between ``<!-- race:across:begin -->`` and its end.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from .across import report as of_across
 from .report import duration, where
 from .stats import quotient
 
@@ -49,9 +51,12 @@ COLUMNS = {
     "mariadb": MYSQL_COLUMNS,
     "mysql": MYSQL_COLUMNS,
     "informix": ("floor", "headrace", "headrace-async", "informix-driver", "informix-driver-async"),
+    "cubrid": ("floor", "headrace", "headrace-async", "pycubrid", "pycubrid-prepared", "pycubrid-async"),
 }
 OVERVIEW: Final = "overview"
 """The name of the README's table of times between its marks."""
+ACROSS: Final = "across"
+"""The name of the page's table of the race across databases between its marks."""
 CPU: Final = "-cpu"
 """What the names of tables of client CPU time end with."""
 OVERVIEW_DATABASES: Final = {
@@ -59,6 +64,7 @@ OVERVIEW_DATABASES: Final = {
     "mariadb": "MariaDB",
     "mysql": "MySQL",
     "informix": "Informix test server",
+    "cubrid": "CUBRID",
 }
 OVERVIEW_ROWS: Final = (
     "one-row select, one core for both",
@@ -169,10 +175,11 @@ def ratios(page: str, database: str) -> dict[str, dict[str, float]]:
 
 def overview(page: str) -> str:
     """Returns the README's table: headrace's ratio to the floor and that of the fastest other driver, by database."""
-    of = {database: ratios(page, database) for database in OVERVIEW_DATABASES}
-    lines = ["| | " + " | ".join(OVERVIEW_DATABASES.values()) + " |", "|---|" + "---|" * len(OVERVIEW_DATABASES)]
+    databases = _raced(page)
+    of = {database: ratios(page, database) for database in databases}
+    lines = ["| | " + " | ".join(databases.values()) + " |", "|---|" + "---|" * len(databases)]
     for label in OVERVIEW_ROWS:
-        cells = [_pair(of[database].get(label, {})) for database in OVERVIEW_DATABASES]
+        cells = [_pair(of[database].get(label, {})) for database in databases]
         lines.append(f"| {label} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -180,10 +187,11 @@ def overview(page: str) -> str:
 def cpu_overview(page: str) -> str:
     """Returns the README's table of client CPU time: headrace's for each row or query with its ratio to the floor's,
     and that of the other driver that takes least. Empty, if the page has no table of it."""
-    of = {database: _rows_of(page, database + CPU) for database in OVERVIEW_DATABASES}
+    databases = _raced(page)
+    of = {database: _rows_of(page, database + CPU) for database in databases}
     rows: list[str] = []
     for label in OVERVIEW_ROWS:
-        cells = [_cpu_pair(of[database].get(label, {})) for database in OVERVIEW_DATABASES]
+        cells = [_cpu_pair(of[database].get(label, {})) for database in databases]
         if any(cell != "-" for cell in cells):
             rows.append(f"| {label} | " + " | ".join(cells) + " |")
     if not rows:
@@ -192,11 +200,20 @@ def cpu_overview(page: str) -> str:
         "As the server takes most of the time of many rows, this is the CPU time of the client alone, for each row or "
         "query:",
         "",
-        "| | " + " | ".join(OVERVIEW_DATABASES.values()) + " |",
-        "|---|" + "---|" * len(OVERVIEW_DATABASES),
+        "| | " + " | ".join(databases.values()) + " |",
+        "|---|" + "---|" * len(databases),
         *rows,
     ]
     return "\n".join(lines)
+
+
+def _raced(page: str) -> dict[str, str]:
+    """The databases that the page has a table of, of times or of client CPU time."""
+    return {
+        database: title
+        for database, title in OVERVIEW_DATABASES.items()
+        if _rows_of(page, database) or _rows_of(page, database + CPU)
+    }
 
 
 def _cpu_pair(row: dict[str, str]) -> str:
@@ -247,6 +264,9 @@ def main(argv: list[str]) -> int:
         for name in argv:
             if name.endswith(".json"):
                 report = json.loads(Path(name).read_text(encoding="utf-8"))
+                if of_across.is_across(report):
+                    page = _put(page, ACROSS, of_across.published(report))
+                    continue
                 page = _put(page, _database(report), table(report))
                 page = _put(page, _database(report) + CPU, cpu_table(report))
         readme = _put(readme, OVERVIEW, overview(page))

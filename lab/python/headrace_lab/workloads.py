@@ -46,10 +46,16 @@ class Sql(ABC):
     """The server's, where a URL names none."""
     streamed: dict[str, Any] = {"fetch_size": STREAM_BLOCK}
     """headrace's keywords for how much to stream at a time."""
+    pipelines_in_transaction = False
+    """Whether statements are pipelined inside of a transaction only."""
 
     def __init__(self, schema: str) -> None:
         self.schema = schema
-        self.target = f"{schema}.target"
+        self.target = self.named("target")
+
+    def named(self, table: str) -> str:
+        """A table of the race, as statements name it."""
+        return f"{self.schema}.{table}"
 
     @abstractmethod
     def own(self, count: int) -> list[str]:
@@ -77,11 +83,11 @@ class Sql(ABC):
 
     def select_one(self, p: str) -> str:
         """One row by its key."""
-        return f"SELECT id, name FROM {self.schema}.users WHERE id = {p}"
+        return f"SELECT id, name FROM {self.named('users')} WHERE id = {p}"
 
     def select_ten(self, p: str) -> str:
         """Ten rows."""
-        return f"SELECT id, name FROM {self.schema}.users WHERE id <= {p}"
+        return f"SELECT id, name FROM {self.named('users')} WHERE id <= {p}"
 
     def catalog(self, count: int) -> str:
         """So many rows of the catalog, where a workload reads it."""
@@ -89,7 +95,7 @@ class Sql(ABC):
 
     def pipeline(self, p: str) -> str:
         """A few rows."""
-        return f"SELECT id, name FROM {self.schema}.users LIMIT {p}"
+        return f"SELECT id, name FROM {self.named('users')} LIMIT {p}"
 
     def insert(self, *p: str) -> str:
         """A row into the target: five parameters, or one way to write them all."""
@@ -106,14 +112,14 @@ class Sql(ABC):
 
     def stream(self, size: int) -> str:
         """A select to stream."""
-        return f"SELECT id, name FROM {self.schema}.stream LIMIT {size}"
+        return f"SELECT id, name FROM {self.named('stream')} LIMIT {size}"
 
     def table(self, workload: str, size: int) -> str:
         """The table of a fetch."""
         if workload in ALCHEMY:
             workload, size = "fetch", ALCHEMY_ROWS
         kind = {"fetch": "fetch", "fetch_types": "types", "fetch_wide": "wide", "bulk_out": "fetch"}[workload]
-        return f"{self.schema}.{kind}_{size}"
+        return self.named(f"{kind}_{size}")
 
     def select(self, workload: str, size: int) -> str:
         """The statement of a fetch."""

@@ -58,6 +58,14 @@ def _informix_driver(url: str) -> Any:
     return informix_db.connect(**{**parameters(url), "autocommit": False})
 
 
+def _pycubrid(url: str) -> Any:
+    import pycubrid
+
+    from ..link_cubrid import given
+
+    return pycubrid.connect(**given(url))
+
+
 HEADRACE: Final = Driver("headrace", "headrace", _headrace)
 DATABASES: Final[Mapping[str, Database]] = {
     name: Database(DIFFERENCES[name], usual)
@@ -66,6 +74,7 @@ DATABASES: Final[Mapping[str, Database]] = {
         ("mariadb", Driver("mysqlclient", "mysqlclient", _mysqlclient)),
         ("mysql", Driver("mysqlclient", "mysqlclient", _mysqlclient)),
         ("informix", Driver("informix-driver", "informix-driver", _informix_driver)),
+        ("cubrid", Driver("pycubrid", "pycubrid", _pycubrid)),
     )
 }
 

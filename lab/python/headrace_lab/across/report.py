@@ -96,26 +96,33 @@ def where(report: dict[str, Any]) -> str:
     parts: list[str] = []
     for name, server in env["server"].items():
         of = f"{DIFFERENCES[name].title} {server['server_version']}"
-        if name == "informix" and name not in report["urls"]:
-            of = f"the project's Informix test server, as {server['server_version']}"
+        if name in test_servers(report):
+            of = f"the project's {DIFFERENCES[name].title} test server, as {server['server_version']}"
         drivers = ", ".join(f"{driver} {version}" for (on, driver), version in versions.items() if on == name)
         parts.append(f"{of} ({drivers})")
     return f"{'; '.join(parts)}; Python {env['python']}, {env['cpu']} x {env['cores']}, {env['system']}, {env['time']}"
 
 
+TEST_SERVERS = ("informix", "cubrid")
+"""Databases that the project has a test server for, which is raced on unless a URL is given."""
 NOTES = (
     "Medians over the rounds, and how many times as long they are: against headrace on the same database, and against "
     "the first database through the same kind of driver, headrace or the usual one. Statements run one after another.",
-    "Informix is the project's own test server, on SQLite: its figures compare clients, and say nothing of a genuine "
-    "server.",
+    "{} the project's own test server{}, on SQLite: the figures compare clients, and say nothing of a genuine server.",
 )
 
 
 def notes(report: dict[str, Any]) -> Iterator[str]:
     """What has to be known of the figures."""
     yield NOTES[0]
-    if "informix" in report["environment"]["server"] and "informix" not in report["urls"]:
-        yield NOTES[1]
+    tests = [DIFFERENCES[name].title for name in test_servers(report)]
+    if tests:
+        yield NOTES[1].format(" and ".join(tests) + (" are" if len(tests) > 1 else " is"), "s" * (len(tests) > 1))
+
+
+def test_servers(report: dict[str, Any]) -> list[str]:
+    """The databases whose server was the project's own."""
+    return [name for name in report["environment"]["server"] if name in TEST_SERVERS and name not in report["urls"]]
 
 
 def markdown(report: dict[str, Any]) -> str:
@@ -126,6 +133,36 @@ def markdown(report: dict[str, Any]) -> str:
         out += ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells(row)) + " |" for row in rows]
         out.append("")
     return "\n".join(out)
+
+
+def published(report: dict[str, Any]) -> str:
+    """The documentation's table: a row for each workload, two columns for each database."""
+    rounds = max(row["rounds"] for row in report["results"])
+    sides = list(dict.fromkeys((row["database"], row["driver"], row["ours"]) for row in report["results"]))
+    tests = test_servers(report)
+    heads = [
+        f"{DIFFERENCES[name].title}{' test server' if name in tests else ''}: {driver}" if ours else driver
+        for name, driver, ours in sides
+    ]
+    lines = [
+        f"{where(report)}; {report['rows']:,} rows, medians of {rounds} rounds, and in brackets how many times as long "
+        "the usual driver takes (*none shown*: the interval holds 1.0).",
+        "",
+        f"| workload | {' | '.join(heads)} |",
+        "|---|" + "---|" * len(heads),
+    ]
+    for name in dict.fromkeys(row["workload"] for row in report["results"]):
+        found = {(r["database"], r["driver"]): r for r in report["results"] if r["workload"] == name}
+        cells = [_published_cell(found[database, driver]) for database, driver, _ in sides]
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _published_cell(row: Row) -> str:
+    if failure(row):
+        return "-"
+    against = ratio(row, "ours").replace(" (no difference shown)", ", none shown")
+    return duration(row["median_s"]) + (f" ({against})" if against else "")
 
 
 def page(report: dict[str, Any]) -> str:

@@ -30,6 +30,13 @@ _INFORMIX = {
     "informix-driver-async": "informix_driver_async",
     "ifxpy": "ifxpy_sync",
 }
+_CUBRID = {
+    **_OURS,
+    "floor": "floor_cubrid",
+    "pycubrid": "pycubrid_sync",
+    "pycubrid-prepared": "pycubrid_prepared",
+    "pycubrid-async": "pycubrid_async",
+}
 _POSTGRESQL = {
     "headrace": "headrace_sync",
     "headrace-async": "headrace_async",
@@ -47,6 +54,7 @@ MODULES = {
     "mariadb": _MYSQL,
     "mysql": _MYSQL,
     "informix": _INFORMIX,
+    "cubrid": _CUBRID,
 }
 
 ON_A_LOOP = ("asyncpg", "psqlpy", "asyncmy")

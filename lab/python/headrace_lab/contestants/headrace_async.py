@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 import headrace.aio
@@ -60,12 +61,17 @@ class Contestant(Async):
             await self.conn.executemany(statement, data)
         return size
 
+    def _transaction(self) -> Any:
+        """What statements are pipelined in."""
+        return self.conn.transaction() if self.sql.pipelines_in_transaction else contextlib.nullcontext()
+
     async def pipeline(self, size: int, inner: int, data: Any) -> Rows:
-        return await self.conn.fetchmany(self.sql.pipeline(*self.sql.own(1)), [(n,) for n in data])
+        async with self._transaction():
+            return await self.conn.fetchmany(self.sql.pipeline(*self.sql.own(1)), [(n,) for n in data])  # type: ignore[no-any-return]
 
     async def pipeline_execute(self, size: int, inner: int, data: Any) -> Rows:
         conn, statement = self.conn, self.sql.select_one(*self.sql.own(1))
-        async with conn.pipeline():
+        async with self._transaction(), conn.pipeline():
             cursors = [await conn.execute(statement, (n,)) for n in data]
         return [await cursor.fetchone() for cursor in cursors]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import Any
 
@@ -61,12 +62,17 @@ class Contestant(Sync):
             self.conn.executemany(statement, data)
         return size
 
+    def _transaction(self) -> Any:
+        """What statements are pipelined in."""
+        return self.conn.transaction() if self.sql.pipelines_in_transaction else contextlib.nullcontext()
+
     def pipeline(self, size: int, inner: int, data: Any) -> Rows:
-        return self.conn.fetchmany(self.sql.pipeline(*self.sql.own(1)), [(n,) for n in data])
+        with self._transaction():
+            return self.conn.fetchmany(self.sql.pipeline(*self.sql.own(1)), [(n,) for n in data])  # type: ignore[no-any-return]
 
     def pipeline_execute(self, size: int, inner: int, data: Any) -> Rows:
         conn, statement = self.conn, self.sql.select_one(*self.sql.own(1))
-        with conn.pipeline():
+        with self._transaction(), conn.pipeline():
             cursors = [conn.execute(statement, (n,)) for n in data]
         return [cursor.fetchone() for cursor in cursors]
 

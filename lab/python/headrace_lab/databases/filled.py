@@ -30,7 +30,7 @@ class Filled(Sql):
         """Row by row."""
         self.create_schema(admin)
         made: dict[str, tuple[str, Callable[[int], data.Row], int]] = {
-            f"{self.schema}.users": ("users", data.user_row, data.USERS)
+            self.named("users"): ("users", data.user_row, data.USERS)
         }
         target = False
         for name, size in chosen:
@@ -47,18 +47,46 @@ class Filled(Sql):
                 made[self.table(name, size)] = ("wide", data.wide_row, size)
             elif name == "stream":
                 rows = max(size for other, size in chosen if other == "stream")
-                made[f"{self.schema}.stream"] = ("stream", data.stream_row, rows)
+                made[self.named("stream")] = ("stream", data.stream_row, rows)
         if target:
-            admin.execute(f"CREATE TABLE {self.target} ({self.types['plain']})")
+            self.create(admin, self.target, "plain")
         for table, (kind, row, count) in made.items():
-            columns = self.types[kind]
-            admin.execute(f"CREATE TABLE {table} ({columns})")
+            self.create(admin, table, kind)
             marks = ", ".join("?" * len(row(1)))
             admin.executemany(f"INSERT INTO {table} VALUES ({marks})", _rows(row, count))
+
+    def create(self, admin: Any, table: str, kind: str) -> None:
+        """Makes a table."""
+        admin.execute(f"CREATE TABLE {table} ({self.types[kind]})")
 
     def empty(self, admin: Any) -> None:
         """DELETE, or what is quicker."""
         admin.execute(f"DELETE FROM {self.target}")
+
+
+class Prefixed(Filled):
+    """Where there are no schemas: what is one elsewhere is the beginning of the tables' names."""
+
+    def __init__(self, schema: str) -> None:
+        super().__init__(schema)
+        self.made: list[str] = []
+
+    def named(self, table: str) -> str:
+        """With the beginning that no other race has."""
+        return f"{self.schema}_{table}"
+
+    def create_schema(self, admin: Any) -> None:
+        """Nothing."""
+
+    def create(self, admin: Any, table: str, kind: str) -> None:
+        """To be dropped by itself."""
+        super().create(admin, table, kind)
+        self.made.append(table)
+
+    def drop(self, admin: Any) -> None:
+        """Table by table."""
+        for table in self.made:
+            admin.execute(f"DROP TABLE {table}")
 
 
 def _rows(row: Callable[[int], data.Row], count: int) -> Iterator[data.Row]:

@@ -8,11 +8,11 @@ from typing import Any
 
 from .. import data
 from ..workloads import ALCHEMY
-from .filled import Filled
+from .filled import Prefixed
 
 
-class Statements(Filled):
-    """Informix's. There are no schemas: what is one elsewhere is the beginning of the tables' names."""
+class Statements(Prefixed):
+    """Informix's."""
 
     database = "informix"
     counts_round_trips = True
@@ -31,26 +31,9 @@ class Statements(Filled):
         "stream": "id int, name varchar(64)",
     }
 
-    def __init__(self, schema: str) -> None:
-        super().__init__(schema)
-        self.target = f"{schema}_target"
-        self.made: list[str] = []
-
-    def table(self, workload: str, size: int) -> str:
-        """The table of a fetch."""
-        return super().table(workload, size).replace(".", "_")
-
-    def select_one(self, p: str) -> str:
-        """One row by its key."""
-        return super().select_one(p).replace(f"{self.schema}.", f"{self.schema}_")
-
-    def select_ten(self, p: str) -> str:
-        """Ten rows."""
-        return super().select_ten(p).replace(f"{self.schema}.", f"{self.schema}_")
-
     def stream(self, size: int) -> str:
         """A select to stream."""
-        return f"SELECT FIRST {size} id, name FROM {self.schema}_stream"
+        return f"SELECT FIRST {size} id, name FROM {self.named('stream')}"
 
     def pipeline(self, p: str) -> str:
         """A few rows: FIRST takes no parameter, the key does."""
@@ -62,18 +45,6 @@ class Statements(Filled):
             return "SELECT 1 FROM systables WHERE tabid = 1"
         return f"SELECT FIRST {count} tabname, tabid FROM systables ORDER BY tabid"
 
-    def create_schema(self, admin: Any) -> None:
-        """Nothing."""
-
-    def setup(self, admin: Any, chosen: list[tuple[str, int]]) -> None:
-        """Row by row."""
-        super().setup(_Renaming(admin, self), chosen)
-
-    def drop(self, admin: Any) -> None:
-        """Table by table."""
-        for table in self.made:
-            admin.execute(f"DROP TABLE {table}")
-
     def table_digest(self, table: str) -> str:
         """Count and sums: the server has no hash function."""
         return f"SELECT count(*), sum(id), sum(n), sum(f), min(name), max(name), min(d), max(d) FROM {table}"
@@ -81,25 +52,6 @@ class Statements(Filled):
     def settings(self, admin: Any) -> dict[str, Any]:
         """As the server reports them."""
         return {"server_version": admin.server_version, "logging": admin.logging, "encoding": admin.encoding}
-
-
-class _Renaming:
-    """A connection for statements that name a schema."""
-
-    def __init__(self, admin: Any, sql: Statements) -> None:
-        self.admin = admin
-        self.sql = sql
-
-    def _named(self, statement: str) -> str:
-        return statement.replace(f"{self.sql.schema}.", f"{self.sql.schema}_")
-
-    def execute(self, statement: str) -> None:
-        named = self._named(statement)
-        self.admin.execute(named)
-        self.sql.made.append(named.split()[2])
-
-    def executemany(self, statement: str, rows: Any) -> None:
-        self.admin.executemany(self._named(statement), rows)
 
 
 @contextlib.contextmanager

@@ -49,7 +49,7 @@ class Host:
             return None
         for pid in self._pids():
             self._seen[pid] = (*traffic(pid), switches(pid))
-        cpu = server_cpu(self.pid) if self.many else own_cpu(self.pid)
+        cpu = server_cpu((self.pid,)) if self.many else own_cpu(self.pid)
         return Usage(cpu, *(total([seen[n] for seen in self._seen.values()]) for n in range(3)))
 
 
