@@ -14,10 +14,11 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import headrace
 
-from . import INTERRUPTED, across, databases
+from . import INTERRUPTED, across, databases, profile
 from . import workloads as w
 from .contestants import known
 from .differences import DIFFERENCES
@@ -84,16 +85,69 @@ def parser() -> argparse.ArgumentParser:
     report.add_argument("--markdown", type=Path)
     report.add_argument("--html", type=Path)
     iibench.add_parser(commands)
-    profile = commands.add_parser("profile", help="profile one operation on your server")
-    profile.add_argument("operation", choices=("connect", "execute", "fetch"))
-    profile.add_argument("--url", required=True)
-    profile.add_argument("--out", type=Path, default=Path("profile.html"), help=".prof for pstats, else a flame graph")
-    profile.add_argument("--sql", help="the statement to execute or fetch")
-    profile.add_argument("--repeats", type=int)
+    add_profile(commands)
     simulate = commands.add_parser("simulate", help="run a test server in place of a database, until it is stopped")
     simulate.add_argument("database", choices=("cubrid", "informix"))
     simulate.add_argument("options", nargs=argparse.REMAINDER, help="of the server; --help lists them")
     return top
+
+
+def add_profile(commands: Any) -> None:
+    """The grammar of ``headrace profile``; the options are those of pycubrid's scripts, except that its ``--database``
+    is ``--dbname`` here."""
+    parser = commands.add_parser("profile", help="profile one operation, on a server that is started or on yours")
+    parser.add_argument("kind", choices=tuple(profile.ITERATIONS), metavar="connect|execute|fetch")
+    parser.add_argument("--database", help=f"{', '.join(across.DATABASES)} (by --url, or postgresql)")
+    parser.add_argument("--driver", default=across.HEADRACE.name, help="headrace, or the usual one of the database")
+    parser.add_argument("--url", help="your server; without it and without --host one is started")
+    for name in ("host", "user", "password", "dbname"):
+        parser.add_argument(f"--{name}", help="of your server, in place of --url")
+    parser.add_argument("--port", type=int)
+    parser.add_argument("--iterations", "--repeats", type=int, help=f"of each operation: {profile.ITERATIONS}")
+    parser.add_argument(
+        "--operation", default="all", choices=(*profile.STATEMENTS, "all"), help="what execute executes"
+    )
+    parser.add_argument("--rows", type=int, default=profile.ROWS, help="that fetch fetches (%(default)s)")
+    parser.add_argument("--fetch-size", type=int, default=profile.FETCH_SIZE, help="of fetchmany (%(default)s)")
+    parser.add_argument("--sql", help="a statement to execute and fetch, in place of the table that is made for it")
+    parser.add_argument(
+        "--out", "--output", type=Path, default=Path("profile.html"), help=".prof for pstats, else a flame graph"
+    )
+
+
+def profile_options(args: argparse.Namespace) -> profile.Options:
+    """What the command line asks for. Raises UsageError."""
+    parts = {name: getattr(args, name) for name in ("host", "port", "user", "password", "dbname")}
+    url = args.url
+    given = [name for name, value in parts.items() if value is not None]
+    if given and url:
+        raise UsageError(f"--{given[0]} does not go with --url")
+    try:
+        database = databases.of_url(url, args.database)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if database not in across.DATABASES:
+        raise UsageError(f"unknown database {database!r}. The databases are: {', '.join(across.DATABASES)}")
+    if given:
+        login = ":".join(quote(parts[name], safe="") for name in ("user", "password") if parts[name] is not None)
+        port = f":{parts['port']}" if parts["port"] is not None else ""
+        place = f"{parts['host'] or 'localhost'}{port}/{quote(parts['dbname'] or '', safe='')}"
+        url = f"{DIFFERENCES[database].schemes[0]}://{login}{'@' if login else ''}{place}"
+    for option in ("iterations", "rows", "fetch_size"):
+        if getattr(args, option) is not None:
+            at_least_one(f"--{option.replace('_', '-')}", getattr(args, option))
+    return profile.Options(
+        operation=args.kind,
+        database=database,
+        out=args.out,
+        url=url,
+        driver=args.driver,
+        iterations=args.iterations,
+        statements=profile.STATEMENTS if args.operation == "all" else (args.operation,),
+        rows=args.rows,
+        fetch_size=args.fetch_size,
+        sql=args.sql,
+    )
 
 
 def plan_of(args: argparse.Namespace) -> Plan:
@@ -345,9 +399,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return iibench.run(args)
             except iibench.OptionError as error:
                 raise UsageError(str(error)) from None
-        from .profile import profile
-
-        profile(args.operation, args.url, args.out, args.sql, args.repeats)
+        try:
+            profile.profile(profile_options(args))
+        except ValueError as error:
+            raise UsageError(str(error)) from None
         print(f"written: {args.out}")
         return 0
     except UsageError as error:
