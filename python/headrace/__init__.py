@@ -27,6 +27,7 @@ from .errors import (
 if TYPE_CHECKING:
     from . import aio, postgres, rows, types
     from ._shared.core import Rollback
+    from .partitioning import Partition, PartitionPlan, partitions, read
     from .pool import ConnectionPool
     from .postgres import Connection, Cursor
 
@@ -51,6 +52,8 @@ __all__ = [
     "InternalError",
     "NotSupportedError",
     "OperationalError",
+    "Partition",
+    "PartitionPlan",
     "ProgrammingError",
     "Rollback",
     "Warning",
@@ -59,7 +62,9 @@ __all__ = [
     "connect",
     "errors",
     "paramstyle",
+    "partitions",
     "postgres",
+    "read",
     "rows",
     "threadsafety",
     "types",
@@ -100,9 +105,13 @@ _WHEN_USED: Final = {
     "Connection": "postgres",
     "ConnectionPool": "pool",
     "Cursor": "postgres",
+    "Partition": "partitioning",
+    "PartitionPlan": "partitioning",
     "Rollback": "_shared.core",
     "aio": "",
+    "partitions": "partitioning",
     "postgres": "",
+    "read": "partitioning",
     "rows": "",
     "types": "",
 }

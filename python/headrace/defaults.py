@@ -91,6 +91,10 @@ ARROW_BATCH_ROWS: Final = 65_536
 """Rows of an Arrow record batch at most."""
 ARROW_BATCH_BYTES: Final = _native.ARROW_BATCH_BYTES
 """Bytes of the values of an Arrow record batch after which it ends, however few its rows are: the engine's limit."""
+PARTITIONS: Final = 8
+"""Partitions of a plan."""
+PARTITION_BATCHES: Final = 2
+"""Record batches that a thread of ``plan.read`` is ahead of what was taken, at most."""
 ARRAY_SIZE: Final = 1
 """Rows that ``fetchmany`` of a cursor returns by default (PEP 249)."""
 COPY_BLOCK: Final = 128 * 1024

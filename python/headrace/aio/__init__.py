@@ -10,6 +10,7 @@ from typing import Any, TypeVar, overload
 from .._shared.dispatch import module_for
 from ..rows import Row, RowFactory
 from ._shared.pipeline import AsyncPipeline
+from .partitioning import read
 from .pool import AsyncConnectionPool
 from .postgres.connection import AsyncConnection
 from .postgres.cursor import AsyncCursor, AsyncServerCursor
@@ -55,4 +56,5 @@ __all__ = [
     "AsyncPipeline",
     "AsyncServerCursor",
     "connect",
+    "read",
 ]

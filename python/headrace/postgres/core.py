@@ -361,7 +361,7 @@ def check_committed(results: Sequence[Result]) -> None:
 def description(core: ConnectionCore, columns: Columns) -> list[Column]:
     """PEP 249's description: name, type code, display size, internal size, precision, scale, null ok."""
     out: list[Column] = []
-    for name, oid, size, precision, scale in columns.fields:
+    for name, oid, size, precision, scale, _, _ in columns.fields:
         base = core.wire.type_name(oid)
         full = base if precision is None else f"{base}({precision},{scale})"
         out.append(Column(name, TypeCode(full, oid, base), None, size, precision, scale, None))

@@ -44,13 +44,15 @@ impl Dialect for Postgres {
         Query::new(py, headrace_postgres::sql::convert(sql, with_params))
     }
 
-    /// Name, type oid, size of all values or None, precision or None, scale or None.
+    /// Name, type oid, size of all values or None, precision or None, scale or None, and the table and number of the
+    /// column, which are 0 for an expression.
     fn field<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyTuple>> {
-        let Native::Postgres { type_oid, type_modifier, type_size, .. } = column.native else {
+        let Native::Postgres { type_oid, type_modifier, type_size, table_oid, column_number } = column.native else {
             return Err(columns::foreign(py));
         };
         let (precision, scale) = types::precision_and_scale(type_oid, type_modifier).unzip();
-        (&*column.name, type_oid, types::size(type_oid, type_size, type_modifier), precision, scale).into_pyobject(py)
+        let size = types::size(type_oid, type_size, type_modifier);
+        (&*column.name, type_oid, size, precision, scale, table_oid, column_number).into_pyobject(py)
     }
 }
 
