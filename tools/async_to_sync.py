@@ -4,8 +4,9 @@
     python tools/async_to_sync.py --check    fails where one is not what it would write; `make lint` does so
 
 A file of ``python/headrace/aio`` becomes the one of the same path in ``python/headrace``: ``async`` and ``await`` go,
-names of the asyncio shell become those of the blocking one, imports are of what they are relative to. Three comments
-say what is not the same in both:
+names of the asyncio shell become those of the blocking one, imports are of what they are relative to. So does every
+file ``test_NAME_async.py`` in ``tests``, which becomes ``test_NAME.py``: a promise is tested once for both shells, with
+what ``tests/waiting.py`` has for tests that wait. Three comments say what is not the same in both:
 
     pipeline.turn()  # asyncio only         this statement, with all that is in it, or comment is left out
     # blocking: wire.nudge()                this line stands there instead
@@ -21,9 +22,13 @@ import re
 import subprocess
 import sys
 import tokenize
+from collections.abc import Iterator
+from keyword import kwlist as KEYWORDS
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[1] / "python/headrace"
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "python/headrace"
+TESTS = ROOT / "tests"
 GENERATED = (
     *(f"_shared/{name}.py" for name in ("arrow_stream", "blocks", "connection", "cursor", "pipeline", "server_cursor")),
     "_shared/stream_cursor.py",
@@ -48,6 +53,10 @@ NAMES = {
     "anext": "next",
 }
 """Python's own, and what each is without a loop."""
+NAMES |= {f"a{name}": name for name in ("conn", "connect", "gather", "my", "sleep", "until")}
+"""Fixtures and helpers of the tests, too."""
+SETTERS = re.compile(r"^( *)await (\w+)\.set_(autocommit|deferrable|isolation_level|read_only)\((.+)\)$", re.MULTILINE)
+"""In tests, what is an attribute without a loop."""
 OURS = ((re.compile(r"^Loop(?=[A-Z])"), "Blocking"), (re.compile(r"^Async(?=[A-Z])"), ""))
 """The beginnings of names of this package."""
 PROSE = (
@@ -170,10 +179,25 @@ def with_its_own_imports(text: str, path: str) -> str:
     return edits.done()
 
 
+def idle_parentheses(tokens: list[tokenize.TokenInfo]) -> Iterator[tokenize.TokenInfo]:
+    """The parentheses of ``(await x).y``, which ``x.y`` does without."""
+    opened: list[tokenize.TokenInfo | None] = []
+    for before, token, after in zip([None, *tokens], tokens, tokens[1:], strict=False):
+        if token.string in ("(", "[", "{"):
+            called = before is not None and before.type == tokenize.NAME and before.string not in KEYWORDS
+            opened.append(token if token.string == "(" and after.string == "await" and not called else None)
+        elif token.string in (")", "]", "}"):
+            parenthesis = opened.pop()
+            if parenthesis is not None and after.string in (".", "["):
+                yield from (parenthesis, token)
+
+
 def without_waiting(text: str) -> str:
     """Leaves ``async`` and ``await`` out, and renames what has another name."""
-    edits = Edits(text)
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+    edits, tokens = Edits(text), list(tokenize.generate_tokens(io.StringIO(text).readline))
+    for parenthesis in idle_parentheses(tokens):
+        edits.replace(edits.at(*parenthesis.start), edits.at(*parenthesis.end), "")
+    for token in tokens:
         start, end = edits.at(*token.start), edits.at(*token.end)
         if token.type == tokenize.NAME and token.string in ("async", "await"):
             edits.replace(start, end + len(text[end:]) - len(text[end:].lstrip()), "")
@@ -184,45 +208,74 @@ def without_waiting(text: str) -> str:
     return TWICE.sub(r"\1", edits.done())
 
 
-def formatted(text: str, path: str) -> str:
+def formatted(text: str, path: Path, source: str) -> str:
     """The text as ``ruff`` wants it, without imports that nothing uses."""
     ruff = [sys.executable, "-m", "ruff"]
-    # What needs a loop of its own, or a name, on asyncio.
-    simpler = ["--select", "F401,I,RET504,UP028", "--unsafe-fixes"]
+    # What needs a loop or a block of its own, or a name, on asyncio.
+    # ruff joins blocks only if they then fit on a line; the formatter breaks it afterwards.
+    simpler = ["--select", "C416,F401,I,RET504,SIM117,UP028", "--unsafe-fixes", "--config", "line-length=320"]
     for step in (["check", "--fix", "--quiet", *simpler], ["format", "--quiet"]):
-        name = str(PACKAGE / path)
-        done = subprocess.run([*ruff, *step, "--stdin-filename", name, "-"], input=text, capture_output=True, text=True)
+        command = [*ruff, *step, "--stdin-filename", str(path), "-"]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=ROOT)
         if done.returncode:
-            raise SystemExit(f"error: ruff does not take what is made of aio/{path}:\n{done.stdout}{done.stderr}")
+            raise SystemExit(f"error: ruff does not take what is made of {source}:\n{done.stdout}{done.stderr}")
         text = done.stdout
     return text
+
+
+def with_note(text: str, source: str) -> str:
+    """The text, with a comment that names its source below its docstring."""
+    head, _, rest = text.partition("from __future__")
+    return f"{head}{NOTE.format(source=source)}\nfrom __future__{rest}"
 
 
 def blocking(text: str, path: str) -> str:
     """The blocking file of ``aio/path``, whose text is given."""
     text = without_waiting(with_its_own_imports(without_the_loops_own(text), path))
-    head, _, rest = text.partition("from __future__")
-    return formatted(f"{head}{NOTE.format(source=f'aio/{path}')}\nfrom __future__{rest}", path)
+    return formatted(with_note(text, f"aio/{path}"), PACKAGE / path, f"aio/{path}")
+
+
+def outside_of_aio(text: str) -> str:
+    """A test that uses the modules and attributes of the blocking shell."""
+    return re.sub(r"\bheadrace\.aio\b", "headrace", SETTERS.sub(r"\1\2.\3 = \4", text))
+
+
+def blocking_test(text: str, source: Path) -> str:
+    """The blocking test of an asyncio one, whose text is given."""
+    text = without_waiting(outside_of_aio(without_the_loops_own(text)))
+    return formatted(with_note(text, source.name), made_of(source), source.name)
+
+
+def made_of(source: Path) -> Path:
+    """The file that is made of a test."""
+    return source.with_name(source.name.replace("_async.py", ".py"))
+
+
+def files() -> Iterator[tuple[Path, str, str]]:
+    """Each file that is made, its text, and what it is made of."""
+    for path in GENERATED:
+        yield PACKAGE / path, blocking((PACKAGE / "aio" / path).read_text(), path), f"python/headrace/aio/{path}"
+    for source in sorted(TESTS.rglob("test_*_async.py")):
+        yield made_of(source), blocking_test(source.read_text(), source), str(source.relative_to(ROOT))
 
 
 def main(arguments: list[str]) -> int:
     """Writes the files, or compares them."""
     stale = 0
-    for path in GENERATED:
-        made = blocking((PACKAGE / "aio" / path).read_text(), path)
-        there = (PACKAGE / path).read_text()
+    for path, made, source in files():
+        there = path.read_text() if path.exists() else ""
+        name = str(path.relative_to(ROOT))
         if made == there:
             continue
         if "--check" in arguments:
             stale += 1
             was, new = there.splitlines(), made.splitlines()
-            lines = difflib.unified_diff(was, new, path, f"made of aio/{path}", lineterm="")
-            print(*lines, sep="\n")
+            print(*difflib.unified_diff(was, new, name, f"made of {source}", lineterm=""), sep="\n")
         else:
-            (PACKAGE / path).write_text(made)
-            print(f"wrote {path}")
+            path.write_text(made)
+            print(f"wrote {name}")
     if stale:
-        print("error: edit the files in python/headrace/aio, then: python tools/async_to_sync.py", file=sys.stderr)
+        print("error: edit the asyncio files, then: python tools/async_to_sync.py", file=sys.stderr)
     return min(stale, 1)
 
 

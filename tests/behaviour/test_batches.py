@@ -1,5 +1,7 @@
 """executemany: all rows or none, the failing row named, the connection in step."""
 
+# Made by tools/async_to_sync.py of test_batches_async.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 from typing import Any
@@ -97,14 +99,14 @@ def test_wrong_parameter_count_names_the_row(batch_conn: Conn) -> None:
     assert "2 parameters" in str(caught.value)
 
 
-async def test_async_batches(aconn: Any) -> None:
+def test_a_large_batch_names_its_failing_row(conn: Any) -> None:
     with pytest.raises(errors.CheckViolation) as caught:
-        await aconn.executemany("insert into b values ($1, $2)", rows(100_000, 77_777, 666))
+        conn.executemany("insert into b values ($1, $2)", rows(100_000, 77_777, 666))
     assert caught.value.row == 77_777
-    await aconn.rollback()
-    cursor = await aconn.executemany("insert into b values ($1, $2)", rows(100_000, -1, 0))
+    conn.rollback()
+    cursor = conn.executemany("insert into b values ($1, $2)", rows(100_000, -1, 0))
     assert cursor.rowcount == 100_000
-    assert await aconn.fetchval("select count(*) from b") == 100_000
+    assert conn.fetchval("select count(*) from b") == 100_000
 
 
 @pytest.mark.parametrize("after", [0.002, 0.01, 0.04, 0.08])

@@ -1,9 +1,10 @@
 """Pipelines, streams, COPY, notifications."""
 
+# Made by tools/async_to_sync.py of test_bulk_async.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 import io
-import threading
 import time
 import weakref
 from typing import Any
@@ -67,7 +68,10 @@ def test_results_can_be_fetched_inside_a_pipeline_in_a_transaction(conn: Conn) -
 
 
 def test_the_server_works_while_the_caller_does_something_else(url: str) -> None:
-    with headrace.connect(url, autocommit=True) as conn, headrace.connect(url, autocommit=True) as other:
+    with (
+        headrace.connect(url, autocommit=True) as conn,
+        headrace.connect(url, autocommit=True) as other,
+    ):
         insert, fail = "insert into c select %s from pg_sleep(%s)", "select 1 / %s"
         conn.execute(insert, (0, 0))
         conn.execute(fail, (1,))
@@ -107,16 +111,16 @@ def test_a_long_pipeline_keeps_no_results_that_were_waited_for(conn: Conn) -> No
         assert last.fetchone() == (3,)
 
 
-async def test_an_async_pipeline_can_be_looked_at(aconn: Any) -> None:
-    async with aconn.pipeline():
-        slow = await aconn.execute("insert into c select 1 from pg_sleep(1)")
-        script = await aconn.executescript("select 1; select 2")
-        assert not await slow.wait(0)
-        assert await slow.wait(60)
+def test_a_pipeline_in_a_transaction_can_be_looked_at(conn: Any) -> None:
+    with conn.pipeline():
+        slow = conn.execute("insert into c select 1 from pg_sleep(1)")
+        script = conn.executescript("select 1; select 2")
+        assert not slow.wait(0)
+        assert slow.wait(60)
         assert slow.rowcount == 1
-        assert await script.wait()
-        assert await script.fetchall() == [(1,)]
-        assert await (await aconn.execute("select 3")).fetchone() == (3,), "in a transaction, within the pipeline"
+        assert script.wait()
+        assert script.fetchall() == [(1,)]
+        assert conn.execute("select 3").fetchone() == (3,), "in a transaction, within the pipeline"
 
 
 def test_a_stream_gives_every_row_once(conn: Conn) -> None:
@@ -158,10 +162,7 @@ def test_named_cursors(conn: Conn) -> None:
 
 
 def test_a_named_cursor_needs_a_transaction(url: str) -> None:
-    with (
-        headrace.connect(url, autocommit=True) as conn,
-        pytest.raises(errors.ProgrammingError, match="transaction"),
-    ):
+    with headrace.connect(url, autocommit=True) as conn, pytest.raises(errors.ProgrammingError, match="transaction"):
         conn.cursor("nope").execute("select 1")
 
 
@@ -195,7 +196,7 @@ def test_text_and_csv_and_files(conn: Conn) -> None:
         copy.write_row((8,))
     assert conn.fetch("select n from c order by n") == [(5,), (6,), (7,), (8,)]
     with conn.cursor().copy("copy c to stdout") as copy:
-        assert b"".join(copy).count(b"\n") == 4
+        assert b"".join(list(copy)).count(b"\n") == 4
 
 
 def test_a_copy_that_fails_leaves_nothing_and_the_connection_in_step(conn: Conn) -> None:
@@ -231,49 +232,35 @@ def test_a_copy_out_that_is_left_early(conn: Conn) -> None:
     assert conn.fetchval("select 1") == 1
 
 
-def test_notifications(url: str) -> None:
-    with headrace.connect(url, autocommit=True) as listener, headrace.connect(url, autocommit=True) as sender:
-        listener.listen("news")
-        threading.Timer(
-            0.1, lambda: sender.execute("select pg_notify('news', 'one'), pg_notify('news', 'two')")
-        ).start()
-        assert [n.payload for n in listener.notifies(timeout=5, stop_after=2)] == ["one", "two"]
-        assert list(listener.notifies(timeout=0.05)) == []
-        assert listener.fetchval("select 1") == 1
-
-
-async def test_async_pipeline_stream_copy_notify(aconn: Any) -> None:
-    async with aconn.pipeline():
-        cursors = [await aconn.execute("select $1::int", (i,)) for i in range(20)]
-    assert [await c.fetchone() for c in cursors] == [(i,) for i in range(20)]
-    blocks = [b async for b in aconn.stream_blocks("select generate_series(1, 250)", fetch_size=100)]
+def test_pipeline_stream_copy_notify(conn: Any) -> None:
+    with conn.pipeline():
+        cursors = [conn.execute("select $1::int", (i,)) for i in range(20)]
+    assert [c.fetchone() for c in cursors] == [(i,) for i in range(20)]
+    blocks = list(conn.stream_blocks("select generate_series(1, 250)", fetch_size=100))
     assert [len(block) for block in blocks] == [100, 100, 50]
-    assert [r async for r in aconn.stream("select generate_series(1, 1000)", fetch_size=64)] == [
-        (i,) for i in range(1, 1001)
-    ]
+    assert list(conn.stream("select generate_series(1, 1000)", fetch_size=64)) == [(i,) for i in range(1, 1001)]
     rows = sample(20_000)
-    assert await aconn.copy_in("c", rows) == 20_000
-    assert [r async for r in await aconn.copy_out("c")] == rows
+    assert conn.copy_in("c", rows) == 20_000
+    assert list(conn.copy_out("c")) == rows
 
-    async def source(first: int, bad: int | None = None) -> Any:
+    def source(first: int, bad: int | None = None) -> Any:
         for i in range(first, first + 1_200):
             yield (i if i != bad else "bad", "async", None)
 
-    assert await aconn.copy_in("c", source(20_000)) == 1_200
-    async with aconn.transaction():
-        with pytest.raises(errors.ProgrammingError) as caught:
-            async with aconn.transaction():
-                await aconn.copy_in("c", source(30_000, 30_700))
+    assert conn.copy_in("c", source(20_000)) == 1_200
+    with conn.transaction():
+        with pytest.raises(errors.ProgrammingError) as caught, conn.transaction():
+            conn.copy_in("c", source(30_000, 30_700))
         assert caught.value.row == 700
-    assert await aconn.fetchval("select count(*) from c") == 21_200
+    assert conn.fetchval("select count(*) from c") == 21_200
     with pytest.raises(errors.UniqueViolation):
-        await aconn.copy_in("c", rows)
-    await aconn.rollback()
-    await aconn.listen("anews")
-    await aconn.commit()
-    await aconn.execute("notify anews, 'hi'")
-    await aconn.commit()
-    assert [n.payload async for n in aconn.notifies(timeout=2, stop_after=1)] == ["hi"]
+        conn.copy_in("c", rows)
+    conn.rollback()
+    conn.listen("anews")
+    conn.commit()
+    conn.execute("notify anews, 'hi'")
+    conn.commit()
+    assert [n.payload for n in conn.notifies(timeout=2, stop_after=1)] == ["hi"]
 
 
 def test_data_of_a_copy_that_is_not_received_is_an_error(conn: Conn) -> None:

@@ -1,19 +1,18 @@
 """Statements, results, rows."""
 
+# Made by tools/async_to_sync.py of test_statements_async.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 import dataclasses
 import datetime
 import decimal
-import threading
-import time
 from typing import Any
 
 import pytest
 
 import headrace
 from headrace import errors, rows
-from headrace.testing import PostgresServer
 
 Conn = headrace.Connection[Any]
 
@@ -127,33 +126,6 @@ def test_without_named_statements_nothing_stays_prepared(url: str) -> None:
         assert conn.fetchval("select count(*) from pg_prepared_statements") == 0
 
 
-def test_threads_share_a_connection(conn: Conn) -> None:
-    results: list[int] = []
-
-    def work(n: int) -> None:
-        for i in range(20):
-            assert conn.fetchval("select $1::int", n * 100 + i) == n * 100 + i
-        results.append(n)
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(results) == list(range(8))
-
-
-def test_cancel_from_another_thread(conn: Conn) -> None:
-    timer = threading.Timer(0.2, conn.cancel)
-    timer.start()
-    started = time.monotonic()
-    with pytest.raises(errors.QueryCanceled):
-        conn.execute("select pg_sleep(30)")
-    assert time.monotonic() - started < 5
-    conn.rollback()
-    assert conn.fetchval("select 1") == 1
-
-
 def test_a_timeout_cancels_and_leaves_the_connection_usable(conn: Conn) -> None:
     with pytest.raises(TimeoutError):
         conn.execute("select pg_sleep(30)", timeout=0.2)
@@ -180,46 +152,6 @@ def test_notices_reach_their_handler(conn: Conn) -> None:
     assert seen == ["NOTICE hello"]
 
 
-def test_an_iterator_that_uses_its_own_connection_is_refused_not_stuck(conn: Conn) -> None:
-    conn.execute("create temp table own (n int)")
-
-    def rows_of_own() -> Any:
-        yield (conn.fetchval("select 1"),)
-
-    with pytest.raises(errors.InterfaceError, match="busy"):
-        conn.executemany("insert into own values (%s)", rows_of_own())
-    conn.rollback()
-    assert conn.fetchval("select 1") == 1
-
-
-async def test_concurrent_awaits_queue_up(aconn: Any) -> None:
-    import asyncio
-
-    values = await asyncio.gather(*(aconn.fetchval("select $1::int", i) for i in range(50)))
-    assert values == list(range(50))
-
-
-async def test_a_cancelled_await_cancels_on_the_server(aconn: Any) -> None:
-    import asyncio
-
-    task = asyncio.ensure_future(aconn.execute("select pg_sleep(30)"))
-    await asyncio.sleep(0.2)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    started = time.monotonic()
-    await aconn.rollback()
-    assert await aconn.fetchval("select 1") == 1
-    assert time.monotonic() - started < 20, "it was cancelled, and not waited for"
-
-
-async def test_async_timeout(aconn: Any) -> None:
-    with pytest.raises(TimeoutError):
-        await aconn.execute("select pg_sleep(30)", timeout=0.2)
-    await aconn.rollback()
-    assert await aconn.fetchval("select 1") == 1
-
-
 def test_a_schema_change_before_a_transactions_first_statement_is_not_seen(url: str) -> None:
     with headrace.connect(url) as conn, headrace.connect(url, autocommit=True) as other:
         other.execute("create table shifting (a int)")
@@ -239,32 +171,6 @@ def test_a_schema_change_before_a_transactions_first_statement_is_not_seen(url: 
             conn.execute("select * from shifting")
         conn.rollback()
         assert conn.execute("select * from shifting").fetchall() == [(1, 2, None)]
-
-
-def test_closing_from_another_thread_ends_the_running_statement(server: PostgresServer) -> None:
-    conn = headrace.connect(server.url)
-    met: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            conn.execute("select pg_sleep(30)")
-        except BaseException as error:
-            met.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    with headrace.connect(server.url, autocommit=True) as other:
-        running = "select count(*) from pg_stat_activity where pid = $1 and state = 'active'"
-        while not other.fetchval(running, conn.backend_pid):
-            time.sleep(0.01)
-        conn.close()
-        thread.join(5)
-        assert not thread.is_alive()
-        assert conn.closed
-        (error,) = met
-        assert isinstance(error, errors.OperationalError)
-        assert "closed by another thread" in str(error)
-        other.execute("select pg_terminate_backend($1)", (conn.backend_pid,))
 
 
 def test_parameters_follow_a_table_that_has_changed(conn: Conn) -> None:

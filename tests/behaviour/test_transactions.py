@@ -1,18 +1,15 @@
 """Transactions: implicit, blocks, savepoints, modes, two phases."""
 
+# Made by tools/async_to_sync.py of test_transactions_async.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import gc
-import threading
-from collections.abc import Generator
 from typing import Any
 
 import pytest
 
 import headrace
-import headrace.aio
 from headrace import errors
 from headrace.types import TransactionStatus
 
@@ -89,27 +86,6 @@ def test_nested_blocks_are_savepoints(url: str) -> None:
         assert conn.fetchval("select count(*) from t") == 2
 
 
-def test_a_generator_that_is_collected_while_blocks_are_counted_does_not_wait_for_itself(url: str) -> None:
-    def abandoned(conn: Conn) -> Generator[None, None, None]:
-        with conn.transaction():
-            conn.execute("insert into t values (1)")
-            yield
-
-    def collect() -> None:
-        with headrace.connect(url) as conn:
-            generator = abandoned(conn)
-            next(generator)
-            with conn._core._nesting:
-                # As the collector does, in whatever allocates there.
-                generator.close()
-
-    thread = threading.Thread(target=collect, daemon=True)
-    thread.start()
-    thread.join(30)
-    assert not thread.is_alive()
-    assert count(url) == 0
-
-
 def test_commit_inside_a_block_is_refused(conn: Conn) -> None:
     with conn.transaction(), pytest.raises(errors.ProgrammingError, match="transaction"):
         conn.commit()
@@ -159,29 +135,22 @@ def test_two_phase_commit(url: str) -> None:
     assert count(url) == 1
 
 
-async def test_async_transactions(aconn: Any, url: str) -> None:
-    async with aconn.transaction():
-        await aconn.execute("insert into t values (1)")
-        with pytest.raises(errors.UniqueViolation):
-            async with aconn.transaction():
-                await aconn.execute("insert into t values (1)")
+def test_a_failed_block_in_a_block_leaves_the_outer_one(conn: Any, url: str) -> None:
+    with conn.transaction():
+        conn.execute("insert into t values (1)")
+        with pytest.raises(errors.UniqueViolation), conn.transaction():
+            conn.execute("insert into t values (1)")
     assert count(url) == 1
-    await aconn.execute("insert into t values (2)")
-    await aconn.rollback()
+    conn.execute("insert into t values (2)")
+    conn.rollback()
     assert count(url) == 1
-
-
-async def test_concurrent_tasks_share_one_implicit_transaction(aconn: Any, url: str) -> None:
-    import asyncio
-
-    await asyncio.gather(*(aconn.execute("insert into t values ($1)", (i,)) for i in range(10)))
-    assert count(url) == 0
-    await aconn.commit()
-    assert count(url) == 10
 
 
 def test_a_block_begins_with_its_first_statement(url: str) -> None:
-    with headrace.connect(url, autocommit=True) as conn, headrace.connect(url, autocommit=True) as watch:
+    with (
+        headrace.connect(url, autocommit=True) as conn,
+        headrace.connect(url, autocommit=True) as watch,
+    ):
         state = f"select state from pg_stat_activity where pid = {conn.backend_pid}"
         with conn.transaction():
             # Nothing was sent, but the state is that of a transaction.
@@ -248,39 +217,6 @@ def test_a_cursor_of_the_server_in_a_pipeline(conn: Conn) -> None:
         assert cursor.fetchall() == [(9,)]
         cursor.close()
     assert (one.fetchone(), two.fetchone()) == ((1,), (2,))
-
-
-async def test_an_async_cursor_of_the_server_in_a_pipeline(aconn: Any) -> None:
-    async with aconn.pipeline():
-        one = await aconn.execute("select 1")
-        cursor = aconn.cursor(name="c", scrollable=True)
-        await cursor.execute("select generate_series(1, 9)")
-        await cursor.scroll(8, mode="absolute")
-        assert await cursor.fetchall() == [(9,)]
-        await cursor.close()
-    assert await one.fetchone() == (1,)
-
-
-async def test_errors_of_a_cancelled_pipeline_are_not_reported(url: str) -> None:
-    reported: list[Any] = []
-    asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.append(context))
-    async with await headrace.aio.connect(url, autocommit=True) as conn:
-
-        async def work() -> None:
-            async with conn.pipeline():
-                await conn.execute("select pg_sleep(60)")
-                await conn.execute("selec")
-
-        task = asyncio.create_task(work())
-        await asyncio.sleep(0.05)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert await conn.fetchval("select 1") == 1
-        del task
-        gc.collect()
-        await asyncio.sleep(0)
-    assert reported == []
 
 
 def test_a_failed_transaction_is_not_prepared_in_silence(url: str) -> None:

@@ -1,8 +1,9 @@
 """Batches whose rows differ in their types: several statements in one group, still all rows or none."""
 
+# Made by tools/async_to_sync.py of test_typed_batches_async.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
-import asyncio
 import itertools
 from typing import Any
 
@@ -113,16 +114,6 @@ def test_a_stale_statement_in_a_batch_is_prepared_again(mixed: Any) -> None:
     mixed.fetchmany(sql, batch)
     mixed.executescript("truncate w; deallocate all")
     assert len(mixed.fetchmany(sql, batch)) == 50
-
-
-async def test_a_cancelled_batch_of_many_types_leaves_nothing(url: str) -> None:
-    async with await headrace.aio.connect(url, autocommit=True) as conn:
-        await conn.executescript("drop table if exists w; create table w (id int primary key, v text)")
-        for wait in (0.0, 0.002, 0.02, 0.1):
-            batch = conn.executemany("insert into w (v, id) select coalesce(%s, 0), %s returning v", rows(100_000))
-            with pytest.raises(asyncio.TimeoutError):  # its own class before Python 3.11
-                await asyncio.wait_for(batch, wait)
-            assert await conn.fetchval("select count(*) from w") == 0
 
 
 def test_what_fails_at_the_end_of_a_batch_names_no_row(mixed: Any) -> None:

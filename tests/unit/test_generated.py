@@ -31,6 +31,8 @@ WITHOUT_WAITING = [
     ('"""The asyncio cursor: await AsyncCursor.x."""\n', '"""The blocking cursor: Cursor.x."""\n'),
     ("raise StopAsyncIteration  # of __anext__\n", "raise StopIteration  # of __next__\n"),
     ("awaited = asynchronous = 1\n", "awaited = asynchronous = 1\n"),
+    ("(await (await aconn.f(1)).g())[0]\n", "conn.f(1).g()[0]\n"),
+    ("f(await x, (await y))\n", "f(x, (y))\n"),
     ("x: Iterable[Row] | AsyncIterable[Row] | bytes\n", "x: Iterable[Row] | bytes\n"),
     ('"""Rows, also an asynchronous one, or bytes."""\n', '"""Rows, or bytes."""\n'),
 ]
@@ -65,3 +67,23 @@ def test_what_only_one_shell_has_is_marked(tool: Any) -> None:
     assert tool.without_the_loops_own(source) == "class B(C):\n    e()\n    # f\n"
     source = "if a:  # asyncio only\n    b()\n\n@c  \ndef d(): ...  # asyncio only\n# blocking: e()\nf()\n"
     assert tool.without_the_loops_own(source) == "\ne()\nf()\n"
+
+
+def test_tests_use_what_is_outside_of_aio_and_set_attributes(tool: Any) -> None:
+    source = """\"\"\"A test.\"\"\"
+
+from __future__ import annotations
+
+import headrace.aio
+from headrace.aio.pool import AsyncConnectionPool
+from waiting import agather
+
+
+async def test_it(aconn: headrace.aio.AsyncConnection) -> None:
+    await aconn.set_autocommit(await agather(AsyncConnectionPool))
+"""
+    text = tool.without_waiting(tool.outside_of_aio(source))
+    assert "import headrace\nfrom headrace.pool import ConnectionPool\nfrom waiting import gather\n" in text
+    assert text.endswith(
+        "def test_it(conn: headrace.Connection) -> None:\n    conn.autocommit = gather(ConnectionPool)\n"
+    )
