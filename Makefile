@@ -75,7 +75,7 @@ test: build $(STAMPS)/lab $(STAMPS)/test server simulators jdbc
 
 # What needs no test server: no faults, no questions at login, no server that goes on behind an error.
 LIVE_TESTS := $(addprefix tests/informix/test_,aio.py batches.py complex.py cursors.py driver.py driver_types.py lobs.py) \
-	$(addprefix tests/databases/test_,asyncio.py blocking.py dbapi20.py)
+	$(addprefix tests/databases/test_,asyncio.py blocking.py dbapi20.py drivers.py drivers_async.py)
 
 # All of behaviour: there is no test server that would have more than a genuine one.
 LIVE_CUBRID_TESTS := tests/cubrid tests/databases

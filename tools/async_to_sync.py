@@ -218,7 +218,7 @@ def formatted(text: str, path: Path, source: str) -> str:
         command = [*ruff, *step, "--stdin-filename", str(path), "-"]
         done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=ROOT)
         if done.returncode:
-            raise SystemExit(f"error: ruff does not take what is made of {source}:\n{done.stdout}{done.stderr}")
+            raise SystemExit(f"error: ruff does not take what is made of {source}:\n{done.stderr}")
         text = done.stdout
     return text
 

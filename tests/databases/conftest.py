@@ -3,7 +3,7 @@ run, and what differs between them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -129,3 +129,13 @@ def conn(db: Database) -> Iterator[Any]:
         yield connection
     finally:
         connection.close()
+
+
+@pytest.fixture
+async def aconn(db: Database, conn: Any) -> AsyncIterator[Any]:
+    """A connection of the running loop in autocommit, and the table ``t``."""
+    connection = await db.aconnect(autocommit=True)
+    try:
+        yield connection
+    finally:
+        await connection.close()

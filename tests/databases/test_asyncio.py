@@ -1,93 +1,17 @@
-"""The same promises on a loop: concurrent awaits are pipelined, and a cancelled one never puts the next out of step."""
+"""What a driver promises on a loop: a cancelled task never puts the next statement out of step."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-
-import headrace
-from headrace import errors
-from headrace.rows import dict_row
 
 from .conftest import Database
 
 SOON = 5.0
 """Seconds within which a cancelled statement has ended; it would run for far longer."""
-
-
-@pytest.fixture
-async def aconn(db: Database, conn: Any) -> AsyncIterator[Any]:
-    """A connection in autocommit, with an empty table ``t``."""
-    connection = await db.aconnect(autocommit=True)
-    try:
-        yield connection
-    finally:
-        await connection.close()
-
-
-async def test_concurrent_awaits_get_their_own_answers(aconn: Any) -> None:
-    await aconn.executemany("insert into t values (?, ?)", [(n, f"n{n}") for n in range(200)])
-    asked = (aconn.fetchval("select name from t where id = ?", n) for n in range(200))
-    assert await asyncio.gather(*asked) == [f"n{n}" for n in range(200)]
-
-
-async def test_errors_belong_to_who_caused_them(aconn: Any) -> None:
-    results = await asyncio.gather(
-        aconn.fetchval("select count(*) from numbers"),
-        aconn.fetchval("select nope from t"),
-        aconn.fetchval("select max(n) from numbers"),
-        return_exceptions=True,
-    )
-    assert results[0] == 1000
-    assert isinstance(results[1], errors.UndefinedColumn)
-    assert results[2] == 999
-
-
-async def test_rows_and_cursors(aconn: Any) -> None:
-    cursor = await aconn.executemany("insert into t values (?, ?)", [(1, "a"), (2, "b")])
-    assert cursor.rowcount == 2
-    cursor = aconn.cursor(row_factory=dict_row)
-    await cursor.execute("select id, name from t order by id")
-    assert [row async for row in cursor] == [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
-    assert await aconn.fetchrow("select id from t where id = ?", 2) == (2,)
-
-
-async def test_a_batch_names_its_failing_row(aconn: Any) -> None:
-    with pytest.raises(errors.UniqueViolation) as caught:
-        await aconn.executemany("insert into t values (?, ?)", [(1, "a"), (2, "b"), (1, "c")])
-    assert caught.value.row == 2
-    assert await aconn.fetchval("select count(*) from t") == 0
-
-
-async def test_blocks_and_pipelines(aconn: Any) -> None:
-    async with aconn.transaction():
-        await aconn.execute("insert into t values (1, 'kept')")
-        async with aconn.transaction(force_rollback=True):
-            await aconn.execute("delete from t")
-        async with aconn.transaction():
-            await aconn.execute("delete from t")
-            raise headrace.Rollback
-    async with aconn.pipeline():
-        first = await aconn.execute("select name from t")
-        second = await aconn.execute("select count(*) from t")
-    assert await first.fetchall() == [("kept",)]
-    assert await second.fetchone() == (1,)
-    await aconn.set_autocommit(False)
-    await aconn.execute("delete from t")
-    await aconn.rollback()
-    assert await aconn.fetchval("select count(*) from t") == 1
-
-
-async def test_a_timeout_ends_the_statement(db: Database, aconn: Any) -> None:
-    started = time.monotonic()
-    with pytest.raises(TimeoutError):
-        await aconn.execute(db.slow, timeout=0.5)
-    assert await aconn.fetchval("select count(*) from numbers") == 1000
-    assert time.monotonic() - started < SOON
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 5, 8, 13, 50])
@@ -137,21 +61,6 @@ async def test_cancelled_while_connecting(db: Database, steps: int) -> None:
         await task
 
 
-async def test_refusals(db: Database) -> None:
-    with pytest.raises(errors.InvalidPassword):
-        await headrace.aio.connect(db.wrong_password)
-
-
-async def test_a_pool(db: Database, conn: Any) -> None:
-    async with headrace.aio.AsyncConnectionPool(db.url, min_size=1, max_size=4) as pool:
-
-        async def one(n: int) -> Any:
-            async with pool.connection() as connection:
-                return await connection.fetchval("select n from numbers where n = ?", n)
-
-        assert await asyncio.gather(*(one(n) for n in range(40))) == list(range(40))
-
-
 @pytest.mark.parametrize("name", [None, "outermost"])
 @pytest.mark.parametrize("steps", [0, 1, 2, 3, 5, 8, 11])
 async def test_a_block_ends_however_often_it_is_cancelled(
@@ -177,19 +86,3 @@ async def test_a_block_ends_however_often_it_is_cancelled(
         await aconn.rollback()
         assert await aconn.fetch("select id from t") == [(3,)]
         await aconn.execute("delete from t")
-
-
-async def test_timings_count_what_fails_and_each_fetch(db: Database) -> None:
-    connection = await db.aconnect(autocommit=True, enable_timing=True)
-    async with connection:
-        cursor = await connection.execute("select n from numbers where n < 5")
-        connection.reset_timings()
-        await cursor.fetchone()
-        await cursor.fetchmany(2)
-        await cursor.fetchall()
-        with pytest.raises(errors.UndefinedColumn):
-            await connection.execute("select nope from numbers")
-        assert {name: connection.timings()[name]["count"] for name in ("execute", "fetch")} == {
-            "execute": 1,
-            "fetch": 3,
-        }
