@@ -4,19 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
-from collections.abc import Callable
 from typing import Any
 
 from headrace.types import TransactionStatus as Status
-
-
-def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
-    """Waits for something to come true."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not come true"
-        time.sleep(0.002)
 
 
 class Fake:

@@ -1,4 +1,4 @@
-"""The pool for tasks, over connections in memory; cancelled everywhere."""
+"""The pool for tasks, over connections in memory: cancelled everywhere, and on loops that end."""
 
 from __future__ import annotations
 
@@ -11,16 +11,9 @@ import pytest
 from pool_fakes import AsyncFake, Server
 
 from headrace.aio.pool import AsyncConnectionPool
-from headrace.errors import PoolClosed, PoolTimeout, ProgrammingError, TooManyRequests
+from headrace.errors import PoolClosed, ProgrammingError
 from headrace.types import TransactionStatus as Status
-
-
-async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
-    async def poll() -> None:
-        while not condition():
-            await asyncio.sleep(0.001)
-
-    await asyncio.wait_for(poll(), seconds)
+from waiting import auntil
 
 
 def pool_on(server: Server, **options: Any) -> AsyncConnectionPool[AsyncFake]:
@@ -34,38 +27,14 @@ async def steps(n: int) -> None:
 
 async def healthy(pool: AsyncConnectionPool[AsyncFake], server: Server) -> None:
     """Everything came back: the pool can lend all it may, and nothing is open that it does not know."""
-    await until(lambda: pool.stats().in_use == 0)
+    await auntil(lambda: pool.stats().in_use == 0)
     size = pool.stats().max_size
     held = [await pool.getconn(5) for _ in range(size)]
     assert all(conn.transaction_status == Status.IDLE and not conn.closed for conn in held)
     assert len({id(conn) for conn in held}) == size
     for conn in held:
         await pool.putconn(conn)
-    await until(lambda: len(server.open) == pool.stats().size)
-
-
-async def test_a_block_commits_rolls_back_and_costs_nothing_when_idle() -> None:
-    async with pool_on(Server()) as pool:
-        async with pool.connection() as conn:
-            pass
-        assert conn.log == []
-        async with pool.connection() as conn:
-            conn.transaction_status = Status.INTRANS
-        assert conn.log == ["commit"]
-        with pytest.raises(ZeroDivisionError):
-            async with pool.connection() as conn:
-                conn.transaction_status = Status.INERROR
-                raise ZeroDivisionError
-        assert conn.log == ["commit", "rollback"]
-
-
-async def test_an_error_rolls_back_even_where_nothing_is_reset() -> None:
-    async with pool_on(Server(), reset="none") as pool:
-        with pytest.raises(ZeroDivisionError):
-            async with pool.connection() as conn:
-                conn.transaction_status = Status.INTRANS
-                raise ZeroDivisionError
-        assert conn.log == ["rollback"]
+    await auntil(lambda: len(server.open) == pool.stats().size)
 
 
 @pytest.mark.parametrize("hooked", [False, True])
@@ -162,29 +131,6 @@ async def test_under_constant_cancellation() -> None:
         await healthy(pool, server)
 
 
-async def test_waiting_is_fair_and_ends_in_time() -> None:
-    async with pool_on(Server(), max_waiting=6) as pool:
-        held = await pool.getconn()
-        order: list[int] = []
-
-        async def use(n: int) -> None:
-            async with pool.connection():
-                order.append(n)
-                await asyncio.sleep(0)
-
-        tasks = [asyncio.ensure_future(use(n)) for n in range(5)]
-        await steps(2)
-        with pytest.raises(PoolTimeout, match="1 of 1"):
-            await pool.getconn(0.01)
-        tasks.append(asyncio.ensure_future(use(5)))
-        await steps(2)
-        with pytest.raises(TooManyRequests):
-            await pool.getconn()
-        await pool.putconn(held)
-        await asyncio.gather(*tasks)
-        assert order == list(range(6))
-
-
 async def test_a_reset_outlives_its_putconn_and_does_not_hold_up_others() -> None:
     async with pool_on(Server(), min_size=2, max_size=2) as pool:
         await pool.wait()
@@ -198,38 +144,7 @@ async def test_a_reset_outlives_its_putconn_and_does_not_hold_up_others() -> Non
         await asyncio.gather(task, return_exceptions=True)
         assert pool.stats().in_use == 1
         slow.reset_gate.set()
-        await until(lambda: pool.stats().idle == 2)
-
-
-async def test_an_outage_is_met_with_few_attempts_and_named_in_the_timeout() -> None:
-    server = Server()
-    server.down = OSError("no route to host")
-    async with pool_on(server, max_size=50) as pool:
-        await steps(5)
-        for _ in range(10):
-            results = await asyncio.gather(*(pool.getconn(0.02) for _ in range(20)), return_exceptions=True)
-            assert all("OSError: no route to host" in str(error) for error in results)
-        assert server.attempts < 10
-        server.down = None
-        async with pool.connection(timeout=5):
-            pass
-
-
-async def test_close_waits_for_work_in_flight_and_then_takes_it_away() -> None:
-    server = Server()
-    pool = pool_on(server, min_size=2, max_size=2)
-    await pool.wait()
-    quick, slow = await pool.getconn(), await pool.getconn()
-    waiter = asyncio.ensure_future(pool.getconn())
-    await steps(2)
-    asyncio.get_running_loop().call_later(0.05, lambda: asyncio.ensure_future(pool.putconn(quick)))
-    await pool.close(0.2)
-    with pytest.raises(PoolClosed):
-        await waiter
-    assert not server.open
-    await pool.putconn(slow)
-    with pytest.raises(PoolClosed):
-        await pool.getconn()
+        await auntil(lambda: pool.stats().idle == 2)
 
 
 @pytest.mark.parametrize("n", range(8))
@@ -243,7 +158,7 @@ async def test_close_cancelled_at_every_await_leaves_nothing_open(n: int) -> Non
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     if n:
-        await until(lambda: not server.open)
+        await auntil(lambda: not server.open)
     else:
         await pool.close(0)
     assert not server.open
@@ -257,47 +172,13 @@ async def test_close_cancels_resets_and_connects_that_never_end() -> None:
     reset = asyncio.ensure_future(pool.putconn(conn))
     server.delay = 60
     waiting = asyncio.ensure_future(pool.getconn())
-    await until(lambda: pool.stats().connecting == 1)
+    await auntil(lambda: pool.stats().connecting == 1)
     await asyncio.wait_for(pool.close(0.05), 2)
     with pytest.raises(PoolClosed):
         await waiting
     await reset
     assert conn.closed
     assert not pool._tasks
-
-
-async def test_check_tries_another_and_on_checkout_raises() -> None:
-    server = Server()
-    calls: list[AsyncFake] = []
-
-    async def check(conn: AsyncFake) -> None:
-        if conn is server.made[0]:
-            raise OSError("unfit")
-
-    async def on_checkout(conn: AsyncFake) -> None:
-        calls.append(conn)
-        if len(calls) == 1:
-            raise KeyError("mine")
-
-    async with pool_on(server, check=check, on_checkout=on_checkout, backoff=0.01) as pool:
-        with pytest.raises(KeyError):
-            await pool.getconn()
-        async with pool.connection() as conn:
-            assert conn is server.made[2]
-
-
-async def test_configure_is_committed_and_its_failure_closes() -> None:
-    server = Server()
-
-    async def configure(conn: AsyncFake) -> None:
-        await conn.execute()
-        if len(server.made) == 1:
-            raise ValueError("no setup")
-
-    async with pool_on(server, configure=configure, backoff=0.01) as pool:
-        async with pool.connection() as conn:
-            assert conn.log == ["commit"]
-        assert server.made[0].closed
 
 
 def test_a_pool_made_outside_of_a_loop_opens_at_its_first_use() -> None:
@@ -321,26 +202,6 @@ def test_a_pool_made_outside_of_a_loop_opens_at_its_first_use() -> None:
 
     with pytest.warns(ResourceWarning, match="dropped without close"):
         drop()
-
-
-async def test_open_false_waits_for_open() -> None:
-    pool = pool_on(Server(), open=False)
-    with pytest.raises(PoolClosed, match="not open"):
-        await pool.getconn()
-    async with pool, pool.connection():
-        pass
-
-
-async def test_drain_and_resize() -> None:
-    server = Server()
-    async with pool_on(server, min_size=2, max_size=2) as pool:
-        await pool.wait()
-        conn = await pool.getconn()
-        await pool.drain()
-        await pool.putconn(conn)
-        await until(lambda: len(server.open) == 2 and conn.closed)
-        pool.resize(0, 1)
-        await until(lambda: len(server.open) == 1)
 
 
 def left_behind(server: Server, main: Callable[[AsyncConnectionPool[AsyncFake]], Any], **options: Any) -> set[Any]:
@@ -384,7 +245,7 @@ def test_a_loop_that_ends_while_the_pool_resets_leaves_no_task() -> None:
         conn.reset_gate = asyncio.Event()
         conn.transaction_status = Status.INTRANS
         back = asyncio.ensure_future(pool.putconn(conn))
-        await until(lambda: conn.log)
+        await auntil(lambda: conn.log)
         assert not back.done()
 
     assert not left_behind(server, main)

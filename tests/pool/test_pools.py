@@ -8,12 +8,12 @@ import time
 from typing import Any
 
 import pytest
-from pool_fakes import until
 
 import headrace
 from headrace import errors
 from headrace.aio import AsyncConnectionPool
 from headrace.pool import ConnectionPool
+from waiting import until
 
 
 def test_lending_commits_and_rolls_back(url: str) -> None:

@@ -407,8 +407,10 @@ class AsyncConnectionPool(LoopPoolWork[C]):
         finally:
             self._core.sever()
             self._settle()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=max(defaults.POOL_SEVER_TIMEOUT, deadline - loop.time()))
+        # What ends meanwhile, an attempt to connect say, can begin to close a connection.
+        last = max(loop.time() + defaults.POOL_SEVER_TIMEOUT, deadline)
+        while self._tasks and (left := last - loop.time()) > 0:
+            await asyncio.wait(self._tasks, timeout=left)
 
     async def __aenter__(self) -> AsyncConnectionPool[C]:
         await self.open()
