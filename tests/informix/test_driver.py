@@ -1,8 +1,9 @@
 """What a user of headrace.informix relies on: statements, transactions, results."""
 
+# Made by tools/async_to_sync.py of test_driver_async.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
-import threading
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
@@ -84,7 +85,9 @@ def test_row_factories(conn: Connection) -> None:
         "tabid": 1,
         "tabname": "systables",
     }
-    row: Any = conn.cursor(row_factory=namedtuple_row).execute("select tabid from systables where tabid = 1").fetchone()
+    row: Any = (
+        conn.cursor(row_factory=namedtuple_row).execute("select tabid from systables where tabid = 1")
+    ).fetchone()
     assert row.tabid == 1
 
 
@@ -104,7 +107,11 @@ def test_evicted_statements_are_released_on_the_server(ifx: InformixServer) -> N
 def test_two_results_are_read_side_by_side(conn: Connection) -> None:
     first = conn.execute("select tabid from systables where tabid <= 3 order by tabid")
     second = conn.execute("select tabid from systables where tabid <= 3 order by tabid desc")
-    assert [(first.fetchone(), second.fetchone()) for _ in range(3)] == [((1,), (3,)), ((2,), (2,)), ((3,), (1,))]
+    assert [(first.fetchone(), second.fetchone()) for _ in range(3)] == [
+        ((1,), (3,)),
+        ((2,), (2,)),
+        ((3,), (1,)),
+    ]
 
 
 def test_large_results_arrive_whole(conn: Connection, table: str) -> None:
@@ -343,7 +350,7 @@ def test_batch_of_updates_and_deletes(conn: Connection, table: str) -> None:
     cursor = conn.executemany(f"update {table} set b = ? where a = ?", [(n * 2, n) for n in range(500)])
     assert cursor.rowcount == 500
     assert conn.fetchval(f"select sum(b) from {table}") == sum(range(0, 1000, 2))
-    assert conn.executemany(f"delete from {table} where a = ?", [(n,) for n in range(0, 600, 2)]).rowcount == 250
+    assert (conn.executemany(f"delete from {table} where a = ?", [(n,) for n in range(0, 600, 2)])).rowcount == 250
 
 
 def test_empty_batch(conn: Connection, table: str) -> None:
@@ -453,66 +460,15 @@ def test_pipeline_raises_its_first_error_at_the_end(conn: Connection) -> None:
 # sharing, cancelling, ending
 
 
-def test_threads_share_a_connection(conn: Connection) -> None:
-    wrong: list[Any] = []
-
-    def work(n: int) -> None:
-        for _ in range(30):
-            got = conn.fetch("select tabid, ?::varchar(5) from systables where tabid = ?", f"t{n}", n % 3 + 1)
-            if got != [(n % 3 + 1, f"t{n}")]:
-                wrong.append(got)
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-
-
 def test_timeout_interrupts_the_statement(conn: Connection, slow: str) -> None:
     with pytest.raises(TimeoutError, match=r"0\.2 s"):
         conn.cursor().execute(slow, timeout=0.2)
     assert conn.fetchval("select tabname from systables where tabid = 1") == "systables"
 
 
-def test_cancel_from_another_thread(conn: Connection, slow: str) -> None:
-    timer = threading.Timer(0.2, conn.cancel)
-    timer.start()
-    with pytest.raises(errors.QueryCanceled) as caught:
-        conn.execute(slow)
-    timer.join()
-    assert caught.value.sqlcode == -213
-    assert conn.fetchval("select tabname from systables where tabid = 1") == "systables"
-
-
-def test_interrupt_cancels_the_statement(ifx: InformixServer, conn: Connection, slow: str) -> None:
-    import os
-    import signal
-
-    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        conn.execute(slow)
-    timer.join()
-    assert conn.closed or conn.fetchval("select tabname from systables where tabid = 1") == "systables"
-    assert not conn.closed
-
-
 def test_cancel_of_an_idle_connection_harms_nothing(conn: Connection) -> None:
     conn.cancel()
     assert conn.fetchval("select tabname from systables where tabid = 1") == "systables"
-
-
-def test_close_from_another_thread_ends_the_call(conn: Connection, slow: str) -> None:
-    timer = threading.Timer(0.2, conn.close)
-    timer.start()
-    with pytest.raises(errors.OperationalError, match="closed"):
-        conn.execute(slow)
-    timer.join()
-    assert conn.closed
-    with pytest.raises(errors.InterfaceError):
-        conn.cursor()
 
 
 def test_stale_statement_is_prepared_again(ifx: InformixServer, table: str) -> None:
