@@ -1,5 +1,6 @@
 //! What the server tells about statements and tables: the catalogue (SCHEMA_INFO), and plans (GET_QUERY_INFO).
 
+use super::pages::Pages;
 use super::pending::Stage;
 use super::request::Request;
 use super::stage::Event;
@@ -40,7 +41,9 @@ impl<H: CasHandler> Machine<H> {
         match sent {
             Ok(expect) => {
                 match expect {
-                    Expect::Schema => pending.go(Event::Opened, Stage::Reading { rows: 0, total: 0 }),
+                    Expect::Schema => {
+                        pending.go(Event::Opened, Stage::Reading { rows: 0, total: 0, pages: Pages::default() })
+                    }
                     _ => pending.go(Event::StartWhole, Stage::Sent),
                 };
                 self.expect(expect);

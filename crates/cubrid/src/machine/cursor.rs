@@ -4,6 +4,7 @@
 //! commit of its transaction; the broker does not give the CAS to another client while there is one. A CAS that was lost
 //! nevertheless has crashed: its cursors are forgotten.
 
+use super::pages::Pages;
 use super::pending::{PendingRequest, Stage};
 use super::request::Request;
 use super::stage::Event;
@@ -47,7 +48,7 @@ impl<H: CasHandler> Machine<H> {
                 }
                 client::fetch(out, info, statement.handle, position);
                 pending.statement = Some(statement.clone());
-                pending.go(Event::Opened, Stage::Reading { rows: 0, total: *total });
+                pending.go(Event::Opened, Stage::Reading { rows: 0, total: *total, pages: Pages::default() });
                 self.expect(Expect::Page);
             }
             Request::CloseCursor { number } => {
@@ -71,7 +72,7 @@ impl<H: CasHandler> Machine<H> {
         let Request::Open { number, .. } = pending.request else { return };
         let Some(statement) = pending.statement.clone() else { return };
         let is_wanted = pending.slot.handler.is_some();
-        if let Stage::Reading { rows, total } = pending.stage_mut()
+        if let Stage::Reading { rows, total, .. } = pending.stage_mut()
             && is_wanted
         {
             // Its result tells how many rows there are, not how many have come.

@@ -17,6 +17,7 @@ mod cursor;
 mod joined;
 mod keys;
 mod object;
+mod pages;
 mod pending;
 mod receive;
 mod release;
@@ -69,6 +70,8 @@ enum Expect {
     Execute,
     /// To FETCH.
     Page,
+    /// To FETCH, of a result that is over.
+    Unneeded,
     /// To NEXT_RESULT.
     NextResult,
     /// To PREPARE of a batch's statement with many rows.
@@ -151,6 +154,8 @@ pub struct Machine<H: ResponseHandler> {
     has_redefined: bool,
     /// A part of a reply has come.
     is_reply_begun: bool,
+    /// The bytes of the last reply.
+    reply_bytes: usize,
     /// The last page has come, and its handler was full.
     is_last_page_due: bool,
     /// Statements outlive the transaction in which they were prepared.
@@ -190,6 +195,7 @@ impl<H: CasHandler> Machine<H> {
             isolation_before: None,
             has_redefined: false,
             is_reply_begun: false,
+            reply_bytes: 0,
             is_last_page_due: false,
             pools_statements: true,
             statements: Statements::new(statements),

@@ -1,17 +1,17 @@
 //! The receiving half: from the read buffer to the response handlers.
 
 use super::batch::is_stale;
+use super::pages::Pages;
 use super::pending::{Failure, Stage};
 use super::request::Request;
-use super::run::PageRows;
 use super::stage::{Event, State};
 use super::startup::Progress;
 use super::statement::Statement;
 use super::{CasHandler, Expect, Machine, Phase};
 use crate::errors::dbms;
 use crate::messages::login::Connected;
-use crate::messages::server::{Executed, NextResult, Origin, Page, Prepared, ServerError};
-use crate::messages::{self, CasInfo, HEADER_BYTES, Reader, client, function, server, tran};
+use crate::messages::server::{Executed, NextResult, Origin, Prepared, ServerError};
+use crate::messages::{self, CasInfo, HEADER_BYTES, Reader, client, server, tran};
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, FatalKind, Prepared as _, ReadBuffer, WriteBuffer};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl<H: CasHandler> Machine<H> {
                 read_buffer.want(total);
                 break;
             };
-            self.info = info;
+            (self.info, self.reply_bytes) = (info, payload.len());
             self.reply(cx, payload, write_buffer)?;
             read_buffer.consume(total);
         }
@@ -163,6 +163,7 @@ impl<H: CasHandler> Machine<H> {
                 }
                 reply => self.simple(reply),
             },
+            Expect::Unneeded => {}
             Expect::Simple | Expect::Settle => self.simple(reply),
         }
         self.complete(cx, write_buffer);
@@ -181,6 +182,7 @@ impl<H: CasHandler> Machine<H> {
         pending.slot.fail(error);
         if pending.state() == State::Reading {
             pending.go(Event::LastPage, Stage::Sent);
+            self.leave_pages();
         }
     }
 
@@ -274,72 +276,6 @@ impl<H: CasHandler> Machine<H> {
         self.page(cx, reader, write_buffer)
     }
 
-    /// A page of rows. The next one is requested before the rows are decoded, so that the server makes it meanwhile.
-    fn page(
-        &mut self,
-        cx: H::Context<'_>,
-        mut reader: Reader<'_>,
-        write_buffer: &mut WriteBuffer,
-    ) -> Result<(), Fatal> {
-        let page = Page::read(&mut reader)?;
-        let (end, rows) =
-            page.rows.split_last().ok_or_else(|| Fatal::peer("the server sent a page without its end"))?;
-        let Some(pending) = self.queue.first_mut() else { return Ok(()) };
-        let Some((handle, columns)) =
-            pending.statement.as_ref().and_then(|known| Some((known.handle, known.columns.clone()?)))
-        else {
-            return Err(Fatal::peer("the server sent rows of a statement that returns none"));
-        };
-        // A result that stays open is read page by page.
-        let is_single = matches!(pending.request, Request::Open { .. } | Request::FetchAt { .. });
-        let Stage::Reading { rows: read, total } = pending.stage_mut() else {
-            return Err(Fatal::peer("the server sent rows that were not requested"));
-        };
-        *read = i32::try_from(page.count).ok().and_then(|count| read.checked_add(count)).unwrap_or(i32::MAX);
-        let is_end = *end == messages::FETCH_END || *read >= *total || page.count == 0;
-        let (read, is_last) = (*read, is_end || is_single);
-        let mut run = PageRows::new(&columns, rows);
-        self.opened();
-        let Some(pending) = self.queue.first_mut() else { return Ok(()) };
-        let Some(handler) = &mut pending.slot.handler else {
-            run.end(page.count)?;
-            if is_last {
-                self.last_page(cx, write_buffer);
-            } else {
-                self.abandon(handle, write_buffer);
-            }
-            return Ok(());
-        };
-        if !is_last {
-            client::fetch(write_buffer.tail(), self.info, handle, read + 1);
-            self.expects.push_back(Expect::Page);
-            pending.replies_due += 1;
-        }
-        let room = handler.rows(cx, &mut run)?;
-        run.end(page.count)?;
-        let id = pending.slot.id;
-        self.queue.note(id, room);
-        if is_last {
-            match self.queue.full() {
-                Some(_) => self.is_last_page_due = true,
-                None => self.last_page(cx, write_buffer),
-            }
-        }
-        Ok(())
-    }
-
-    /// The response handler is gone, and rows would follow: the result is closed, by the end of the transaction if it
-    /// is one of its own.
-    fn abandon(&mut self, handle: i32, write_buffer: &mut WriteBuffer) {
-        let Some(pending) = self.queue.first_mut() else { return };
-        pending.go(Event::Abandoned, Stage::Sent);
-        if pending.in_block {
-            pending.replies_due += 1;
-            client::of_handle(write_buffer.tail(), self.info, function::CURSOR_CLOSE, handle);
-            self.expects.push_back(Expect::Simple);
-        }
-    }
-
     /// The next result of a text with several statements. Its rows come with FETCH.
     fn next_result(
         &mut self,
@@ -353,10 +289,10 @@ impl<H: CasHandler> Machine<H> {
         let statement = Arc::new(known.at_result(result.statement_type, result.fields));
         pending.statement = Some(statement.clone());
         let (handler, stage) = pending.handler_and_stage();
-        let Stage::Reading { rows, total } = stage else {
+        let Stage::Reading { rows, total, pages } = stage else {
             return Err(Fatal::peer("the server sent a result that was not requested"));
         };
-        (*rows, *total) = (0, result.count);
+        (*rows, *total, *pages) = (0, result.count, Pages::default());
         match (&statement.columns, handler) {
             (Some(columns), Some(handler)) => {
                 handler.columns(cx, columns);
@@ -389,6 +325,7 @@ impl<H: CasHandler> Machine<H> {
 
     /// The response handler has taken all rows.
     pub(super) fn last_page(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
+        self.leave_pages();
         if self.goes_on(cx, write_buffer) {
             return;
         }

@@ -20,6 +20,16 @@ impl<'a> PageRows<'a> {
         Self { columns, rows: Reader::new(rows), taken: 0 }
     }
 
+    /// Leaves out the first rows, which were taken before.
+    pub(super) fn leave_out(&mut self, rows: usize) -> Result<(), Fatal> {
+        for _ in 0..rows {
+            let mut grid = Grid::new(self.columns.decoders.len());
+            find_cells(self.columns.decoders.len(), &mut self.rows, &mut grid)?;
+            self.taken += 1;
+        }
+        Ok(())
+    }
+
     fn skip(&mut self) -> Result<(), Fatal> {
         let mut grid = Grid::new(self.columns.decoders.len());
         self.find(&mut grid)

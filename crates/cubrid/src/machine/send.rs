@@ -1,5 +1,6 @@
 //! The sending half: from the queue to the write buffer.
 
+use super::pages::Pages;
 use super::pending::{PendingRequest, Stage};
 use super::request::{Request, Rows};
 use super::stage::{Event, State};
@@ -259,7 +260,7 @@ impl<H: CasHandler> Machine<H> {
             handler.columns(cx, columns);
         }
         match statement.columns.is_some() || statement.is_several {
-            true => pending.go(Event::Opened, Stage::Reading { rows: 0, total: 0 }),
+            true => pending.go(Event::Opened, Stage::Reading { rows: 0, total: 0, pages: Pages::default() }),
             false => pending.go(Event::Executed, Stage::Sent),
         };
         self.expect(Expect::Execute);

@@ -10,6 +10,7 @@
 //! answered.
 
 use super::batch::Batch;
+use super::pages::Pages;
 use headrace_core::transitions::Transitions;
 
 /// The state of a request, and the data that is valid only in it.
@@ -23,6 +24,8 @@ pub(super) enum Stage {
         rows: i32,
         /// Rows of the result.
         total: i32,
+        /// The pages that were requested.
+        pages: Pages,
     },
     Batch(Box<Batch>),
     Sent,

@@ -77,6 +77,85 @@ pub fn pages_are_fetched_until_the_last_one() {
     assert_eq!((received.results, received.columns), (vec![completion("SELECT", 5)], vec!["a".to_owned()]));
 }
 
+/// A SELECT of 20 rows in a block, of which the first page has 4.
+fn with_two_pages_in_flight(session: &mut Session) -> Shared {
+    let received = session.execute(SELECT, vec![V::Int(0)]);
+    session.feed(&prepared(1, 21, 1)).unwrap();
+    session.sent();
+    session.feed(&selected(1, 20, &numbered(1..5), false)).unwrap();
+    assert_eq!(session.sent(), ["FETCH 1 from 5", "FETCH 1 from 9"]);
+    received
+}
+
+/// Rows whose value is their number.
+fn numbered(rows: std::ops::Range<i32>) -> Vec<(i32, i32)> {
+    rows.map(|row| (row, row)).collect()
+}
+
+fn numbers(rows: std::ops::Range<i32>) -> Vec<String> {
+    rows.map(|row| row.to_string()).collect()
+}
+
+#[test]
+pub fn next_page_but_one_is_requested_before_the_next_has_come() {
+    let mut session = Session::in_block();
+    let received = with_two_pages_in_flight(&mut session);
+    session.feed(&fetched(1, &numbered(5..9), false)).unwrap();
+    assert_eq!(session.sent(), ["FETCH 1 from 13"]);
+    session.feed(&fetched(1, &numbered(9..13), false)).unwrap();
+    assert_eq!(session.sent(), ["FETCH 1 from 17"]);
+    session.feed(&fetched(1, &numbered(13..17), false)).unwrap();
+    assert_eq!(session.sent(), [""; 0]);
+    session.feed(&fetched(1, &numbered(17..21), true)).unwrap();
+    assert_eq!((end(&received).as_str(), received.get().lines()), ("done", numbers(1..21)));
+}
+
+#[test]
+pub fn rows_of_pages_that_are_longer_or_shorter_than_expected_come_once_and_in_order() {
+    let mut session = Session::in_block();
+    let received = with_two_pages_in_flight(&mut session);
+    // Five rows where four were expected, so that the next page begins with a row that has come; then three.
+    session.feed(&fetched(1, &numbered(5..10), false)).unwrap();
+    assert_eq!(session.sent(), ["FETCH 1 from 14"]);
+    session.feed(&fetched(1, &numbered(9..12), false)).unwrap();
+    assert_eq!(session.sent(), ["FETCH 1 from 12"]);
+    assert_eq!(received.get().lines(), numbers(1..12));
+    session.feed(&fetched(1, &numbered(14..21), true)).unwrap();
+    assert_eq!(received.get().lines(), numbers(1..12), "rows are missing before this page");
+    session.sent();
+    session.feed(&fetched(1, &numbered(12..21), true)).unwrap();
+    assert_eq!(received.get().lines(), numbers(1..21));
+    assert_eq!(end(&received), "done");
+}
+
+#[test]
+pub fn page_in_flight_when_the_result_ends_is_not_looked_at() {
+    let mut session = Session::in_block();
+    let received = with_two_pages_in_flight(&mut session);
+    session.feed(&fetched(1, &numbered(5..21), true)).unwrap();
+    assert_eq!(end(&received), "not ended", "a reply is to come");
+    session.feed(&error(1, -2, -440)).unwrap();
+    assert_eq!((end(&received).as_str(), received.get().lines()), ("done", numbers(1..21)));
+    assert!(session.machine.is_idle());
+}
+
+#[test]
+pub fn page_that_may_be_the_last_one_outside_of_a_block_is_not_read_ahead() {
+    let mut session = Session::start();
+    let received = session.execute(SELECT, vec![V::Int(0)]);
+    session.feed(&prepared(1, 21, 1)).unwrap();
+    session.sent();
+    // A reply with four rows has at most eight, or six after FETCH, if all values are NULL.
+    session.feed(&selected(1, 18, &numbered(1..5), false)).unwrap();
+    assert_eq!(session.sent(), ["FETCH 1 from 5", "FETCH 1 from 9"]);
+    session.feed(&fetched(1, &numbered(5..9), false)).unwrap();
+    assert_eq!(session.sent(), [""; 0]);
+    session.feed(&fetched(1, &numbered(9..13), false)).unwrap();
+    assert_eq!(session.sent(), ["FETCH 1 from 13"]);
+    session.feed(&fetched(0, &numbered(13..19), true)).unwrap();
+    assert_eq!((end(&received).as_str(), received.get().lines()), ("done", numbers(1..19)));
+}
+
 #[test]
 pub fn the_number_of_rows_tells_the_end_where_the_page_does_not() {
     let mut session = Session::in_block();
@@ -96,7 +175,8 @@ pub fn a_discarded_select_is_closed_and_no_further_page_is_fetched() {
         session.sent();
         let id = session.machine.next_id() - 1;
         assert_eq!(session.machine.discard(id), Discarded::Alone);
-        session.feed(&fetched(1, &[(2, 20)], false)).unwrap();
+        // Two pages were in flight.
+        session.feed(&[fetched(1, &[(2, 20)], false), fetched(1, &[(3, 30)], false)].concat()).unwrap();
         assert_eq!(session.sent(), [if in_block { "CURSOR_CLOSE 1" } else { "END_TRAN ROLLBACK" }]);
         session.feed(&if in_block { frame(1, &[]) } else { done(0) }).unwrap();
         assert!(session.machine.is_idle() && received.get().end.is_none());
