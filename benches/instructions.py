@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import datetime as dt
 import os
 import re
@@ -27,7 +28,9 @@ FETCHED = 10_000
 """Rows of a fetch."""
 BATCH = 1_000
 """Rows of a batch, and executes of a pipeline."""
-SERVERS = ("postgres", "mariadb", "mysql", "informix")
+SERVERS = ("postgres", "mariadb", "mysql", "informix", "cubrid")
+QMARK = ("informix", "cubrid")
+"""Servers whose parameters are question marks."""
 
 REPETITIONS = {
     "select": (500, 4500, 1, "one-row select by key, prepared"),
@@ -48,7 +51,7 @@ def blocking(workload: str, url: str, times: int) -> None:
         for _ in range(times):
             headrace.connect(url).close()
         return
-    mark = "?" if url.startswith("informix") else "%s"
+    mark = "?" if url.startswith(QMARK) else "%s"
     select = f"SELECT id, name FROM fetched WHERE id = {mark}"
     insert = f"INSERT INTO filled VALUES ({', '.join([mark] * 5)})"
     with headrace.connect(url, autocommit=True) as conn:
@@ -57,9 +60,10 @@ def blocking(workload: str, url: str, times: int) -> None:
             if workload == "select":
                 cursor.execute(select, (n % 100,)).fetchall()
             elif workload == "fetch":
-                cursor.execute("SELECT id, name, small, amount, day FROM fetched").fetchall()
+                cursor.execute("SELECT id, name, small, amount, made FROM fetched").fetchall()
             elif workload == "pipeline":
-                with conn.pipeline():
+                # CUBRID pipelines inside of a transaction.
+                with conn.transaction() if url.startswith("cubrid") else contextlib.nullcontext(), conn.pipeline():
                     cursors = [conn.execute(select, (n,)) for n in range(BATCH)]
                 for one in cursors:
                     one.fetchone()
@@ -72,7 +76,7 @@ async def asynchronous(url: str, times: int) -> None:
     """What a client does, on asyncio."""
     import headrace.aio
 
-    mark = "?" if url.startswith("informix") else "%s"
+    mark = "?" if url.startswith(QMARK) else "%s"
     select = f"SELECT id, name FROM fetched WHERE id = {mark}"
     async with await headrace.aio.connect(url, autocommit=True) as conn:
         cursor = conn.cursor()
@@ -114,11 +118,11 @@ def prepared(name: str, url: str) -> None:
     """The tables that the workloads read and fill."""
     import headrace
 
-    text, real = "varchar(64)", "float" if name == "informix" else "double precision"
-    mark = "?" if name == "informix" else "%s"
+    text, real = "varchar(64)", {"informix": "float", "cubrid": "double"}.get(name, "double precision")
+    mark = "?" if name in QMARK else "%s"
     with headrace.connect(url, autocommit=True) as conn:
         for table in ("fetched", "filled"):
-            conn.execute(f"CREATE TABLE {table} (id int, name {text}, small int, amount {real}, day date)")
+            conn.execute(f"CREATE TABLE {table} (id int, name {text}, small int, amount {real}, made date)")
         conn.execute("CREATE INDEX by_id ON fetched (id)")
         conn.executemany(f"INSERT INTO fetched VALUES ({', '.join([mark] * 5)})", rows(FETCHED))
 

@@ -7,7 +7,6 @@ import os
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 import headrace
@@ -82,13 +81,21 @@ class Race:
         self.tell = tell
         self.save = save
         self.sql: w.Sql = databases.load(database).Statements(f"headrace_race_{secrets.token_hex(4)}")
-        self.admin = headrace.connect(url, autocommit=True)
+        self._admin = headrace.connect(url, autocommit=True)
         # A server whose processes are not known stays where it runs, and clients then have all cores.
         self.cores = halves() if self.server else None
         self.times: dict[Key, dict[str, Times]] = {}
         self.infos: dict[str, dict[str, Any]] = {}
         self.steps = 0
         self.done = 0
+
+    @property
+    def admin(self) -> Any:
+        """A connection of the race's own. A server may end one that was idle while the contestants ran."""
+        if not self._admin.check_alive():
+            self._admin.close()
+            self._admin = headrace.connect(self.url, autocommit=True)
+        return self._admin
 
     def run(self) -> dict[str, Any]:
         """Races, and returns the report as the JSON has it."""
@@ -121,7 +128,7 @@ class Race:
         finally:
             with contextlib.suppress(headrace.Error):
                 self.sql.drop(self.admin)
-            self.admin.close()
+            self._admin.close()
 
     def _place(self, kind: str) -> Halves | None:
         """Puts the server on its cores, and returns those of both."""
@@ -203,10 +210,8 @@ class Race:
         for contestant, times in self.times[key].items():
             if times.error is None:
                 self.tell(f"{name} {size:,} {contestant}: round trips", self.done / self.steps)
-                empty = self.sql.empty if name in w.WRITERS else None
-                times.round_trips = round_trips(
-                    contestant, self.url, self.sql, key[:2], None if empty is None else partial(empty, self.admin)
-                )
+                empty = self._empty if name in w.WRITERS else None
+                times.round_trips = round_trips(contestant, self.url, self.sql, key[:2], empty)
 
     def _step(self, key: Key, worker: Worker) -> None:
         self.tell(f"{key[0]} {key[1]:,} {worker.name}", self.done / self.steps)
@@ -214,8 +219,11 @@ class Race:
 
     def _round(self, worker: Worker, name: str, size: int, inner: int, digest: bool) -> dict[str, Any]:
         if name in w.WRITERS:
-            self.sql.empty(self.admin)
+            self._empty()
         return worker.run(name, size, inner, digest)
+
+    def _empty(self) -> None:
+        self.sql.empty(self.admin)
 
     def _fetchval(self, query: str) -> str:
         return str(self.admin.fetchrow(query))
