@@ -17,6 +17,9 @@ collect_ignore = [] if CUBRID_URL else ["test_row_locks.py"]
 if not (CUBRID_URL and os.environ.get("HEADRACE_CUBRID_SMALL_PORT")):
     collect_ignore.append("test_release.py")
 
+if not (CUBRID_URL and os.environ.get("HEADRACE_CUBRID_PROCEDURES")):
+    collect_ignore.append("test_procedures.py")
+
 
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:

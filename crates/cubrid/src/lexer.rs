@@ -255,6 +255,12 @@ pub fn is_several(sql: &str) -> bool {
     tokens.any(|token| token.kind != Kind::Punctuation(b';'))
 }
 
+/// Returns true for a CALL that returns the values of its parameters, `? = CALL f(?)`: a text that begins with a
+/// placeholder, as the server has it.
+pub fn is_call(sql: &str) -> bool {
+    sql.starts_with('?')
+}
+
 /// What a statement does apart from reading and writing rows, judged by its first words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {

@@ -145,6 +145,7 @@ fn encoded(request: &[u8]) -> Vec<u8> {
                 autocommit: a.u8(6) == 1,
                 forward_only: a.u8(7) == 1,
                 timeout_millis: a.i32(9),
+                returned: 0,
             };
             let mut request = execute.begin(&mut out, info);
             a.values(10, request.arguments());

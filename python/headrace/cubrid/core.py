@@ -6,6 +6,7 @@ A flow is a generator that yields tickets or futures and is sent their results: 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 from .._native import ArrowSink, Columns, CubridWire, Result
@@ -56,16 +57,30 @@ def check_cancelled(answer: bytes) -> None:
 
 
 def call_statement(name: str, count: int) -> str:
-    """The statement that calls a procedure with ``count`` arguments.
+    """The statement that calls a procedure or function with ``count`` arguments, and returns their values.
 
     >>> call_statement("totals", 2)
-    'CALL totals(?, ?)'
+    '? = CALL totals(?, ?)'
 
     Raises ProgrammingError if it is not a name.
     """
     if not re.fullmatch(r"[^\W\d][\w.]*", name):
         raise ProgrammingError(f"{name!r} is not the name of a procedure")
-    return f"CALL {name}({', '.join('?' * count)})"
+    return f"? = CALL {name}({', '.join('?' * count)})"
+
+
+def call_parameters(arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """The parameters of :func:`call_statement`."""
+    return (None, *arguments)
+
+
+def returned_arguments(row: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
+    """The arguments after a call, from the row that it has returned: the objects that were given where the value is the
+    same."""
+    return [
+        given if type(given) is type(value) and given == value else value
+        for given, value in zip(arguments, row[1:], strict=True)
+    ]
 
 
 class CubridCore(Core):

@@ -15,7 +15,7 @@ from .._shared.server_cursor import BlockingServerCursor
 from .._shared.stream_cursor import BlockingStreamCursor
 from ..errors import NotSupportedError
 from ..rows import RowFactory
-from .core import call_statement
+from .core import call_parameters, call_statement, returned_arguments
 from .declared import Declared
 
 if TYPE_CHECKING:
@@ -50,16 +50,19 @@ class Cursor(BlockingCursor[R]):
             self._generated = result, self._connection._run(self._core.last_insert_id())
         return self._generated[1]
 
-    def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
-        """Calls a procedure. What it returns is fetched as rows.
+    def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> list[Any]:
+        """Calls a procedure or a function.
+
+        The row that can be fetched afterwards has the value that a function returned, None of a procedure, and then
+        the arguments. It takes one round trip, the first time two.
 
         Args:
-            name: of the procedure.
-            params: the arguments.
+            name: of the procedure or function.
+            params: the arguments; anything, such as None, for those that are OUT only.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
-            ``params``, unchanged.
+            The arguments, with the values that the procedure has given to those that are OUT or INOUT.
 
         Raises:
             ProgrammingError: the name is not one of a procedure.
@@ -67,8 +70,10 @@ class Cursor(BlockingCursor[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        self.execute(call_statement(name, len(params)), tuple(params) if params else None, timeout=timeout)
-        return params
+        self.execute(call_statement(name, len(params)), call_parameters(params), timeout=timeout)
+        self.fetchone()
+        self._position = 0
+        return returned_arguments(self._buffer()[0], params)
 
 
 class StreamCursor(BlockingStreamCursor[R], Cursor[R]):
@@ -82,7 +87,7 @@ class StreamCursor(BlockingStreamCursor[R], Cursor[R]):
         stream_into: Any = self._connection._stream_into
         return stream_into(received, sql, params, self.itersize, timeout)  # type: ignore[no-any-return]
 
-    def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
+    def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> list[Any]:
         """Raises NotSupportedError: a cursor that streams cannot call procedures.
 
         Args:

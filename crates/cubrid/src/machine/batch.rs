@@ -154,6 +154,7 @@ impl<H: CasHandler> Machine<H> {
             autocommit: false,
             forward_only: true,
             timeout_millis: self.query_timeout_millis,
+            returned: 0,
         };
         for row in rows {
             execute.begin(write_buffer.tail(), self.info).end();

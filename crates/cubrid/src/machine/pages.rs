@@ -14,9 +14,10 @@ use super::request::Request;
 use super::run::PageRows;
 use super::stage::Event;
 use super::{CasHandler, Expect, Machine};
-use crate::messages::server::Page;
+use crate::messages::server::{Page, row_of_call};
 use crate::messages::{FETCH_END, Reader, client, function};
 use headrace_core::{Fatal, WriteBuffer};
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 /// Pages in flight. With two the server is never idle; more would be dropped together.
@@ -109,17 +110,21 @@ impl<H: CasHandler> Machine<H> {
         let (end, rows) =
             page.rows.split_last().ok_or_else(|| Fatal::peer("the server sent a page without its end"))?;
         let Some(pending) = self.queue.first_mut() else { return Ok(()) };
-        let Some((handle, columns)) =
-            pending.statement.as_ref().and_then(|known| Some((known.handle, known.columns.clone()?)))
+        let Some((handle, columns, is_call)) =
+            pending.statement.as_ref().and_then(|known| Some((known.handle, known.columns.clone()?, known.is_call())))
         else {
             return Err(Fatal::peer("the server sent rows of a statement that returns none"));
+        };
+        let rows = match is_call && page.count == 1 {
+            true => Cow::Owned(row_of_call(rows)?),
+            false => Cow::Borrowed(rows),
         };
         // A result that stays open is read page by page.
         let is_single = matches!(pending.request, Request::Open { .. } | Request::FetchAt { .. });
         let Stage::Reading { rows: read, total, pages } = pending.stage_mut() else {
             return Err(Fatal::peer("the server sent rows that were not requested"));
         };
-        let mut run = PageRows::new(&columns, rows);
+        let mut run = PageRows::new(&columns, &rows);
         let arrival = if is_single { Arrival::Known(0) } else { pages.arrived(*read, page.count) };
         let is_end = match arrival {
             Arrival::Known(known) => {

@@ -195,7 +195,8 @@ impl<H: CasHandler> Machine<H> {
         pending.is_cached = false;
         pending.go(Event::StartPrepare, Stage::Preparing);
         let pin = if pending.is_pinned { prepare::XASL_CACHE_PINNED } else { 0 };
-        let flags = pin | if holds == Some(true) { prepare::HOLDABLE } else { 0 };
+        let call = if lexer::is_call(&sql) { prepare::CALL } else { 0 };
+        let flags = call | pin | if holds == Some(true) { prepare::HOLDABLE } else { 0 };
         let (autocommit, closed) = (!pending.in_block, self.statements.take_closed());
         client::prepare(write_buffer.tail(), self.info, &text, flags, autocommit, &closed);
         self.expect(Expect::Prepare);
@@ -242,6 +243,7 @@ impl<H: CasHandler> Machine<H> {
             autocommit: !self.in_block && !statement.is_several && !wants_keys,
             forward_only: !stays_open,
             timeout_millis: self.query_timeout_millis,
+            returned: if statement.is_call() { statement.parameters } else { 0 },
         };
         let mut request = execute.begin(write_buffer.tail(), self.info);
         let params = handler.params(cx);

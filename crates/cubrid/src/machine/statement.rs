@@ -52,7 +52,10 @@ pub struct Statement {
 
 impl Statement {
     pub(super) fn new(sql: Arc<str>, reply: Reply, epoch: Epoch) -> Self {
-        let Reply { handle, statement_type, parameters, fields, .. } = reply;
+        let Reply { handle, statement_type, parameters, mut fields, .. } = reply;
+        if statement_type == statement::CALL_SP {
+            fields = (0..parameters).map(parameter).collect();
+        }
         let columns = statement::has_rows(statement_type).then(|| Arc::new(Columns::new(fields)));
         let is_several = lexer::is_several(&sql);
         Self { sql, handle, statement_type, parameters, columns, is_several, epoch }
@@ -71,10 +74,21 @@ impl Statement {
         Self::new(self.sql.clone(), reply, self.epoch)
     }
 
+    /// Returns true for a CALL that returns the values of its parameters.
+    pub(super) fn is_call(&self) -> bool {
+        self.statement_type == statement::CALL_SP
+    }
+
     /// The name of its type: `INSERT`.
     pub(super) fn tag(&self) -> &'static [u8] {
         statement::name(self.statement_type).unwrap_or_default().as_bytes()
     }
+}
+
+/// The description of a value that a CALL returns; the server describes none. The type is in each value.
+fn parameter(number: usize) -> Field {
+    let name = if number == 0 { "returned".to_owned() } else { number.to_string() };
+    Field { name, precision: -1, ..Field::default() }
 }
 
 impl Prepared for Statement {

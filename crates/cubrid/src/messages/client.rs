@@ -1,6 +1,6 @@
 //! The requests of a client: each function writes one frame.
 
-use super::{CasInfo, HEADER_BYTES, function};
+use super::{CasInfo, HEADER_BYTES, function, mode};
 
 /// A request that is being written: its frame begins with a length that [`Request::end`] fills in.
 #[derive(Debug)]
@@ -100,8 +100,8 @@ pub fn prepare(out: &mut Vec<u8>, info: CasInfo, sql: &[u8], flags: u8, autocomm
     close.iter().fold(request, |request, handle| request.i32(*handle)).end();
 }
 
-/// The fixed arguments of EXECUTE. The maximum size of a column and of the result are 0, which is none; the modes of
-/// OUT parameters are absent; the client's cache has no time.
+/// The fixed arguments of EXECUTE. The maximum size of a column and of the result are 0, which is none; the client's
+/// cache has no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Execute {
     /// The prepared statement.
@@ -117,6 +117,9 @@ pub struct Execute {
     pub forward_only: bool,
     /// The statement is interrupted after this number of milliseconds; 0 for no limit.
     pub timeout_millis: i32,
+    /// The number of parameters of a CALL that was prepared with [`super::prepare::CALL`], all of whose values are
+    /// returned; 0 for other statements.
+    pub returned: usize,
 }
 
 impl Execute {
@@ -125,12 +128,16 @@ impl Execute {
         let max_column_size = 0;
         let max_rows = 0;
         let cache_time = [0; 8];
-        Request::new(out, info, function::EXECUTE)
+        let request = Request::new(out, info, function::EXECUTE)
             .i32(self.handle)
             .u8(self.flags)
             .i32(max_column_size)
-            .i32(max_rows)
-            .absent()
+            .i32(max_rows);
+        let request = match self.returned {
+            0 => request.absent(),
+            count => request.bytes(&vec![mode::IN_OUT; count]),
+        };
+        request
             .u8(self.fetch.into())
             .u8(self.autocommit.into())
             .u8(self.forward_only.into())

@@ -111,7 +111,7 @@ pub mod statement {
 
     /// Returns true if statements of a type return rows.
     pub fn has_rows(statement_type: u8) -> bool {
-        matches!(statement_type, SELECT | CALL | EVALUATE | GET_STATS)
+        matches!(statement_type, SELECT | CALL | EVALUATE | GET_STATS | CALL_SP)
     }
 }
 
@@ -129,6 +129,13 @@ pub mod prepare {
     pub const XASL_CACHE_PINNED: u8 = 0x10;
     /// A CALL of a stored procedure with OUT parameters.
     pub const CALL: u8 = 0x40;
+}
+
+/// The mode of a parameter of a CALL that was prepared with [`prepare::CALL`]. The server asks only whether the value is
+/// to be returned: the direction of each argument is in the procedure's definition.
+pub mod mode {
+    /// The value is returned, too.
+    pub const IN_OUT: u8 = 3;
 }
 
 /// Flags of EXECUTE.

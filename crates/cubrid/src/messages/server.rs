@@ -246,6 +246,19 @@ impl RowHead {
     }
 }
 
+/// The row of a CALL that returns the values of its parameters, without its first cell, which is always NULL (11.3:
+/// `fetch_call`).
+///
+/// # Errors
+/// [`Fatal`] if it has no such cell.
+pub fn row_of_call(row: &[u8]) -> Result<Vec<u8>, Fatal> {
+    let mut reader = Reader::new(row);
+    RowHead::read(&mut reader)?;
+    let head = row.len() - reader.rest().len();
+    reader.cell()?;
+    Ok([&row[..head], reader.rest()].concat())
+}
+
 /// The result of one row of EXECUTE_ARRAY, or of one text of EXECUTE_BATCH.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchItem {

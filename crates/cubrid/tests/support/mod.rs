@@ -103,6 +103,19 @@ pub fn selected(status: u8, total: i32, rows: &[(i32, i32)], is_last: bool) -> V
     frame(status, &[result(total, 21), page(rows, is_last)].concat())
 }
 
+/// The reply to EXECUTE of a CALL: an empty cell, and a typed one for each value of a parameter, in hexadecimal.
+pub fn called(status: u8, values: &[&str]) -> Vec<u8> {
+    let mut page = [&[0; 4][..], &[0, 0, 0, 1], &[0, 0, 0, 1], &[0; 8], &[0xff; 4]].concat();
+    for value in values {
+        let value = unhex(value);
+        let size = if value.is_empty() { -1 } else { value.len() as i32 };
+        page.extend_from_slice(&size.to_be_bytes());
+        page.extend_from_slice(&value);
+    }
+    page.push(1);
+    frame(status, &[result(1, 24), page].concat())
+}
+
 /// The reply to FETCH.
 pub fn fetched(status: u8, rows: &[(i32, i32)], is_last: bool) -> Vec<u8> {
     frame(status, &page(rows, is_last))
@@ -151,6 +164,7 @@ pub fn trace(sent: &[u8]) -> Trace {
                 let pinned = match arguments[1] {
                     [0x10] => " pinned",
                     [0x08] => " holdable",
+                    [0x40] => " (call)",
                     _ => "",
                 };
                 let closes = if closed.is_empty() { String::new() } else { format!(" closes {}", closed.join(" ")) };
@@ -162,7 +176,8 @@ pub fn trace(sent: &[u8]) -> Trace {
                     [0x40] => " keys",
                     _ => "",
                 };
-                number(0) + all + &is(5, "fetch") + &is(6, "autocommit")
+                let modes = arguments[4].iter().map(|mode| format!(" mode {mode}")).collect::<String>();
+                number(0) + all + &modes + &is(5, "fetch") + &is(6, "autocommit")
             }
             function::FETCH => format!("{} from {}", number(0), number(1)),
             function::GET_DB_PARAMETER => number(0),

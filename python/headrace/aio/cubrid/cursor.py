@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 # blocking: from ..._native import Result
 from ..._shared.cursor_base import Params
 from ..._shared.received import Received
-from ...cubrid.core import call_statement
+from ...cubrid.core import call_parameters, call_statement, returned_arguments
 from ...cubrid.declared import Declared
 from ...errors import NotSupportedError
 from ...rows import RowFactory
@@ -48,16 +48,19 @@ class AsyncCursor(LoopCursor[R]):
     # blocking:         self._generated = result, self._connection._run(self._core.last_insert_id())
     # blocking:     return self._generated[1]
 
-    async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
-        """Calls a procedure. What it returns is fetched as rows.
+    async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> list[Any]:
+        """Calls a procedure or a function.
+
+        The row that can be fetched afterwards has the value that a function returned, None of a procedure, and then
+        the arguments. It takes one round trip, the first time two.
 
         Args:
-            name: of the procedure.
-            params: the arguments.
+            name: of the procedure or function.
+            params: the arguments; anything, such as None, for those that are OUT only.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
-            ``params``, unchanged.
+            The arguments, with the values that the procedure has given to those that are OUT or INOUT.
 
         Raises:
             ProgrammingError: the name is not one of a procedure.
@@ -65,8 +68,10 @@ class AsyncCursor(LoopCursor[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        await self.execute(call_statement(name, len(params)), tuple(params) if params else None, timeout=timeout)
-        return params
+        await self.execute(call_statement(name, len(params)), call_parameters(params), timeout=timeout)
+        await self.fetchone()
+        self._position = 0
+        return returned_arguments(self._buffer()[0], params)
 
 
 class AsyncStreamCursor(LoopStreamCursor[R], AsyncCursor[R]):
@@ -80,7 +85,7 @@ class AsyncStreamCursor(LoopStreamCursor[R], AsyncCursor[R]):
         stream_into: Any = self._connection._stream_into
         return stream_into(received, sql, params, self.itersize, timeout)  # type: ignore[no-any-return]
 
-    async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
+    async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> list[Any]:
         """Raises NotSupportedError: a cursor that streams cannot call procedures.
 
         Args:
