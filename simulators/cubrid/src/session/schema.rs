@@ -219,7 +219,8 @@ impl Session {
 }
 
 fn attributes(table: &Table, pattern: Option<&str>, like: bool) -> Vec<Vec<Value>> {
-    let Some(pattern) = pattern else { return Vec::new() };
+    // Without a pattern all are meant if there could be one, and none otherwise.
+    let Some(pattern) = pattern.or(like.then_some("%")) else { return Vec::new() };
     let in_key = |kinds: &[KeyKind], name: &str| {
         table.keys.iter().any(|key| kinds.contains(&key.kind) && key.columns.iter().any(|(column, _)| column == name))
     };
