@@ -43,7 +43,14 @@ Kill = Callable[[int], None]
 ROWS_OF_A_BATCH = 3
 REVIVE_SECONDS = 2.0
 """Without any statement for this long, the broker has lost its process."""
+REVIVALS_IN_VAIN = 20
+"""After this number of revivals in a row with which nothing has happened, it is given up: something else has the
+broker's process, such as a client that an earlier run has left."""
 REPORT_SECONDS = 60
+COMMAND_TIMEOUT = 60.0
+"""Seconds; a broker that never answers would else be waited for."""
+SETTINGS: dict[str, Any] = {"autocommit": True, "connect_timeout": 60, "command_timeout": COMMAND_TIMEOUT}
+"""Of the clients."""
 
 
 @dataclass
@@ -57,7 +64,8 @@ class Figures:
     kills: int = 0
     """Processes that were killed while they had a client."""
     unknown: int = 0
-    """Statements whose connection ended before their reply: ConnectionClosed."""
+    """Statements whose connection ended before their reply: ConnectionClosed. Those too that were not answered within
+    ``COMMAND_TIMEOUT``."""
     executed: int = 0
     """Of these, those that had been executed."""
     refused: int = 0
@@ -66,6 +74,8 @@ class Figures:
     """Connections that were opened."""
     revivals: int = 0
     """Times that the broker had to be told to start its process again."""
+    stuck: str = ""
+    """Why it was given up."""
     wrong: list[str] = field(default_factory=list[str])
     """Statements that were executed more than once, not at all, or in part."""
     seconds: float = 0.0
@@ -99,8 +109,8 @@ class Rehearsal:
 
     @property
     def is_over(self) -> bool:
-        """Returns true if enough connections were lost, or the time is over."""
-        return self.figures.losses >= self.wanted or time.monotonic() > self.ends
+        """Returns true if enough connections were lost, the time is over, or it was given up."""
+        return bool(self.figures.stuck) or self.figures.losses >= self.wanted or time.monotonic() > self.ends
 
     def note(self, key: Row, rows: int, error: BaseException | None, ends: bool) -> None:
         """Notes what became of a statement; ``ends`` if it was the one that commits."""
@@ -109,7 +119,7 @@ class Rehearsal:
             if error is None:
                 self.outcomes[key] = "done"
                 self.figures.statements += 1
-            elif ends and isinstance(error, errors.ConnectionClosed):
+            elif ends and isinstance(error, errors.ConnectionClosed | TimeoutError):
                 self.outcomes[key] = "unknown"
                 self.figures.unknown += 1
             else:
@@ -139,16 +149,19 @@ class Rehearsal:
 
     def reviving(self, command: str, seconds: float) -> None:
         """Runs the command whenever nothing has happened for so many seconds. Reports the progress each minute."""
-        seen, since, reported = -1, time.monotonic(), time.monotonic()
+        seen, since, reported, in_vain = -1, time.monotonic(), time.monotonic(), 0
         while not self.is_over:
             time.sleep(0.1)
             figures, now = self.figures, time.monotonic()
             happened = figures.statements + figures.unknown + figures.refused + figures.releases + figures.connects
             if happened != seen:
-                seen, since = happened, now
+                seen, since, in_vain = happened, now, 0
+            elif in_vain >= REVIVALS_IN_VAIN:
+                figures.stuck = f"nothing has happened since {in_vain} revivals: who has the process of the broker?"
             elif now - since > seconds:
                 subprocess.run(command, shell=True, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
                 figures.revivals += 1
+                in_vain += 1
                 since = now
             if now - reported > REPORT_SECONDS:
                 reported = now
@@ -178,8 +191,8 @@ def thread(rehearsal: Rehearsal, me: int) -> None:
     n = 0
     while not rehearsal.is_over:
         try:
-            conn = headrace.cubrid.connect(rehearsal.url, autocommit=True, connect_timeout=60)
-        except errors.Error:
+            conn = headrace.cubrid.connect(rehearsal.url, **SETTINGS)
+        except (errors.Error, TimeoutError):
             continue
         rehearsal.figures.connects += 1
         counted = 0
@@ -199,7 +212,7 @@ def thread(rehearsal: Rehearsal, me: int) -> None:
                         for _ in range(rows):
                             conn.execute(INSERT, key)
                         ends = True
-            except errors.Error as caught:
+            except (errors.Error, TimeoutError) as caught:
                 error = caught
             rehearsal.note(key, rows, error, ends)
             rehearsal.resumed(conn.resumed - counted)
@@ -213,8 +226,8 @@ async def task(rehearsal: Rehearsal, me: int) -> None:
     n = 0
     while not rehearsal.is_over:
         try:
-            conn = await headrace.aio.cubrid.connect(rehearsal.url, autocommit=True, connect_timeout=60)
-        except errors.Error:
+            conn = await headrace.aio.cubrid.connect(rehearsal.url, **SETTINGS)
+        except (errors.Error, TimeoutError):
             continue
         rehearsal.figures.connects += 1
         counted = 0
@@ -234,7 +247,7 @@ async def task(rehearsal: Rehearsal, me: int) -> None:
                         for _ in range(rows):
                             await conn.execute(INSERT, key)
                         ends = True
-            except errors.Error as caught:
+            except (errors.Error, TimeoutError) as caught:
                 error = caught
             rehearsal.note(key, rows, error, ends)
             rehearsal.resumed(conn.resumed - counted)
@@ -252,6 +265,7 @@ def rehearse(
     kill: Kill | None = None,
     killed_percent: float = 0,
     revive: str = "",
+    revive_seconds: float = REVIVE_SECONDS,
     seconds: float = math.inf,
 ) -> Figures:
     """Runs clients, half of them threads and half of them tasks, until enough connections were lost.
@@ -264,6 +278,7 @@ def rehearse(
         kill: kills the process of this number; None for releases alone.
         killed_percent: kills of a hundred losses.
         revive: the command that has the broker start its process again.
+        revive_seconds: it is run after this time without any statement.
         seconds: after this time it ends in any case.
 
     Returns:
@@ -282,7 +297,7 @@ def rehearse(
     threads = [threading.Thread(target=thread, args=(rehearsal, me)) for me in range(clients // 2)]
     threads += [threading.Thread(target=rehearsal.killing), threading.Thread(target=lambda: asyncio.run(tasks()))]
     if revive:
-        threads.append(threading.Thread(target=rehearsal.reviving, args=(revive, REVIVE_SECONDS)))
+        threads.append(threading.Thread(target=rehearsal.reviving, args=(revive, revive_seconds)))
     for one in threads:
         one.start()
     for one in threads:
@@ -317,6 +332,7 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=10)
     parser.add_argument("--killed-percent", type=float, default=0)
     parser.add_argument("--revive", default="", help="the command that has the broker start its process again")
+    parser.add_argument("--revive-seconds", type=float, default=REVIVE_SECONDS)
     parser.add_argument("--seconds", type=float, default=math.inf, help="end after this time in any case")
     args = parser.parse_args()
     host, port = connect_options(args.url, {}).hosts[0]
@@ -329,12 +345,13 @@ def main() -> int:
         kill=kill_process,
         killed_percent=args.killed_percent,
         revive=args.revive,
+        revive_seconds=args.revive_seconds,
         seconds=args.seconds,
     )
     shown = collections.OrderedDict(sorted(vars(figures).items()))
     wrong: list[str] = shown.pop("wrong")
     print(", ".join(f"{name} {value}" for name, value in shown.items()), f"wrong {len(wrong)}", *wrong[:20], sep="\n")
-    return 1 if wrong else 0
+    return 1 if wrong or figures.stuck else 0
 
 
 if __name__ == "__main__":
