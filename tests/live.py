@@ -23,9 +23,7 @@ URL = os.environ.get("HEADRACE_INFORMIX_URL", "")
 CUBRID_URL = os.environ.get("HEADRACE_CUBRID_URL", "")
 
 TESTED = tuple(DIFFERENCES)
-"""The databases that the shared tests of behaviour run on."""
-SERVED = tuple(name for name in DIFFERENCES if name != "cubrid")
-"""Those that the tests of robustness and of company run on."""
+"""The databases that the shared tests run on."""
 
 PREFIX = f"hr{int(time.time()) % 10**7}_" if URL else "t_"
 """What the names of the tests' tables begin with: no other's, and no earlier run's, on a server that stays."""
@@ -57,16 +55,20 @@ def live_server() -> LiveServer:
     )
 
 
+ROWS_OF_NUMBERS = 1000
+"""Of the table ``numbers``, whose numbers begin with 0."""
+
+
 @contextlib.contextmanager
 def cubrid_url() -> Iterator[str]:
     """The URL of the CUBRID test server, or of the genuine server that ``HEADRACE_CUBRID_URL`` names, with a table
-    ``numbers`` of 1,000 rows."""
+    ``numbers`` of ``ROWS_OF_NUMBERS`` rows."""
     with contextlib.ExitStack() as stack:
         url = CUBRID_URL or stack.enter_context(headrace.testing.cubrid()).url
         with headrace.cubrid.connect(url, autocommit=True) as admin:
             admin.execute("drop table if exists numbers")
             admin.execute("create table numbers (n int primary key)")
-            admin.executemany("insert into numbers values (?)", [(n,) for n in range(1000)])
+            admin.executemany("insert into numbers values (?)", [(n,) for n in range(ROWS_OF_NUMBERS)])
         yield url
 
 

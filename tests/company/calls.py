@@ -34,7 +34,7 @@ class Call:
     name: str
     make: Callable[[Scene], Awaitable[Any]]
     before: Callable[[Scene], Awaitable[Any]] | None = None
-    kinds: tuple[str, ...] = ("postgresql", "mysql", "informix")
+    kinds: tuple[str, ...] = ("postgresql", "mysql", "informix", "cubrid")
     autocommit: bool = True
 
 
@@ -120,8 +120,9 @@ async def _piped(scene: Scene) -> None:
 
 async def _named(scene: Scene) -> None:
     # A scroll cursor of Informix reads nothing ahead.
-    more = {"scrollable": True} if scene.place.kind == "informix" else {}
-    scene.kept["cursor"] = scene.conn.cursor("named", withhold=True, **more)
+    more = {"scrollable": True} if scene.place.kind in ("informix", "cubrid") else {}
+    name = () if scene.place.kind == "cubrid" else ("named",)
+    scene.kept["cursor"] = scene.conn.cursor(*name, withhold=True, **more)
     await scene.kept["cursor"].execute(scene.place.marked(1900), ("a",))
 
 
@@ -180,7 +181,7 @@ async def _copy_to_file(scene: Scene) -> None:
     await _method(scene, "copy_out")("select generate_series(1, 1000)", format="text", to=io.BytesIO())
 
 
-PG, MY, IFX = ("postgresql",), ("mysql",), ("informix",)
+PG, MY, IFX, CUB = ("postgresql",), ("mysql",), ("informix",), ("cubrid",)
 CALLS = [
     Call("execute", simple("execute", lambda p: p.marked(3), ("a",))),
     Call("fetch", simple("fetch", lambda p: p.marked(3), "a")),
@@ -197,18 +198,21 @@ CALLS = [
     Call("stream_next_block", _read_stream, _stream_begun),
     Call("stream_close", _leave_stream, _stream_begun),
     Call("pipeline", _piped),
-    Call("named_cursor_fetch", _fetch_named, _named, kinds=PG + IFX),
-    Call("named_cursor_close", _close_named, _named, kinds=PG + IFX),
+    Call("named_cursor_fetch", _fetch_named, _named, kinds=PG + IFX + CUB),
+    Call("named_cursor_close", _close_named, _named, kinds=PG + IFX + CUB),
     Call("copy_in", simple("copy_in", "company", lambda p: _rows(3000)), kinds=PG),
     Call("copy_out", _copy_out, kinds=PG),
     Call("copy_out_to_file", _copy_to_file, kinds=PG),
     Call("copy_end", _copy_end, _copy_open, kinds=PG),
     Call("load_rows", _load, kinds=MY),
-    Call("lob_write", _write_lob, _lob, kinds=IFX),
-    Call("ping", simple("ping"), kinds=MY + IFX),
+    Call("lob_write", _write_lob, _lob, kinds=IFX + CUB),
+    Call("ping", simple("ping"), kinds=MY + IFX + CUB),
     Call("check_alive", lambda scene: _plain(scene.conn.check_alive())),
     Call("reset_in_transaction", _reset_in_transaction, _write, autocommit=False),
-    Call("reset_discard", _discard),
+    Call("reset_discard", _discard, kinds=PG + MY + IFX),
+    Call("generated_keys", simple("generated_keys", lambda p: p.insert, (1, 1, "row")), kinds=CUB),
+    Call("schema_info", simple("schema_info", "columns", "company"), kinds=CUB),
+    Call("plan", simple("plan", "select 1"), kinds=CUB),
     Call("cancel", simple("cancel")),
     Call("close", simple("close")),
 ]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 
 import pytest
 
 from headrace.testing import InformixServer, informix
-from live import SERVED
+from live import TESTED, cubrid_url
 
+from . import cubrid, mysql, postgresql
 from . import informix as ifx
-from . import mysql, postgresql
 from .open_faults import OPEN
 from .places import Place
 from .shells import SHELLS, Shell
@@ -32,14 +33,23 @@ def informix_server() -> Iterator[InformixServer]:
         yield running
 
 
-@pytest.fixture(params=SERVED)
+@pytest.fixture(params=TESTED)
 def place(request: pytest.FixtureRequest) -> Place:
     """One database after the other."""
     if request.param == "postgresql":
         return postgresql.postgresql(request.getfixturevalue("url"))
     if request.param == "informix":
         return ifx.informix(request.getfixturevalue("informix_server"))
+    if request.param == "cubrid":
+        return request.getfixturevalue("cubrid_place")  # type: ignore[no-any-return]
     return mysql.mysql(request.getfixturevalue(f"{request.param}_served"))
+
+
+@pytest.fixture(scope="session")
+def cubrid_place() -> Iterator[Place]:
+    """The test server, or a genuine one, and servers beside it."""
+    with cubrid_url() as url, contextlib.ExitStack() as stack:
+        yield cubrid.cubrid(url, cubrid.others(stack))
 
 
 @pytest.fixture(params=["threads", "tasks"])

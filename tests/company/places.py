@@ -38,6 +38,8 @@ class Place:
     """What is raised for a statement that was cancelled."""
     keywords: dict[str, Any] = field(default_factory=dict[str, Any])
     """For ``connect``."""
+    other: Callable[[], str] | None = None
+    """The URL of another server of the same kind, where no database can be created by a statement."""
 
     @property
     def kind(self) -> str:
@@ -67,6 +69,10 @@ class Place:
 
     async def apart(self, shell: Shell) -> Place:
         """The same with tables of its own, for one of many that would else wait for one another's rows."""
+        if self.other is not None:
+            made = replace(self, url=self.other())
+            await made.prepare(shell)
+            return made
         name = f"apart_{next(_numbers)}"
         sql = {"informix": f"create database {name} with log", "mysql": f"create database {name}"}
         admin = await self.connect(shell)
@@ -84,6 +90,6 @@ class Place:
         conn = await self.connect(shell)
         for sql in self.schema:
             await conn.execute(sql)
-        if self.kind == "informix":
+        if self.kind in ("informix", "cubrid"):
             await conn.executemany("insert into numbers values (?)", [(n,) for n in range(1, 2001)])
         await conn.close()

@@ -140,7 +140,7 @@ def test_what_is_written_beside_a_stream_that_is_left_stays(place: Place, shell:
     shell.run(test(), LIMIT + 20)
 
 
-# Not PostgreSQL: others wait there for the end of a stream.
+# Not PostgreSQL and CUBRID: others wait there for the end of a stream, or are refused.
 @pytest.mark.parametrize("place", ["mariadb", "mysql", "informix"], indirect=True)
 def test_a_stream_in_autocommit_outlives_the_commits_of_others(place: Place, shell: Shell) -> None:
     keywords = place.differences.kept_on_server

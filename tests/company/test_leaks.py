@@ -57,8 +57,8 @@ def sessions(place: Place, admin: Any) -> int:
         return int(admin.fetchval(sql))
     if place.kind == "mysql":
         return sum(row[4] != "Daemon" for row in admin.fetch("show processlist"))
-    # The test server of Informix does not report it, but the connections that it has accepted, and neither side has
-    # closed, is known here.
+    # The test servers of Informix and CUBRID do not report it, but the connections that they have accepted, and neither
+    # side has closed, are known here.
     return established(int(place.url.split("@")[1].split("/")[0].split(":")[1]))
 
 

@@ -18,7 +18,7 @@ import headrace.cubrid
 import headrace.testing
 from headrace import errors
 from headrace_lab.differences import DIFFERENCES
-from live import CUBRID_URL, SERVED
+from live import CUBRID_URL, TESTED
 
 from .conftest import Database, database
 
@@ -38,7 +38,7 @@ def cubrid_db(request: pytest.FixtureRequest) -> Iterator[Database]:
         yield Database(DIFFERENCES["cubrid"], headrace.cubrid, server.url, server.url)
 
 
-@pytest.fixture(params=[*SERVED, "cubrid"])
+@pytest.fixture(params=TESTED)
 def each_db(request: pytest.FixtureRequest) -> Database:
     """One after the other, CUBRID's test server among them."""
     name = request.param

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 import headrace
+from headrace.cubrid.settings import connect_options
 from headrace.testing import InformixServer, PostgresServer, informix
 from headrace_lab.differences import DIFFERENCES, Differences
-from live import SERVED
+from live import ROWS_OF_NUMBERS, TESTED, cubrid_url
 from served import Served
 
 
@@ -38,8 +39,9 @@ class Target:
 
     @property
     def temporary(self) -> str:
-        """Creates a temporary table ``r`` of one key."""
-        return f"{self.differences.temporary} r (n int primary key)"
+        """Creates an empty table ``r`` of one key, temporary where the database has such tables."""
+        dropped = "drop table if exists r; " if self.kind == "cubrid" else ""
+        return f"{dropped}{self.differences.temporary} r (n int primary key)"
 
     @property
     def number(self) -> str:
@@ -103,6 +105,30 @@ def informix_target(server: InformixServer) -> Target:
     )
 
 
+def cubrid_target(url: str) -> Target:
+    """CUBRID's test server, or a genuine one, as the harnesses want it."""
+    options = connect_options(url, {})
+
+    def where(port: int) -> str:
+        return f"cubrid://{options.user}@127.0.0.1:{port}/{options.database}?connect_timeout=3"
+
+    def series(count: int) -> str:
+        # The table has the numbers from 0 on.
+        if count <= ROWS_OF_NUMBERS:
+            return f"select n + 1 as n from numbers where n < {count} order by n"
+        number = f"a.n * {ROWS_OF_NUMBERS} + b.n"
+        return f"select {number} + 1 as n from numbers a, numbers b where {number} < {count} order by 1"
+
+    return Target(DIFFERENCES["cubrid"], options.hosts[0][1], where, series)
+
+
+@pytest.fixture(scope="session")
+def cubrid_server() -> Iterator[str]:
+    """The URL of the server."""
+    with cubrid_url() as url:
+        yield url
+
+
 @pytest.fixture(scope="session")
 def informix_server() -> Iterator[InformixServer]:
     """The test server, with a table of numbers: it has no function that makes them."""
@@ -113,11 +139,13 @@ def informix_server() -> Iterator[InformixServer]:
         yield running
 
 
-@pytest.fixture(params=SERVED)
+@pytest.fixture(params=TESTED)
 def target(request: pytest.FixtureRequest) -> Target:
     """One after the other."""
     if request.param == "informix":
         return informix_target(request.getfixturevalue("informix_server"))
+    if request.param == "cubrid":
+        return cubrid_target(request.getfixturevalue("cubrid_server"))
     if request.param == "postgresql":
         return postgresql_target(request.getfixturevalue("server"))
     return _mysql(request.getfixturevalue(f"{request.param}_served"))

@@ -199,8 +199,47 @@ def informix_messages() -> list[bytes]:
     return out
 
 
+def _cubrid(body: bytes, length: int | None = None, info: bytes = b"\1\xff\xff\xfb") -> bytes:
+    return u32(len(body) if length is None else length) + info + body
+
+
+def _named(text: bytes) -> bytes:
+    return u32(len(text) + 1) + text + b"\0"
+
+
+def cubrid_messages() -> list[bytes]:
+    """Replies of a CAS that are wrong by themselves, or at any time but one."""
+    numbers = (0, 1, -1, 0x7FFFFFFF, -0x80000000)
+    out = [_cubrid(u32(n) * 4, length) for n in numbers for length in (16, 0, 3, 0x7FFFFFFF, -1)]
+    out += [_cubrid(u32(n)) for n in (*numbers, -10004, -10006)] + [_cubrid(b""), _cubrid(b"\0")]
+    out += [_cubrid(u32(which) + u32(code) + b"x" * size) for which in (-1, -2, -3) for code, size in ERRORS]
+
+    def prepared(kind: int, columns: int, types: bytes, marks: int = 0) -> bytes:
+        column = types + u16(0) + u32(10) + _named(b"c") + _named(b"") * 2 + b"\0" + _named(b"") + bytes(7)
+        return u32(1) + u32(-1) + bytes([kind]) + u32(marks) + b"\0" + u32(columns) + column
+
+    kinds = [bytes([0x80, n]) for n in (0, 1, 7, 8, 12, 16, 20, 22, 23, 29, 31, 34, 60, 255)] + [b"\xa0\x08", b"\xe5\2"]
+    out += [_cubrid(prepared(21, n, b"\x80\x08")) for n in (0, 1, 2, 0x7FFFFFFF, -1)]
+    out += [_cubrid(prepared(kind, 1, b"\x80\x08", marks)) for kind in (0, 20, 127, 255) for marks in (0, 1, -1)]
+    for types in kinds:
+        for cell in (u32(4) + b"\xff" * 4, u32(0x7FFFFFFF), u32(-2), u32(0), u32(30) + b"\x7f" * 30):
+            executed = u32(1) + b"\0" + u32(1) + b"\x15" + u32(1) + bytes(16) + b"\0" + u32(-2)
+            page = u32(0) + u32(1) + u32(1) + bytes(8) + cell + b"\1"
+            out.append(_cubrid(prepared(21, 1, types)) + _cubrid(executed + page))
+    out += [_cubrid(u32(1) + b"\0" + u32(n) + bytes(40)) for n in numbers]
+    out += [_cubrid(bytes(8), info=info) for info in (bytes(4), b"\xff" * 4, b"\0\xff\xff\xfb")]
+    return out
+
+
+ERRORS = [(-493, 0), (-493, 60_000), (-10003, 1), (-10024, 1), (0, 0), (1, 4), (-72, 3)]
+"""Numbers of errors, and the length of their texts."""
 JSON = (b"[" * 3000 + b"]" * 3000, b"1" + b"0" * 5000, b"{bad", b"\xff\xfe", b"", b'"\\ud800"')
-MESSAGES = {"postgresql": postgres_messages, "mysql": mysql_messages, "informix": informix_messages}
+MESSAGES = {
+    "postgresql": postgres_messages,
+    "mysql": mysql_messages,
+    "informix": informix_messages,
+    "cubrid": cubrid_messages,
+}
 
 
 # What a program sees

@@ -83,6 +83,8 @@ class Replay(Accepting):
 
     def serve(self, client: socket.socket) -> None:
         if self.played:
+            # A session that goes on after its connection was lost.
+            client.close()
             return
         self.played = True
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -30,7 +30,7 @@ async def pipeline(target: Target, conn: Any) -> None:
 async def bulk_in(target: Target, conn: Any) -> None:
     if target.kind == "mysql":
         await conn.load_rows("cancelled", [(i,) for i in range(3000)])
-    elif target.kind == "informix":
+    elif target.kind in ("informix", "cubrid"):
         # There is no such statement: a batch that is made while it is sent.
         await conn.executemany("insert into cancelled values (?)", ((i,) for i in range(3000)))
     else:

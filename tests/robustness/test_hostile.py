@@ -55,6 +55,11 @@ def operations(target: Target) -> dict[str, Callable[[Any], Any]]:
         found["lob"] = lambda conn: conn.create_lob().close()
         found["lob_content"] = lambda conn: conn.create_lob(column="lobs.b").write(b"x" * 1000)
         found["fastpath"] = lambda conn: conn.fastpath("ifx_lo_close(integer)", 1)
+    if target.kind == "cubrid":
+        found["lob"] = lambda conn: conn.read_lob(conn.store_lob(b"x" * 1000))
+        found["catalogue"] = lambda conn: conn.schema_info("columns", "r").fetchall()
+        found["plan"] = lambda conn: conn.plan(target.answer)
+        found["keys"] = lambda conn: conn.generated_keys("insert into r values (-2)")
     return found
 
 
@@ -88,8 +93,9 @@ BREACHES = {
     "postgresql": b"T" + bytes(4),
     "mysql": bytes([5, 0, 0, 200]) + bytes(5),
     "informix": bytes([0, 0, 0, 12]),
+    "cubrid": b"\xff\xff\xff\xff" + bytes(4),
 }
-"""A message without its own length, a packet out of turn, a message that there is not."""
+"""A message without its own length, a packet out of turn, a message that there is not, a negative length."""
 
 
 @pytest.mark.parametrize("answer", ["breach", "end"])

@@ -176,7 +176,13 @@ def test_leaving_a_connection_by_an_interrupt_waits_for_nothing(server: Postgres
 
 
 @pytest.mark.parametrize(
-    "url", ["postgresql://u@db.example/d", "mysql://u@db.example/d", "informix://u:p@db.example:9/d?server=s"]
+    "url",
+    [
+        "postgresql://u@db.example/d",
+        "mysql://u@db.example/d",
+        "informix://u:p@db.example:9/d?server=s",
+        "cubrid://u@db.example/d",
+    ],
 )
 def test_a_loop_ends_while_a_name_is_resolved(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     forever = threading.Event()

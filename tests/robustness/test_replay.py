@@ -23,6 +23,9 @@ def selects(target: Target, conn: Conn) -> Any:
         return rows.fetchall(), conn.execute(f"select {values}{target.differences.from_nothing}", ("é",)).fetchall()
     if target.kind == "mysql":
         return rows.fetchall(), conn.execute("select cast(? as char), null", ("é",)).fetchall()
+    if target.kind == "cubrid":
+        values = "cast(? as varchar(20)), null, datetime'2024-01-02 03:04:05.678', cast({1, 2} as list(int))"
+        return rows.fetchall(), conn.execute(f"select {values}", ("é",)).fetchall()
     return rows.fetchall(), conn.execute("select $1::text, null", ("é",)).fetchall()
 
 
@@ -50,6 +53,15 @@ def script_and_bulk(target: Target, conn: Conn) -> Any:
             cursor.execute("select n from numbers where n <= 5 order by n")
             cursor.scroll(3)
             return large, streamed, cursor.fetchone()
+    if target.kind == "cubrid":
+        both = conn.execute("select 1; select 'two'")
+        first, more, second = both.fetchall(), both.nextset(), both.fetchall()
+        streamed = list(conn.stream(target.series(20)))
+        with conn.transaction(), conn.cursor(scrollable=True) as cursor:
+            cursor.execute(target.series(5))
+            cursor.scroll(3)
+            content = conn.read_lob(conn.store_lob(b"content"))
+            return first, more, second, streamed, cursor.fetchone(), content, conn.plan(target.answer)
     cursor = conn.executescript("select 1; select 'two'")
     first = cursor.fetchall()
     cursor.nextset()
