@@ -197,7 +197,10 @@ class Transactions(ABC):
         """Ends a block, which is counted no more."""
         savepoint, outer = state
         if self.wire.closed:
-            return
+            if rollback:
+                return
+            # It ended after the last statement: nothing was committed.
+            raise ConnectionClosed("the connection ended before the end of the block: its changes are lost")
         if outer:
             yield from self.end_block(rollback)
         elif savepoint is not None and self.has_savepoint(rollback):
