@@ -176,8 +176,16 @@ impl<C: Described, E: Diagnostics> ResponseHandler for Collector<C, E> {
     }
 }
 
-/// The sink for the rows of a [`Collector`].
-struct Rows<'a> {
+/// Decodes one value: `decode` passes it to the sink that it is given. `None` if it passes no value.
+pub fn value(decode: impl FnOnce(&mut Rows<'_>)) -> Option<Datum> {
+    let mut rows = vec![Vec::with_capacity(1)];
+    decode(&mut Rows { rows: &mut rows, open: Vec::new() });
+    rows.pop()?.pop()
+}
+
+/// A sink that keeps rows of values.
+#[derive(Debug)]
+pub struct Rows<'a> {
     rows: &'a mut Vec<Vec<Datum>>,
     /// Containers that have begun and not ended.
     open: Vec<(Container, Vec<Datum>)>,
@@ -238,9 +246,16 @@ impl Sink for Rows<'_> {
     }
 }
 
-/// The parameters of a [`Collector`]'s request.
+/// Values as the parameters of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a>(&'a [Datum]);
+
+impl<'a> Row<'a> {
+    /// These values, in order.
+    pub fn new(values: &'a [Datum]) -> Self {
+        Self(values)
+    }
+}
 
 impl Parameters for Row<'_> {
     type Value<'v>

@@ -1,5 +1,6 @@
 //! One client, from its first byte to its last.
 
+use crate::front::fronts;
 use crate::hub::{Hub, Wanted};
 use crate::limits::STARTUP_TIMEOUT;
 use crate::postgres::session;
@@ -22,6 +23,7 @@ pub async fn serve(stream: Stream, hub: Arc<Hub>) {
     let (process_id, secret, running) = hub.enter();
     let ended = match started {
         Wanted::Postgres(wanted) => session::serve(&mut client, wanted, &hub, (process_id, secret), running).await,
+        Wanted::Front(wanted) => fronts::serve(&mut client, wanted, &hub, (process_id, secret)).await,
     };
     hub.leave(process_id);
     if let Err(ended) = ended {

@@ -1,5 +1,6 @@
 //! The configuration: a TOML file.
 
+use crate::front::url;
 use crate::limits::{POOL_SIZE, QUEUE_LENGTH, QUEUE_WAIT};
 use crate::postgres::server::SslMode;
 use headrace_core::{Fatal, FatalKind};
@@ -37,6 +38,8 @@ pub struct Database {
     password: Option<String>,
     /// A file with the password in its first line.
     password_file: Option<PathBuf>,
+    /// DBSERVERNAME, which only Informix has.
+    pub server: Option<String>,
     /// TLS.
     #[serde(default)]
     pub sslmode: SslMode,
@@ -63,6 +66,13 @@ pub enum Driver {
     /// PostgreSQL: clients are lent its connections.
     #[default]
     Postgresql,
+    /// MySQL or MariaDB.
+    #[serde(alias = "mariadb")]
+    Mysql,
+    /// Informix.
+    Informix,
+    /// CUBRID.
+    Cubrid,
 }
 
 /// When a server connection goes back to its pool.
@@ -105,7 +115,9 @@ impl Config {
     /// What is wrong with it, with its name.
     pub fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let config: Self = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut table: toml::Table = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+        url::expand(&mut table).map_err(|what| format!("{}: {what}", path.display()))?;
+        let config: Self = table.try_into().map_err(|error| format!("{}: {error}", path.display()))?;
         for (name, database) in &config.databases {
             database.check().map_err(|what| format!("{}: databases.{name}: {what}", path.display()))?;
         }

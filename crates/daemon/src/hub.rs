@@ -1,6 +1,7 @@
 //! What all clients share: the pools, and who may cancel what.
 
 use crate::config::{Config, Database, Driver};
+use crate::front::fronts::{self, Fronts};
 use crate::lock;
 use crate::postgres::pool::{self, Parameters, Pool};
 use crate::postgres::server::{Cancel, is_settable};
@@ -21,6 +22,8 @@ pub struct Hub {
     pools: Mutex<HashMap<(String, Parameters), Arc<Pool>>>,
     running: Mutex<HashMap<i32, (i32, Running)>>,
     numbers: AtomicI32,
+    /// The databases that are not PostgreSQL's.
+    pub fronts: Fronts,
     /// True once the daemon is about to end.
     pub draining: watch::Receiver<bool>,
 }
@@ -30,12 +33,21 @@ pub struct Hub {
 pub enum Wanted {
     /// Server connections of PostgreSQL.
     Postgres(pool::Wanted),
+    /// Sessions of another database.
+    Front(fronts::Wanted),
 }
 
 impl Hub {
     /// A daemon without clients.
     pub fn new(config: Config, draining: watch::Receiver<bool>) -> Self {
-        Self { config, pools: Mutex::default(), running: Mutex::default(), numbers: AtomicI32::new(1), draining }
+        Self {
+            config,
+            pools: Mutex::default(),
+            running: Mutex::default(),
+            numbers: AtomicI32::new(1),
+            fronts: Fronts::default(),
+            draining,
+        }
     }
 
     /// The pool for the parameters of a StartupMessage.
@@ -59,9 +71,13 @@ impl Hub {
         {
             return Err(Ended::new(NOT_ALLOWED, "headraced: replication needs a connection to the server itself"));
         }
-        match database.driver {
-            Driver::Postgresql => Ok(Wanted::Postgres(self.pooled(name, user, database, given))),
+        if database.driver == Driver::Postgresql {
+            return Ok(Wanted::Postgres(self.pooled(name, user, database, given)));
         }
+        let wanted = self.fronts.wanted(name, &user, database, given.into_iter().collect());
+        wanted
+            .map(Wanted::Front)
+            .ok_or_else(|| Ended::new(UNKNOWN_DATABASE, "headraced: no driver serves the database"))
     }
 
     fn pooled(&self, name: String, user: String, database: &Database, given: BTreeMap<String, String>) -> pool::Wanted {
@@ -98,6 +114,7 @@ impl Hub {
 
     /// Cancels what this client runs, if the key is right.
     pub async fn cancel(&self, process_id: i32, secret: i32) {
+        self.fronts.cancel(process_id, secret);
         let found = lock(&self.running)
             .get(&process_id)
             .filter(|(key, _)| *key == secret)
@@ -113,6 +130,7 @@ impl Hub {
 
     /// Closes server connections that nobody has used for a while.
     pub fn expire(&self) {
+        self.fronts.expire();
         let pools: Vec<Arc<Pool>> = lock(&self.pools).values().cloned().collect();
         pools.iter().for_each(|pool| pool.expire());
     }

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub mod client;
 pub mod config;
+pub mod front;
 pub mod hub;
 pub mod limits;
 pub mod postgres;

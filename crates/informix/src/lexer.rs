@@ -7,6 +7,77 @@
 use headrace_core::placeholders::{Converted, Style};
 use std::borrow::Cow;
 
+/// The kind of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A name without quotes, a keyword or a number; `$1` is one, too.
+    Word,
+    /// A string, or a name in quotes.
+    Quoted,
+    /// `?`
+    Placeholder,
+    /// Any other single byte.
+    Punctuation(u8),
+}
+
+/// A token and its position, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its first byte.
+    pub start: usize,
+    /// The byte after its last.
+    pub end: usize,
+}
+
+/// The tokens of a text; white space and comments are skipped.
+#[derive(Clone, Debug)]
+pub struct Lexer<'a> {
+    sql: &'a str,
+    at: usize,
+}
+
+impl<'a> Lexer<'a> {
+    /// At the beginning of `sql`.
+    pub fn new(sql: &'a str) -> Self {
+        Self { sql, at: 0 }
+    }
+
+    fn skip_gap(&mut self) {
+        let bytes = self.sql.as_bytes();
+        while let Some(byte) = bytes.get(self.at) {
+            self.at = match byte {
+                byte if byte.is_ascii_whitespace() => self.at + 1,
+                b'-' if bytes.get(self.at + 1) == Some(&b'-') => after(bytes, self.at + 2, b"\n"),
+                b'/' if bytes.get(self.at + 1) == Some(&b'*') => after(bytes, self.at + 2, b"*/"),
+                b'{' if !opens_collection(&self.sql[..self.at]) => after(bytes, self.at + 1, b"}"),
+                _ => return,
+            };
+        }
+    }
+}
+
+impl Iterator for Lexer<'_> {
+    type Item = Token;
+
+    fn next(&mut self) -> Option<Token> {
+        self.skip_gap();
+        let (bytes, start) = (self.sql.as_bytes(), self.at);
+        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
+        let (kind, end) = match *bytes.get(start)? {
+            quote @ (b'\'' | b'"') => (Kind::Quoted, after(bytes, start + 1, &[quote])),
+            b'?' => (Kind::Placeholder, start + 1),
+            byte if is_word(&byte) => {
+                (Kind::Word, start + bytes[start..].iter().take_while(|byte| is_word(byte)).count())
+            }
+            byte => (Kind::Punctuation(byte), start + 1),
+        };
+        self.at = end;
+        Some(Token { kind, start, end })
+    }
+}
+
 /// A statement whose placeholders are all `?`, and the parameter of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placeholders<'a> {
@@ -262,6 +333,17 @@ fn opens_collection(before: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tokens_are_found_between_comments() {
+        let sql = "select {c} $1::int, 'a;''b' -- ;\n, set{?} from \"t;\"; /* ; */ größe";
+        let tokens: Vec<_> = Lexer::new(sql).map(|token| &sql[token.start..token.end]).collect();
+        let expected = [
+            "select", "$1", ":", ":", "int", ",", "'a;'", "'b'", ",", "set", "{", "?", "}", "from", "\"t;\"", ";",
+            "größe",
+        ];
+        assert_eq!(tokens, expected);
+    }
 
     #[test]
     fn only_real_placeholders_count() {

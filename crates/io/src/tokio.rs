@@ -73,6 +73,10 @@ impl<M: Driven + ?Sized> Client<M> {
                 self.connection.check_left(cx, Instant::now().into_std())?;
             }
             self.connection.transmit(cx);
+            // A request for which nothing has to be sent is over now.
+            if done(&mut self.connection) {
+                break;
+            }
             let exchange = self.stream.exchange(&mut self.connection.buffers, true);
             let progress = match left_until {
                 None => exchange.await,
@@ -85,6 +89,14 @@ impl<M: Driven + ?Sized> Client<M> {
             }
         }
         Ok(true)
+    }
+
+    /// Returns true if the session is open, and the server has sent nothing while no request was pending: what an idle
+    /// session sends is most often that it ends.
+    pub fn is_quiet(&mut self) -> bool {
+        self.connection.ended().is_none()
+            && matches!(self.stream.pull_available(&mut self.connection.buffers), Ok(None))
+            && self.connection.buffers.read_buffer.is_empty()
     }
 
     /// The connection and its socket, for a program that goes on without this loop.

@@ -211,7 +211,8 @@ pub enum SslMode {
 }
 
 impl SslMode {
-    fn settings(self, database: &Database) -> Option<TlsSettings> {
+    /// The settings of TLS for a database; `None` without TLS.
+    pub fn settings(self, database: &Database) -> Option<TlsSettings> {
         let verify = match self {
             Self::Disable => return None,
             Self::Require => Verify::None,

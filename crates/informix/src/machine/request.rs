@@ -71,6 +71,11 @@ pub enum Position {
 pub enum Request {
     /// Execute a statement.
     Execute(Execute),
+    /// Prepare a statement and describe its columns, without executing it.
+    Prepare {
+        /// The statement.
+        sql: Arc<str>,
+    },
     /// Open a cursor, and fetch its first rows. Its result is suspended if there may be more.
     Declare(Declare),
     /// Fetch more rows of a cursor, up to this number of bytes but at least one row.
@@ -129,6 +134,7 @@ impl Request {
         match self {
             Request::Execute(execute) => Some(&execute.sql),
             Request::Declare(declare) => Some(&declare.sql),
+            Request::Prepare { sql } => Some(sql),
             _ => None,
         }
     }

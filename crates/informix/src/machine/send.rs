@@ -80,7 +80,7 @@ impl<H: IfxHandler> Machine<H> {
             pending.go(Event::StartWhole, Stage::Sent);
         }
         match &pending.request {
-            Request::Execute(_) | Request::Declare(_) => {}
+            Request::Execute(_) | Request::Declare(_) | Request::Prepare { .. } => {}
             Request::Fetch { .. } | Request::Scroll { .. } => self.fetch_cursor(cx, at, write_buffer),
             Request::Close { cursor } => {
                 let cursor = *cursor;
@@ -244,6 +244,12 @@ impl<H: IfxHandler> Machine<H> {
             // Discarded while it waited for its description.
             return pending.go(Event::Abandoned, Stage::Sent);
         };
+        if let Request::Prepare { .. } = pending.request {
+            if let Some(columns) = &statement.columns {
+                handler.columns(cx, columns);
+            }
+            return pending.go(Event::DescribedOnly, Stage::Sent);
+        }
         if let Some(columns) = &statement.columns {
             handler.columns(cx, columns);
             if batch {

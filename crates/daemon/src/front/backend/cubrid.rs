@@ -1,0 +1,88 @@
+//! CUBRID.
+
+use super::{Backend, STATEMENTS, tokens};
+use crate::config::Database;
+use crate::front::handler::Handler;
+use crate::front::sql::{Dialect, Kind, Token};
+use headrace_connection::Connection;
+use headrace_core::{Fatal, WriteBuffer};
+use headrace_cubrid::lexer::{Kind as Own, Lexer};
+use headrace_cubrid::machine::{Columns, Execute, Machine, Options, Request, Rows, Secret};
+use headrace_cubrid::messages::server::ServerError;
+use std::sync::Arc;
+
+/// The machine.
+pub type Cubrid = Machine<Handler<Arc<Columns>, ServerError>>;
+
+/// The SQL.
+#[derive(Clone, Copy, Debug)]
+pub struct CubridDialect;
+
+impl Dialect for CubridDialect {
+    fn tokens(&self, sql: &str) -> Vec<Token> {
+        tokens!(Lexer::new(sql), Own, Own::Word => Kind::Word, Own::String | Own::Quoted => Kind::Quoted,
+            Own::Placeholder | Own::Numbered => Kind::Placeholder, Own::Punctuation(byte) => Kind::Punctuation(byte))
+    }
+
+    fn pins(&self, words: &[String]) -> Option<&'static str> {
+        let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+        match words.first().map_or("", String::as_str) {
+            "select" | "insert" | "update" | "delete" | "replace" | "merge" | "with" | "values" | "create" | "drop"
+            | "alter" | "truncate" | "rename" | "show" | "desc" | "describe" | "grant" | "revoke" => {
+                has(&["last_insert_id", "row_count"]).then_some("the result of an earlier statement")
+            }
+            "set" => Some("SET"),
+            "call" => Some("a procedure"),
+            _ => Some("a statement that may change the session"),
+        }
+    }
+
+    fn system(&self) -> &'static str {
+        "CUBRID"
+    }
+}
+
+impl Backend for Cubrid {
+    type Columns = Arc<Columns>;
+    type Error = ServerError;
+
+    const RESETS: bool = false;
+
+    fn connection(database: &Database, host: &str, user: &str, name: &str) -> Result<Connection<Self>, Fatal> {
+        let tls = database.sslmode.settings(database);
+        let options = Options {
+            host: host.into(),
+            port: database.port,
+            user: user.into(),
+            password: database.password()?.map(|password| Secret(password.into_bytes())),
+            database: name.into(),
+            tls: tls.is_some(),
+            // The loop does not resume a session.
+            keeps_cas: true,
+            ..Options::default()
+        };
+        let mut write_buffer = WriteBuffer::new();
+        let machine = Self::new(&options, STATEMENTS, &mut write_buffer)?;
+        Ok(Connection::new(Box::new(machine), write_buffer, tls))
+    }
+
+    fn dialect(_: Option<&Self>) -> Box<dyn Dialect + Send + Sync> {
+        Box::new(CubridDialect)
+    }
+
+    fn version(&self) -> String {
+        "CUBRID".into()
+    }
+
+    fn prepare(sql: &Arc<str>) -> Request {
+        Request::Prepare { sql: sql.clone() }
+    }
+
+    fn execute(sql: Arc<str>, _: bool) -> Request {
+        Request::Execute(Execute { sql, rows: Rows::One, begin: false })
+    }
+
+    fn detail(error: &ServerError) -> String {
+        format!("error {} of the server", error.code)
+    }
+}

@@ -1,0 +1,97 @@
+//! Informix.
+
+use super::{Backend, STATEMENTS, tokens};
+use crate::config::Database;
+use crate::front::handler::Handler;
+use crate::front::sql::{Dialect, Kind, Token};
+use headrace_connection::Connection;
+use headrace_core::{Fatal, WriteBuffer};
+use headrace_informix::lexer::{Kind as Own, Lexer};
+use headrace_informix::machine::{Columns, Execute, Machine, Options, Request, Rows, Secret};
+use headrace_informix::messages::server::ServerError;
+use std::sync::Arc;
+
+/// The machine.
+pub type Informix = Machine<Handler<Arc<Columns>, ServerError>>;
+
+/// The SQL.
+#[derive(Clone, Copy, Debug)]
+pub struct InformixDialect;
+
+impl Dialect for InformixDialect {
+    fn tokens(&self, sql: &str) -> Vec<Token> {
+        tokens!(Lexer::new(sql), Own, Own::Word => Kind::Word, Own::Quoted => Kind::Quoted,
+            Own::Placeholder => Kind::Placeholder, Own::Punctuation(byte) => Kind::Punctuation(byte))
+    }
+
+    fn casts_to(&self, name: &str) -> bool {
+        const NAMES: [&str; 13] = [
+            "int", "integer", "smallint", "bigint", "int8", "float", "decimal", "numeric", "varchar", "lvarchar",
+            "date", "boolean", "json",
+        ];
+        NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
+    }
+
+    fn pins(&self, words: &[String]) -> Option<&'static str> {
+        let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+        match words.first().map_or("", String::as_str) {
+            "create" | "drop" | "select" if has(&["temp"]) => Some("a temporary table"),
+            "select" | "insert" | "update" | "delete" | "merge" | "with" | "create" | "drop" | "alter" | "truncate"
+            | "rename" | "grant" | "revoke" => has(&["dbinfo"]).then_some("the result of an earlier statement"),
+            "set" => Some("SET"),
+            "database" | "close" => Some("DATABASE"),
+            "execute" | "call" => Some("a routine"),
+            _ => Some("a statement that may change the session"),
+        }
+    }
+
+    fn system(&self) -> &'static str {
+        "Informix"
+    }
+}
+
+impl Backend for Informix {
+    type Columns = Arc<Columns>;
+    type Error = ServerError;
+
+    const RESETS: bool = false;
+
+    fn connection(database: &Database, _: &str, user: &str, name: &str) -> Result<Connection<Self>, Fatal> {
+        let tls = database.sslmode.settings(database);
+        let options = Options {
+            user: user.into(),
+            password: database.password()?.map(|password| Secret(password.into_bytes())),
+            server: database.server.clone().unwrap_or_default(),
+            database: Some(name.into()),
+            tls: tls.is_some(),
+            program: "headraced".into(),
+            ..Options::default()
+        };
+        let mut write_buffer = WriteBuffer::new();
+        let machine = Self::new(options, STATEMENTS, &mut write_buffer)?;
+        Ok(Connection::new(Box::new(machine), write_buffer, tls))
+    }
+
+    fn dialect(_: Option<&Self>) -> Box<dyn Dialect + Send + Sync> {
+        Box::new(InformixDialect)
+    }
+
+    fn version(&self) -> String {
+        self.banner().to_owned()
+    }
+
+    fn prepare(sql: &Arc<str>) -> Request {
+        Request::Prepare { sql: sql.clone() }
+    }
+
+    fn execute(sql: Arc<str>, _: bool) -> Request {
+        Request::Execute(Execute { sql, rows: Rows::One, begin: false, strategy: None })
+    }
+
+    fn detail(error: &ServerError) -> String {
+        match error.isam {
+            0 => format!("error {} of the server", error.sqlcode),
+            isam => format!("error {} of the server, ISAM error {isam}", error.sqlcode),
+        }
+    }
+}

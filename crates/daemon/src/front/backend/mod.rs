@@ -1,0 +1,58 @@
+//! What differs between the databases behind the front.
+
+mod cubrid;
+mod informix;
+mod mysql;
+
+pub use cubrid::{Cubrid, CubridDialect};
+pub use informix::{Informix, InformixDialect};
+pub use mysql::{MySql, MySqlDialect};
+
+use super::handler::Handler;
+use super::sql::Dialect;
+use crate::config::Database;
+use headrace_connection::Connection;
+use headrace_core::{Described, Diagnostics, Fatal, Protocol, Session};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// A machine whose sessions the front lends.
+pub trait Backend:
+    Protocol<Handler = Handler<Self::Columns, Self::Error>> + Session + Debug + Send + Sized + 'static
+{
+    /// Its description of a result's columns.
+    type Columns: Described + Debug + Send + 'static;
+    /// Its servers' error.
+    type Error: Diagnostics + Debug + Send + 'static;
+
+    /// Returns true if a session can be made as if it was new, by [`headrace_core::Verb::Reset`].
+    const RESETS: bool;
+
+    /// A connection that is not open yet. `host` is the server's address, `user` and `name` (of the database) are the
+    /// client's unless the configuration has others.
+    ///
+    /// # Errors
+    /// [`Fatal`]: a setting cannot be used.
+    fn connection(database: &Database, host: &str, user: &str, name: &str) -> Result<Connection<Self>, Fatal>;
+    /// The dialect of this session, or of a session that is not open yet.
+    fn dialect(session: Option<&Self>) -> Box<dyn Dialect + Send + Sync>;
+    /// The server's name and version.
+    fn version(&self) -> String;
+    /// Prepares a statement and describes its columns; nothing is executed.
+    fn prepare(sql: &Arc<str>) -> Self::Request;
+    /// Executes a statement. `is_text` tells that it has no parameters, and is not worth keeping.
+    fn execute(sql: Arc<str>, is_text: bool) -> Self::Request;
+    /// The number of an error, for its detail.
+    fn detail(error: &Self::Error) -> String;
+}
+
+/// The number of prepared statements that a server connection keeps.
+const STATEMENTS: usize = 250;
+
+/// Makes the front's tokens of those of a dialect's lexer.
+macro_rules! tokens {
+    ($lexer:expr, $own:ident, $($from:pat => $to:expr),+) => {
+        $lexer.map(|token| Token { kind: match token.kind { $($from => $to,)+ }, start: token.start, end: token.end }).collect()
+    };
+}
+use tokens;

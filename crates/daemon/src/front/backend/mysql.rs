@@ -1,0 +1,104 @@
+//! MySQL and MariaDB.
+
+use super::{Backend, STATEMENTS, tokens};
+use crate::config::Database;
+use crate::front::handler::Handler;
+use crate::front::sql::{Dialect, Kind, Token};
+use headrace_connection::Connection;
+use headrace_core::{Fatal, WriteBuffer};
+use headrace_mysql::auth::Secret;
+use headrace_mysql::machine::{AsText, Columns, Execute, Machine, Options, Request, Rows, Tls};
+use headrace_mysql::packets::reply::ServerError;
+use headrace_mysql::sql::{Kind as Own, Lexer, Modes};
+use std::sync::Arc;
+
+/// The machine.
+pub type MySql = Machine<Handler<Arc<Columns>, ServerError>>;
+
+/// The SQL.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MySqlDialect {
+    modes: Modes,
+    mariadb: bool,
+}
+
+impl Dialect for MySqlDialect {
+    fn tokens(&self, sql: &str) -> Vec<Token> {
+        tokens!(Lexer::new(sql, self.modes), Own, Own::Word => Kind::Word, Own::Quoted => Kind::Quoted,
+            Own::Placeholder => Kind::Placeholder, Own::Punctuation(byte) => Kind::Punctuation(byte))
+    }
+
+    /// Statements that change nothing but tables leave nothing, unless they name user variables or locks.
+    fn pins(&self, words: &[String]) -> Option<&'static str> {
+        let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+        match words.first().map_or("", String::as_str) {
+            "create" | "drop" if has(&["temporary"]) => Some("a temporary table"),
+            "select" | "insert" | "update" | "delete" | "replace" | "with" | "values" | "table" | "create" | "drop"
+            | "alter" | "truncate" | "rename" | "show" | "explain" | "describe" | "desc" | "analyze" | "grant"
+            | "revoke" | "kill" | "optimize" | "check" | "flush" => {
+                if has(&["get_lock", "release_lock"]) {
+                    return Some("a lock of GET_LOCK");
+                }
+                has(&["last_insert_id", "found_rows", "row_count"]).then_some("the result of an earlier statement")
+            }
+            "set" => Some("SET"),
+            "use" => Some("USE"),
+            "lock" => Some("LOCK TABLES"),
+            "prepare" | "execute" => Some("a prepared statement of SQL"),
+            "call" => Some("a procedure, which may set variables"),
+            _ => Some("a statement that may change the session"),
+        }
+    }
+
+    fn system(&self) -> &'static str {
+        if self.mariadb { "MariaDB" } else { "MySQL" }
+    }
+}
+
+impl Backend for MySql {
+    type Columns = Arc<Columns>;
+    type Error = ServerError;
+
+    const RESETS: bool = true;
+
+    fn connection(database: &Database, _: &str, user: &str, name: &str) -> Result<Connection<Self>, Fatal> {
+        let tls = database.sslmode.settings(database);
+        let options = Options {
+            user: user.into(),
+            password: database.password()?.map(|password| Secret(password.into_bytes())),
+            database: Some(name.into()),
+            tls: if tls.is_some() { Tls::Require } else { Tls::No },
+            local: database.host.starts_with('/'),
+            found_rows: true,
+            attributes: vec![("program_name".into(), "headraced".into())],
+            ..Options::default()
+        };
+        Ok(Connection::new(Box::new(Self::new(options, STATEMENTS)?), WriteBuffer::new(), tls))
+    }
+
+    fn dialect(session: Option<&Self>) -> Box<dyn Dialect + Send + Sync> {
+        let of = |machine: &Self| MySqlDialect { modes: machine.session().modes(), mariadb: machine.session().mariadb };
+        Box::new(session.map(of).unwrap_or_default())
+    }
+
+    fn version(&self) -> String {
+        let session = self.session();
+        let system = if session.mariadb { "MariaDB" } else { "MySQL" };
+        format!("{system} {}", session.server_version)
+    }
+
+    fn prepare(sql: &Arc<str>) -> Request {
+        Request::Prepare { sql: sql.clone() }
+    }
+
+    fn execute(sql: Arc<str>, is_text: bool) -> Request {
+        match is_text {
+            true => Request::Query { sql, infile: false },
+            false => Request::Execute(Execute { sql, rows: Rows::One, text: AsText::IfUnprepared, cursor: None }),
+        }
+    }
+
+    fn detail(error: &ServerError) -> String {
+        format!("error {} ({}) of the server", error.code, error.sqlstate)
+    }
+}

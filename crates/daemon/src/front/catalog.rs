@@ -1,0 +1,341 @@
+//! The questions that clients of PostgreSQL ask of any server, and what becomes of others about its catalogue.
+
+use super::replies::Failure;
+use super::sql::{Dialect, Kind, Tokens, modes};
+use super::types::{ANY, Target};
+use headrace_core::Isolation;
+use headrace_postgres::types::{Oid, oid};
+
+/// The version of PostgreSQL whose protocol and answers clients get.
+pub const VERSION: &str = "15.0";
+
+/// An answer of the daemon itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The types of its parameters, whose values do not matter.
+    pub parameters: Vec<Oid>,
+    /// The columns; `None` for a command without rows.
+    pub columns: Option<Vec<Target>>,
+    /// Its cells.
+    pub rows: Vec<Vec<Cell>>,
+    /// For CommandComplete.
+    pub command: String,
+    /// What it does to the session.
+    pub effect: Effect,
+}
+
+/// A cell of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// Text.
+    Text(String),
+    /// A whole number.
+    Number(i64),
+    /// A truth value.
+    Bool(bool),
+    /// NULL.
+    Null,
+    /// Something that the session has.
+    Session(Fact),
+}
+
+/// A fact about the session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// The text of `version()`.
+    Version,
+    /// A setting, by its name in lower case.
+    Setting(String),
+    /// The database.
+    Database,
+    /// The schema.
+    Schema,
+    /// The user.
+    User,
+    /// The process id that the client was given.
+    ProcessId,
+}
+
+/// What an answer does to the session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    #[default]
+    None,
+    /// A setting gets a value.
+    Set(String, String),
+    /// A setting is as at the beginning.
+    Reset(String),
+    /// All settings are.
+    ResetAll,
+    /// Everything of the client's session is.
+    Discard,
+    /// A prepared statement is forgotten, or all.
+    Deallocate(Option<String>),
+    /// The isolation of the transactions to come.
+    Isolation(Option<Isolation>),
+}
+
+/// Settings of PostgreSQL that clients set and read: with their values at the beginning.
+pub const SETTINGS: [(&str, &str); 36] = [
+    ("application_name", ""),
+    ("bytea_output", "hex"),
+    ("client_encoding", "UTF8"),
+    ("client_min_messages", "notice"),
+    ("datestyle", "ISO, MDY"),
+    ("default_transaction_deferrable", "off"),
+    ("default_transaction_isolation", "read committed"),
+    ("default_transaction_read_only", "off"),
+    ("extra_float_digits", "3"),
+    ("idle_in_transaction_session_timeout", "0"),
+    ("in_hot_standby", "off"),
+    ("integer_datetimes", "on"),
+    ("intervalstyle", "postgres"),
+    ("is_superuser", "off"),
+    ("jit", "off"),
+    ("lc_collate", "C"),
+    ("lc_messages", "C"),
+    ("lc_monetary", "C"),
+    ("lc_numeric", "C"),
+    ("lc_time", "C"),
+    ("lock_timeout", "0"),
+    ("max_identifier_length", "63"),
+    ("plan_cache_mode", "auto"),
+    ("row_security", "on"),
+    ("search_path", ""),
+    ("server_encoding", "UTF8"),
+    ("server_version", VERSION),
+    ("server_version_num", "150000"),
+    ("session_authorization", ""),
+    ("ssl", "off"),
+    ("standard_conforming_strings", "on"),
+    ("statement_timeout", "0"),
+    ("synchronize_seqscans", "on"),
+    ("timezone", "UTC"),
+    ("transaction_isolation", "read committed"),
+    ("transaction_read_only", "off"),
+];
+
+/// Values that a setting may have, if only these would be true.
+fn accepts(name: &str, value: &str) -> bool {
+    let value = value.to_ascii_lowercase();
+    match name {
+        "client_encoding" => matches!(value.as_str(), "utf8" | "utf-8" | "unicode"),
+        "datestyle" => value.starts_with("iso"),
+        "bytea_output" => value == "hex",
+        "intervalstyle" => value == "postgres",
+        "standard_conforming_strings" => matches!(value.as_str(), "on" | "true" | "1"),
+        "statement_timeout" | "lock_timeout" | "idle_in_transaction_session_timeout" => {
+            value.trim_start_matches('0').is_empty() || value == "default"
+        }
+        "integer_datetimes" | "server_version" | "server_encoding" | "server_version_num" => false,
+        _ => true,
+    }
+}
+
+fn is_setting(name: &str) -> bool {
+    SETTINGS.iter().any(|(known, _)| *known == name)
+}
+
+/// The name that PostgreSQL shows for a setting.
+pub fn shown(name: &str) -> &str {
+    match name {
+        "datestyle" => "DateStyle",
+        "intervalstyle" => "IntervalStyle",
+        "timezone" => "TimeZone",
+        other => other,
+    }
+}
+
+fn command(command: &str, effect: Effect) -> Answer {
+    Answer { command: command.into(), effect, ..Answer::default() }
+}
+
+fn one(name: &str, oid: Oid, cell: Cell) -> Answer {
+    let columns = Some(vec![Target::new(name, oid)]);
+    Answer { columns, rows: vec![vec![cell]], command: "SELECT 1".into(), ..Answer::default() }
+}
+
+/// The statement in lower case, its tokens with a blank between them; without `pg_catalog.`.
+fn normal(all: &Tokens<'_>) -> String {
+    let mut out = String::new();
+    let mut tokens = all.tokens.iter().peekable();
+    while let Some(token) = tokens.next() {
+        let text = all.text(token).to_ascii_lowercase();
+        if text == "pg_catalog" && tokens.peek().is_some_and(|next| next.kind == Kind::Punctuation(b'.')) {
+            tokens.next();
+            continue;
+        }
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(&text);
+    }
+    out
+}
+
+/// What the daemon answers in the server's place, if the statement is such a question.
+pub fn answer(all: &Tokens<'_>, words: &[String], dialect: &dyn Dialect) -> Option<Answer> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.first().copied()? {
+        "select" => select(all),
+        "with" if all.sql.contains("typeinfo_tree") => Some(typeinfo()),
+        "show" => show(&words),
+        "set" => set(all, &words, dialect),
+        "reset" => match words.get(1..)? {
+            ["all"] => Some(command("RESET", Effect::ResetAll)),
+            [name] if is_setting(name) => Some(command("RESET", Effect::Reset((*name).into()))),
+            _ => None,
+        },
+        "discard" => Some(command("DISCARD ALL", Effect::Discard)),
+        "unlisten" => Some(command("UNLISTEN", Effect::None)),
+        "close" if words.get(1) == Some(&"all") => Some(command("CLOSE CURSOR ALL", Effect::None)),
+        "deallocate" => deallocate(all, &words),
+        _ => None,
+    }
+}
+
+fn deallocate(all: &Tokens<'_>, words: &[&str]) -> Option<Answer> {
+    // MySQL has DEALLOCATE PREPARE for what PREPARE has made there.
+    if words.get(1) == Some(&"prepare") {
+        return None;
+    }
+    if words.get(1) == Some(&"all") {
+        return Some(command("DEALLOCATE ALL", Effect::Deallocate(None)));
+    }
+    let name = all.text(all.tokens.last()?).trim_matches('"').to_owned();
+    Some(command("DEALLOCATE", Effect::Deallocate(Some(name))))
+}
+
+fn show(words: &[&str]) -> Option<Answer> {
+    let name = match words.get(1..)? {
+        ["transaction", "isolation", "level"] => "transaction_isolation",
+        ["time", "zone"] => "timezone",
+        [name] if is_setting(name) => name,
+        _ => return None,
+    };
+    let answer = one(name, oid::TEXT, Cell::Session(Fact::Setting(name.into())));
+    Some(Answer { command: "SHOW".into(), ..answer })
+}
+
+fn set(all: &Tokens<'_>, words: &[&str], dialect: &dyn Dialect) -> Option<Answer> {
+    let rest = match words.get(1..)? {
+        ["session", "characteristics", "as", "transaction", rest @ ..] => {
+            let modes = modes(rest).ok()?;
+            return Some(command("SET", Effect::Isolation(modes.isolation)));
+        }
+        ["session" | "local", rest @ ..] => rest,
+        rest => rest,
+    };
+    let name = match rest {
+        ["time", "zone", ..] => "timezone",
+        ["names", ..] if dialect.system() != "MySQL" => "client_encoding",
+        [name, ..] if is_setting(name) => name,
+        _ => return None,
+    };
+    // MySQL and CUBRID have variables of these names, which are set with `=`, too.
+    let after = all.tokens.iter().skip_while(|token| !all.text(token).eq_ignore_ascii_case(rest[0])).skip(1);
+    let value: Vec<&str> = after
+        .map(|token| all.text(token))
+        .filter(|text| !matches!(text.to_ascii_lowercase().as_str(), "=" | "to" | "zone"))
+        .collect();
+    let value = value.iter().map(|text| text.trim_matches('\'')).collect::<Vec<_>>().join(" ").replace(" ,", ",");
+    if !accepts(name, &value) {
+        return None;
+    }
+    Some(command("SET", Effect::Set(name.into(), value)))
+}
+
+fn select(all: &Tokens<'_>) -> Option<Answer> {
+    // Nothing of what follows is longer.
+    if all.tokens.len() > 48 {
+        return None;
+    }
+    let text = normal(all);
+    let fact = |name: &str, fact: Fact| Some(one(name, oid::TEXT, Cell::Session(fact)));
+    let text = text.strip_prefix("select ")?;
+    match text {
+        "version ( )" => return fact("version", Fact::Version),
+        "current_schema" | "current_schema ( )" => return fact("current_schema", Fact::Schema),
+        "current_database ( )" | "current_catalog" => return fact("current_database", Fact::Database),
+        "session_user" => return fact("session_user", Fact::User),
+        "pg_backend_pid ( )" => return Some(one("pg_backend_pid", oid::INT4, Cell::Session(Fact::ProcessId))),
+        "pg_is_in_recovery ( )" => return Some(one("pg_is_in_recovery", oid::BOOL, Cell::Bool(false))),
+        "pg_advisory_unlock_all ( )" => {
+            return Some(one("pg_advisory_unlock_all", oid::TEXT, Cell::Text(String::new())));
+        }
+        _ => {}
+    }
+    if let Some(name) = text.strip_prefix("current_setting ( '").and_then(|rest| rest.strip_suffix("' )")) {
+        return is_setting(name).then(|| fact("current_setting", Fact::Setting(name.into())))?;
+    }
+    // asyncpg, before it looks types up.
+    if text.starts_with("current_setting ( 'jit' ) as cur , set_config ( 'jit'") {
+        let columns = Some(vec![Target::new("cur", oid::TEXT), Target::new("new", oid::TEXT)]);
+        let off = || Cell::Text("off".into());
+        return Some(Answer {
+            columns,
+            rows: vec![vec![off(), off()]],
+            command: "SELECT 1".into(),
+            ..Answer::default()
+        });
+    }
+    None
+}
+
+/// asyncpg's question for types that it does not know: the daemon has one of these, a domain of text.
+fn typeinfo() -> Answer {
+    let columns = [
+        ("oid", oid::OID),
+        ("ns", oid::TEXT),
+        ("name", oid::TEXT),
+        ("kind", 18),
+        ("basetype", oid::OID),
+        ("elemtype", oid::OID),
+        ("elemdelim", 18),
+        ("range_subtype", oid::OID),
+        ("attrtypoids", 1028),
+        ("attrnames", 1009),
+        ("depth", oid::INT4),
+        ("basetype_name", oid::TEXT),
+        ("elemtype_name", oid::TEXT),
+        ("range_subtype_name", oid::TEXT),
+    ];
+    let text = |text: &str| Cell::Text(text.into());
+    let row = vec![
+        Cell::Number(i64::from(ANY)),
+        text("headrace"),
+        text("any"),
+        text("d"),
+        Cell::Number(i64::from(oid::TEXT)),
+        Cell::Null,
+        text(","),
+        Cell::Null,
+        Cell::Null,
+        Cell::Null,
+        Cell::Number(0),
+        text("text"),
+        Cell::Null,
+        Cell::Null,
+    ];
+    Answer {
+        parameters: vec![1028],
+        columns: Some(columns.iter().map(|(name, oid)| Target::new(name, *oid)).collect()),
+        rows: vec![row],
+        command: "SELECT 1".into(),
+        effect: Effect::None,
+    }
+}
+
+/// Why a statement is refused that reads PostgreSQL's catalogue, or needs something that only PostgreSQL has.
+pub fn refusal(all: &Tokens<'_>, dialect: &dyn Dialect) -> Option<Failure> {
+    let system = dialect.system();
+    let first = all.tokens.first().map(|token| all.text(token).to_ascii_lowercase()).unwrap_or_default();
+    if matches!(first.as_str(), "listen" | "notify") {
+        return Some(Failure::unsupported(format!("headraced: {system} has no notifications")));
+    }
+    let mut words = all.tokens.iter().filter(|token| token.kind == Kind::Word).map(|token| all.text(token));
+    let name = words.find(|word| word.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("pg_")))?;
+    let message = format!("headraced: {name} is of PostgreSQL, and this database is {system}");
+    Some(Failure::unsupported(message).hint(format!("ask {system}'s own catalogue")))
+}

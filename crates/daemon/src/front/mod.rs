@@ -1,0 +1,22 @@
+//! Databases that are not PostgreSQL's, for clients that speak its protocol.
+//!
+//! SQL goes through as it is written, in the server's dialect. [`sql`] finds out who has to do a statement: the server,
+//! the daemon ([`catalog`]), or the session, as a verb of transactions. [`session`] has the client's messages, `requests`
+//! the way of replies; [`handler`] and [`values`] make PostgreSQL's rows of the server's. What differs between the
+//! databases is in [`backend`].
+
+pub mod backend;
+pub mod catalog;
+pub mod copy;
+pub mod fronts;
+pub mod handler;
+pub mod messages;
+pub mod pool;
+mod portal;
+pub mod replies;
+mod requests;
+pub mod session;
+pub mod sql;
+pub mod types;
+pub mod url;
+pub mod values;

@@ -1,0 +1,591 @@
+//! Requests to the server, and the way of their replies to the client.
+
+use super::backend::Backend;
+use super::catalog::{Answer, Cell, Effect, Fact};
+use super::handler::{Handler, Plan, Shared};
+use super::pool::Pool;
+use super::portal::Prepared;
+use super::replies::{self, Failure};
+use super::session::{Session, server_lost};
+use super::sql::{Action, Server};
+use super::types::Target;
+use super::values::{COPY_SIGNATURE, Layout, Shape, Writer};
+use crate::lock;
+use crate::replies::Ended;
+use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
+use headrace_core::rows::Datum;
+use headrace_core::{
+    Cancellation, Diagnostics, Discarded, ErrorClass, Fatal, Interrupt, Left, Mismatch, Outcome, Sink,
+    TransactionStatus, Verb,
+};
+use headrace_io::tokio::{Client, cancel as send_cancel};
+use headrace_io::{Progress, TcpOptions};
+use headrace_postgres::messages::frontend::message;
+use headrace_postgres::messages::tag::backend as tag;
+use headrace_postgres::types::Format;
+use std::time::{Duration, Instant};
+
+/// Bytes of rows of one request that wait in the daemon until the client takes them.
+const ROOM: usize = 256 * 1024;
+/// The same for a portal that the client has not read to its end, while another statement is executed.
+const HELD: usize = 16 * 1024 * 1024;
+/// Bytes of rows from which on they are passed on before their result is complete.
+const PASSED_ON: usize = 16 * 1024;
+/// Bytes of a client's messages that are read ahead.
+const READ_AHEAD: usize = 128 * 1024;
+/// How soon an interrupt is tried again that the server cannot take yet.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// A request to the server.
+#[derive(Debug)]
+pub(super) struct Running<E> {
+    id: u64,
+    slot: Shared<E>,
+    command: String,
+    describes: bool,
+    shape: Shape,
+}
+
+impl<E> Running<E> {
+    pub(super) fn execute<B: Backend<Error = E>>(
+        client: &mut Client<B>,
+        server: &Server,
+        values: Vec<Datum>,
+        formats: &[Format],
+        describes: bool,
+        promised: Option<Option<Vec<Target>>>,
+        is_text: bool,
+    ) -> Self {
+        let mut plan = Plan::of(server, formats, describes && server.copy.is_none());
+        plan.promised = promised.filter(|_| server.copy.is_none());
+        plan.several = is_text;
+        let shape = plan.shape;
+        let (handler, slot) = Handler::new(values, plan, ROOM);
+        let id = client.connection.machine.submit(B::execute(server.sql.clone(), is_text), handler);
+        Self { id, slot, command: server.command.clone(), describes, shape }
+    }
+
+    /// Returns true if the server has answered all of it.
+    pub(super) fn is_over(&self) -> bool {
+        lock(&self.slot).outcome.is_some()
+    }
+}
+
+/// A request in the queue, and messages after its reply.
+#[derive(Debug)]
+pub(super) struct Item<E> {
+    running: Running<E>,
+    /// The number of rows after which it is suspended, and its portal.
+    limit: Option<(u64, String)>,
+    /// An earlier request has failed.
+    is_muted: bool,
+    pub(super) after: Vec<u8>,
+}
+
+impl<E> Item<E> {
+    pub(super) fn of(running: Running<E>, limit: Option<(u64, String)>) -> Self {
+        Self { running, limit, is_muted: false, after: Vec::new() }
+    }
+
+    pub(super) fn resumed(running: Running<E>, rows: Option<u64>, portal: &str) -> Self {
+        Self::of(running, rows.map(|rows| (rows, portal.to_owned())))
+    }
+}
+
+/// What became of the first request.
+enum Moved {
+    /// More is to come.
+    Part,
+    /// As many rows as were asked for.
+    Suspended,
+    /// All of it.
+    All,
+}
+
+impl<B: Backend> Session<'_, B> {
+    /// Waits until something has happened. Returns true if the client has left. `watched` is a request that is not in
+    /// the queue.
+    pub(super) async fn progress(&mut self, watched: Option<&Shared<B::Error>>) -> Result<bool, Ended> {
+        let waited = !self.queue.is_empty();
+        self.pump()?;
+        if waited && self.queue.is_empty() {
+            return Ok(false);
+        }
+        let slot = watched.cloned().or_else(|| self.queue.front().map(|item| item.running.slot.clone()));
+        let client = &mut *self.client;
+        let reads =
+            client.buffers.read_buffer.unread().len() < READ_AHEAD || self.queue.is_empty() && watched.is_none();
+        let drives = client.buffers.write_buffer.len() < WRITE_BUFFER_HIGH_BYTES;
+        let (Some(slot), Some(lent)) = (slot, &mut self.lent) else {
+            if watched.is_none() && !self.queue.is_empty() {
+                return Err(server_lost(&Fatal::end_of_input()));
+            }
+            let mut draining = self.hub.draining.clone();
+            return tokio::select! {
+                moved = client.stream.exchange(&mut client.buffers, true) => Ok(has_left(&moved)),
+                _ = draining.wait_for(|draining| *draining), if self.lent.is_none() => Err(self.drained()),
+            };
+        };
+        let limit = self.queue.front().and_then(|item| item.limit.as_ref()).map(|(rows, _)| *rows);
+        let watches = watched.is_some();
+        let done = || {
+            let slot = lock(&slot);
+            slot.outcome.is_some()
+                || !watches && (slot.bytes.len() >= PASSED_ON || limit.is_some_and(|rows| slot.rows >= rows))
+        };
+        if done() && drives {
+            return Ok(false);
+        }
+        tokio::select! {
+            biased;
+            driven = lent.server.drive((), |_| done()), if drives => {
+                driven.map_err(|fatal| server_lost(&fatal))?;
+                Ok(false)
+            }
+            moved = client.stream.exchange(&mut client.buffers, reads) => Ok(has_left(&moved)),
+            () = self.cancel.notified() => {
+                self.cancel_statement().await;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Moves what has come to the client.
+    pub(super) fn pump(&mut self) -> Result<(), Ended> {
+        while let Some(item) = self.queue.front_mut() {
+            if self.client.buffers.write_buffer.len() >= WRITE_BUFFER_HIGH_BYTES && !item.is_muted {
+                return Ok(());
+            }
+            let out = self.client.buffers.write_buffer.tail();
+            let moved = take(item, out);
+            let machine = self.lent.as_mut().map(|lent| &mut lent.server.connection.machine);
+            if let Some(machine) = machine
+                && !matches!(moved, Moved::Suspended)
+            {
+                make_room(&item.running, &mut **machine);
+            }
+            match moved {
+                Moved::Part => return Ok(()),
+                Moved::Suspended => {
+                    replies::bare(out, tag::PORTAL_SUSPENDED);
+                    if let Some(Item { running, limit: Some((_, portal)), after, .. }) = self.queue.pop_front() {
+                        out.extend_from_slice(&after);
+                        if let Some(portal) = self.portals.get_mut(&portal) {
+                            portal.running = Some(running);
+                        }
+                    }
+                }
+                Moved::All => {
+                    let Some(item) = self.queue.pop_front() else { return Ok(()) };
+                    self.finished(item)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A request is over, and its rows are on their way.
+    fn finished(&mut self, item: Item<B::Error>) -> Result<(), Ended> {
+        let out = self.client.buffers.write_buffer.tail();
+        let Item { running, is_muted, after, .. } = item;
+        let mut slot = lock(&running.slot);
+        let outcome = slot.outcome.take().unwrap_or(Outcome::Done);
+        match failure::<B>(outcome, slot.problem.take())? {
+            _ if is_muted => return Ok(()),
+            None => {
+                complete(out, &running, slot.columns.is_some(), slot.rows, slot.affected);
+                out.extend_from_slice(&after);
+            }
+            Some(failure) => {
+                failure.write(out);
+                drop(slot);
+                self.skipping = true;
+                self.queue.iter_mut().for_each(|item| item.is_muted = true);
+                let ended = self
+                    .lent
+                    .as_ref()
+                    .is_some_and(|lent| lent.server.connection.machine.transaction() == TransactionStatus::Idle);
+                if ended && self.block == super::session::Block::Open {
+                    self.block = super::session::Block::Failed;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the server, and waits for its answer.
+    async fn ask(&mut self, request: B::Request, plan: Plan) -> Result<(Shared<B::Error>, Option<Failure>), Ended> {
+        self.settle().await?;
+        self.borrow().await?;
+        let (handler, slot) = Handler::new(Vec::new(), plan, ROOM);
+        if let Some(lent) = &mut self.lent {
+            lent.server.connection.machine.submit(request, handler);
+        }
+        while lock(&slot).outcome.is_none() {
+            if self.progress(Some(&slot)).await? {
+                return Err(Ended::new(crate::replies::SERVER_LOST, "headraced: the client has left"));
+            }
+        }
+        let outcome = lock(&slot).outcome.take().unwrap_or(Outcome::Done);
+        let failed = failure::<B>(outcome, None)?;
+        Ok((slot, failed))
+    }
+
+    /// Has a statement described by the server, unless it was before.
+    pub(super) async fn describe(&mut self, prepared: &Prepared) -> Result<Result<(), Failure>, Ended> {
+        let Action::Server(server) = &prepared.statement.action else { return Ok(Ok(())) };
+        if prepared.is_described() {
+            return Ok(Ok(()));
+        }
+        if let Err(failure) = self.make_way().await? {
+            return Ok(Err(failure));
+        }
+        let plan = Plan { only_columns: true, ..Plan::of(server, &[], false) };
+        let (slot, failed) = self.ask(B::prepare(&server.sql), plan).await?;
+        if let Some(failure) = failed {
+            return Ok(Err(failure));
+        }
+        prepared.set_columns(lock(&slot).columns.take());
+        Ok(Ok(()))
+    }
+
+    /// Executes a verb.
+    pub(super) async fn verb(&mut self, verb: &Verb) -> Result<Result<(), Failure>, Ended> {
+        let requests = match B::of_verb(verb) {
+            Ok(requests) => requests,
+            Err(mismatch) => return Ok(Err(Failure::unsupported(format!("headraced: {}", mismatch.message)))),
+        };
+        for request in requests {
+            if let Some(failure) = self.ask(request, plain()).await?.1 {
+                return Ok(Err(failure));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Keeps the rest of portals that are not read to their end, so that another statement can be executed.
+    pub(super) async fn make_way(&mut self) -> Result<Result<(), Failure>, Ended> {
+        let unfinished = self.portals.values().filter_map(|portal| portal.running.as_ref()).find(|one| !one.is_over());
+        let Some(slot) = unfinished.map(|running| running.slot.clone()) else { return Ok(Ok(())) };
+        lock(&slot).room = HELD;
+        loop {
+            let (is_over, held, is_full) = {
+                let slot = lock(&slot);
+                (slot.outcome.is_some(), slot.bytes.len(), slot.is_full)
+            };
+            if is_over {
+                return Ok(Ok(()));
+            }
+            if held >= HELD {
+                let message = format!(
+                    "headraced: a portal has more rows than the {} MiB that are kept while another statement is executed",
+                    HELD >> 20
+                );
+                return Ok(Err(Failure::new("54000", message).hint("read it to its end, or close it")));
+            }
+            if is_full {
+                let id = self
+                    .portals
+                    .values()
+                    .find_map(|portal| portal.running.as_ref().filter(|one| !one.is_over()).map(|one| one.id));
+                lock(&slot).is_full = false;
+                if let (Some(id), Some(lent)) = (id, &mut self.lent) {
+                    lent.server.connection.machine.resume(id);
+                }
+            }
+            if self.progress(Some(&slot)).await? {
+                return Err(Ended::new(crate::replies::SERVER_LOST, "headraced: the client has left"));
+            }
+        }
+    }
+
+    /// Forgets a portal; what the server still does for it is cancelled.
+    pub(super) async fn close_portal(&mut self, name: &str) -> Result<(), Ended> {
+        let Some(portal) = self.portals.get(name) else { return Ok(()) };
+        if portal.is_unfinished() {
+            self.settle().await?;
+        }
+        let running = self.portals.remove(name).and_then(|portal| portal.running);
+        let (Some(running), Some(lent)) = (running.filter(|running| !running.is_over()), &mut self.lent) else {
+            return Ok(());
+        };
+        let machine = &mut lent.server.connection.machine;
+        if machine.abandon(running.id) == Discarded::Alone {
+            let sent = cancel(&mut lent.server, &self.pool).await;
+            let until = Instant::now() + crate::limits::RESET_TIMEOUT;
+            lent.server.connection.machine.leave_cancelled(Left { request: Some(running.id), until });
+            sent.map_err(|fatal| server_lost(&fatal))?;
+        }
+        let id = running.id;
+        lent.server.drive((), |connection| !connection.machine.has(id)).await.map_err(|fatal| server_lost(&fatal))?;
+        Ok(())
+    }
+
+    /// Forgets all portals.
+    pub(super) async fn close_portals(&mut self) -> Result<(), Ended> {
+        let names: Vec<String> = self.portals.keys().cloned().collect();
+        for name in names {
+            self.close_portal(&name).await?;
+        }
+        Ok(())
+    }
+
+    /// Cancels the statement that runs. Nothing else is started meanwhile.
+    async fn cancel_statement(&mut self) {
+        let Some(lent) = &mut self.lent else { return };
+        if lent.server.connection.machine.is_idle() {
+            return;
+        }
+        lent.server.connection.machine.pause();
+        let _ = timeout_of(cancel(&mut lent.server, &self.pool)).await;
+        lent.server.connection.machine.cancel_sent();
+        lent.server.connection.machine.unpause();
+    }
+
+    /// Answers in the server's place.
+    pub(super) fn answer(&mut self, answer: &Answer, formats: &[Format]) -> Result<(), Failure> {
+        match &answer.effect {
+            Effect::None => {}
+            Effect::Set(name, value) => {
+                if let Some(value) = Some(value).filter(|value| !value.eq_ignore_ascii_case("default")) {
+                    self.settings.insert(name.clone(), value.clone());
+                }
+                self.report(name);
+            }
+            Effect::Reset(name) => {
+                let before = self.settings.clone();
+                self.reset_settings();
+                let value = self.settings.get(name).cloned().unwrap_or_default();
+                self.settings = before;
+                self.settings.insert(name.clone(), value);
+                self.report(name);
+            }
+            Effect::ResetAll => self.reset_settings(),
+            Effect::Discard => {
+                self.reset_settings();
+                self.statements.clear();
+                self.isolation = None;
+            }
+            Effect::Deallocate(None) => self.statements.clear(),
+            Effect::Deallocate(Some(name)) => {
+                self.statements.remove(name);
+            }
+            Effect::Isolation(isolation) => self.isolation = *isolation,
+        }
+        if let Some(columns) = &answer.columns {
+            let layout = Layout::new(columns, formats, Shape::Row);
+            let mut out = Vec::new();
+            let mut writer = Writer::new(&layout, &mut out);
+            for row in &answer.rows {
+                writer.begin_row(columns.len());
+                for cell in row {
+                    self.cell(cell, &mut writer);
+                }
+                writer.end_row();
+            }
+            self.local(|tail| tail.extend_from_slice(&out));
+        }
+        self.local(|out| replies::complete(out, &answer.command));
+        Ok(())
+    }
+
+    /// ParameterStatus of a setting that was changed.
+    fn report(&mut self, name: &str) {
+        let Some(value) = self.settings.get(name).cloned() else { return };
+        let shown = super::catalog::shown(name).to_owned();
+        self.local(|out| replies::parameter(out, &shown, &value));
+    }
+
+    fn cell(&self, cell: &Cell, writer: &mut Writer<'_>) {
+        let text = match cell {
+            Cell::Text(text) => text.clone(),
+            Cell::Number(number) => return writer.int(*number),
+            Cell::Bool(value) => return writer.bool(*value),
+            Cell::Null => return writer.null(),
+            Cell::Session(Fact::Version) => {
+                format!("PostgreSQL {} (headraced) on {}", super::catalog::VERSION, self.version)
+            }
+            Cell::Session(Fact::Setting(name)) => self.settings.get(name).cloned().unwrap_or_default(),
+            Cell::Session(Fact::Database | Fact::Schema) => self.pool.name.clone(),
+            Cell::Session(Fact::User) => self.user.clone(),
+            Cell::Session(Fact::ProcessId) => return writer.int(i64::from(self.process_id)),
+        };
+        writer.text(text.as_bytes());
+    }
+}
+
+fn plain() -> Plan {
+    Plan {
+        formats: Vec::new(),
+        describes: false,
+        shape: Shape::Row,
+        header: false,
+        several: true,
+        promised: None,
+        only_columns: false,
+    }
+}
+
+fn has_left(moved: &Result<Progress, Fatal>) -> bool {
+    matches!(moved, Ok(Progress::Eof) | Err(_))
+}
+
+/// Moves messages of the first request, up to its limit.
+fn take<E>(item: &mut Item<E>, out: &mut Vec<u8>) -> Moved {
+    let mut slot = lock(&item.running.slot);
+    if item.is_muted {
+        slot.bytes.clear();
+        return if slot.outcome.is_some() { Moved::All } else { Moved::Part };
+    }
+    match &mut item.limit {
+        None => {
+            if out.is_empty() {
+                std::mem::swap(out, &mut slot.bytes);
+            } else {
+                out.extend_from_slice(&slot.bytes);
+            }
+            slot.bytes.clear();
+        }
+        Some((left, _)) => {
+            let mut end = 0;
+            while let Some([kind, a, b, c, d]) = slot.bytes.get(end..end + 5) {
+                let is_row = *kind == tag::DATA_ROW;
+                if is_row && *left == 0 {
+                    break;
+                }
+                end += 1 + u32::from_be_bytes([*a, *b, *c, *d]) as usize;
+                *left -= u64::from(is_row);
+                slot.rows -= u64::from(is_row);
+            }
+            out.extend_from_slice(&slot.bytes[..end]);
+            slot.bytes.drain(..end);
+            if *left == 0 {
+                return Moved::Suspended;
+            }
+        }
+    }
+    if slot.outcome.is_some() { Moved::All } else { Moved::Part }
+}
+
+/// Lets the server send more, if its rows were moved.
+fn make_room<B: Backend>(running: &Running<B::Error>, machine: &mut B) {
+    let mut slot = lock(&running.slot);
+    if slot.is_full && slot.bytes.len() < slot.room {
+        slot.is_full = false;
+        machine.resume(running.id);
+    }
+}
+
+/// The end of a request that has not failed.
+fn complete<E>(out: &mut Vec<u8>, running: &Running<E>, has_rows: bool, rows: u64, affected: u64) {
+    if !has_rows && running.describes {
+        replies::bare(out, tag::NO_DATA);
+    }
+    if has_rows && running.shape != Shape::Row {
+        if running.shape == Shape::CopyBinary {
+            message(out, tag::COPY_DATA, |out| {
+                if rows == 0 {
+                    out.extend_from_slice(COPY_SIGNATURE);
+                }
+                out.extend_from_slice(&(-1i16).to_be_bytes());
+            });
+        }
+        replies::bare(out, tag::COPY_DONE);
+        return replies::complete(out, &format!("COPY {rows}"));
+    }
+    let command = running.command.as_str();
+    let command = match (command, has_rows) {
+        ("INSERT", _) => format!("INSERT 0 {}", if has_rows { rows } else { affected }),
+        ("UPDATE" | "DELETE" | "MERGE" | "REPLACE", _) => {
+            format!("{command} {}", if has_rows { rows } else { affected })
+        }
+        (_, true) => format!("SELECT {rows}"),
+        (_, false) => command.to_owned(),
+    };
+    replies::complete(out, &command);
+}
+
+/// What a client is told of the end of a request; `None` if it has not failed.
+fn failure<B: Backend>(
+    outcome: Outcome<B::Error, Mismatch>,
+    problem: Option<String>,
+) -> Result<Option<Failure>, Ended> {
+    Ok(match outcome {
+        Outcome::Done => problem.map(|why| Failure::new("22000", format!("headraced: {why}"))),
+        Outcome::Server { error, .. } => {
+            let condition = error.condition();
+            let sqlstate = match condition.sqlstate() {
+                Some(state) => state.as_str().to_owned(),
+                None => of_class(condition.class()).to_owned(),
+            };
+            let detail = Some(B::detail(&error));
+            Some(Failure { sqlstate, message: error.message().into_owned(), detail, hint: None })
+        }
+        Outcome::Client { error, .. } => {
+            let sqlstate = if error.out_of_range { "22003" } else { "22023" };
+            Some(Failure::new(sqlstate, format!("headraced: {}", error.message)))
+        }
+        Outcome::Skipped => Some(Failure::new("25P02", "headraced: an earlier statement has failed")),
+        Outcome::Fatal(fatal) => return Err(server_lost(&fatal)),
+    })
+}
+
+/// The SQLSTATE for an error of which only the class is known.
+fn of_class(class: ErrorClass) -> &'static str {
+    match class {
+        ErrorClass::Data => "22000",
+        ErrorClass::Operational => "58000",
+        ErrorClass::Integrity => "23000",
+        ErrorClass::Programming => "42000",
+        ErrorClass::NotSupported => "0A000",
+        ErrorClass::Database | ErrorClass::Internal => "XX000",
+    }
+}
+
+async fn timeout_of<T>(future: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(crate::limits::RESET_TIMEOUT, future).await.ok()
+}
+
+/// Cancels what a session works on, in the way that its protocol has.
+///
+/// # Errors
+/// [`Fatal`]: the server was not reached.
+pub(super) async fn cancel<B: Backend>(client: &mut Client<B>, pool: &Pool<B>) -> Result<(), Fatal> {
+    match client.connection.machine.cancellation() {
+        Cancellation::Impossible => Ok(()),
+        Cancellation::Message(message) => send_cancel(&pool.address().await?, &TcpOptions::default(), message).await,
+        Cancellation::Statement(statement) => {
+            let mut other = pool.open().await?;
+            let (handler, slot) = Handler::new(Vec::new(), plain(), ROOM);
+            other.connection.machine.submit(B::execute(statement.into(), true), handler);
+            other.drive((), |_| lock(&slot).outcome.is_some()).await?;
+            other.close(());
+            Ok(())
+        }
+        Cancellation::UrgentByte(byte) => loop {
+            match client.connection.machine.interrupt(Instant::now()) {
+                Interrupt::Send => return client.urge(byte).map_err(|error| Fatal::gone(error.to_string())),
+                Interrupt::Needless => return Ok(()),
+                Interrupt::Later => tokio::time::sleep(AGAIN).await,
+            }
+        },
+    }
+}
+
+/// Executes verbs; returns true if all were.
+pub(super) async fn all<B: Backend>(client: &mut Client<B>, verbs: &[Verb]) -> bool {
+    for verb in verbs {
+        let Ok(requests) = B::of_verb(verb) else { return false };
+        for request in requests {
+            let (handler, slot) = Handler::new(Vec::new(), plain(), ROOM);
+            client.connection.machine.submit(request, handler);
+            if client.drive((), |_| lock(&slot).outcome.is_some()).await.is_err() {
+                return false;
+            }
+            if !matches!(lock(&slot).outcome, Some(Outcome::Done)) {
+                return false;
+            }
+        }
+    }
+    true
+}

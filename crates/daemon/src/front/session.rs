@@ -1,0 +1,669 @@
+//! A client of a database that is not PostgreSQL's: its messages, and the session that it is lent.
+
+use super::backend::Backend;
+use super::catalog::{SETTINGS, VERSION, shown};
+use super::messages::{Broken, Message, length};
+use super::pool::{Lent, Pool};
+use super::portal::{Portal, Prepared};
+use super::replies::{self, Failure};
+use super::requests::{Item, Running};
+use super::sql::{self, Action, Dialect, Server, Transaction};
+use super::types::{ANY, Target};
+use super::values::parameter;
+use crate::client::Client;
+use crate::config::PoolMode;
+use crate::hub::Hub;
+use crate::replies::{DRAINING, Ended, PROTOCOL_VIOLATION, SERVER_LOST, TOO_LARGE};
+use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
+use headrace_core::{Fatal, IfUnsent, Isolation, Modes, TransactionStatus, Verb};
+use headrace_postgres::messages::tag::backend as tag;
+use headrace_postgres::types::{Format, TypeRegistry};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+/// Requests of a client that may be in flight.
+const IN_FLIGHT: usize = 512;
+
+/// What the client believes of its transaction, where the server's word is not enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Block {
+    /// It has begun none.
+    None,
+    /// It has begun one.
+    Open,
+    /// It has begun one, and the server has ended it because of an error.
+    Failed,
+}
+
+/// A client and what it has.
+pub(super) struct Session<'a, B: Backend> {
+    pub(super) client: &'a mut Client,
+    pub(super) pool: Arc<Pool<B>>,
+    pub(super) hub: Arc<Hub>,
+    pub(super) cancel: Arc<Notify>,
+    pub(super) lent: Option<Lent<B>>,
+    pub(super) dialect: Box<dyn Dialect + Send + Sync>,
+    pub(super) registry: TypeRegistry,
+    pub(super) version: String,
+    pub(super) user: String,
+    pub(super) process_id: i32,
+    pub(super) settings: BTreeMap<String, String>,
+    pub(super) statements: HashMap<String, Arc<Prepared>>,
+    pub(super) portals: HashMap<String, Portal<B::Error>>,
+    pub(super) queue: VecDeque<Item<B::Error>>,
+    /// An error was sent: the client's messages up to Sync are passed over.
+    pub(super) skipping: bool,
+    pub(super) block: Block,
+    pub(super) pinned: Option<&'static str>,
+    pub(super) isolation: Option<Isolation>,
+    /// A portal that is to be described, most often by the execution that follows.
+    describing: Option<String>,
+    /// The client has said goodbye.
+    leaving: bool,
+}
+
+/// Serves a client until it leaves.
+///
+/// # Errors
+/// [`Ended`]: the client is to be told why its connection ends.
+pub async fn serve<B: Backend>(
+    client: &mut Client,
+    pool: Arc<Pool<B>>,
+    settings: Vec<(String, String)>,
+    hub: &Arc<Hub>,
+    key: (i32, i32),
+    cancel: Arc<Notify>,
+) -> Result<(), Ended> {
+    let lent = pool.lend().await?;
+    let machine = &lent.server.connection.machine;
+    let (version, dialect) = (machine.version(), B::dialect(Some(machine)));
+    let mut session = Session {
+        client,
+        user: pool.user.clone(),
+        lent: Some(lent),
+        pool,
+        hub: Arc::clone(hub),
+        cancel,
+        dialect,
+        registry: TypeRegistry::default(),
+        version,
+        process_id: key.0,
+        settings: BTreeMap::new(),
+        statements: HashMap::new(),
+        portals: HashMap::new(),
+        queue: VecDeque::new(),
+        skipping: false,
+        block: Block::None,
+        pinned: None,
+        isolation: None,
+        describing: None,
+        leaving: false,
+    };
+    session.welcome(settings, key);
+    let ended = session.run().await;
+    session.leave().await;
+    if ended.is_ok() {
+        session.client.flush().await;
+    }
+    ended
+}
+
+/// The settings that PostgreSQL reports (manual, "Asynchronous Operations").
+const REPORTED: [&str; 13] = [
+    "application_name",
+    "client_encoding",
+    "datestyle",
+    "default_transaction_read_only",
+    "in_hot_standby",
+    "integer_datetimes",
+    "intervalstyle",
+    "is_superuser",
+    "search_path",
+    "server_encoding",
+    "server_version",
+    "standard_conforming_strings",
+    "timezone",
+];
+
+impl<B: Backend> Session<'_, B> {
+    fn welcome(&mut self, settings: Vec<(String, String)>, key: (i32, i32)) {
+        self.reset_settings();
+        for (name, value) in settings {
+            let name = name.to_ascii_lowercase();
+            if self.settings.contains_key(&name) && name != "client_encoding" {
+                self.settings.insert(name, value);
+            }
+        }
+        let parameters = REPORTED
+            .iter()
+            .filter_map(|name| self.settings.get(*name).map(|value| (shown(name).to_owned(), value.clone())));
+        let parameters: BTreeMap<String, String> = parameters.collect();
+        crate::replies::welcome(self.client.buffers.write_buffer.tail(), &parameters, key.0, key.1);
+        self.release();
+    }
+
+    pub(super) fn reset_settings(&mut self) {
+        self.settings = SETTINGS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let version = format!("{VERSION} (headraced; {})", self.version);
+        self.settings.insert("server_version".into(), version);
+        self.settings.insert("session_authorization".into(), self.user.clone());
+        self.settings.insert("search_path".into(), self.pool.name.clone());
+    }
+
+    async fn run(&mut self) -> Result<(), Ended> {
+        loop {
+            while let Some(message) = self.next_message()? {
+                self.handle(&message).await?;
+                if self.leaving {
+                    return self.settle().await;
+                }
+            }
+            if self.progress(None).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes a whole message, if there is one and room for its answer.
+    fn next_message(&mut self) -> Result<Option<Vec<u8>>, Ended> {
+        if self.client.buffers.write_buffer.len() >= WRITE_BUFFER_HIGH_BYTES || self.queue.len() >= IN_FLIGHT {
+            return Ok(None);
+        }
+        let read_buffer = &mut self.client.buffers.read_buffer;
+        let unread = read_buffer.unread();
+        let Some(length) = length(unread).map_err(broken)? else { return Ok(None) };
+        if unread.len() < length {
+            read_buffer.want(length);
+            return Ok(None);
+        }
+        let message = unread[..length].to_vec();
+        read_buffer.consume(length);
+        Ok(Some(message))
+    }
+
+    async fn handle(&mut self, bytes: &[u8]) -> Result<(), Ended> {
+        let message = Message::read(bytes).map_err(broken)?;
+        if self.skipping && !matches!(message, Message::Sync | Message::Terminate) {
+            return Ok(());
+        }
+        if let Some(portal) = self.describing.take() {
+            match &message {
+                Message::Execute { portal: executed, .. } if *executed == portal => self.describing = Some(portal),
+                _ => {
+                    let described = self.describe_portal(&portal).await?;
+                    self.checked(described);
+                    if self.skipping && !matches!(message, Message::Sync | Message::Terminate) {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        let done = match message {
+            Message::Query(text) => return self.query(text).await,
+            Message::Parse { name, sql, types } => self.parse(name, sql, &types),
+            Message::Bind(bind) => self.bind(&bind).await?,
+            Message::DescribeStatement(name) => self.describe_statement(name).await?,
+            Message::DescribePortal(name) => self.defer_description(name),
+            Message::Execute { portal, rows } => self.execute_portal(portal, rows).await?,
+            Message::CloseStatement(name) => {
+                self.statements.remove(name);
+                self.local(|out| replies::bare(out, tag::CLOSE_COMPLETE));
+                Ok(())
+            }
+            Message::ClosePortal(name) => {
+                self.close_portal(name).await?;
+                self.local(|out| replies::bare(out, tag::CLOSE_COMPLETE));
+                Ok(())
+            }
+            Message::Flush => return self.settle().await,
+            Message::Sync => return self.ready().await,
+            Message::Terminate => {
+                self.leaving = true;
+                Ok(())
+            }
+            // Its COPY has failed.
+            Message::Copy => Ok(()),
+            Message::Other(kind) => {
+                let what = format!("headraced: messages of type {:?} are not taken here", char::from(kind));
+                return Err(Ended::new(PROTOCOL_VIOLATION, what));
+            }
+        };
+        self.checked(done);
+        Ok(())
+    }
+
+    /// A reply that the daemon makes itself, after those of the requests in flight.
+    pub(super) fn local(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        match self.queue.back_mut() {
+            None => write(self.client.buffers.write_buffer.tail()),
+            Some(last) => write(&mut last.after),
+        }
+    }
+
+    /// Sends an error, and passes over the client's messages up to Sync.
+    pub(super) fn checked(&mut self, done: Result<(), Failure>) {
+        if let Err(failure) = done {
+            self.skipping = true;
+            self.local(|out| failure.write(out));
+        }
+    }
+
+    fn parse(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<(), Failure> {
+        let prepared = Prepared::new(sql::statement(&*self.dialect, sql, types))?;
+        self.statements.insert(name.to_owned(), Arc::new(prepared));
+        self.local(|out| replies::bare(out, tag::PARSE_COMPLETE));
+        Ok(())
+    }
+
+    async fn bind(&mut self, bind: &super::messages::Bind<'_>) -> Result<Result<(), Failure>, Ended> {
+        let Some(prepared) = self.statements.get(bind.statement).cloned() else {
+            return Ok(Err(unknown_statement(bind.statement)));
+        };
+        let (types, given) = (&prepared.statement.types, bind.values.len());
+        if given != types.len() {
+            let what = format!("headraced: the statement has {} parameters, and {given} are given", types.len());
+            return Ok(Err(Failure::new(PROTOCOL_VIOLATION, what)));
+        }
+        let mut values = Vec::with_capacity(given);
+        if let Action::Server(_) = prepared.statement.action {
+            for (number, ((format, value), oid)) in bind.values.iter().zip(types).enumerate() {
+                match parameter(&self.registry, *oid, *format, *value) {
+                    Ok(value) => values.push(value),
+                    Err(why) => {
+                        return Ok(Err(Failure::new("22P02", format!("headraced: parameter ${}: {why}", number + 1))));
+                    }
+                }
+            }
+        }
+        let order = &prepared.statement.order;
+        let is_plain = order.len() == values.len() && order.iter().enumerate().all(|(at, number)| at == *number);
+        if !is_plain {
+            values = order.iter().map(|number| values[*number].clone()).collect();
+        }
+        self.close_portal(bind.portal).await?;
+        let portal = Portal::new(prepared, values, bind.results.clone());
+        self.portals.insert(bind.portal.to_owned(), portal);
+        self.local(|out| replies::bare(out, tag::BIND_COMPLETE));
+        Ok(Ok(()))
+    }
+
+    async fn describe_statement(&mut self, name: &str) -> Result<Result<(), Failure>, Ended> {
+        let Some(prepared) = self.statements.get(name).cloned() else { return Ok(Err(unknown_statement(name))) };
+        let types: Vec<u32> = prepared.statement.types.iter().map(|oid| if *oid == 0 { ANY } else { *oid }).collect();
+        if let Err(failure) = self.describe(&prepared).await? {
+            return Ok(Err(failure));
+        }
+        self.local(|out| replies::parameters(out, &types));
+        self.write_columns(&prepared, &[]);
+        Ok(Ok(()))
+    }
+
+    fn defer_description(&mut self, name: &str) -> Result<(), Failure> {
+        let portal = self.portals.get(name).ok_or_else(|| unknown_portal(name))?;
+        let prepared = portal.prepared.clone();
+        match prepared.statement.action {
+            // The execution will describe it, if it comes next.
+            Action::Server(_) if portal.running.is_none() => self.describing = Some(name.to_owned()),
+            _ => {
+                let formats = portal.formats.clone();
+                self.write_columns(&prepared, &formats);
+            }
+        }
+        Ok(())
+    }
+
+    async fn describe_portal(&mut self, name: &str) -> Result<Result<(), Failure>, Ended> {
+        let Some(portal) = self.portals.get(name) else { return Ok(Err(unknown_portal(name))) };
+        let (prepared, formats) = (portal.prepared.clone(), portal.formats.clone());
+        if let Err(failure) = self.describe(&prepared).await? {
+            return Ok(Err(failure));
+        }
+        self.write_columns(&prepared, &formats);
+        Ok(Ok(()))
+    }
+
+    /// RowDescription or NoData.
+    fn write_columns(&mut self, prepared: &Prepared, formats: &[Format]) {
+        match prepared.columns() {
+            Some(columns) => self.local(|out| replies::columns(out, &columns, formats)),
+            None => self.local(|out| replies::bare(out, tag::NO_DATA)),
+        }
+    }
+
+    async fn execute_portal(&mut self, name: &str, rows: u32) -> Result<Result<(), Failure>, Ended> {
+        let describes = self.describing.take().is_some();
+        let Some(portal) = self.portals.get_mut(name) else { return Ok(Err(unknown_portal(name))) };
+        let rows = (rows > 0).then_some(u64::from(rows));
+        if let Some(running) = portal.running.take() {
+            self.settle().await?;
+            self.queue.push_back(Item::resumed(running, rows, name));
+            return self.settle().await.map(Ok);
+        }
+        let (prepared, formats) = (portal.prepared.clone(), portal.formats.clone());
+        let values = match prepared.statement.action {
+            Action::Server(_) => std::mem::take(&mut portal.values),
+            _ => Vec::new(),
+        };
+        if portal.is_done {
+            return Ok(Err(Failure::new("55000", format!("headraced: portal {name:?} was executed"))));
+        }
+        portal.is_done = matches!(prepared.statement.action, Action::Server(_));
+        match &prepared.statement.action {
+            Action::Server(server) => {
+                let limit = rows.map(|rows| (rows, name.to_owned()));
+                let promised = prepared.described().filter(|_| !describes);
+                let execution =
+                    Execution { server, values, formats: &formats, describes, promised, is_text: false, limit };
+                self.start(execution).await
+            }
+            action => self.act(action, &formats).await,
+        }
+    }
+
+    /// A text of the simple protocol.
+    async fn query(&mut self, text: &str) -> Result<(), Ended> {
+        self.settle().await?;
+        for statement in sql::statements(&*self.dialect, text) {
+            let read = sql::statement(&*self.dialect, statement, &[]);
+            let done = match &read.action {
+                Action::Refused(failure) => Err(failure.clone()),
+                Action::Server(_) if !read.order.is_empty() => {
+                    Err(Failure::new("42P02", "headraced: a statement with parameters needs the extended protocol"))
+                }
+                Action::Server(server) => {
+                    let execution = Execution {
+                        server,
+                        values: Vec::new(),
+                        formats: &[],
+                        describes: true,
+                        promised: None,
+                        is_text: true,
+                        limit: None,
+                    };
+                    self.start(execution).await?
+                }
+                Action::Answer(answer) => {
+                    if let Some(columns) = &answer.columns {
+                        self.local(|out| replies::columns(out, columns, &[]));
+                    }
+                    self.act(&read.action, &[]).await?
+                }
+                action => self.act(action, &[]).await?,
+            };
+            self.checked(done);
+            self.settle().await?;
+            if self.skipping {
+                break;
+            }
+        }
+        self.ready().await
+    }
+
+    /// What the daemon does itself.
+    async fn act(&mut self, action: &Action, formats: &[Format]) -> Result<Result<(), Failure>, Ended> {
+        self.settle().await?;
+        if self.skipping {
+            return Ok(Ok(()));
+        }
+        match action {
+            Action::Empty => self.local(|out| replies::bare(out, tag::EMPTY_QUERY_RESPONSE)),
+            Action::Answer(answer) => return Ok(self.answer(answer, formats)),
+            Action::Transaction(verb) => return self.transaction(verb).await,
+            Action::Refused(failure) => return Ok(Err(failure.clone())),
+            Action::Server(_) => {}
+        }
+        Ok(Ok(()))
+    }
+
+    /// Sends a statement to the server; its reply is in the queue then.
+    async fn start(&mut self, execution: Execution<'_>) -> Result<Result<(), Failure>, Ended> {
+        let Execution { server, values, formats, describes, promised, is_text, limit } = execution;
+        if !server.reads || limit.is_some() {
+            self.settle().await?;
+            if self.skipping {
+                return Ok(Ok(()));
+            }
+        }
+        if self.status() == TransactionStatus::Failed {
+            return Ok(Err(Failure::new(
+                "25P02",
+                "current transaction is aborted, commands ignored until end of transaction block",
+            )));
+        }
+        if self.queue.is_empty() {
+            self.forget_cancel().await;
+        }
+        if let Err(failure) = self.pin(server.pins) {
+            return Ok(Err(failure));
+        }
+        if let Err(failure) = self.make_way().await? {
+            return Ok(Err(failure));
+        }
+        self.borrow().await?;
+        let Some(lent) = &mut self.lent else { return Ok(Ok(())) };
+        let running = Running::execute(&mut lent.server, server, values, formats, describes, promised, is_text);
+        self.queue.push_back(Item::of(running, limit));
+        Ok(Ok(()))
+    }
+
+    /// A CancelRequest that came when nothing was under way is for nothing that comes later.
+    async fn forget_cancel(&self) {
+        tokio::select! {
+            biased;
+            () = self.cancel.notified() => {}
+            () = std::future::ready(()) => {}
+        }
+    }
+
+    /// Keeps the session for this client, if a statement leaves something in it.
+    fn pin(&mut self, reason: Option<&'static str>) -> Result<(), Failure> {
+        let Some(reason) = reason.filter(|_| self.pool.mode() == PoolMode::Transaction) else { return Ok(()) };
+        if reason == "the result of an earlier statement" {
+            if self.pinned.is_none() && self.block == Block::None {
+                let message = "headraced: outside of a transaction each statement may have another session, so there is no \
+                               earlier one to ask about";
+                return Err(
+                    Failure::unsupported(message).hint("execute both in a transaction, or use pool_mode = \"session\"")
+                );
+            }
+            return Ok(());
+        }
+        self.pinned.get_or_insert(reason);
+        Ok(())
+    }
+
+    /// Has a session of the server.
+    pub(super) async fn borrow(&mut self) -> Result<(), Ended> {
+        if self.lent.is_none() {
+            let lent = self.pool.lend().await?;
+            self.dialect = B::dialect(Some(&lent.server.connection.machine));
+            self.lent = Some(lent);
+        }
+        Ok(())
+    }
+
+    /// The status of the client's transaction.
+    pub(super) fn status(&self) -> TransactionStatus {
+        if self.block == Block::Failed {
+            return TransactionStatus::Failed;
+        }
+        self.lent.as_ref().map_or(TransactionStatus::Idle, |lent| lent.server.connection.machine.transaction())
+    }
+
+    /// Ends a group of messages.
+    async fn ready(&mut self) -> Result<(), Ended> {
+        self.settle().await?;
+        let failed = std::mem::take(&mut self.skipping);
+        if self.status() == TransactionStatus::Idle && self.block == Block::Open {
+            // A statement that commits by itself ends it, too.
+            self.block = if failed { Block::Failed } else { Block::None };
+        }
+        if self.block == Block::None {
+            self.close_portals().await?;
+        }
+        let status = self.status();
+        self.release();
+        replies::ready(self.client.buffers.write_buffer.tail(), status);
+        Ok(())
+    }
+
+    /// Gives the session back between transactions.
+    pub(super) fn release(&mut self) {
+        let keeps = self.pool.mode() == PoolMode::Session && self.block == Block::None && self.started();
+        let busy = !self.queue.is_empty() || self.pinned.is_some() || self.portals.values().any(Portal::is_unfinished);
+        if keeps || busy || self.status() != TransactionStatus::Idle {
+            return;
+        }
+        if let Some(lent) = self.lent.take() {
+            self.pool.take_back(lent);
+        }
+    }
+
+    /// The client has sent something: before that no session is kept for it.
+    fn started(&self) -> bool {
+        !self.client.buffers.write_buffer.is_empty() && self.process_id != 0
+    }
+
+    async fn transaction(&mut self, verb: &Transaction) -> Result<Result<(), Failure>, Ended> {
+        let status = self.status();
+        let is_idle = status == TransactionStatus::Idle && self.block == Block::None;
+        let (verbs, command) = match verb {
+            Transaction::Begin(_) if !is_idle => {
+                let notice = Failure::new("25001", "there is already a transaction in progress");
+                self.local(|out| notice.write_notice(out));
+                (Vec::new(), "BEGIN")
+            }
+            Transaction::Begin(modes) => {
+                let isolation = modes.isolation.or(self.isolation);
+                (vec![Verb::Begin(Modes { isolation, ..*modes })], "BEGIN")
+            }
+            Transaction::Commit | Transaction::Rollback if is_idle => {
+                let notice = Failure::new("25P01", "there is no transaction in progress");
+                self.local(|out| notice.write_notice(out));
+                (Vec::new(), if *verb == Transaction::Commit { "COMMIT" } else { "ROLLBACK" })
+            }
+            Transaction::Commit if status != TransactionStatus::Failed => {
+                (vec![Verb::Commit(IfUnsent::Forget)], "COMMIT")
+            }
+            Transaction::Commit | Transaction::Rollback => (vec![Verb::Rollback(IfUnsent::Forget)], "ROLLBACK"),
+            _ if is_idle => {
+                return Ok(Err(Failure::new("25P01", "SAVEPOINT can only be used in transaction blocks")));
+            }
+            _ if self.block == Block::Failed => {
+                return Ok(Err(Failure::new(
+                    "25P02",
+                    "the server has ended the transaction: only ROLLBACK is possible",
+                )));
+            }
+            Transaction::Savepoint(name) => (vec![Verb::Savepoint { name: name.clone(), begin: None }], "SAVEPOINT"),
+            Transaction::Release(name) => (vec![Verb::Release(name.clone())], "RELEASE"),
+            // The savepoint stays in PostgreSQL.
+            Transaction::RollbackTo(name) => {
+                let again = Verb::Savepoint { name: name.clone(), begin: None };
+                (vec![Verb::RollbackTo(name.clone()), again], "ROLLBACK")
+            }
+        };
+        let ends = matches!(verb, Transaction::Commit | Transaction::Rollback);
+        if ends {
+            self.close_portals().await?;
+        }
+        for verb in verbs {
+            if let Err(failure) = self.verb(&verb).await? {
+                return Ok(Err(failure));
+            }
+        }
+        match verb {
+            Transaction::Begin(_) => self.block = Block::Open,
+            Transaction::Commit | Transaction::Rollback => self.block = Block::None,
+            _ => {}
+        }
+        self.local(|out| replies::complete(out, command));
+        Ok(Ok(()))
+    }
+
+    /// Waits until every request is answered.
+    pub(super) async fn settle(&mut self) -> Result<(), Ended> {
+        self.pump()?;
+        while !self.queue.is_empty() {
+            if self.progress(None).await? {
+                self.leaving = true;
+                return Err(Ended::new(SERVER_LOST, "headraced: the client has left"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends what the client has left behind.
+    async fn leave(&mut self) {
+        self.statements.clear();
+        let unfinished = !self.queue.is_empty() || self.portals.values().any(Portal::is_unfinished);
+        let Some(mut lent) = self.lent.take() else { return };
+        if unfinished || lent.server.connection.ended().is_some() {
+            // Nobody waits for what it does.
+            let _ = timeout(crate::limits::RESET_TIMEOUT, super::requests::cancel(&mut lent.server, &self.pool)).await;
+            return lent.server.close(());
+        }
+        let open = lent.server.connection.machine.transaction() != TransactionStatus::Idle;
+        let mut verbs = Vec::new();
+        if open {
+            verbs.push(Verb::Rollback(IfUnsent::Forget));
+        }
+        let used = self.pinned.is_some() || self.pool.mode() == PoolMode::Session;
+        if used {
+            verbs.push(Verb::Reset);
+        }
+        let clean = match used && !B::RESETS {
+            true => false,
+            false => {
+                timeout(crate::limits::RESET_TIMEOUT, super::requests::all(&mut lent.server, &verbs)).await == Ok(true)
+            }
+        };
+        if clean { self.pool.take_back(lent) } else { lent.server.close(()) }
+    }
+
+    /// The daemon ends, and the client has no transaction open.
+    pub(super) fn drained(&self) -> Ended {
+        Ended::new(DRAINING, "headraced: the daemon ends; connect again")
+    }
+}
+
+/// A statement that is to be executed.
+struct Execution<'s> {
+    server: &'s Server,
+    values: Vec<headrace_core::rows::Datum>,
+    formats: &'s [Format],
+    /// RowDescription goes before its rows.
+    describes: bool,
+    /// The columns that the client was told of.
+    promised: Option<Option<Vec<Target>>>,
+    is_text: bool,
+    /// The number of rows after which it is suspended, and its portal.
+    limit: Option<(u64, String)>,
+}
+
+fn broken(what: Broken) -> Ended {
+    match what {
+        Broken::Malformed(what) => Ended::new(PROTOCOL_VIOLATION, format!("headraced: {what}")),
+        Broken::TooLarge(what) => Ended::new(TOO_LARGE, format!("headraced: {what}")),
+    }
+}
+
+fn unknown_statement(name: &str) -> Failure {
+    Failure::new("26000", format!("prepared statement {name:?} does not exist"))
+}
+
+fn unknown_portal(name: &str) -> Failure {
+    Failure::new("34000", format!("portal {name:?} does not exist"))
+}
+
+/// The connection to the server is lost.
+pub(super) fn server_lost(fatal: &Fatal) -> Ended {
+    Ended::new(
+        SERVER_LOST,
+        format!(
+            "headraced: the server connection was lost; whether what was under way has been done is not known: {fatal}"
+        ),
+    )
+}

@@ -1,0 +1,365 @@
+//! What a text of statements asks for, read with the lexer of the server's dialect: where a statement ends, where its
+//! parameters are, and whether the daemon or the server has to do it.
+
+use super::catalog::{self, Answer};
+use super::copy::{self, Copy};
+use super::replies::Failure;
+use super::types;
+use headrace_core::{Isolation, Modes};
+use headrace_postgres::types::{Oid, oid};
+use std::sync::Arc;
+
+/// The kind of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A name without quotes, a keyword, a number, or `$1`.
+    Word,
+    /// A string or a name in quotes.
+    Quoted,
+    /// `?`
+    Placeholder,
+    /// Any other single byte.
+    Punctuation(u8),
+}
+
+/// A token and its position, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its first byte.
+    pub start: usize,
+    /// The byte after its last.
+    pub end: usize,
+}
+
+/// What differs between the dialects.
+pub trait Dialect {
+    /// The tokens of a text, without white space and comments.
+    fn tokens(&self, sql: &str) -> Vec<Token>;
+    /// Returns true if the server reads `?::name` as a cast to a type of this name.
+    fn casts_to(&self, _name: &str) -> bool {
+        false
+    }
+    /// Why a statement leaves something in the session that the next client must not find, if it does. `words` are its
+    /// words in lower case.
+    fn pins(&self, words: &[String]) -> Option<&'static str>;
+    /// The name of the database system.
+    fn system(&self) -> &'static str;
+}
+
+/// A statement of a client.
+#[derive(Debug)]
+pub struct Statement {
+    /// What it asks for.
+    pub action: Action,
+    /// The types of its parameters: as the client has declared them, as `$1::name` does, or 0.
+    pub types: Vec<Oid>,
+    /// For each placeholder of the server's text the parameter that it stands for, from 0.
+    pub order: Vec<usize>,
+}
+
+/// What a statement asks for.
+#[derive(Debug)]
+pub enum Action {
+    /// Nothing.
+    Empty,
+    /// The server executes it.
+    Server(Server),
+    /// A verb of transactions.
+    Transaction(Transaction),
+    /// The daemon answers it.
+    Answer(Answer),
+    /// It is not possible.
+    Refused(Failure),
+}
+
+/// A statement for the server.
+#[derive(Debug)]
+pub struct Server {
+    /// Its text, with the server's placeholders.
+    pub sql: Arc<str>,
+    /// Its command in upper case, for CommandComplete.
+    pub command: String,
+    /// It only reads, so that another one may follow before it is answered.
+    pub reads: bool,
+    /// What it leaves in the session.
+    pub pins: Option<&'static str>,
+    /// Its rows go out as COPY.
+    pub copy: Option<Copy>,
+}
+
+/// A verb of transactions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transaction {
+    /// BEGIN, with modes.
+    Begin(Modes),
+    /// COMMIT.
+    Commit,
+    /// ROLLBACK.
+    Rollback,
+    /// SAVEPOINT.
+    Savepoint(Arc<str>),
+    /// RELEASE SAVEPOINT.
+    Release(Arc<str>),
+    /// ROLLBACK TO SAVEPOINT.
+    RollbackTo(Arc<str>),
+}
+
+/// A text and its tokens.
+#[derive(Clone, Copy, Debug)]
+pub struct Tokens<'a> {
+    /// The text.
+    pub sql: &'a str,
+    /// Its tokens.
+    pub tokens: &'a [Token],
+}
+
+impl<'a> Tokens<'a> {
+    /// The text of a token.
+    pub fn text(&self, token: &Token) -> &'a str {
+        &self.sql[token.start..token.end]
+    }
+
+    /// The words, in lower case, up to this number.
+    fn words(&self, count: usize) -> Vec<String> {
+        let words = self.tokens.iter().filter(|token| token.kind == Kind::Word);
+        words.take(count).map(|token| self.text(token).to_ascii_lowercase()).collect()
+    }
+}
+
+/// The statements of a text of the simple protocol. The body of a routine has semicolons of its own, so a text that makes
+/// one is one statement.
+pub fn statements<'a>(dialect: &dyn Dialect, sql: &'a str) -> Vec<&'a str> {
+    let tokens = dialect.tokens(sql);
+    let all = Tokens { sql, tokens: &tokens };
+    if !sql.contains(';') || has_body(&all) {
+        return vec![sql];
+    }
+    let ends = tokens.iter().filter(|token| token.kind == Kind::Punctuation(b';'));
+    let (mut from, mut found) = (0, Vec::new());
+    for (start, end) in ends.map(|token| (token.start, token.end)).chain([(sql.len(), sql.len())]) {
+        if tokens.iter().any(|token| token.start >= from && token.end <= start) {
+            found.push(&sql[from..start]);
+        }
+        from = end;
+    }
+    if found.is_empty() { vec![""] } else { found }
+}
+
+fn has_body(all: &Tokens<'_>) -> bool {
+    let words = all.words(8);
+    let is = |place: usize, known: &[&str]| words.get(place).is_some_and(|word| known.contains(&word.as_str()));
+    let makes = is(0, &["create", "alter"])
+        && words
+            .iter()
+            .any(|word| ["procedure", "function", "trigger", "event", "package", "dba"].contains(&word.as_str()));
+    makes || is(0, &["begin"]) && is(1, &["not"])
+}
+
+/// Reads one statement; `declared` are the types that the client gives.
+pub fn statement(dialect: &dyn Dialect, sql: &str, declared: &[Oid]) -> Statement {
+    let tokens = dialect.tokens(sql);
+    let tokens = without_end(&tokens);
+    let all = Tokens { sql, tokens };
+    let words = all.words(64);
+    let refused = |failure| Statement { action: Action::Refused(failure), types: declared.to_vec(), order: Vec::new() };
+    let Some(first) = words.first() else {
+        // No statement of any dialect has no word.
+        let action = match tokens {
+            [] => Action::Empty,
+            _ => return of_server(dialect, &all, &words, declared, None).unwrap_or_else(refused),
+        };
+        return Statement { action, types: declared.to_vec(), order: Vec::new() };
+    };
+    let leading = tokens[0].kind == Kind::Word;
+    match leading.then(|| transaction(&all, &words)).flatten() {
+        Some(Ok(verb)) => return Statement { action: Action::Transaction(verb), types: Vec::new(), order: Vec::new() },
+        Some(Err(failure)) => return refused(failure),
+        None => {}
+    }
+    if leading && first == "copy" {
+        return match copy::read(&all) {
+            Ok((query, copy)) => {
+                let tokens = dialect.tokens(query);
+                let inner = Tokens { sql: query, tokens: without_end(&tokens) };
+                let words = inner.words(64);
+                of_server(dialect, &inner, &words, declared, Some(copy)).unwrap_or_else(refused)
+            }
+            Err(failure) => refused(failure),
+        };
+    }
+    if let Some(answer) = catalog::answer(&all, &words, dialect) {
+        let types = answer.parameters.clone();
+        return Statement { action: Action::Answer(answer), types, order: Vec::new() };
+    }
+    if let Some(failure) = catalog::refusal(&all, dialect) {
+        return refused(failure);
+    }
+    of_server(dialect, &all, &words, declared, None).unwrap_or_else(refused)
+}
+
+fn without_end(tokens: &[Token]) -> &[Token] {
+    let end = tokens.iter().rposition(|token| token.kind != Kind::Punctuation(b';')).map_or(0, |last| last + 1);
+    &tokens[..end]
+}
+
+/// A statement for the server: `$1` becomes its placeholder, and the type of `$1::name` is noted.
+fn of_server(
+    dialect: &dyn Dialect,
+    all: &Tokens<'_>,
+    words: &[String],
+    declared: &[Oid],
+    copy: Option<Copy>,
+) -> Result<Statement, Failure> {
+    let end = all.tokens.last().map_or(0, |token| token.end);
+    let (mut out, mut from) = (String::with_capacity(end), 0);
+    let (mut order, mut types) = (Vec::new(), declared.to_vec());
+    for (at, token) in all.tokens.iter().enumerate() {
+        if token.kind == Kind::Placeholder {
+            return Err(Failure::new("42601", "headraced: parameters are written $1, $2, not ?"));
+        }
+        let Some(number) = number_of(all.text(token)).filter(|_| token.kind == Kind::Word) else { continue };
+        let number = number
+            .ok_or_else(|| Failure::new("42P02", format!("headraced: there is no parameter {}", all.text(token))))?;
+        if types.len() <= number {
+            types.resize(number + 1, oid::UNSPECIFIED);
+        }
+        order.push(number);
+        out.push_str(&all.sql[from..token.start]);
+        out.push('?');
+        from = token.end;
+        if let Some((name, end)) = cast(all, at)
+            && let Some(known) = types::of_name(name)
+        {
+            if types[number] == oid::UNSPECIFIED {
+                types[number] = known;
+            }
+            if !dialect.casts_to(name) {
+                from = end;
+            }
+        }
+    }
+    out.push_str(&all.sql[from..end]);
+    let command = command(words);
+    let reads = matches!(words.first().map(String::as_str), Some("select")) && is_plain_read(words) && copy.is_none();
+    let server = Server { sql: out.trim().into(), command, reads, pins: dialect.pins(words), copy };
+    Ok(Statement { action: Action::Server(server), types, order })
+}
+
+/// `$1` is 0; `None` in it if the number is out of range.
+fn number_of(text: &str) -> Option<Option<usize>> {
+    let digits = text.strip_prefix('$')?;
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    Some(
+        digits
+            .parse::<usize>()
+            .ok()
+            .filter(|number| (1..=headrace_core::limits::PARAMETERS).contains(number))
+            .map(|n| n - 1),
+    )
+}
+
+/// The name of the type that the token at `at` is cast to by `::`, and its end.
+fn cast<'a>(all: &Tokens<'a>, at: usize) -> Option<(&'a str, usize)> {
+    let colon = |place: usize| all.tokens.get(place).is_some_and(|token| token.kind == Kind::Punctuation(b':'));
+    let name = all.tokens.get(at + 3).filter(|token| token.kind == Kind::Word)?;
+    (colon(at + 1) && colon(at + 2)).then(|| (all.text(name), name.end))
+}
+
+/// Returns true if a SELECT neither locks nor stores.
+fn is_plain_read(words: &[String]) -> bool {
+    let writes = ["into", "update", "lock", "outfile", "nextval", "next_value", "get_lock", "release_lock", "call"];
+    words.len() < 64 && !words.iter().any(|word| writes.contains(&word.as_str()))
+}
+
+/// The command for CommandComplete.
+fn command(words: &[String]) -> String {
+    let first = words.first().map_or("", String::as_str);
+    let pairs = ["create", "drop", "alter", "rename", "truncate", "lock", "unlock"];
+    let second = words.get(1).filter(|_| pairs.contains(&first));
+    [Some(first), second.map(String::as_str)].into_iter().flatten().collect::<Vec<_>>().join(" ").to_ascii_uppercase()
+}
+
+/// A verb of transactions, if the statement is one.
+fn transaction(all: &Tokens<'_>, words: &[String]) -> Option<Result<Transaction, Failure>> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let name = || all.tokens.last().map(|token| unquoted(all.text(token)));
+    let rest = match words[..] {
+        ["begin", "work" | "transaction", ref rest @ ..]
+        | ["begin", ref rest @ ..]
+        | ["start", "transaction", ref rest @ ..] => {
+            // MariaDB's compound statement.
+            if rest.first() == Some(&"not") && rest.get(1) != Some(&"deferrable") {
+                return None;
+            }
+            return Some(modes(rest).map(Transaction::Begin));
+        }
+        ["commit" | "end"] | ["commit" | "end", "work" | "transaction"] => return Some(Ok(Transaction::Commit)),
+        ["rollback" | "abort"] | ["rollback" | "abort", "work" | "transaction"] => {
+            return Some(Ok(Transaction::Rollback));
+        }
+        ["savepoint", ..] => return name().map(|name| Ok(Transaction::Savepoint(name))),
+        ["release", "savepoint", ..] | ["release", ..] => return name().map(|name| Ok(Transaction::Release(name))),
+        ["rollback", "work" | "transaction", ref rest @ ..] | ["rollback", ref rest @ ..] => rest,
+        ["commit" | "end" | "prepare", ..] if words.contains(&"prepared") || words.get(1) == Some(&"transaction") => {
+            return Some(Err(Failure::unsupported("headraced: two-phase commit is not possible here")));
+        }
+        _ => return None,
+    };
+    match rest {
+        ["to", ..] => name().map(|name| Ok(Transaction::RollbackTo(name))),
+        _ => Some(Err(Failure::unsupported("headraced: a ROLLBACK of this form is not possible here"))),
+    }
+}
+
+/// A name without its quotes; one without quotes is the same in every case.
+fn unquoted(text: &str) -> Arc<str> {
+    match text.as_bytes() {
+        [quote @ (b'"' | b'`'), .., end] if quote == end => text[1..text.len() - 1].into(),
+        [b'[', .., b']'] => text[1..text.len() - 1].into(),
+        _ => text.to_ascii_lowercase().into(),
+    }
+}
+
+/// The modes of a transaction: `ISOLATION LEVEL SERIALIZABLE READ ONLY`.
+pub fn modes(words: &[&str]) -> Result<Modes, Failure> {
+    let (mut modes, mut rest) = (Modes::default(), words);
+    while !rest.is_empty() {
+        rest = match rest {
+            ["isolation", "level", "serializable", rest @ ..] => {
+                modes.isolation = Some(Isolation::Serializable);
+                rest
+            }
+            ["isolation", "level", "repeatable", "read", rest @ ..] => {
+                modes.isolation = Some(Isolation::RepeatableRead);
+                rest
+            }
+            ["isolation", "level", "read", "committed", rest @ ..] => {
+                modes.isolation = Some(Isolation::ReadCommitted);
+                rest
+            }
+            ["isolation", "level", "read", "uncommitted", rest @ ..] => {
+                modes.isolation = Some(Isolation::ReadUncommitted);
+                rest
+            }
+            ["read", "only", rest @ ..] => {
+                modes.read_only = Some(true);
+                rest
+            }
+            // The default of every server.
+            ["read", "write", rest @ ..] | ["not", "deferrable", rest @ ..] => rest,
+            ["deferrable", rest @ ..] => {
+                modes.deferrable = Some(true);
+                rest
+            }
+            [word, ..] => {
+                return Err(Failure::new("42601", format!("headraced: {word:?} is not a mode of a transaction")));
+            }
+            [] => rest,
+        };
+    }
+    Ok(modes)
+}

@@ -1,0 +1,104 @@
+//! Databases of the configuration that are given as a URL.
+
+use toml::{Table, Value};
+
+/// Replaces `url` of each database by the settings that it stands for.
+///
+/// # Errors
+/// What is wrong with a URL.
+pub fn expand(config: &mut Table) -> Result<(), String> {
+    let Some(Value::Table(databases)) = config.get_mut("databases") else { return Ok(()) };
+    for (name, database) in databases {
+        let Value::Table(database) = database else { continue };
+        if let Some(url) = database.remove("url") {
+            let url = url.as_str().ok_or_else(|| format!("databases.{name}: url is not a text"))?;
+            let settings = read(url).map_err(|what| format!("databases.{name}: url {what}"))?;
+            for (key, value) in settings {
+                database.entry(key).or_insert(value);
+            }
+        }
+        let port = database.get("driver").and_then(Value::as_str).and_then(default_port);
+        if let Some(port) = port {
+            database.entry("port").or_insert(Value::Integer(port));
+        }
+    }
+    Ok(())
+}
+
+fn default_port(driver: &str) -> Option<i64> {
+    Some(match driver {
+        "mysql" | "mariadb" => 3306,
+        "informix" => 9088,
+        "cubrid" => 33_000,
+        _ => return None,
+    })
+}
+
+/// `driver://user:password@host:port/database?server=name`
+fn read(url: &str) -> Result<Vec<(String, Value)>, String> {
+    let (driver, rest) = url.split_once("://").ok_or("has no driver://")?;
+    let driver = if driver == "postgres" { "postgresql" } else { driver };
+    if driver != "postgresql" && default_port(driver).is_none() {
+        return Err(format!("is of {driver:?}: postgresql, mysql, mariadb, informix and cubrid are known"));
+    }
+    let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
+    let (place, database) = rest.split_once('/').unwrap_or((rest, ""));
+    let (user, place) = place.rsplit_once('@').unwrap_or(("", place));
+    let (user, password) = user.split_once(':').unwrap_or((user, ""));
+    let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, port)) => (host, port.strip_prefix(':').unwrap_or("")),
+        None => place.split_once(':').unwrap_or((place, "")),
+    };
+    let mut found = vec![("driver".to_owned(), Value::String(driver.into()))];
+    for (key, value) in [("host", host), ("user", user), ("password", password), ("dbname", database)] {
+        if !value.is_empty() {
+            found.push((key.into(), Value::String(decoded(value)?)));
+        }
+    }
+    if !port.is_empty() {
+        let number = port.parse::<u16>().map_err(|_| format!("has the port {port:?}"))?;
+        found.push(("port".into(), Value::Integer(number.into())));
+    }
+    for option in options.split('&').filter(|option| !option.is_empty()) {
+        let (key, value) = option.split_once('=').unwrap_or((option, ""));
+        found.push((key.into(), Value::String(decoded(value)?)));
+    }
+    Ok(found)
+}
+
+/// A text with `%20` for a blank.
+fn decoded(text: &str) -> Result<String, String> {
+    let (mut out, mut bytes) = (Vec::with_capacity(text.len()), text.bytes());
+    while let Some(byte) = bytes.next() {
+        if byte != b'%' {
+            out.push(byte);
+            continue;
+        }
+        let digit = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16));
+        let (Some(high), Some(low)) = (digit(bytes.next()), digit(bytes.next())) else {
+            return Err("has a % that two hexadecimal digits do not follow".into());
+        };
+        out.push((high * 16 + low) as u8);
+    }
+    String::from_utf8(out).map_err(|_| "is not UTF-8".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_stands_for_settings_that_others_override() {
+        let text = "[databases.a]\nurl = \"mariadb://jo:p%40ss@db:3307/shop\"\npool_size = 3\nuser = \"al\"\n\
+                    [databases.b]\nurl = \"informix://[::1]/stores?server=ol\"\n[databases.c]\nhost = \"x\"\n";
+        let mut config: Table = text.parse().unwrap();
+        expand(&mut config).unwrap();
+        let expected = "[databases.a]\ndriver = \"mariadb\"\nhost = \"db\"\nport = 3307\nuser = \"al\"\n\
+                        password = \"p@ss\"\ndbname = \"shop\"\npool_size = 3\n[databases.b]\ndriver = \"informix\"\n\
+                        host = \"::1\"\nport = 9088\ndbname = \"stores\"\nserver = \"ol\"\n[databases.c]\nhost = \"x\"\n";
+        assert_eq!(config, expected.parse::<Table>().unwrap());
+        for bad in ["x", "oracle://h/d", "mysql://h:x/d", "mysql://h/%zz"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+}
