@@ -65,8 +65,10 @@ def test_several_statements_in_a_text_end_with_the_first_error(front: Front) -> 
     front.table("entries", "n int primary key")
     with front.psycopg(autocommit=True) as client:
         cursor = client.execute("insert into entries values (1); select n from entries; select n + 1 from entries")
-        assert cursor.nextset() and cursor.fetchall() == [(1,)]
-        assert cursor.nextset() and cursor.fetchall() == [(2,)]
+        assert cursor.nextset()
+        assert cursor.fetchall() == [(1,)]
+        assert cursor.nextset()
+        assert cursor.fetchall() == [(2,)]
         with pytest.raises(psycopg.errors.UndefinedTable):
             client.execute("insert into entries values (2); select n from nowhere; insert into entries values (3)")
         assert client.execute("select n from entries order by n").fetchall() == [(1,), (2,)]
@@ -76,9 +78,10 @@ def test_a_pipeline_ends_with_its_first_error(front: Front) -> None:
     front.table("entries", "n int primary key")
     with front.psycopg(autocommit=True) as client:
         with pytest.raises(psycopg.errors.UniqueViolation), client.pipeline():
-            cursors = [client.execute("insert into entries values (%s)", (n,)) for n in (1, 1, 2)]
-            reads = [client.execute("select n from entries where n = %s", (n,)) for n in range(100)]
-            assert cursors and reads
+            for n in (1, 1, 2):
+                client.execute("insert into entries values (%s)", (n,))
+            for n in range(100):
+                client.execute("select n from entries where n = %s", (n,))
         with client.pipeline():
             reads = [client.execute("select n from entries where n = %s", (n,)) for n in range(300)]
             found = [cursor.fetchall() for cursor in reads]

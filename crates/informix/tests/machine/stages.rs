@@ -48,6 +48,15 @@ pub fn rows_of_an_open_cursor_are_fetched_by_further_requests() {
 }
 
 #[test]
+pub fn a_statement_that_is_only_prepared_is_described_and_not_executed() {
+    let mut session = Session::start();
+    let received = session.ask(Request::Prepare { sql: SELECT.into() }, vec![], vec![]);
+    session.feed(&bytes("reply", "prep_select_032")).unwrap();
+    assert_eq!((received.get().columns.len(), received.get().end.as_deref()), (1, Some("done")));
+    assert_eq!(session.sent().count(&["SQ_ID 0"]), 0);
+}
+
+#[test]
 pub fn nothing_is_sent_for_a_cursor_that_is_not_open() {
     let mut session = declared();
     let received = session.ask(Request::Fetch { cursor: 8, bytes: 4096 }, vec![], vec![]);

@@ -57,6 +57,7 @@ fn every_row_of_the_table_is_taken() {
         side_by_side::the_first_request_with_nothing_in_flight_is_not_interrupted,
         side_by_side::the_abandoned_end_of_a_block_is_sent,
         stages::rows_of_an_open_cursor_are_fetched_by_further_requests,
+        stages::a_statement_that_is_only_prepared_is_described_and_not_executed,
         stages::nothing_is_sent_for_a_cursor_that_is_not_open,
         stages::a_row_that_fails_stops_the_rows_after_it,
         stages::a_block_and_the_last_one_in_one_piece_are_not_followed_by_another,
