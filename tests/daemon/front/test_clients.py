@@ -12,7 +12,6 @@ import pg8000.native
 import pytest
 
 import headrace
-from golang import built_in
 
 from .conftest import Front
 
@@ -79,12 +78,3 @@ def test_a_program_with_nothing_but_a_socket(front: Front, people: str) -> None:
     command = [sys.executable, "-I", "-S", EXAMPLES / "daemon_socket.py", front.folder, front.name, query, "2"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PROGRAM_SECONDS)
     assert done.stdout == "0\tname 0\n1\tname 1\n"
-
-
-def test_go_with_pgx_and_database_sql(front: Front, people: str) -> None:
-    program = built_in(EXAMPLES / "daemon-go")
-    command = [program, front.folder, front.name, people]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PROGRAM_SECONDS)
-    assert done.stdout.splitlines() == [
-        "sql name 7 name 7", "pgx 3 name 3", "workload 10000 statements 53338 rows",
-    ], done.stderr  # fmt: skip
