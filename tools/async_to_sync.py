@@ -91,6 +91,7 @@ TWICE = re.compile(r"(\w+\[[^|\n]+\]) \| \1(?!\w)")
 """What is of two kinds on asyncio, and of one without a loop."""
 NOTE = "# Made by tools/async_to_sync.py of {source}: edit that file, and run the tool.\n"
 LEFT_OUT = "# asyncio only"
+MARKED = re.compile(rf"^ *[^\s#].*{LEFT_OUT}$")
 IN_ITS_PLACE = "# blocking:"
 
 
@@ -146,9 +147,14 @@ def without_the_loops_own(text: str) -> str:
     """Leaves out what stands in the asyncio file only, and puts in what stands in the blocking one only."""
     edits, lines = Edits(text), text.splitlines()
 
+    def head(node: ast.stmt) -> list[str]:
+        """The lines of a statement, or of a block before what is in it."""
+        body = getattr(node, "body", [])
+        return lines[node.lineno - 1 : max(node.lineno, body[0].lineno - 1) if body else node.lineno]
+
     def look(parent: ast.AST) -> None:
         for node in ast.iter_child_nodes(parent):
-            if isinstance(node, ast.stmt) and lines[node.lineno - 1].rstrip().endswith(LEFT_OUT):
+            if isinstance(node, ast.stmt) and any(map(MARKED.search, head(node))):
                 first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
                 edits.replace(edits.at(first, 0), edits.at((node.end_lineno or node.lineno) + 1, 0), "")
             else:

@@ -1,11 +1,11 @@
 """Batches of a plain INSERT that go on as a COPY: only the time they take and the last command's tag show it."""
 
+# Made by tools/async_to_sync.py of test_copied_batches_async.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
-import asyncio
 import datetime as dt
 import random
-import threading
 import uuid
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 import headrace
-import headrace.aio
 from headrace import errors
 
 ROWS = 3000
@@ -57,8 +56,8 @@ def test_rows_are_copied_once_there_are_enough(make: Any, given: Any) -> None:
     assert conn.fetch("select n, s from c order by n") == rows()
     conn.execute("truncate c")
     assert (
-        conn.executemany("insert into c (s, n) values (%s, %s)", given([(s, n) for n, s in rows(100)])).rowcount == 100
-    )
+        conn.executemany("insert into c (s, n) values (%s, %s)", given([(s, n) for n, s in rows(100)]))
+    ).rowcount == 100
     assert conn.fetch("select n, s from c order by n") == rows(100)
 
 
@@ -308,54 +307,6 @@ def test_texts_of_adapters_are_not_copied(make: Any) -> None:
     batch = [(n, f"row {n}") if n < 2000 else (Money(n), f"row {n}") for n in range(ROWS)]
     assert not is_copied(conn, PLAIN.format(table="c"), batch)
     assert conn.fetch("select n, s from c order by n") == rows()
-
-
-def test_a_cancelled_batch_leaves_nothing(make: Any) -> None:
-    conn = make()
-    began = threading.Event()
-
-    def slow() -> Iterator[tuple[int, str]]:
-        for row in rows(200_000):
-            if row[0] == 5000:
-                began.set()
-            yield row
-
-    timer = threading.Thread(target=lambda: (began.wait(), conn.cancel()))
-    timer.start()
-    try:
-        conn.executemany(PLAIN.format(table="c"), slow())
-    except errors.QueryCanceled:
-        expected = 0
-    else:
-        expected = 200_000
-    timer.join()
-    assert conn.fetchval("select count(*) from c") == expected
-
-
-async def test_a_task_that_is_cancelled_leaves_nothing(make: Any, url: str) -> None:
-    conn = make()
-    async with await headrace.aio.connect(url, autocommit=True) as aconn:
-        for at in (0.0, 0.001, 0.005, 0.02):
-            task = asyncio.create_task(aconn.executemany(PLAIN.format(table="c"), rows(100_000)))
-            await asyncio.sleep(at)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            assert await aconn.fetchval("select 1") == 1
-            assert conn.fetchval("select count(*) from c") == 0
-
-
-async def test_requests_of_other_tasks_keep_their_order(make: Any, url: str) -> None:
-    conn = make()
-    async with await headrace.aio.connect(url, autocommit=True) as aconn:
-        results = await asyncio.gather(
-            aconn.executemany(PLAIN.format(table="c"), rows()),
-            aconn.fetchval("select count(*) from c"),
-            aconn.executemany(PLAIN.format(table="c"), [(n + ROWS, s) for n, s in rows()]),
-            aconn.fetchval("select count(*) from c"),
-        )
-    assert [results[1], results[3]] == [ROWS, 2 * ROWS]
-    assert conn.fetchval("select count(*) from c") == 2 * ROWS
 
 
 COLUMNS: dict[str, list[Any]] = {

@@ -65,6 +65,8 @@ def test_what_only_one_shell_has_is_marked(tool: Any) -> None:
     assert tool.without_the_loops_own(source) == "x()\nif y:\n    z()\n"
     source = "class A:  # blocking: class B(C):\n    # of loops  # asyncio only\n    d()  # blocking: e()\n    # f\n"
     assert tool.without_the_loops_own(source) == "class B(C):\n    e()\n    # f\n"
+    source = "async def a(\n    b: int,\n) -> None:  # asyncio only\n    # c\n    d()\n\ne()\n"
+    assert tool.without_the_loops_own(source) == "\ne()\n"
     source = "if a:  # asyncio only\n    b()\n\n@c  \ndef d(): ...  # asyncio only\n# blocking: e()\nf()\n"
     assert tool.without_the_loops_own(source) == "\ne()\nf()\n"
 
