@@ -265,6 +265,20 @@ def test_timings(db: Database) -> None:
         assert conn.timings()["execute"]["count"] == 0
 
 
+def test_timings_count_commits_and_not_what_commits_nothing(db: Database) -> None:
+    with db.connect(autocommit=True, enable_timing=True) as conn:
+        with conn.transaction(), conn.transaction():
+            conn.execute("select n from numbers where n = 1")
+        with conn.transaction(force_rollback=True):
+            conn.execute("select n from numbers where n = 1")
+        assert conn.timings()["commit"]["count"] == 1
+        assert conn.timings()["commit"]["ns"] > 0
+        conn.autocommit = False
+        conn.execute("select n from numbers where n = 1")
+        conn.commit()
+        assert conn.timings()["commit"]["count"] == 2
+
+
 def test_timings_count_what_fails_and_each_fetch(db: Database) -> None:
     with db.connect(autocommit=True, enable_timing=True) as conn:
         cursor = conn.execute("select n from numbers where n < 5")

@@ -274,6 +274,20 @@ async def test_timings(db: Database) -> None:
         assert conn.timings()["execute"]["count"] == 0
 
 
+async def test_timings_count_commits_and_not_what_commits_nothing(db: Database) -> None:
+    async with await db.aconnect(autocommit=True, enable_timing=True) as conn:
+        async with conn.transaction(), conn.transaction():
+            await conn.execute("select n from numbers where n = 1")
+        async with conn.transaction(force_rollback=True):
+            await conn.execute("select n from numbers where n = 1")
+        assert conn.timings()["commit"]["count"] == 1
+        assert conn.timings()["commit"]["ns"] > 0
+        await conn.set_autocommit(False)
+        await conn.execute("select n from numbers where n = 1")
+        await conn.commit()
+        assert conn.timings()["commit"]["count"] == 2
+
+
 async def test_timings_count_what_fails_and_each_fetch(db: Database) -> None:
     async with await db.aconnect(autocommit=True, enable_timing=True) as conn:
         cursor = await conn.execute("select n from numbers where n < 5")

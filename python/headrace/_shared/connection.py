@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Generator
@@ -390,7 +391,7 @@ class BlockingConnection(BlockingWaiting[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        self._run(self._core.end(False), timeout)
+        self._committed(self._core.end(False), timeout)
 
     def rollback(self, *, timeout: float | None = None) -> None:
         """Rolls the open transaction back. Does nothing if there is none.
@@ -405,6 +406,16 @@ class BlockingConnection(BlockingWaiting[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         self._run(self._core.end(True), timeout)
+
+    def _committed(self, end: Any, timeout: float | None) -> None:
+        """Commits, and counts it."""
+        core = self._core
+        started = time.perf_counter_ns() if core.timing else 0
+        try:
+            self._run(end, timeout)
+        finally:
+            if core.timing:
+                core.wire.count("commit", time.perf_counter_ns() - started)
 
     @contextlib.contextmanager
     def transaction(
@@ -448,7 +459,10 @@ class BlockingConnection(BlockingWaiting[R]):
                     raise error from second
                 raise
             else:
-                self._run(core.leave(block, force_rollback), timeout)
+                if block.begins and not force_rollback:
+                    self._committed(core.leave(block, False), timeout)
+                else:
+                    self._run(core.leave(block, force_rollback), timeout)
         finally:
             if block in core.blocks:
                 # An interrupt came before it was left: the next statement would be in it.

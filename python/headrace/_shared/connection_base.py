@@ -68,7 +68,8 @@ class ConnectionBase(Generic[R]):
         May be called by any thread.
 
         Returns:
-            For ``connect``, ``execute``, ``fetch`` and ``close``, a dict with ``count`` and ``ns`` (nanoseconds).
+            For ``connect``, ``execute``, ``fetch``, ``commit`` and ``close``, a dict with ``count`` and ``ns``
+            (nanoseconds).
         """
         return timings(self._core.wire)
 

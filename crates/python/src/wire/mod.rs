@@ -80,7 +80,7 @@ pub(crate) struct State {
 }
 
 /// The kinds of operations that are timed.
-const TIMED: [&str; 4] = ["connect", "execute", "fetch", "close"];
+const TIMED: [&str; 5] = ["connect", "execute", "fetch", "commit", "close"];
 
 /// Counters of one kind of operation.
 #[derive(Debug, Default)]
@@ -455,7 +455,7 @@ impl Wire {
         self.flush(py)
     }
 
-    /// Adds to the counters: 0 connect, 1 execute, 2 fetch, 3 close.
+    /// Adds to the counters of a kind of operation.
     fn count(&self, kind: &str, nanos: u64) {
         if let Some(kind) = TIMED.iter().position(|timed| *timed == kind) {
             self.timings[kind].add(nanos);

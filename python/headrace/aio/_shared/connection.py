@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from abc import abstractmethod
 from collections import deque
 from collections.abc import AsyncGenerator
@@ -398,7 +399,7 @@ class LoopConnection(LoopWaiting[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        await self._run(self._core.end(False), timeout)
+        await self._committed(self._core.end(False), timeout)
 
     async def rollback(self, *, timeout: float | None = None) -> None:
         """Rolls the open transaction back. Does nothing if there is none.
@@ -413,6 +414,16 @@ class LoopConnection(LoopWaiting[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         await self._run(self._core.end(True), timeout)
+
+    async def _committed(self, end: Any, timeout: float | None) -> None:
+        """Commits, and counts it."""
+        core = self._core
+        started = time.perf_counter_ns() if core.timing else 0
+        try:
+            await self._run(end, timeout)
+        finally:
+            if core.timing:
+                core.wire.count("commit", time.perf_counter_ns() - started)
 
     @contextlib.asynccontextmanager
     async def transaction(
@@ -456,7 +467,10 @@ class LoopConnection(LoopWaiting[R]):
                     raise error from second
                 raise
             else:
-                await self._run(core.leave(block, force_rollback), timeout)
+                if block.begins and not force_rollback:
+                    await self._committed(core.leave(block, False), timeout)
+                else:
+                    await self._run(core.leave(block, force_rollback), timeout)
         finally:
             if block in core.blocks:
                 # An interrupt came before it was left: the next statement would be in it.
