@@ -68,6 +68,7 @@ SHOWN = (
     "have_ssl",
     "logging",
     "encoding",
+    "protocol",
 )
 """The settings that stand beside the server's version."""
 CORES = {
