@@ -290,9 +290,7 @@ fn input_of(source: &Bound<'_, PyAny>, meaning: Meaning) -> PyResult<Result<Inpu
         let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = capsules.extract().map_err(|_| {
             PyTypeError::new_err(format!("{}.__arrow_c_array__ returns no capsules", type_name(source)))
         })?;
-        ffi::arrow_array(&schema, &array)?
-            .map_err(|error| InputError::Producer(error.to_string()))
-            .and_then(|array| Input::of_array(array, meaning))
+        ffi::arrow_array(&schema, &array)?.and_then(|array| Input::of_array(array, meaning))
     })
 }
 
@@ -301,7 +299,7 @@ fn input_of(source: &Bound<'_, PyAny>, meaning: Meaning) -> PyResult<Result<Inpu
 fn refused(py: Python<'_>, error: &InputError) -> ClientError {
     let message = error.to_string();
     match error {
-        InputError::Producer(_) => ClientError::Raised(errors::interface(py, &message)),
+        InputError::Producer(_) | InputError::Malformed(..) => ClientError::Raised(errors::interface(py, &message)),
         InputError::NoBatches(_) => Mismatch::wrong_type(message).into(),
         InputError::Unsupported(..) => Mismatch::out_of_range(message).into(),
     }

@@ -5,7 +5,7 @@
 
 use headrace_arrow::ArrowError;
 use headrace_arrow::export::{ArrowArray, ArrowArrayStream, ArrowSchema};
-use headrace_arrow::input::{ArrayRef, from_ffi, make_array};
+use headrace_arrow::input::{ArrayRef, InputError, from_ffi, imported, make_array};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyString, PyType};
 use pyo3::{PyClass, ffi};
@@ -292,17 +292,17 @@ pub fn arrow_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<ArrowArrayStream
 pub fn arrow_array(
     schema: &Bound<'_, PyCapsule>,
     array: &Bound<'_, PyCapsule>,
-) -> PyResult<Result<ArrayRef, ArrowError>> {
+) -> PyResult<Result<ArrayRef, InputError>> {
     let schema = schema.pointer_checked(Some(c"arrow_schema"))?;
     let array = array.pointer_checked(Some(c"arrow_array"))?;
     // SAFETY: capsules of these names have pointers to a struct ArrowSchema, which is read and stays, and to a struct
     // ArrowArray, which a consumer moves out of it. That the array is one of the schema's type is the producer's promise.
-    let data = unsafe {
+    let import = || unsafe {
         let array = ArrowArray::from_raw(array.cast().as_ptr());
         if array.is_released() {
-            return Ok(Err(ArrowError::CDataInterface("the array was released".to_owned())));
+            return Err(ArrowError::CDataInterface("the array was released".to_owned()));
         }
-        from_ffi(array, schema.cast::<ArrowSchema>().as_ref())
+        from_ffi(array, schema.cast::<ArrowSchema>().as_ref()).map(make_array)
     };
-    Ok(data.map(make_array))
+    Ok(imported(import))
 }

@@ -1,5 +1,6 @@
 //! A column, prepared so that a value of it is found without looking at its type again.
 
+use super::sound::{self, Soundness};
 use super::{InputError, Meaning};
 use crate::schema::EXTENSION_NAME;
 use arrow_array::cast::AsArray;
@@ -47,6 +48,27 @@ impl Whole {
             Whole::U16(values) => values[row].into(),
             Whole::U32(values) => values[row].into(),
         }
+    }
+}
+
+macro_rules! any_width {
+    ($numbers:expr, $values:ident => $result:expr) => {
+        match $numbers {
+            Whole::I8($values) => $result,
+            Whole::I16($values) => $result,
+            Whole::I32($values) => $result,
+            Whole::I64($values) => $result,
+            Whole::U8($values) => $result,
+            Whole::U16($values) => $result,
+            Whole::U32($values) => $result,
+        }
+    };
+}
+
+impl Whole {
+    /// As keys of a dictionary with so many values.
+    fn check(&self, nulls: Option<&NullBuffer>, values: usize) -> Soundness {
+        any_width!(self, numbers => sound::keys(numbers.iter(), nulls, values))
     }
 }
 
@@ -105,6 +127,20 @@ impl Strings {
     }
 }
 
+impl Strings {
+    fn check(&self, nulls: Option<&NullBuffer>) -> Soundness {
+        match self {
+            Strings::Offsets(offsets, bytes) => sound::offsets(offsets, bytes.len()),
+            Strings::LargeOffsets(offsets, bytes) => sound::offsets(offsets, bytes.len()),
+            Strings::Views(views) => {
+                let lengths: Vec<usize> = views.data_buffers().iter().map(Buffer::len).collect();
+                sound::views(views.views(), nulls, &lengths)
+            }
+            Strings::Fixed(..) => Ok(()),
+        }
+    }
+}
+
 /// The run that a row is in.
 #[derive(Debug)]
 pub(super) enum Runs {
@@ -119,6 +155,16 @@ impl Runs {
             Runs::Narrow(ends) => ends.get_physical_index(row),
             Runs::Middle(ends) => ends.get_physical_index(row),
             Runs::Wide(ends) => ends.get_physical_index(row),
+        }
+    }
+}
+
+impl Runs {
+    fn check(&self, values: usize) -> Soundness {
+        match self {
+            Runs::Narrow(ends) => sound::runs(ends.values(), ends.offset() + ends.len(), values),
+            Runs::Middle(ends) => sound::runs(ends.values(), ends.offset() + ends.len(), values),
+            Runs::Wide(ends) => sound::runs(ends.values(), ends.offset() + ends.len(), values),
         }
     }
 }
@@ -202,7 +248,9 @@ impl Column {
         let extension = field.metadata().get(EXTENSION_NAME).map_or("", String::as_str);
         let array: &dyn Array = array;
         let unknown = || InputError::Unsupported(field.name().clone(), array.data_type().to_string());
+        let malformed = |why: String| InputError::Malformed(field.name().clone(), why);
         let part = |field: &FieldRef, array: &ArrayRef| Self::new(field, array, meaning).map(Box::new);
+        let nulls = array.nulls();
         let (kind, values) = match array.data_type() {
             DataType::Null => (ValueKind::Null, Values::Null),
             DataType::Boolean => (ValueKind::Bool, Values::Bool(array.as_boolean().values().clone())),
@@ -261,19 +309,23 @@ impl Column {
             }
             DataType::List(item) => {
                 let list = array.as_list::<i32>();
+                sound::offsets(list.offsets(), list.values().len()).map_err(malformed)?;
                 (ValueKind::List, Values::List(Spans::Offsets(list.offsets().clone()), part(item, list.values())?))
             }
             DataType::LargeList(item) => {
                 let list = array.as_list::<i64>();
+                sound::offsets(list.offsets(), list.values().len()).map_err(malformed)?;
                 (ValueKind::List, Values::List(Spans::LargeOffsets(list.offsets().clone()), part(item, list.values())?))
             }
             DataType::ListView(item) => {
                 let list = array.as_list_view::<i32>();
+                sound::spans(list.offsets(), list.sizes(), nulls, list.values().len()).map_err(malformed)?;
                 let spans = Spans::Views(list.offsets().clone(), list.sizes().clone());
                 (ValueKind::List, Values::List(spans, part(item, list.values())?))
             }
             DataType::LargeListView(item) => {
                 let list = array.as_list_view::<i64>();
+                sound::spans(list.offsets(), list.sizes(), nulls, list.values().len()).map_err(malformed)?;
                 let spans = Spans::LargeViews(list.offsets().clone(), list.sizes().clone());
                 (ValueKind::List, Values::List(spans, part(item, list.values())?))
             }
@@ -284,6 +336,7 @@ impl Column {
             }
             DataType::Map(item, _) => {
                 let map = array.as_map();
+                sound::offsets(map.offsets(), map.entries().len()).map_err(malformed)?;
                 let entries: ArrayRef = Arc::new(map.entries().clone());
                 (ValueKind::Json, Values::Map(map.offsets().clone(), part(item, &entries)?))
             }
@@ -304,6 +357,7 @@ impl Column {
                     DataType::UInt64 => Whole::I64(signed(&primitive::<UInt64Type>(dictionary.keys()))),
                     _ => whole(dictionary.keys()).ok_or_else(unknown)?,
                 };
+                keys.check(dictionary.nulls(), dictionary.values().len()).map_err(malformed)?;
                 (ValueKind::Other, Values::Dictionary(keys, part(&inner, dictionary.values())?))
             }
             DataType::RunEndEncoded(ends, item) => {
@@ -313,11 +367,15 @@ impl Column {
                     _ => run_ends::<Int64Type>(array).map(|(ends, v)| (Runs::Wide(ends), v)),
                 }
                 .ok_or_else(unknown)?;
+                runs.check(values.len()).map_err(malformed)?;
                 (ValueKind::Other, Values::Runs(runs, part(item, &values)?))
             }
             _ => return Err(unknown()),
         };
-        Ok(Self { field: field.clone(), kind, values, nulls: array.nulls().cloned(), meaning })
+        if let Values::Strings(strings) = &values {
+            strings.check(nulls).map_err(malformed)?;
+        }
+        Ok(Self { field: field.clone(), kind, values, nulls: nulls.cloned(), meaning })
     }
 
     /// Its name.

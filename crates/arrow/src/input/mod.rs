@@ -4,12 +4,13 @@
 //! that a [`Cell`] of a row is a [`headrace_core::Value`] without a copy. Every protocol's encoder takes it as it takes
 //! the values of any other program.
 //!
-//! Memory that another program has made is trusted as Arrow's interface demands, with one exception: texts are checked to
-//! be UTF-8.
+//! Of memory that another program has made, the lengths of its buffers are trusted, as Arrow's interface demands. Offsets,
+//! views, keys and ends of runs are checked once for each batch ([`sound`]), and texts to be UTF-8 when they are sent.
 
 mod cell;
 mod column;
 mod reader;
+mod sound;
 mod text;
 
 /// An array of another program: see Arrow's C data interface.
@@ -17,7 +18,7 @@ pub use arrow_array::ffi::from_ffi;
 pub use arrow_array::{ArrayRef, make_array};
 pub use cell::Cell;
 pub use column::Column;
-pub use reader::{Input, InputError};
+pub use reader::{Input, InputError, imported};
 
 use arrow_array::{Array, StructArray};
 use arrow_buffer::NullBuffer;
@@ -129,7 +130,13 @@ impl<E: From<Mismatch>> Parameters for Row<'_, E> {
 /// The batch of an array of structs.
 fn batch_of(array: &StructArray, meaning: Meaning) -> Result<Batch, InputError> {
     let columns = array.fields().iter().zip(array.columns());
-    let columns = columns.map(|(field, array)| Column::new(field, array, meaning));
+    let columns = columns.map(|(field, array)| {
+        Column::new(field, array, meaning).map_err(|error| match error {
+            // Of a part: the caller knows the column.
+            InputError::Malformed(_, why) => InputError::Malformed(field.name().clone(), why),
+            other => other,
+        })
+    });
     Ok(Batch {
         columns: columns.collect::<Result<_, _>>()?,
         rows: array.len(),

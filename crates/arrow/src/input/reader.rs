@@ -5,6 +5,7 @@ use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
 use arrow_array::{ArrayReader, ArrayRef, StructArray};
 use arrow_schema::{ArrowError, DataType, Fields};
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The reason why a stream has no further batch.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub enum InputError {
     NoBatches(String),
     /// A column of a type that no database takes; its name, and its type.
     Unsupported(String, String),
+    /// A column whose buffers contradict each other; its name, and the reason.
+    Malformed(String, String),
 }
 
 impl fmt::Display for InputError {
@@ -27,6 +30,7 @@ impl fmt::Display for InputError {
             InputError::Unsupported(name, data_type) => {
                 write!(f, "column '{name}' has the Arrow type {data_type}, which cannot be sent")
             }
+            InputError::Malformed(name, why) => write!(f, "the Arrow data of column '{name}' is malformed: {why}"),
         }
     }
 }
@@ -83,7 +87,7 @@ impl Input {
     pub fn next_batch(&mut self) -> Result<Option<Batch>, InputError> {
         loop {
             let array = match &mut self.arrays {
-                Arrays::Stream(reader) => reader.next().transpose().map_err(failed)?,
+                Arrays::Stream(reader) => imported(|| reader.next().transpose())?,
                 Arrays::One(array) => array.take(),
             };
             let Some(array) = array else { return Ok(None) };
@@ -94,6 +98,18 @@ impl Input {
                 return Ok(Some(batch));
             }
         }
+    }
+}
+
+/// What a program has made, taken over by Arrow's library, which panics if the parts of an array are not those of its
+/// type.
+///
+/// # Errors
+/// The program has failed, or the array is malformed.
+pub fn imported<T>(import: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, InputError> {
+    match catch_unwind(AssertUnwindSafe(import)) {
+        Ok(array) => array.map_err(failed),
+        Err(_) => Err(InputError::Producer("an array does not have the parts that its type has".to_owned())),
     }
 }
 
