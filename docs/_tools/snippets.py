@@ -44,7 +44,8 @@ def run_page(page: Path) -> str | None:
         subprocess.run(["psql", "-qXd", "postgres", "-c", statement], check=True, stderr=subprocess.DEVNULL)
     [tables] = TABLES.findall((DOCS / "index.md").read_text(encoding="utf-8"))
     subprocess.run(["psql", "-qXd", "app", "-v", "ON_ERROR_STOP=1", "-c", tables], check=True)
-    namespace: dict[str, Any] = {"__name__": page.stem}
+    # Not the page's own name: a package may skip the frames of its own modules.
+    namespace: dict[str, Any] = {"__name__": f"page_{page.stem}"}
     here = os.getcwd()
     loop = asyncio.new_event_loop()
     with tempfile.TemporaryDirectory() as folder:
