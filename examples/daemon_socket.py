@@ -56,7 +56,8 @@ class Connection:
 
     def _until_ready(self) -> list[tuple[bytes, bytes]]:
         """The messages up to ReadyForQuery."""
-        messages, error = [], None
+        messages: list[tuple[bytes, bytes]] = []
+        error = None
         for tag, body in self._messages():
             if tag == b"E":
                 fields = {field[:1]: field[1:].decode() for field in body.split(b"\0") if field}
