@@ -19,7 +19,11 @@ PAGES = sorted(
     if "```python" in path.read_text(encoding="utf-8")
 )
 MYSQL_PAGES = [page for page in PAGES if "import headrace.mysql" in (ROOT / page).read_text(encoding="utf-8")]
-EXAMPLES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "examples").glob("*.py"))
+ON_A_DAEMON = {"daemon_socket.py"}
+"""Those that take a daemon's socket as an argument, which tests/daemon/front runs."""
+EXAMPLES = sorted(
+    path.relative_to(ROOT).as_posix() for path in (ROOT / "examples").glob("*.py") if path.name not in ON_A_DAEMON
+)
 
 
 def run(server: PostgresServer, *command: str, more: dict[str, str] | None = None) -> None:
