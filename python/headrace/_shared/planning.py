@@ -13,7 +13,7 @@ from .connection import BlockingConnection
 from .partition import quoted
 
 AUTO: Final = "auto"
-MARK: Final = "\0"
+PLACE: Final = "\0"
 """The place of a parameter in a condition."""
 
 
@@ -87,7 +87,7 @@ class Source:
         source = name or f"({own(request.query)}\n) p"
         conditions = [f"({own(request.where)}\n)"] if request.where else []
         if condition:
-            conditions.append((condition.replace("%", self.percent) if given else condition).replace(MARK, self.mark))
+            conditions.append((condition.replace("%", self.percent) if given else condition).replace(PLACE, self.mark))
         return source + (f" WHERE {' AND '.join(conditions)}" if conditions else ""), given
 
     def fetch(
@@ -189,13 +189,13 @@ def _probed_parts(
     bounds: list[Any] = []
     while len(bounds) < count - 1 and total > step:
         # Strictly after the last bound: of a value with many rows the next bound is another one.
-        condition, params = (f"{key} > {MARK}", (bounds[-1],)) if bounds else (f"{key} IS NOT NULL", ())
+        condition, params = (f"{key} > {PLACE}", (bounds[-1],)) if bounds else (f"{key} IS NOT NULL", ())
         before, after = one(step - 1 if bounds else step)
         found = source.fetch(connection, f"{before}{key}", condition, params, f" ORDER BY {key}{after}")
         if not found:
             break
         bounds.append(found[0][0])
-    parts = ranges(key, MARK, bounds, [min(step, total)] * (len(bounds) + 1))
+    parts = ranges(key, PLACE, bounds, [min(step, total)] * (len(bounds) + 1))
     if nullable:
         parts.append(Part(f"{key} IS NULL", ()))
     elif not bounds:

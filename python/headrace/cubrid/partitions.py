@@ -9,6 +9,12 @@ from .connection import Connection
 from .parse import parse
 
 QUOTE: Final = "`"
+MARK: Final = "?"
+"""A parameter."""
+STAGES: Final = True
+"""A table can be created of a query, for rows that are not yet part of another one."""
+MOVES: Final[tuple[str, ...]] = ()
+"""Sent before rows move from a staging table."""
 _NO_SNAPSHOT: Final = "sessions of CUBRID cannot share one"
 
 address = parse
@@ -27,7 +33,7 @@ def beginning(snapshot: str | None) -> list[str]:
 
 def plan(connection: Connection[Any], request: Request) -> tuple[Source, Planned]:
     """Divides a table or query."""
-    source = Source(request, (request.table or "").strip(), QUOTE, "?")
+    source = Source(request, (request.table or "").strip(), QUOTE, MARK)
 
     def key(fields: list[tuple[Any, ...]]) -> str | None:
         return _table_key(connection, source.relation) if source.relation else None

@@ -11,6 +11,12 @@ from ..errors import ProgrammingError
 from .settings import url_settings
 
 QUOTE: Final = "`"
+MARK: Final = "%s"
+"""A parameter."""
+STAGES: Final = True
+"""A table can be created of a query, for rows that are not yet part of another one."""
+MOVES: Final[tuple[str, ...]] = ("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",)
+"""Sent before rows move from a staging table: an attempt that still writes must not be waited for."""
 _PRIMARY: Final = 2
 """The flag of a column that is part of a primary key (PRI_KEY_FLAG)."""
 _NO_SNAPSHOT: Final = "sessions of MySQL and MariaDB cannot share one"
@@ -41,7 +47,7 @@ def beginning(snapshot: str | None) -> list[str]:
 
 def plan(connection: BlockingConnection[Any], request: Request) -> tuple[Source, Planned]:
     """Divides a table or query."""
-    source = Source(request, (request.table or "").strip(), QUOTE, "%s")
+    source = Source(request, (request.table or "").strip(), QUOTE, MARK)
 
     def key(fields: list[tuple[Any, ...]]) -> str | None:
         return _table_key(connection, source.relation) if source.relation else _query_key(fields)

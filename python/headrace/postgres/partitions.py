@@ -9,12 +9,18 @@ from typing import Any, Final
 
 from .. import errors
 from .._shared.partition import quoted
-from .._shared.planning import AUTO, MARK, Part, Planned, Request, Source, named_field, ranges
+from .._shared.planning import AUTO, PLACE, Part, Planned, Request, Source, named_field, ranges
 from ..errors import ProgrammingError
 from .connection import Connection
 from .parse import parse_text
 
 QUOTE: Final = '"'
+MARK: Final = "%s"
+"""A parameter."""
+STAGES: Final = True
+"""A table can be created of a query, for rows that are not yet part of another one."""
+MOVES: Final[tuple[str, ...]] = ()
+"""Sent before rows move from a staging table."""
 PLACES: Final = "ctid"
 _RANGE_SCANS: Final = 140000
 """The version since which the server reads a range of ctid without the rest of the table."""
@@ -42,7 +48,7 @@ def plan(connection: Connection[Any], request: Request) -> tuple[Source, Planned
     """Divides a table or query."""
     snapshot, remark = _snapshot(connection, request)
     relation = _relation(connection, request.table) if request.table is not None else None
-    source = Source(request, relation.name if relation else "", QUOTE, "%s")
+    source = Source(request, relation.name if relation else "", QUOTE, MARK)
     by = request.by
     if relation is not None and by in (AUTO, PLACES):
         found = _by_places(connection, relation, request.count, by == PLACES)
@@ -157,7 +163,7 @@ def _by_places(connection: Connection[Any], relation: _Relation, count: int, is_
         rows = [
             int(relation.rows * (end - start) / total) for start, end in zip(before, [*before[1:], total], strict=True)
         ]
-    return ranges(PLACES, f"{MARK}::pg_catalog.tid", bounds, rows)
+    return ranges(PLACES, f"{PLACE}::pg_catalog.tid", bounds, rows)
 
 
 def _before(pages: Sequence[int], cut: int) -> int:
@@ -250,7 +256,7 @@ def _by_key(connection: Connection[Any], source: Source, relation: _Relation | N
     if not bounds:
         bounds, rows = _exact_bounds(connection, source, name), []
     key = quoted(name, QUOTE)
-    parts = ranges(key, f"{MARK}::{type_name}", bounds, rows or None)
+    parts = ranges(key, f"{PLACE}::{type_name}", bounds, rows or None)
     if nullable:
         parts.append(Part(f"{key} IS NULL", ()))
     elif not bounds:

@@ -1,0 +1,49 @@
+"""Dask's data frames of a plan, and back into a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dask
+import pytest
+
+import headrace
+import headrace.dask
+
+from .conftest import Database
+
+
+@pytest.fixture
+def filled(any_db: Database) -> Any:
+    with any_db.connect(autocommit=True) as conn:
+        conn.execute("drop table if exists dasked")
+        conn.execute("drop table if exists copied")
+        conn.execute("create table dasked (id int not null primary key, k int, name varchar(20))")
+        conn.execute("create table copied (id int not null primary key, k int)")
+        mark = "?" if any_db.kind in ("cubrid", "informix") else "%s"
+        rows = [(n, None if n % 3 == 0 else n, f"name {n}") for n in range(200)]
+        conn.executemany(f"insert into dasked values ({mark}, {mark}, {mark})", rows)
+        yield conn
+
+
+def test_frame_has_the_rows_and_reads_the_columns_that_are_used(any_db: Database, filled: Any) -> None:
+    with headrace.partitions(any_db.url, table="dasked", count=4) as plan, dask.config.set(scheduler="threads"):
+        frame = headrace.dask.read(plan)
+        assert len(frame) == 200
+        assert str(frame.dtypes["k"]) == "int32[pyarrow]"
+        assert int(frame.k.sum().compute()) == sum(n for n in range(200) if n % 3)
+        names = frame[["name"]].compute()
+        assert list(names.columns) == ["name"]
+        assert sorted(names.name) == sorted(f"name {n}" for n in range(200))
+
+
+def test_frame_is_written_into_a_table(any_db: Database, filled: Any) -> None:
+    # Informix has no staging tables.
+    more: dict[str, Any] = {"idempotent": False} if any_db.kind == "informix" else {"overwrite": True}
+    with headrace.partitions(any_db.url, table="dasked", count=3) as plan, dask.config.set(scheduler="threads"):
+        frame = headrace.dask.read(plan)[["id", "k"]]
+        for _ in range(1 if any_db.kind == "informix" else 2):
+            assert headrace.dask.write(frame, any_db.url, "copied", **more) == 200
+        with pytest.raises(headrace.IntegrityError):
+            headrace.dask.write(frame, any_db.url, "copied", idempotent=any_db.kind != "informix")
+    assert filled.fetch("select id, k from copied order by id") == filled.fetch("select id, k from dasked order by id")
