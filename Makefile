@@ -188,10 +188,10 @@ wheel: $(STAMPS)/release cargo
 			{ echo "error: there is no $$python here that runs" >&2; exit 1; }; \
 		interpreters+=(--interpreter "$$path"); \
 	done; \
-	for folder in . lab simulators/cubrid simulators/informix; do \
+	for folder in . lab crates/daemon simulators/cubrid simulators/informix; do \
 		echo "==> wheel: $$folder, into dist/"; \
 		log=$(STAMPS)/wheel.log; \
-		case $$folder in simulators/*) interpreters=();; esac; \
+		case $$folder in simulators/*|crates/*) interpreters=();; esac; \
 		( cd $$folder && $(BIN)/maturin build $(WHEEL_OPTIONS) "$${interpreters[@]}" --out $(CURDIR)/dist ) >$$log 2>&1 || \
 			{ cat $$log; exit 1; }; \
 	done
@@ -199,7 +199,7 @@ wheel: $(STAMPS)/release cargo
 sdist: $(STAMPS)/release cargo
 	@rm -f dist/*.tar.gz
 	@echo "==> sdist: into dist/"
-	@for folder in . lab simulators/cubrid simulators/informix; do \
+	@for folder in . lab crates/daemon simulators/cubrid simulators/informix; do \
 		log=$(STAMPS)/sdist.log; \
 		( cd $$folder && $(BIN)/maturin sdist --out $(CURDIR)/dist ) >$$log 2>&1 || { cat $$log; exit 1; }; \
 	done

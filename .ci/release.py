@@ -80,6 +80,13 @@ DISTRIBUTIONS: Final = (
         ("headrace_lab/__init__.py", "headrace_lab/_iibench.*.so"),
     ),
     Distribution(
+        "headrace-daemon",
+        "crates/daemon",
+        "crates/daemon/Cargo.toml",
+        ("*.data/scripts/headraced",),
+        ("*.data/scripts/headraced",),
+    ),
+    Distribution(
         "headrace-simulator-cubrid",
         "simulators/cubrid",
         "simulators/cubrid/Cargo.toml",
@@ -171,7 +178,7 @@ def wrong_files(folder: Path) -> Iterator[str]:
             yield from (f"{path.name}: {problem}" for problem in wrong_wheel(each, path, version))
         for path in sources:
             yield from (f"{path.name}: {problem}" for problem in wrong_source(each, path, version))
-    own = re.compile(r"headrace(_lab|_simulator_(cubrid|informix))?-[0-9]")
+    own = re.compile(r"headrace(_lab|_daemon|_simulator_(cubrid|informix))?-[0-9]")
     unknown = {path.name for path in folder.iterdir() if not own.match(path.name)}
     yield from (f"{name}: not a file of the project" for name in sorted(unknown))
 

@@ -21,7 +21,13 @@ from typing import Final
 
 from extras import ROOT, project
 
-DISTRIBUTIONS: Final = ("headrace", "headrace-lab", "headrace-simulator-cubrid", "headrace-simulator-informix")
+DISTRIBUTIONS: Final = (
+    "headrace",
+    "headrace-daemon",
+    "headrace-lab",
+    "headrace-simulator-cubrid",
+    "headrace-simulator-informix",
+)
 TESTS: Final = ("tests/unit", "tests/pool", "tests/behaviour")
 NEEDED: Final = (
     "attrs",

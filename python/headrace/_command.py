@@ -37,6 +37,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else list(argv)
     if arguments[:1] == ["simulate"]:
         return simulate(arguments[1:])
+    if arguments[:1] == ["daemon"]:
+        from ._daemon import main as daemon
+
+        return daemon(arguments[1:])
     if arguments == ["--version"]:
         print(f"headrace {__version__}")
         return 0
@@ -47,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if missing == "headrace":
             raise
         if not arguments or {"-h", "--help"} & {*arguments}:
-            print(f"usage: headrace simulate {{{','.join(SERVERS)}}} [options of the server]")
+            print("usage: headrace daemon {start,status,stop,reload}")
+            print(f"       headrace simulate {{{','.join(SERVERS)}}} [options of the server]")
         what = "the lab" if missing == "headrace_lab" else f"the lab with its dependency {missing}"
         print(
             f"headrace: race, iibench, report and profile need {what}, which is not installed: "

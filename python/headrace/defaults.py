@@ -25,6 +25,9 @@ APPLICATION_NAME: Final = "headrace"
 SOCKET_DIRS: Final = ("/var/run/postgresql", "/tmp")
 """Directories that are searched for a Unix socket when no host is given."""
 
+DAEMON_START_TIMEOUT: Final = 20.0
+"""Seconds that the daemon headraced may take to start."""
+
 # MySQL and MariaDB
 MYSQL_PORT: Final = 3306
 """TCP port of MySQL and MariaDB."""

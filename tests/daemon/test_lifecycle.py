@@ -58,10 +58,12 @@ def test_folder_of_others_is_refused(program: Path, folder: Path, server: Postgr
     [
         ("", "missing field `databases`"),
         ("[databases.a]\nport = 1\n", "missing field `host`"),
-        ('[databases.a]\nhost = "h"\npol_size = 1\n', "unknown field `pol_size`"),
+        ('[databases.a]\nhost = "h"\npol_size = 1\n', "line 3: unknown field `pol_size`"),
         ('[databases.a]\nhost = "h"\npool_size = 0\n', "pool_size must be at least 1"),
         ('[databases.a]\nhost = "h"\nqueue_wait = -1\n', "queue_wait must be"),
         ('[databases.a]\nhost = "h"\npassword = "a"\npassword_file = "b"\n', "both given"),
+        ('[databases.a]\nhost = "h:x"\n', '"x" is not a port'),
+        ('[daemon]\nallow_users = ["no such user"]\n[databases]\n', "there is no user"),
     ],
 )
 def test_mistakes_in_the_configuration_are_named(program: Path, folder: Path, text: str, message: str) -> None:
@@ -103,4 +105,4 @@ def test_server_that_refuses_is_quoted(program: Path, folder: Path, server: Post
         pytest.raises(headrace.OperationalError, match="not_there") as caught,
     ):
         running.connect()
-    assert caught.value.sqlstate == "08004"
+    assert caught.value.sqlstate == "3D000"

@@ -44,6 +44,15 @@ impl ReadBuffer {
         }
     }
 
+    /// Releases the first `n` unread bytes, and overwrites them: for a secret.
+    ///
+    /// # Panics
+    /// When `n` is more than there is.
+    pub fn wipe(&mut self, n: usize) {
+        self.bytes[self.start..self.start + n].fill(0);
+        self.consume(n);
+    }
+
     /// Announces that the message at the front needs `total` bytes, so that the next reserve makes room for it.
     pub fn want(&mut self, total: usize) {
         self.wanted = total;

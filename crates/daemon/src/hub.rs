@@ -1,29 +1,38 @@
-//! What all clients share: the pools, and who may cancel what.
+//! What all clients share: the configuration, the pools, and who is connected.
 
 use crate::config::{Config, Database, Driver};
-use crate::front::fronts::{self, Fronts};
+use crate::front::fronts::{self, Fronts, Kind};
 use crate::lock;
-use crate::postgres::pool::{self, Parameters, Pool};
-use crate::postgres::server::{Cancel, is_settable};
-use crate::replies::{Ended, NOT_ALLOWED, UNKNOWN_DATABASE};
+use crate::postgres::pool::{self, Key, Limit, Parameters, Pool};
+use crate::postgres::server::is_settable;
+use crate::registry::{Newcomer, Registry};
+use crate::replies::{Ended, MALFORMED_SETTING, NOT_ALLOWED, UNKNOWN_DATABASE};
+use crate::secret::Secret;
+use crate::stats::{Counter, Gauge};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 use tokio::sync::watch;
 
-/// The server connection that a client has at the moment. It stays locked while a CancelRequest is under way, so that
-/// the connection cannot be lent to somebody else whose statement it would hit.
-pub type Running = Arc<tokio::sync::Mutex<Option<Cancel>>>;
+/// The startup parameter by which a client of the daemon's own user names a server that is not configured.
+pub const TARGET: &str = "headrace.target";
 
 /// The daemon.
 #[derive(Debug)]
 pub struct Hub {
-    config: Config,
-    pools: Mutex<HashMap<(String, Parameters), Arc<Pool>>>,
-    running: Mutex<HashMap<i32, (i32, Running)>>,
-    numbers: AtomicI32,
+    config: Mutex<Arc<Config>>,
+    pools: Mutex<HashMap<Key, Arc<Pool>>>,
+    limits: Mutex<HashMap<String, Arc<Limit>>>,
     /// The databases that are not PostgreSQL's.
     pub fronts: Fronts,
+    /// The clients that are connected.
+    pub registry: Registry,
+    /// Bytes of the messages that are kept until they are complete.
+    pub memory: Gauge,
+    /// Clients that were refused before they were connected.
+    pub refused: Counter,
+    /// When the daemon was started.
+    pub since: Instant,
     /// True once the daemon is about to end.
     pub draining: watch::Receiver<bool>,
 }
@@ -37,31 +46,82 @@ pub enum Wanted {
     Front(fronts::Wanted),
 }
 
+/// What a client has said of itself.
+#[derive(Debug)]
+pub struct Asked {
+    /// The name of the database, or what the client has named as its server.
+    pub name: String,
+    /// The settings of the database.
+    pub database: Database,
+    user: String,
+    given: BTreeMap<String, String>,
+}
+
+impl Asked {
+    /// What is known of the client.
+    pub fn newcomer(&self, peer: Option<i32>) -> Newcomer {
+        let application = self.given.get("application_name").cloned().unwrap_or_default();
+        let database = self.database.dbname.clone().unwrap_or_else(|| self.name.clone());
+        Newcomer { peer, database, user: self.user.clone(), application }
+    }
+}
+
 impl Hub {
     /// A daemon without clients.
     pub fn new(config: Config, draining: watch::Receiver<bool>) -> Self {
         Self {
-            config,
+            config: Mutex::new(Arc::new(config)),
             pools: Mutex::default(),
-            running: Mutex::default(),
-            numbers: AtomicI32::new(1),
+            limits: Mutex::default(),
             fronts: Fronts::default(),
+            registry: Registry::default(),
+            memory: Gauge::default(),
+            refused: Counter::default(),
+            since: Instant::now(),
             draining,
         }
     }
 
-    /// The pool for the parameters of a StartupMessage.
+    /// The configuration.
+    pub fn config(&self) -> Arc<Config> {
+        Arc::clone(&lock(&self.config))
+    }
+
+    /// Another configuration. Pools of databases that have changed lend no more connections to new clients; clients
+    /// that are connected keep theirs.
+    pub fn reload(&self, config: Config) {
+        let config = Arc::new(config);
+        *lock(&self.config) = Arc::clone(&config);
+        lock(&self.limits).clear();
+        self.fronts.reload(&config);
+        lock(&self.pools).retain(|key, pool| {
+            let stays = key.of_client || config.databases.get(&key.name).is_some_and(|now| *now == *pool.database);
+            if !stays {
+                pool.retire();
+            }
+            stays
+        });
+    }
+
+    /// What the parameters of a StartupMessage ask for. `own` is true for a client of the daemon's own user.
     ///
     /// # Errors
     /// [`Ended`]: there is no such database, or no user is named.
-    pub fn wanted(&self, parameters: Vec<(String, String)>) -> Result<Wanted, Ended> {
+    pub fn asked(&self, parameters: Vec<(String, String)>, own: bool) -> Result<Asked, Ended> {
         let mut given: BTreeMap<String, String> = parameters.into_iter().collect();
         let user = given.remove("user").unwrap_or_default();
         let name = given.remove("database").unwrap_or_else(|| user.clone());
-        let Some(database) = self.config.databases.get(&name) else {
-            let known: Vec<&str> = self.config.databases.keys().map(String::as_str).collect();
-            let message = format!("headraced: database {name:?} is not configured; there are: {}", known.join(", "));
-            return Err(Ended::new(UNKNOWN_DATABASE, message));
+        let (name, database) = match given.remove(TARGET) {
+            Some(_) if !own => {
+                return Err(Ended::new(NOT_ALLOWED, "headraced: only the daemon's own user may name a server"));
+            }
+            Some(text) => {
+                let mut database = Database::of_client(&text)
+                    .map_err(|what| Ended::new(MALFORMED_SETTING, format!("headraced: {TARGET}: {what}")))?;
+                database.dbname.get_or_insert(name);
+                (text, database)
+            }
+            None => self.configured(name)?,
         };
         let user = database.user.clone().unwrap_or(user);
         if user.is_empty() {
@@ -71,67 +131,91 @@ impl Hub {
         {
             return Err(Ended::new(NOT_ALLOWED, "headraced: replication needs a connection to the server itself"));
         }
-        if database.driver == Driver::Postgresql {
-            return Ok(Wanted::Postgres(self.pooled(name, user, database, given)));
-        }
-        let wanted = self.fronts.wanted(name, &user, database, given.into_iter().collect());
-        wanted
-            .map(Wanted::Front)
-            .ok_or_else(|| Ended::new(UNKNOWN_DATABASE, "headraced: no driver serves the database"))
+        Ok(Asked { name, database, user, given })
     }
 
-    fn pooled(&self, name: String, user: String, database: &Database, given: BTreeMap<String, String>) -> pool::Wanted {
+    fn configured(&self, name: String) -> Result<(String, Database), Ended> {
+        let config = self.config();
+        let Some(database) = config.databases.get(&name) else {
+            let known: Vec<&str> = config.databases.keys().map(String::as_str).collect();
+            let message = format!("headraced: database {name:?} is not configured; there are: {}", known.join(", "));
+            return Err(Ended::new(UNKNOWN_DATABASE, message));
+        };
+        Ok((name, database.clone()))
+    }
+
+    /// What serves a client, with the password that it was asked for.
+    pub fn wanted(&self, asked: Asked, password: Option<Secret>) -> Wanted {
+        let kind = match asked.database.driver {
+            Driver::Postgresql => return Wanted::Postgres(self.pooled(asked, password)),
+            Driver::Mysql => Kind::MySql,
+            Driver::Informix => Kind::Informix,
+            Driver::Cubrid => Kind::Cubrid,
+        };
+        let Asked { name, database, user, given } = asked;
+        let dbname = database.dbname.clone().unwrap_or_else(|| name.clone());
+        let startup = vec![("user".to_owned(), user), ("database".to_owned(), dbname)];
+        let key = Key { of_client: self.is_of_client(&name), name, startup, password };
+        Wanted::Front(self.fronts.wanted(kind, key, database, given.into_iter().collect()))
+    }
+
+    /// Returns true if this is what a client has named as its server.
+    fn is_of_client(&self, name: &str) -> bool {
+        !lock(&self.config).databases.contains_key(name)
+    }
+
+    fn pooled(&self, asked: Asked, password: Option<Secret>) -> pool::Wanted {
+        let Asked { name, database, user, given } = asked;
+        let of_client = self.is_of_client(&name);
         let (settings, rest): (Parameters, Parameters) = given.into_iter().partition(|(name, _)| is_settable(name));
         let dbname = database.dbname.clone().unwrap_or_else(|| name.clone());
         let mut startup = vec![("user".to_owned(), user), ("database".to_owned(), dbname)];
         startup.extend(rest);
-        let key = (name, startup.clone());
+        let key = Key { name, of_client, startup, password };
         let mut pools = lock(&self.pools);
-        let pool = pools.entry(key).or_insert_with(|| Arc::new(Pool::new(Arc::new(database.clone()), startup)));
-        pool::Wanted { pool: Arc::clone(pool), settings }
-    }
-
-    /// A process id and a secret key for a client, and the place where its server connection is noted.
-    pub fn enter(&self) -> (i32, i32, Running) {
-        let running = Running::default();
-        let mut secret = [0; 4];
-        getrandom::fill(&mut secret).expect("the system has random numbers");
-        let secret = i32::from_be_bytes(secret);
-        let mut clients = lock(&self.running);
-        loop {
-            let process_id = self.numbers.fetch_add(1, Ordering::Relaxed) & i32::MAX;
-            if process_id != 0 && !clients.contains_key(&process_id) {
-                clients.insert(process_id, (secret, Arc::clone(&running)));
-                return (process_id, secret, running);
+        let pool = match pools.get(&key) {
+            Some(pool) => Arc::clone(pool),
+            None => {
+                let limit = Arc::clone(
+                    lock(&self.limits)
+                        .entry(key.name.clone())
+                        .or_insert_with(|| Arc::new(Limit::new(database.max_connections))),
+                );
+                let pool = Arc::new(Pool::new(Arc::new(database), &key, Arc::clone(&limit)));
+                limit.add(&pool);
+                pools.insert(key, Arc::clone(&pool));
+                pool
             }
-        }
-    }
-
-    /// The client has left.
-    pub fn leave(&self, process_id: i32) {
-        lock(&self.running).remove(&process_id);
+        };
+        pool::Wanted { pool, settings }
     }
 
     /// Cancels what this client runs, if the key is right.
     pub async fn cancel(&self, process_id: i32, secret: i32) {
-        self.fronts.cancel(process_id, secret);
-        let found = lock(&self.running)
-            .get(&process_id)
-            .filter(|(key, _)| *key == secret)
-            .map(|(_, running)| Arc::clone(running));
-        if let Some(running) = found {
-            let running = running.lock().await;
-            if let Some(cancel) = &*running {
-                // The client is told nothing of a failure: the protocol has no answer to a CancelRequest.
-                let _ = cancel.send().await;
-            }
+        let Some(client) = self.registry.cancelled_by(process_id, secret) else { return };
+        client.interrupt.notify_one();
+        let running = client.running.lock().await;
+        if let Some(cancel) = &*running {
+            // The client is told nothing of a failure: the protocol has no answer to a CancelRequest.
+            let _ = cancel.send().await;
         }
     }
 
-    /// Closes server connections that nobody has used for a while.
+    /// The pools.
+    pub fn pools(&self) -> Vec<Arc<Pool>> {
+        let mut pools: Vec<Arc<Pool>> = lock(&self.pools).values().cloned().collect();
+        pools.sort_by(|one, other| one.label().cmp(other.label()));
+        pools
+    }
+
+    /// Closes server connections that nobody has used for a while, and forgets pools that nobody needs: those of clients
+    /// that have named a server, or given a password that is not used any more.
     pub fn expire(&self) {
         self.fronts.expire();
-        let pools: Vec<Arc<Pool>> = lock(&self.pools).values().cloned().collect();
-        pools.iter().for_each(|pool| pool.expire());
+        self.pools().iter().for_each(|pool| pool.expire());
+        lock(&self.pools).retain(|key, pool| {
+            let needed = !key.of_client && key.password.is_none();
+            needed || Arc::strong_count(pool) > 1 || pool.stats.open.value() > 0
+        });
     }
 }

@@ -7,12 +7,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub mod client;
 pub mod config;
+pub mod control;
 pub mod front;
 pub mod hub;
+pub mod lifecycle;
 pub mod limits;
+pub mod log;
+pub mod metrics;
+pub mod place;
 pub mod postgres;
+pub mod registry;
 pub mod replies;
+pub mod secret;
 pub mod startup;
+pub mod stats;
+pub mod status;
 
 /// What a mutex holds. What a thread that panicked has left in it is whole: nothing is changed there in two steps.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -30,3 +30,25 @@ pub const WELCOMES: usize = 256;
 pub const EXPIRY: Duration = Duration::from_secs(10);
 /// How long clients may take to end their transactions after SIGTERM.
 pub const DRAIN: Duration = Duration::from_secs(30);
+/// How long a server connection is used.
+pub const LIFETIME: Duration = Duration::from_secs(3600);
+/// How long a server connection may be unused before it is checked when it is lent.
+pub const CHECK_AFTER: Duration = Duration::from_secs(30);
+/// Clients at one time.
+pub const CLIENTS: usize = 10_000;
+/// Megabytes for messages of all clients that have to be complete before they are passed on.
+pub const MEMORY_MB: usize = 512;
+/// Bytes of a client's buffers that always may be taken.
+pub const SMALL: usize = 512 * 1024;
+/// How long a command that prints a password may take.
+pub const PASSWORD_COMMAND: Duration = Duration::from_secs(30);
+/// Seconds without a client after which a daemon ends that was started on demand.
+pub const IDLE_EXIT: f64 = 600.0;
+/// How long a daemon that is started on demand waits for one that is about to end.
+pub const HANDOVER: Duration = Duration::from_secs(10);
+/// SQLSTATEs of which errors are counted apart.
+pub const COUNTED_SQLSTATES: usize = 200;
+/// Bytes of a request to the socket of the metrics.
+pub const REQUEST_BYTES: usize = 8192;
+/// Requests of a client that are passed on before others that wait get their turn.
+pub const TURN: usize = 32;

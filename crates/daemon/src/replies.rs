@@ -2,7 +2,9 @@
 
 use crate::postgres::pool::NotLent;
 use crate::postgres::relay::Refused;
-use headrace_core::{Fatal, FatalKind};
+use crate::postgres::server::NotOpened;
+use headrace_core::FatalKind;
+use headrace_postgres::messages::backend::ServerError;
 use headrace_postgres::messages::frontend::message;
 use headrace_postgres::messages::tag::{authentication, backend, field};
 use std::collections::BTreeMap;
@@ -14,6 +16,8 @@ pub struct Ended {
     pub sqlstate: &'static str,
     /// What is wrong, and what to do.
     pub message: String,
+    /// The server's own words in its place.
+    server: Option<ServerError>,
 }
 
 /// As many clients wait for a server connection as may.
@@ -26,6 +30,12 @@ pub const TOO_LARGE: &str = "HR003";
 pub const DRAINING: &str = "HR004";
 /// The server connection was lost; whether what was under way was done is not known.
 pub const SERVER_LOST: &str = "HR005";
+/// A transaction in a pool whose connections go back at the end of each statement.
+pub const NO_TRANSACTIONS: &str = "HR006";
+/// As many clients are connected as may be.
+pub const TOO_MANY_CLIENTS: &str = "53300";
+/// A setting of the client is malformed.
+pub const MALFORMED_SETTING: &str = "22023";
 /// There is no such database in the configuration.
 pub const UNKNOWN_DATABASE: &str = "3D000";
 /// The client is not speaking the protocol.
@@ -40,7 +50,7 @@ pub const NOT_ALLOWED: &str = "28000";
 impl Ended {
     /// An error.
     pub fn new(sqlstate: &'static str, message: impl Into<String>) -> Self {
-        Self { sqlstate, message: message.into() }
+        Self { sqlstate, message: message.into(), server: None }
     }
 }
 
@@ -53,7 +63,7 @@ impl From<NotLent> for Ended {
             NotLent::QueueTimeout => {
                 Self::new(QUEUE_TIMEOUT, "headraced: no server connection became free within queue_wait")
             }
-            NotLent::Failed(fatal) => Self::opening(&fatal),
+            NotLent::Failed(reason) => Self::opening(reason),
         }
     }
 }
@@ -63,29 +73,38 @@ impl From<Refused> for Ended {
         match reason {
             Refused::Malformed(message) => Self::new(PROTOCOL_VIOLATION, format!("headraced: {message}")),
             Refused::TooLarge(message) => Self::new(TOO_LARGE, format!("headraced: {message}")),
+            Refused::Transaction => Self::new(
+                NO_TRANSACTIONS,
+                "headraced: a transaction of several statements is not possible with pool_mode = \"statement\"",
+            ),
         }
     }
 }
 
 impl Ended {
-    /// No session could be opened.
-    pub fn opening(fatal: &Fatal) -> Self {
+    /// No session could be opened. A server that has answered speaks for itself.
+    pub fn opening(reason: impl Into<NotOpened>) -> Self {
+        let NotOpened { fatal, error } = reason.into();
         let sqlstate = match fatal.kind {
             FatalKind::LoginRefused | FatalKind::AuthenticationRefused => REJECTED,
             _ => UNREACHABLE,
         };
-        Self::new(sqlstate, format!("headraced: no session on the server: {fatal}"))
+        let message = format!("headraced: no session on the server: {fatal}");
+        Self { sqlstate, message, server: error }
     }
 
     /// ErrorResponse.
     pub fn write(&self, out: &mut Vec<u8>) {
+        let own = [
+            (field::SEVERITY, "FATAL"),
+            (field::SEVERITY_UNTRANSLATED, "FATAL"),
+            (field::CODE, self.sqlstate),
+            (field::MESSAGE, &self.message),
+        ];
+        let servers = self.server.iter().flat_map(|error| &error.fields).map(|(code, text)| (*code, text.as_str()));
+        let fields: Vec<(u8, &str)> = if self.server.is_some() { servers.collect() } else { own.to_vec() };
         message(out, backend::ERROR_RESPONSE, |out| {
-            for (field, text) in [
-                (field::SEVERITY, "FATAL"),
-                (field::SEVERITY_UNTRANSLATED, "FATAL"),
-                (field::CODE, self.sqlstate),
-                (field::MESSAGE, &self.message),
-            ] {
+            for (field, text) in fields {
                 out.push(field);
                 out.extend(text.bytes().map(|byte| if byte == 0 { b'?' } else { byte }));
                 out.push(0);
@@ -95,8 +114,15 @@ impl Ended {
     }
 }
 
+/// The client is to send its password.
+pub fn ask_password(out: &mut Vec<u8>) {
+    message(out, backend::AUTHENTICATION, |out| {
+        out.extend_from_slice(&authentication::CLEARTEXT_PASSWORD.to_be_bytes())
+    });
+}
+
 /// What a client is told once it may send queries.
-pub fn welcome(out: &mut Vec<u8>, parameters: &BTreeMap<String, String>, process_id: i32, secret: i32) {
+pub fn welcome(out: &mut Vec<u8>, parameters: &BTreeMap<String, String>, (process_id, secret): (i32, i32)) {
     message(out, backend::AUTHENTICATION, |out| out.extend_from_slice(&authentication::OK.to_be_bytes()));
     for (name, value) in parameters {
         message(out, backend::PARAMETER_STATUS, |out| {

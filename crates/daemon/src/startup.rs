@@ -1,6 +1,8 @@
 //! What a client sends first (manual, "Start-up").
 
 use crate::limits::STARTUP_BYTES;
+use crate::secret::Secret;
+use headrace_postgres::messages::tag::frontend;
 
 const SSL_REQUEST: u32 = 80_877_103;
 const GSSENC_REQUEST: u32 = 80_877_104;
@@ -70,6 +72,22 @@ fn startup(minor: u16, mut body: &[u8]) -> Result<First, String> {
     }
 }
 
+/// Reads PasswordMessage; returns its length too, or `None` if more is needed.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn password(bytes: &[u8]) -> Result<Option<(Secret, usize)>, String> {
+    let [tag, a, b, c, d, rest @ ..] = bytes else { return Ok(None) };
+    let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
+    if *tag != frontend::PASSWORD_MESSAGE || !(5..=STARTUP_BYTES).contains(&length) {
+        return Err("a password was asked for, and something else was sent".into());
+    }
+    let Some(body) = rest.get(..length - 4) else { return Ok(None) };
+    let text = body.strip_suffix(b"\0").and_then(|text| std::str::from_utf8(text).ok());
+    let text = text.filter(|text| !text.contains('\0')).ok_or("the password is not UTF-8")?;
+    Ok(Some((Secret::new(text.to_owned()), length + 1)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,6 +109,18 @@ mod tests {
         let mut bytes = Vec::new();
         frontend::cancel_request(&mut bytes, 7, &8i32.to_be_bytes());
         assert_eq!(first(&bytes), Ok(Some((First::Cancel(7, 8), 16))));
+    }
+
+    #[test]
+    fn password_is_read() {
+        let bytes = b"p\0\0\0\x08abc\0";
+        assert_eq!(password(bytes), Ok(Some((Secret::new("abc".into()), 9))));
+        for end in 0..bytes.len() {
+            assert_eq!(password(&bytes[..end]), Ok(None));
+        }
+        for wrong in [&b"Q\0\0\0\x08abc\0"[..], b"p\0\0\0\x04", b"p\0\0\0\x08abcd", b"p\x7f\0\0\x08abcd"] {
+            assert!(password(wrong).is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use headrace_connection::{Buffers, Connection, Driven};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, FatalKind, NextStep};
 use socket2::SockRef;
-use std::io;
+use std::io::{self, Read};
 use tokio::io::{Interest, Ready};
 use tokio::net::TcpStream;
 #[cfg(unix)]
@@ -35,18 +35,35 @@ impl<M: Driven + ?Sized> Client<M> {
     pub async fn open(
         address: &Address,
         options: &TcpOptions,
-        mut connection: Connection<M>,
+        connection: Connection<M>,
         cx: M::Context<'_>,
     ) -> Result<Self, Fatal> {
+        let mut client = Self::reach(address, options, connection).await?;
+        client.start(options, cx).await?;
+        Ok(client)
+    }
+
+    /// Connects, without opening the session.
+    ///
+    /// # Errors
+    /// [`Fatal`]: there is no connection.
+    pub async fn reach(address: &Address, options: &TcpOptions, mut connection: Connection<M>) -> Result<Self, Fatal> {
         let stream = Stream::connect(address, options).await.map_err(|error| failed(address, &error))?;
         connection.connected()?;
-        let mut client = Self { connection, stream };
+        Ok(Self { connection, stream })
+    }
+
+    /// Opens the session, as [`Client::open`] does. If this fails, the connection still has what the server has said.
+    ///
+    /// # Errors
+    /// [`Fatal`]: there is no session.
+    pub async fn start(&mut self, options: &TcpOptions, cx: M::Context<'_>) -> Result<(), Fatal> {
         loop {
-            client.drive(cx, |connection| connection.next_step() != NextStep::Exchange).await?;
-            let NextStep::Reconnect { host, port, .. } = client.connection.next_step() else { return Ok(client) };
+            self.drive(cx, |connection| connection.next_step() != NextStep::Exchange).await?;
+            let NextStep::Reconnect { host, port, .. } = self.connection.next_step() else { return Ok(()) };
             let elsewhere = Stream::connect_by_name(host, port, options).await;
-            client.stream = elsewhere.map_err(|error| failed(format_args!("{host}:{port}"), &error))?;
-            client.connection.connected()?;
+            self.stream = elsewhere.map_err(|error| failed(format_args!("{host}:{port}"), &error))?;
+            self.connection.connected()?;
         }
     }
 
@@ -189,12 +206,23 @@ impl Stream {
         }
     }
 
+    /// Reads what is there. Where fewer bytes are there than fit, the next wait does not try to read before more have
+    /// come: one system call less for each message.
     fn try_read(&self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.try_read(into),
+        let mut found = None;
+        let mut read = || {
+            let n = Read::read(&mut &*self.socket(), into)?;
+            found = Some(n);
+            // Epoll reports what comes after this, also the end of input. Elsewhere that is not certain.
+            let drained = cfg!(target_os = "linux") && n > 0 && n < into.len();
+            if drained { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(n) }
+        };
+        let tried = match self {
+            Self::Tcp(stream) => stream.try_io(Interest::READABLE, &mut read),
             #[cfg(unix)]
-            Self::Unix(stream) => stream.try_read(into),
-        }
+            Self::Unix(stream) => stream.try_io(Interest::READABLE, &mut read),
+        };
+        found.map_or(tried, Ok)
     }
 
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
@@ -203,6 +231,17 @@ impl Stream {
             #[cfg(unix)]
             Self::Unix(stream) => stream.try_write(bytes),
         }
+    }
+
+    /// Sends everything, and receives nothing.
+    ///
+    /// # Errors
+    /// [`Fatal`]: the connection is lost, or TLS fails.
+    pub async fn send_all(&self, buffers: &mut Buffers) -> Result<(), Fatal> {
+        while self.push_or_listen(buffers)? {
+            self.ready(Interest::WRITABLE).await.map_err(|error| lost(&error))?;
+        }
+        Ok(())
     }
 
     /// Sends what the socket takes, and waits until bytes were received, or there is room in a full write buffer. It is

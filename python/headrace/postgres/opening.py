@@ -69,7 +69,7 @@ def connect(
     """
     started = time.perf_counter_ns()
     options = known.options(conninfo, keywords)
-    core = _connect(options)
+    core = _through_daemon(options) if options.daemon else _connect(options)
     core.autocommit = autocommit
     core.refresh_begin()
     connection = Connection(core, row_factory or tuple_row)
@@ -77,6 +77,31 @@ def connect(
     if core.timing:
         core.wire.count("connect", time.perf_counter_ns() - started)
     return connection
+
+
+def _through_daemon(options: ConnectOptions) -> ConnectionCore:
+    """Connects to headraced, which is started if it does not run, or has ended at this moment."""
+    from .._shared import daemon
+    from .through import through
+
+    changed = through(options)
+    folder = changed.hosts[0].host
+    try:
+        there = daemon.check_folder(folder)
+        core = _connect(changed) if there else None
+    except errors.OperationalError as error:
+        if not daemon.is_missing(error):
+            raise
+        core = None
+    if core is None:
+        daemon.start(folder)
+        core = _connect(changed)
+    try:
+        daemon.check_peer(core.wire.fileno())
+    except BaseException:
+        core.wire.close()
+        raise
+    return core
 
 
 def _connect(options: ConnectOptions) -> ConnectionCore:

@@ -63,6 +63,7 @@ ENVIRONMENT: Final = {
     "PGTARGETSESSIONATTRS": "target_session_attrs",
     "PGLOADBALANCEHOSTS": "load_balance_hosts",
     "HEADRACE_TIMING": "enable_timing",
+    "HEADRACE_DAEMON": "daemon",
 }
 
 # Settings of the session that libpq takes from the environment and nowhere else.
@@ -168,6 +169,7 @@ class ConnectOptions(ReusableOptions):
     statement_cache_size: int = defaults.STATEMENT_CACHE_SIZE
     enable_timing: bool = False
     command_timeout: float | None = defaults.COMMAND_TIMEOUT
+    daemon: bool = False
 
     @cached_property
     def everywhere(self) -> dict[str, Any]:
@@ -359,6 +361,7 @@ def _build(settings: Settings, session: tuple[tuple[str, str], ...], home: str |
         statement_cache_size=settings.integer("statement_cache_size", defaults.STATEMENT_CACHE_SIZE),
         enable_timing=settings.boolean("enable_timing", False),
         command_timeout=settings.number("command_timeout", 0) or defaults.COMMAND_TIMEOUT,
+        daemon=settings.boolean("daemon", False),
         lasting=settings.names_all("host") and "user" in settings.values and "service" not in settings.values,
     )
 

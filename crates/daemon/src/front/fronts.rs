@@ -1,16 +1,17 @@
-//! The pools of all databases that are not PostgreSQL's, and who may cancel what.
+//! The pools of all databases that are not PostgreSQL's.
 
 use super::backend::{Cubrid, Informix, MySql};
 use super::pool::Pool;
 use super::session;
 use crate::client::Client;
-use crate::config::{Database, Driver};
+use crate::config::{Config, Database};
 use crate::hub::Hub;
 use crate::lock;
+use crate::postgres::pool::{Key, Parameters};
+use crate::registry::Entered;
 use crate::replies::Ended;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
-use tokio::sync::Notify;
 
 /// A pool of one kind of database.
 #[derive(Clone, Debug)]
@@ -23,59 +24,90 @@ pub enum Lender {
     Cubrid(Arc<Pool<Cubrid>>),
 }
 
+/// Which kind of database it is.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// MySQL and MariaDB.
+    MySql,
+    /// Informix.
+    Informix,
+    /// CUBRID.
+    Cubrid,
+}
+
 /// What a client asks for.
 #[derive(Debug)]
 pub struct Wanted {
     lender: Lender,
-    settings: Vec<(String, String)>,
+    settings: Parameters,
 }
 
-/// Pools by the names of the configuration and the users, and the clients that may be cancelled.
+impl Lender {
+    /// Closes sessions that nobody has used for a while.
+    fn expire(&self) {
+        match self {
+            Self::MySql(pool) => pool.expire(),
+            Self::Informix(pool) => pool.expire(),
+            Self::Cubrid(pool) => pool.expire(),
+        }
+    }
+
+    /// Its settings.
+    fn database(&self) -> &Database {
+        match self {
+            Self::MySql(pool) => &pool.database,
+            Self::Informix(pool) => &pool.database,
+            Self::Cubrid(pool) => &pool.database,
+        }
+    }
+
+    /// Returns true if a client has it, or a session is kept open.
+    fn is_used(&self) -> bool {
+        match self {
+            Self::MySql(pool) => Arc::strong_count(pool) > 1 || pool.idle() > 0,
+            Self::Informix(pool) => Arc::strong_count(pool) > 1 || pool.idle() > 0,
+            Self::Cubrid(pool) => Arc::strong_count(pool) > 1 || pool.idle() > 0,
+        }
+    }
+}
+
+/// Pools, by what distinguishes them.
 #[derive(Debug, Default)]
 pub struct Fronts {
-    pools: Mutex<HashMap<(String, String), Lender>>,
-    cancels: Mutex<HashMap<i32, (i32, Arc<Notify>)>>,
+    pools: Mutex<HashMap<Key, Lender>>,
 }
 
 impl Fronts {
-    /// The pool of a database, if it is served by this module. `name` is that of the configuration.
-    pub fn wanted(
-        &self,
-        name: String,
-        user: &str,
-        database: &Database,
-        settings: Vec<(String, String)>,
-    ) -> Option<Wanted> {
-        let (shared, own) = (|| Arc::new(database.clone()), database.dbname.clone().unwrap_or_else(|| name.clone()));
-        let made = match database.driver {
-            Driver::Postgresql => return None,
-            Driver::Mysql => Lender::MySql(Arc::new(Pool::new(shared(), user.into(), own))),
-            Driver::Informix => Lender::Informix(Arc::new(Pool::new(shared(), user.into(), own))),
-            Driver::Cubrid => Lender::Cubrid(Arc::new(Pool::new(shared(), user.into(), own))),
-        };
-        let lender = lock(&self.pools).entry((name, user.into())).or_insert(made).clone();
-        Some(Wanted { lender, settings })
-    }
-
-    /// Cancels what this client runs, if the key is right.
-    pub fn cancel(&self, process_id: i32, secret: i32) {
-        if let Some((key, cancel)) = lock(&self.cancels).get(&process_id)
-            && *key == secret
-        {
-            cancel.notify_one();
+    /// The pool of a database, with the settings of a client.
+    pub fn wanted(&self, kind: Kind, key: Key, database: Database, settings: Parameters) -> Wanted {
+        let mut pools = lock(&self.pools);
+        if let Some(lender) = pools.get(&key) {
+            return Wanted { lender: lender.clone(), settings };
         }
+        let database = Arc::new(database);
+        let lender = match kind {
+            Kind::MySql => Lender::MySql(Arc::new(Pool::new(database, &key))),
+            Kind::Informix => Lender::Informix(Arc::new(Pool::new(database, &key))),
+            Kind::Cubrid => Lender::Cubrid(Arc::new(Pool::new(database, &key))),
+        };
+        pools.insert(key, lender.clone());
+        Wanted { lender, settings }
     }
 
-    /// Closes sessions that nobody has used for a while.
+    /// Closes sessions that nobody has used for a while, and forgets the pools of clients that have named a server or
+    /// given a password, when nobody needs them.
     pub fn expire(&self) {
         let pools: Vec<Lender> = lock(&self.pools).values().cloned().collect();
-        for pool in pools {
-            match pool {
-                Lender::MySql(pool) => pool.expire(),
-                Lender::Informix(pool) => pool.expire(),
-                Lender::Cubrid(pool) => pool.expire(),
-            }
-        }
+        pools.iter().for_each(Lender::expire);
+        drop(pools);
+        lock(&self.pools).retain(|key, pool| !key.of_client && key.password.is_none() || pool.is_used());
+    }
+
+    /// Forgets the pools of databases that the configuration has changed: clients that are connected keep theirs.
+    pub fn reload(&self, config: &Config) {
+        lock(&self.pools).retain(|key, pool| {
+            key.of_client || config.databases.get(&key.name).is_some_and(|now| now == pool.database())
+        });
     }
 }
 
@@ -83,15 +115,11 @@ impl Fronts {
 ///
 /// # Errors
 /// [`Ended`]: the client is to be told why its connection ends.
-pub async fn serve(client: &mut Client, wanted: Wanted, hub: &Arc<Hub>, key: (i32, i32)) -> Result<(), Ended> {
-    let cancel = Arc::new(Notify::new());
-    lock(&hub.fronts.cancels).insert(key.0, (key.1, cancel.clone()));
+pub async fn serve(client: &mut Client, wanted: Wanted, hub: &Arc<Hub>, entered: &Entered<'_>) -> Result<(), Ended> {
     let Wanted { lender, settings } = wanted;
-    let ended = match lender {
-        Lender::MySql(pool) => session::serve(client, pool, settings, hub, key, cancel).await,
-        Lender::Informix(pool) => session::serve(client, pool, settings, hub, key, cancel).await,
-        Lender::Cubrid(pool) => session::serve(client, pool, settings, hub, key, cancel).await,
-    };
-    lock(&hub.fronts.cancels).remove(&key.0);
-    ended
+    match lender {
+        Lender::MySql(pool) => session::serve(client, pool, settings, hub, entered).await,
+        Lender::Informix(pool) => session::serve(client, pool, settings, hub, entered).await,
+        Lender::Cubrid(pool) => session::serve(client, pool, settings, hub, entered).await,
+    }
 }

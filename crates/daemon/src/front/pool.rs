@@ -1,11 +1,14 @@
 //! Sessions of one server, database and user, which are lent to clients.
 
-use super::backend::Backend;
-use crate::config::{Database, PoolMode};
-use crate::limits::{CONNECT_TIMEOUT, IDLE_SERVER};
+use super::backend::{Backend, Login};
+use super::requests::all;
+use crate::config::{Database, PoolMode, addresses};
+use crate::limits::RESET_TIMEOUT;
 use crate::lock;
-use crate::postgres::pool::NotLent;
-use headrace_core::{Fatal, FatalKind};
+use crate::postgres::pool::{Key, NotLent};
+use crate::postgres::server::shortened;
+use crate::secret::Secret;
+use headrace_core::{Fatal, FatalKind, Verb};
 use headrace_io::tokio::Client;
 use headrace_io::{Address, TcpOptions};
 use std::path::Path;
@@ -24,29 +27,52 @@ pub struct Pool<B> {
     pub user: String,
     /// The database's name on the server.
     pub name: String,
-    idle: Mutex<Vec<(Client<B>, Instant)>>,
+    /// When its sessions go back.
+    pub mode: PoolMode,
+    password: Option<Secret>,
+    idle: Mutex<Vec<Opened<B>>>,
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
+}
+
+/// An open session.
+#[derive(Debug)]
+pub struct Opened<B> {
+    /// The session.
+    pub server: Client<B>,
+    /// The name of its server.
+    host: String,
+    port: u16,
+    /// The address of its server.
+    pub address: Address,
+    used: Instant,
+    /// When it is to be replaced.
+    ends: Instant,
 }
 
 /// A session that is lent.
 #[derive(Debug)]
 pub struct Lent<B> {
     /// The session.
-    pub server: Client<B>,
+    pub opened: Opened<B>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl<B: Backend> Pool<B> {
     /// An empty pool.
-    pub fn new(database: Arc<Database>, user: String, name: String) -> Self {
-        let permits = Arc::new(Semaphore::new(database.pool_size));
-        Self { database, user, name, idle: Mutex::default(), permits, waiting: AtomicUsize::new(0) }
-    }
-
-    /// When its sessions go back.
-    pub fn mode(&self) -> PoolMode {
-        self.database.pool_mode
+    pub fn new(database: Arc<Database>, key: &Key) -> Self {
+        let (user, name) = (key.of("user"), key.of("database"));
+        let permits = Arc::new(Semaphore::new(database.size_of(user)));
+        Self {
+            mode: database.mode_of(user),
+            database,
+            user: user.into(),
+            name: name.into(),
+            password: key.password.clone(),
+            idle: Mutex::default(),
+            permits,
+            waiting: AtomicUsize::new(0),
+        }
     }
 
     /// Lends a session: the last used one, or a new one.
@@ -60,18 +86,24 @@ impl<B: Backend> Pool<B> {
         };
         loop {
             let idle = lock(&self.idle).pop();
-            match idle {
-                Some((mut server, _)) => {
-                    if server.is_quiet() {
-                        return Ok(Lent { server, _permit: permit });
-                    }
-                }
-                None => {
-                    let server = self.open().await.map_err(NotLent::Failed)?;
-                    return Ok(Lent { server, _permit: permit });
-                }
-            }
+            let opened = match idle {
+                Some(mut opened) => match self.is_usable(&mut opened).await {
+                    true => opened,
+                    false => continue,
+                },
+                None => self.open().await.map_err(|fatal| NotLent::Failed(fatal.into()))?,
+            };
+            return Ok(Lent { opened, _permit: permit });
         }
+    }
+
+    async fn is_usable(&self, opened: &mut Opened<B>) -> bool {
+        if opened.is_old() || !opened.server.is_quiet() {
+            return false;
+        }
+        // A network that has forgotten the connection says nothing.
+        opened.used.elapsed() < self.database.check_after()
+            || timeout(RESET_TIMEOUT, all(&mut opened.server, &[Verb::Ping])).await == Ok(true)
     }
 
     async fn queue(&self) -> Result<OwnedSemaphorePermit, NotLent> {
@@ -86,62 +118,119 @@ impl<B: Backend> Pool<B> {
         }
     }
 
-    /// The server's address.
-    ///
-    /// # Errors
-    /// [`Fatal`]: its host has none.
-    pub async fn address(&self) -> Result<Address, Fatal> {
-        match self.database.host.starts_with('/') {
-            true => Ok(Address::Unix(Path::new(&self.database.host).to_owned())),
-            false => self.database.address().await,
-        }
-    }
-
-    /// Opens a session.
+    /// Opens a session, at the first of the hosts that answers.
     ///
     /// # Errors
     /// [`Fatal`] with the reason, such as the server's own.
-    pub async fn open(&self) -> Result<Client<B>, Fatal> {
-        match timeout(CONNECT_TIMEOUT, self.log_in()).await {
-            Ok(opened) => opened,
-            Err(_) => {
-                let reason = format!("the server did not open a session within {} s", CONNECT_TIMEOUT.as_secs());
-                Err(Fatal::new(FatalKind::NoAnswer, reason))
+    async fn open(&self) -> Result<Opened<B>, Fatal> {
+        let mut failures = Vec::new();
+        let places = self.database.places().map_err(|what| Fatal::new(FatalKind::UnusableSetting, what))?;
+        for (host, port) in places {
+            let found = match host.starts_with('/') {
+                true => vec![Address::Unix(Path::new(host).to_owned())],
+                false => addresses(host, port).await?,
+            };
+            for address in found {
+                match self.open_at(host, port, address).await {
+                    Err(fatal) if matches!(fatal.kind, FatalKind::ConnectFailed | FatalKind::NoAnswer) => {
+                        failures.push(fatal);
+                    }
+                    opened => return opened,
+                }
             }
+        }
+        let texts: Vec<&str> = failures.iter().map(|failure| failure.message.as_str()).collect();
+        Err(Fatal::new(FatalKind::ConnectFailed, texts.join("; ")))
+    }
+
+    async fn open_at(&self, host: &str, port: u16, address: Address) -> Result<Opened<B>, Fatal> {
+        let limit = self.database.connect_timeout();
+        match timeout(limit, self.log_in(host, port, address)).await {
+            Ok(opened) => opened,
+            Err(_) => Err(Fatal::new(FatalKind::NoAnswer, format!("{host} did not open a session within {limit:?}"))),
         }
     }
 
-    async fn log_in(&self) -> Result<Client<B>, Fatal> {
-        let address = self.address().await?;
-        let host = match &address {
+    async fn log_in(&self, host: &str, port: u16, address: Address) -> Result<Opened<B>, Fatal> {
+        let ip = match &address {
             Address::Tcp(address) => address.ip().to_string(),
             Address::Unix(_) => String::new(),
         };
-        let connection = B::connection(&self.database, &host, &self.user, &self.name)?;
-        let client = Client::open(&address, &TcpOptions::default(), connection, ()).await?;
-        match client.connection.machine.is_ready() {
-            true => Ok(client),
-            false => Err(Fatal::new(
-                FatalKind::AuthenticationRefused,
-                "the server asks a question that only a person can answer",
-            )),
+        let password = match &self.password {
+            Some(given) => Some(given.clone()),
+            None => self.database.password_for(host, port, &self.user, &self.name).await?,
+        };
+        let connection = B::connection(&Login {
+            database: &self.database,
+            host,
+            ip: &ip,
+            port,
+            user: &self.user,
+            name: &self.name,
+            password: password.as_ref(),
+        })?;
+        let server = Client::open(&address, &TcpOptions::default(), connection, ()).await?;
+        if !server.connection.machine.is_ready() {
+            let what = "the server asks a question that only a person can answer";
+            return Err(Fatal::new(FatalKind::AuthenticationRefused, what));
         }
+        let now = Instant::now();
+        Ok(Opened {
+            server,
+            host: host.to_owned(),
+            port,
+            address,
+            used: now,
+            ends: now + shortened(self.database.server_lifetime()),
+        })
+    }
+
+    /// Opens another session of the same server.
+    ///
+    /// # Errors
+    /// [`Fatal`] with the reason.
+    pub async fn open_beside(&self, opened: &Opened<B>) -> Result<Client<B>, Fatal> {
+        self.open_at(&opened.host, opened.port, opened.address.clone()).await.map(|opened| opened.server)
     }
 
     /// Takes a session back that is as good as new.
     pub fn take_back(&self, lent: Lent<B>) {
-        lock(&self.idle).push((lent.server, Instant::now()));
+        let mut opened = lent.opened;
+        if opened.is_old() {
+            return opened.server.close(());
+        }
+        opened.used = Instant::now();
+        lock(&self.idle).push(opened);
     }
 
     /// Closes sessions that nobody has used for a while.
     pub fn expire(&self) {
-        let expired: Vec<Client<B>> = {
+        let expired: Vec<Opened<B>> = {
             let mut idle = lock(&self.idle);
-            let (kept, expired) = idle.drain(..).partition(|(_, used)| used.elapsed() < IDLE_SERVER);
+            let (kept, expired) = idle
+                .drain(..)
+                .partition(|opened| opened.used.elapsed() < self.database.server_idle() && !opened.is_old());
             *idle = kept;
-            expired.into_iter().map(|(server, _): (Client<B>, Instant)| server).collect()
+            expired
         };
-        expired.into_iter().for_each(|server| server.close(()));
+        expired.into_iter().for_each(|opened| opened.server.close(()));
+    }
+
+    /// The number of sessions that nobody uses.
+    pub fn idle(&self) -> usize {
+        lock(&self.idle).len()
+    }
+
+    /// The number of clients that wait for one.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+}
+
+impl<B> Opened<B> {
+    /// Returns true if it is to be replaced.
+    fn is_old(&self) -> bool {
+        Instant::now() >= self.ends
     }
 }
 

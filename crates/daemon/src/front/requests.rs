@@ -3,7 +3,7 @@
 use super::backend::Backend;
 use super::catalog::{Answer, Cell, Effect, Fact};
 use super::handler::{Handler, Plan, Shared};
-use super::pool::Pool;
+use super::pool::{Opened, Pool};
 use super::portal::Prepared;
 use super::replies::{self, Failure};
 use super::session::{Session, server_lost};
@@ -138,12 +138,12 @@ impl<B: Backend> Session<'_, B> {
         }
         tokio::select! {
             biased;
-            driven = lent.server.drive((), |_| done()), if drives => {
+            driven = lent.opened.server.drive((), |_| done()), if drives => {
                 driven.map_err(|fatal| server_lost(&fatal))?;
                 Ok(false)
             }
             moved = client.stream.exchange(&mut client.buffers, reads) => Ok(has_left(&moved)),
-            () = self.cancel.notified() => {
+            () = self.of.interrupt.notified() => {
                 self.cancel_statement().await;
                 Ok(false)
             }
@@ -158,7 +158,7 @@ impl<B: Backend> Session<'_, B> {
             }
             let out = self.client.buffers.write_buffer.tail();
             let moved = take(item, out);
-            let machine = self.lent.as_mut().map(|lent| &mut lent.server.connection.machine);
+            let machine = self.lent.as_mut().map(|lent| &mut lent.opened.server.connection.machine);
             if let Some(machine) = machine
                 && !matches!(moved, Moved::Suspended)
             {
@@ -204,7 +204,7 @@ impl<B: Backend> Session<'_, B> {
                 let ended = self
                     .lent
                     .as_ref()
-                    .is_some_and(|lent| lent.server.connection.machine.transaction() == TransactionStatus::Idle);
+                    .is_some_and(|lent| lent.opened.server.connection.machine.transaction() == TransactionStatus::Idle);
                 if ended && self.block == super::session::Block::Open {
                     self.block = super::session::Block::Failed;
                 }
@@ -219,7 +219,7 @@ impl<B: Backend> Session<'_, B> {
         self.borrow().await?;
         let (handler, slot) = Handler::new(Vec::new(), plan, ROOM);
         if let Some(lent) = &mut self.lent {
-            lent.server.connection.machine.submit(request, handler);
+            lent.opened.server.connection.machine.submit(request, handler);
         }
         while lock(&slot).outcome.is_none() {
             if self.progress(Some(&slot)).await? {
@@ -290,7 +290,7 @@ impl<B: Backend> Session<'_, B> {
                     .find_map(|portal| portal.running.as_ref().filter(|one| !one.is_over()).map(|one| one.id));
                 lock(&slot).is_full = false;
                 if let (Some(id), Some(lent)) = (id, &mut self.lent) {
-                    lent.server.connection.machine.resume(id);
+                    lent.opened.server.connection.machine.resume(id);
                 }
             }
             if self.progress(Some(&slot)).await? {
@@ -309,15 +309,19 @@ impl<B: Backend> Session<'_, B> {
         let (Some(running), Some(lent)) = (running.filter(|running| !running.is_over()), &mut self.lent) else {
             return Ok(());
         };
-        let machine = &mut lent.server.connection.machine;
+        let machine = &mut lent.opened.server.connection.machine;
         if machine.abandon(running.id) == Discarded::Alone {
-            let sent = cancel(&mut lent.server, &self.pool).await;
+            let sent = cancel(&mut lent.opened, &self.pool).await;
             let until = Instant::now() + crate::limits::RESET_TIMEOUT;
-            lent.server.connection.machine.leave_cancelled(Left { request: Some(running.id), until });
+            lent.opened.server.connection.machine.leave_cancelled(Left { request: Some(running.id), until });
             sent.map_err(|fatal| server_lost(&fatal))?;
         }
         let id = running.id;
-        lent.server.drive((), |connection| !connection.machine.has(id)).await.map_err(|fatal| server_lost(&fatal))?;
+        lent.opened
+            .server
+            .drive((), |connection| !connection.machine.has(id))
+            .await
+            .map_err(|fatal| server_lost(&fatal))?;
         Ok(())
     }
 
@@ -333,13 +337,13 @@ impl<B: Backend> Session<'_, B> {
     /// Cancels the statement that runs. Nothing else is started meanwhile.
     async fn cancel_statement(&mut self) {
         let Some(lent) = &mut self.lent else { return };
-        if lent.server.connection.machine.is_idle() {
+        if lent.opened.server.connection.machine.is_idle() {
             return;
         }
-        lent.server.connection.machine.pause();
-        let _ = timeout_of(cancel(&mut lent.server, &self.pool)).await;
-        lent.server.connection.machine.cancel_sent();
-        lent.server.connection.machine.unpause();
+        lent.opened.server.connection.machine.pause();
+        let _ = timeout_of(cancel(&mut lent.opened, &self.pool)).await;
+        lent.opened.server.connection.machine.cancel_sent();
+        lent.opened.server.connection.machine.unpause();
     }
 
     /// Answers in the server's place.
@@ -550,12 +554,13 @@ async fn timeout_of<T>(future: impl Future<Output = T>) -> Option<T> {
 ///
 /// # Errors
 /// [`Fatal`]: the server was not reached.
-pub(super) async fn cancel<B: Backend>(client: &mut Client<B>, pool: &Pool<B>) -> Result<(), Fatal> {
+pub(super) async fn cancel<B: Backend>(opened: &mut Opened<B>, pool: &Pool<B>) -> Result<(), Fatal> {
+    let client = &mut opened.server;
     match client.connection.machine.cancellation() {
         Cancellation::Impossible => Ok(()),
-        Cancellation::Message(message) => send_cancel(&pool.address().await?, &TcpOptions::default(), message).await,
+        Cancellation::Message(message) => send_cancel(&opened.address, &TcpOptions::default(), message).await,
         Cancellation::Statement(statement) => {
-            let mut other = pool.open().await?;
+            let mut other = pool.open_beside(opened).await?;
             let (handler, slot) = Handler::new(Vec::new(), plain(), ROOM);
             other.connection.machine.submit(B::execute(statement.into(), true), handler);
             other.drive((), |_| lock(&slot).outcome.is_some()).await?;

@@ -13,6 +13,7 @@ use super::values::parameter;
 use crate::client::Client;
 use crate::config::PoolMode;
 use crate::hub::Hub;
+use crate::registry::{self, Activity, Entered};
 use crate::replies::{DRAINING, Ended, PROTOCOL_VIOLATION, SERVER_LOST, TOO_LARGE};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, IfUnsent, Isolation, Modes, TransactionStatus, Verb};
@@ -20,7 +21,6 @@ use headrace_postgres::messages::tag::backend as tag;
 use headrace_postgres::types::{Format, TypeRegistry};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
-use tokio::sync::Notify;
 use tokio::time::timeout;
 
 /// Requests of a client that may be in flight.
@@ -42,7 +42,8 @@ pub(super) struct Session<'a, B: Backend> {
     pub(super) client: &'a mut Client,
     pub(super) pool: Arc<Pool<B>>,
     pub(super) hub: Arc<Hub>,
-    pub(super) cancel: Arc<Notify>,
+    /// What the registry has of it.
+    pub(super) of: Arc<registry::Client>,
     pub(super) lent: Option<Lent<B>>,
     pub(super) dialect: Box<dyn Dialect + Send + Sync>,
     pub(super) registry: TypeRegistry,
@@ -73,11 +74,11 @@ pub async fn serve<B: Backend>(
     pool: Arc<Pool<B>>,
     settings: Vec<(String, String)>,
     hub: &Arc<Hub>,
-    key: (i32, i32),
-    cancel: Arc<Notify>,
+    entered: &Entered<'_>,
 ) -> Result<(), Ended> {
+    let key = entered.key();
     let lent = pool.lend().await?;
-    let machine = &lent.server.connection.machine;
+    let machine = &lent.opened.server.connection.machine;
     let (version, dialect) = (machine.version(), B::dialect(Some(machine)));
     let mut session = Session {
         client,
@@ -85,7 +86,7 @@ pub async fn serve<B: Backend>(
         lent: Some(lent),
         pool,
         hub: Arc::clone(hub),
-        cancel,
+        of: Arc::clone(&entered.client),
         dialect,
         registry: TypeRegistry::default(),
         version,
@@ -140,7 +141,7 @@ impl<B: Backend> Session<'_, B> {
             .iter()
             .filter_map(|name| self.settings.get(*name).map(|value| (shown(name).to_owned(), value.clone())));
         let parameters: BTreeMap<String, String> = parameters.collect();
-        crate::replies::welcome(self.client.buffers.write_buffer.tail(), &parameters, key.0, key.1);
+        crate::replies::welcome(self.client.buffers.write_buffer.tail(), &parameters, key);
         self.release();
     }
 
@@ -443,7 +444,7 @@ impl<B: Backend> Session<'_, B> {
         }
         self.borrow().await?;
         let Some(lent) = &mut self.lent else { return Ok(Ok(())) };
-        let running = Running::execute(&mut lent.server, server, values, formats, describes, promised, is_text);
+        let running = Running::execute(&mut lent.opened.server, server, values, formats, describes, promised, is_text);
         self.queue.push_back(Item::of(running, limit));
         Ok(Ok(()))
     }
@@ -452,14 +453,14 @@ impl<B: Backend> Session<'_, B> {
     async fn forget_cancel(&self) {
         tokio::select! {
             biased;
-            () = self.cancel.notified() => {}
+            () = self.of.interrupt.notified() => {}
             () = std::future::ready(()) => {}
         }
     }
 
     /// Keeps the session for this client, if a statement leaves something in it.
     fn pin(&mut self, reason: Option<&'static str>) -> Result<(), Failure> {
-        let Some(reason) = reason.filter(|_| self.pool.mode() == PoolMode::Transaction) else { return Ok(()) };
+        let Some(reason) = reason.filter(|_| self.pool.mode == PoolMode::Transaction) else { return Ok(()) };
         if reason == "the result of an earlier statement" {
             if self.pinned.is_none() && self.block == Block::None {
                 let message = "headraced: outside of a transaction each statement may have another session, so there is no \
@@ -470,15 +471,18 @@ impl<B: Backend> Session<'_, B> {
             }
             return Ok(());
         }
-        self.pinned.get_or_insert(reason);
+        let reason = *self.pinned.get_or_insert(reason);
+        self.of.turns(Activity::Pinned(reason));
         Ok(())
     }
 
     /// Has a session of the server.
     pub(super) async fn borrow(&mut self) -> Result<(), Ended> {
         if self.lent.is_none() {
+            self.of.turns(Activity::Waiting);
             let lent = self.pool.lend().await?;
-            self.dialect = B::dialect(Some(&lent.server.connection.machine));
+            self.of.turns(Activity::Active);
+            self.dialect = B::dialect(Some(&lent.opened.server.connection.machine));
             self.lent = Some(lent);
         }
         Ok(())
@@ -489,7 +493,7 @@ impl<B: Backend> Session<'_, B> {
         if self.block == Block::Failed {
             return TransactionStatus::Failed;
         }
-        self.lent.as_ref().map_or(TransactionStatus::Idle, |lent| lent.server.connection.machine.transaction())
+        self.lent.as_ref().map_or(TransactionStatus::Idle, |lent| lent.opened.server.connection.machine.transaction())
     }
 
     /// Ends a group of messages.
@@ -511,12 +515,13 @@ impl<B: Backend> Session<'_, B> {
 
     /// Gives the session back between transactions.
     pub(super) fn release(&mut self) {
-        let keeps = self.pool.mode() == PoolMode::Session && self.block == Block::None && self.started();
+        let keeps = self.pool.mode == PoolMode::Session && self.block == Block::None && self.started();
         let busy = !self.queue.is_empty() || self.pinned.is_some() || self.portals.values().any(Portal::is_unfinished);
         if keeps || busy || self.status() != TransactionStatus::Idle {
             return;
         }
         if let Some(lent) = self.lent.take() {
+            self.of.turns(Activity::Idle);
             self.pool.take_back(lent);
         }
     }
@@ -600,27 +605,28 @@ impl<B: Backend> Session<'_, B> {
         self.statements.clear();
         let unfinished = !self.queue.is_empty() || self.portals.values().any(Portal::is_unfinished);
         let Some(mut lent) = self.lent.take() else { return };
-        if unfinished || lent.server.connection.ended().is_some() {
+        if unfinished || lent.opened.server.connection.ended().is_some() {
             // Nobody waits for what it does.
-            let _ = timeout(crate::limits::RESET_TIMEOUT, super::requests::cancel(&mut lent.server, &self.pool)).await;
-            return lent.server.close(());
+            let _ = timeout(crate::limits::RESET_TIMEOUT, super::requests::cancel(&mut lent.opened, &self.pool)).await;
+            return lent.opened.server.close(());
         }
-        let open = lent.server.connection.machine.transaction() != TransactionStatus::Idle;
+        let open = lent.opened.server.connection.machine.transaction() != TransactionStatus::Idle;
         let mut verbs = Vec::new();
         if open {
             verbs.push(Verb::Rollback(IfUnsent::Forget));
         }
-        let used = self.pinned.is_some() || self.pool.mode() == PoolMode::Session;
+        let used = self.pinned.is_some() || self.pool.mode == PoolMode::Session;
         if used {
             verbs.push(Verb::Reset);
         }
         let clean = match used && !B::RESETS {
             true => false,
             false => {
-                timeout(crate::limits::RESET_TIMEOUT, super::requests::all(&mut lent.server, &verbs)).await == Ok(true)
+                timeout(crate::limits::RESET_TIMEOUT, super::requests::all(&mut lent.opened.server, &verbs)).await
+                    == Ok(true)
             }
         };
-        if clean { self.pool.take_back(lent) } else { lent.server.close(()) }
+        if clean { self.pool.take_back(lent) } else { lent.opened.server.close(()) }
     }
 
     /// The daemon ends, and the client has no transaction open.

@@ -2,27 +2,50 @@
 
 use toml::{Table, Value};
 
-/// Replaces `url` of each database by the settings that it stands for.
+/// A text of TOML in which `expand` has replaced something; `None` if there is nothing to replace, or no TOML: the text
+/// itself is then read, by who can tell in which line a mistake is.
+///
+/// # Errors
+/// Those of `expand`.
+pub fn expanded(text: &str, expand: fn(&mut Table) -> Result<bool, String>) -> Result<Option<Table>, String> {
+    let Ok(mut table) = toml::from_str::<Table>(text) else { return Ok(None) };
+    Ok(expand(&mut table)?.then_some(table))
+}
+
+/// Replaces `url` of each database of a configuration. Returns true if anything was replaced.
 ///
 /// # Errors
 /// What is wrong with a URL.
-pub fn expand(config: &mut Table) -> Result<(), String> {
-    let Some(Value::Table(databases)) = config.get_mut("databases") else { return Ok(()) };
+pub fn expand_all(config: &mut Table) -> Result<bool, String> {
+    let Some(Value::Table(databases)) = config.get_mut("databases") else { return Ok(false) };
+    let mut any = false;
     for (name, database) in databases {
-        let Value::Table(database) = database else { continue };
-        if let Some(url) = database.remove("url") {
-            let url = url.as_str().ok_or_else(|| format!("databases.{name}: url is not a text"))?;
-            let settings = read(url).map_err(|what| format!("databases.{name}: url {what}"))?;
-            for (key, value) in settings {
-                database.entry(key).or_insert(value);
-            }
-        }
-        let port = database.get("driver").and_then(Value::as_str).and_then(default_port);
-        if let Some(port) = port {
-            database.entry("port").or_insert(Value::Integer(port));
+        if let Value::Table(database) = database {
+            any |= expand(database).map_err(|what| format!("databases.{name}: {what}"))?;
         }
     }
-    Ok(())
+    Ok(any)
+}
+
+/// Replaces `url` by the settings that it stands for, and adds the port that the kind of server has by default. Returns
+/// true if anything has changed.
+///
+/// # Errors
+/// What is wrong with the URL.
+pub fn expand(database: &mut Table) -> Result<bool, String> {
+    let before = database.len();
+    let url = database.remove("url");
+    if let Some(url) = &url {
+        let url = url.as_str().ok_or("url is not a text")?;
+        for (key, value) in read(url).map_err(|what| format!("url {what}"))? {
+            database.entry(key).or_insert(value);
+        }
+    }
+    let port = database.get("driver").and_then(Value::as_str).and_then(default_port);
+    if let Some(port) = port {
+        database.entry("port").or_insert(Value::Integer(port));
+    }
+    Ok(url.is_some() || database.len() != before)
 }
 
 fn default_port(driver: &str) -> Option<i64> {
@@ -92,7 +115,8 @@ mod tests {
         let text = "[databases.a]\nurl = \"mariadb://jo:p%40ss@db:3307/shop\"\npool_size = 3\nuser = \"al\"\n\
                     [databases.b]\nurl = \"informix://[::1]/stores?server=ol\"\n[databases.c]\nhost = \"x\"\n";
         let mut config: Table = text.parse().unwrap();
-        expand(&mut config).unwrap();
+        assert_eq!(expand_all(&mut config), Ok(true));
+        assert_eq!(expand_all(&mut config), Ok(false));
         let expected = "[databases.a]\ndriver = \"mariadb\"\nhost = \"db\"\nport = 3307\nuser = \"al\"\n\
                         password = \"p@ss\"\ndbname = \"shop\"\npool_size = 3\n[databases.b]\ndriver = \"informix\"\n\
                         host = \"::1\"\nport = 9088\ndbname = \"stores\"\nserver = \"ol\"\n[databases.c]\nhost = \"x\"\n";

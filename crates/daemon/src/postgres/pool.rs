@@ -1,20 +1,43 @@
 //! Server connections of one server, database, user and set of startup parameters.
 
-use super::server::Server;
+use super::limit::Place;
+use super::server::{NotOpened, Server};
 use super::statements::Catalog;
 use crate::config::{Database, PoolMode};
-use crate::limits::IDLE_SERVER;
 use crate::lock;
-use headrace_core::Fatal;
+use crate::secret::Secret;
+use crate::stats::Stats;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+pub use super::limit::Limit;
+
 /// The startup parameters that a pool's server connections are opened with: what distinguishes pools.
 pub type Parameters = Vec<(String, String)>;
+
+/// What distinguishes pools.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// The name of the database, or what the client has named as its server.
+    pub name: String,
+    /// A client has named the server.
+    pub of_client: bool,
+    /// The startup parameters.
+    pub startup: Parameters,
+    /// The password that the client was asked for: who has another shares nothing.
+    pub password: Option<Secret>,
+}
+
+impl Key {
+    /// A startup parameter; empty if there is none of this name.
+    pub fn of(&self, name: &str) -> &str {
+        self.startup.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+    }
+}
 
 /// A pool.
 #[derive(Debug)]
@@ -23,11 +46,21 @@ pub struct Pool {
     pub database: Arc<Database>,
     /// The prepared statements of its clients.
     pub catalog: Arc<Catalog>,
+    /// Its counters.
+    pub stats: Arc<Stats>,
+    /// When its connections go back.
+    pub mode: PoolMode,
+    /// The number of its connections.
+    pub size: usize,
+    label: String,
     parameters: Parameters,
+    password: Option<Secret>,
     /// The connections that nobody uses, the last used at the end.
     idle: Mutex<Vec<Server>>,
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
+    limit: Arc<Limit>,
+    retired: AtomicBool,
     /// What a client that has asked for these settings is welcomed with.
     welcomes: Mutex<BTreeMap<Parameters, BTreeMap<String, String>>>,
 }
@@ -41,11 +74,12 @@ pub struct Wanted {
     pub settings: Parameters,
 }
 
-/// A server connection that is lent, or the right to one.
+/// A server connection that is lent.
 #[derive(Debug)]
 pub struct Lent {
     /// The connection.
     pub server: Server,
+    since: Instant,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -57,26 +91,37 @@ pub enum NotLent {
     /// None came back in time.
     QueueTimeout,
     /// A new one cannot be opened.
-    Failed(Fatal),
+    Failed(NotOpened),
 }
 
 impl Pool {
     /// An empty pool.
-    pub fn new(database: Arc<Database>, parameters: Parameters) -> Self {
+    pub fn new(database: Arc<Database>, key: &Key, limit: Arc<Limit>) -> Self {
+        let (user, dbname) = (key.of("user"), key.of("database"));
+        let name =
+            if key.of_client { format!("{}:{}/{dbname}", database.host, database.port) } else { key.name.clone() };
+        let size = database.size_of(user);
         Self {
             catalog: Arc::new(Catalog::default()),
-            permits: Arc::new(Semaphore::new(database.pool_size)),
-            database,
-            parameters,
+            stats: Arc::default(),
+            mode: database.mode_of(user),
+            size,
+            label: format!("{user}@{name}"),
+            parameters: key.startup.clone(),
+            password: key.password.clone(),
+            permits: Arc::new(Semaphore::new(size)),
             idle: Mutex::default(),
             waiting: AtomicUsize::new(0),
+            limit,
+            retired: AtomicBool::new(false),
             welcomes: Mutex::default(),
+            database,
         }
     }
 
-    /// When its connections go back.
-    pub fn mode(&self) -> PoolMode {
-        self.database.pool_mode
+    /// The user and the name of the database, for people.
+    pub fn label(&self) -> &str {
+        &self.label
     }
 
     /// Lends a connection: the last used one, or a new one.
@@ -84,24 +129,61 @@ impl Pool {
     /// # Errors
     /// [`NotLent`].
     pub async fn lend(&self) -> Result<Lent, NotLent> {
+        let began = Instant::now();
+        let lent = self.lend_since(began).await;
+        match &lent {
+            Ok(_) => {
+                self.stats.lent.add(1);
+                self.stats.wait.observe(began.elapsed());
+            }
+            Err(NotLent::Failed(_)) => self.stats.failed.add(1),
+            Err(_) => self.stats.not_lent.add(1),
+        }
+        lent
+    }
+
+    async fn lend_since(&self, began: Instant) -> Result<Lent, NotLent> {
         let permit = match Arc::clone(&self.permits).try_acquire_owned() {
             Ok(permit) => permit,
             Err(_) => self.queue().await?,
         };
+        let server = match self.usable().await {
+            Some(server) => server,
+            None => {
+                let left = self.database.queue_wait().saturating_sub(began.elapsed());
+                let place = self.limit.enter(left).await.ok_or(NotLent::QueueTimeout)?;
+                self.open(place).await.map_err(NotLent::Failed)?
+            }
+        };
+        Ok(Lent { server, since: Instant::now(), _permit: permit })
+    }
+
+    /// A connection that nobody uses and that can be lent.
+    async fn usable(&self) -> Option<Server> {
         loop {
-            let idle = self.idle().pop();
-            match idle {
-                Some(mut server) => {
-                    if server.is_quiet() {
-                        return Ok(Lent { server, _permit: permit });
-                    }
-                }
-                None => {
-                    let server = Server::open(&self.database, &self.parameters).await.map_err(NotLent::Failed)?;
-                    return Ok(Lent { server, _permit: permit });
-                }
+            let mut server = lock(&self.idle).pop()?;
+            if self.is_usable(&mut server).await {
+                return Some(server);
             }
         }
+    }
+
+    async fn open(&self, place: Place) -> Result<Server, NotOpened> {
+        let began = Instant::now();
+        let mut server = Server::open(&self.database, &self.parameters, self.password.as_ref()).await?;
+        server.keep(place, &self.stats);
+        self.stats.opened.add(1);
+        self.stats.create.observe(began.elapsed());
+        Ok(server)
+    }
+
+    /// Returns true if a connection that nobody has used can be lent.
+    async fn is_usable(&self, server: &mut Server) -> bool {
+        if server.is_old() || !server.is_quiet() {
+            return false;
+        }
+        // A network that has forgotten the connection says nothing.
+        server.used.elapsed() < self.database.check_after() || server.run("").await.is_ok()
     }
 
     async fn queue(&self) -> Result<OwnedSemaphorePermit, NotLent> {
@@ -114,18 +196,45 @@ impl Pool {
 
     /// Takes a connection back that is as good as new.
     pub fn take_back(&self, lent: Lent) {
-        let Lent { mut server, _permit } = lent;
+        let Lent { mut server, since, _permit } = lent;
+        self.stats.used.observe(since.elapsed());
+        let needed_elsewhere = self.limit.is_waited_for() && self.waiting() == 0;
+        if self.retired.load(Ordering::Relaxed) || server.is_old() || needed_elsewhere {
+            return;
+        }
         server.used = Instant::now();
-        self.idle().push(server);
+        lock(&self.idle).push(server);
     }
 
     /// Closes the connections that nobody has used for a while.
     pub fn expire(&self) {
-        self.idle().retain(|server| server.used.elapsed() < IDLE_SERVER);
+        lock(&self.idle).retain(|server| server.used.elapsed() < self.database.server_idle() && !server.is_old());
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Server>> {
-        lock(&self.idle)
+    /// Nothing is lent to new clients any more: the configuration has changed.
+    pub fn retire(&self) {
+        self.retired.store(true, Ordering::Relaxed);
+        lock(&self.idle).clear();
+    }
+
+    /// Closes the connection that nobody has used for the longest time. Returns false if there is none.
+    pub fn give_up_one(&self) -> bool {
+        let mut idle = lock(&self.idle);
+        if idle.is_empty() {
+            return false;
+        }
+        idle.remove(0);
+        true
+    }
+
+    /// The number of connections that nobody uses.
+    pub fn idle(&self) -> usize {
+        lock(&self.idle).len()
+    }
+
+    /// The number of clients that wait for one.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
     }
 
     /// What a client is welcomed with that asks for these settings, if one was before.

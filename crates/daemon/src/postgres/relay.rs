@@ -5,6 +5,7 @@
 //! connection does not is prepared there before its first use, and its ParseComplete goes no further. ParseComplete and
 //! CloseComplete that the server does not send are put in, each in its place among the replies.
 
+use super::server::is_settable;
 use super::statements::{Catalog, OnServer, PREFIX, Statement};
 use crate::limits::WHOLE_MESSAGE;
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
@@ -14,9 +15,12 @@ use headrace_postgres::messages::backend::{
 };
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, backend, frontend as client};
-use headrace_postgres::sql::leaves;
+use headrace_postgres::sql::{begins_block, leaves};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
+
+/// Errors that are counted by SQLSTATE while a server connection is lent.
+const ERRORS: usize = 64;
 
 /// What a server connection has, whoever it is lent to.
 #[derive(Debug)]
@@ -35,6 +39,24 @@ impl ServerState {
     /// Of a session that was just opened.
     pub fn new(parameters: BTreeMap<String, String>, statements: usize) -> Self {
         Self { prepared: OnServer::new(statements), parameters, status: TransactionStatus::Idle, stale: Vec::new() }
+    }
+
+    /// The SQL that gives the session the settings of a client, where they differ.
+    pub fn adaptation(&self, wanted: &BTreeMap<String, String>) -> Option<String> {
+        let mut sql = String::new();
+        for (name, value) in wanted {
+            if !is_settable(name) || self.parameters.get(name).is_none_or(|own| own == value) {
+                continue;
+            }
+            // In this form a backslash means the same whatever standard_conforming_strings is.
+            let value = value.replace('\\', "\\\\").replace('\'', "''");
+            // SET would take the whole list for one name.
+            sql.push_str(&match name.eq_ignore_ascii_case("search_path") {
+                true => format!("SELECT pg_catalog.set_config('search_path', E'{value}', false);"),
+                false => format!("SET SESSION {name} TO E'{value}';"),
+            });
+        }
+        (!sql.is_empty()).then_some(sql)
     }
 }
 
@@ -59,6 +81,8 @@ enum Expected {
     Query,
     /// None: the client has ended a COPY here.
     CopyEnd,
+    /// All that comes up to ReadyForQuery is the daemon's own affair.
+    Own,
 }
 
 /// What a client's name meant before a message that the server then did not execute.
@@ -71,6 +95,8 @@ pub enum Refused {
     Malformed(String),
     /// A message is larger than the daemon keeps in memory.
     TooLarge(String),
+    /// A transaction begins where the server connection goes back after each statement.
+    Transaction,
 }
 
 /// What is left after the messages of a client.
@@ -106,6 +132,20 @@ pub struct Relay {
     pub prepared_again: u64,
     /// Parse messages that the server did not have to see.
     pub spared: u64,
+    /// Those that it has seen.
+    pub prepared: u64,
+    /// Bytes received from servers.
+    pub received: u64,
+    /// SQLSTATEs of errors.
+    pub errors: Vec<String>,
+    /// Requests since the server connection was lent.
+    pub requests: usize,
+    /// A text that begins a transaction is refused.
+    pub refuses_transactions: bool,
+    /// After a request outside of a transaction nothing is passed on until it was answered, so that the server
+    /// connection can be lent to somebody else.
+    pub gives_way: bool,
+    waits_for_replies: bool,
 }
 
 impl Relay {
@@ -124,7 +164,27 @@ impl Relay {
             parameters,
             prepared_again: 0,
             spared: 0,
+            prepared: 0,
+            received: 0,
+            errors: Vec::new(),
+            requests: 0,
+            refuses_transactions: false,
+            gives_way: false,
+            waits_for_replies: false,
         }
+    }
+
+    /// Gives the server connection that was just lent this client's settings, ahead of the client's own messages.
+    pub fn adapt(&mut self, server: &mut ServerState, output: &mut WriteBuffer) {
+        if let Some(sql) = server.adaptation(&self.parameters) {
+            frontend::query(output.tail(), "", &sql);
+            self.expected.push_back(Expected::Own);
+        }
+    }
+
+    /// Returns true if nothing more is read from the client's messages before the server has answered.
+    pub fn is_waiting_for_replies(&self) -> bool {
+        self.waits_for_replies
     }
 
     /// Returns true if the client has begun a message that a server connection is needed for.
@@ -167,6 +227,7 @@ impl Relay {
         server: &mut ServerState,
         output: &mut WriteBuffer,
     ) -> Result<Then, Refused> {
+        self.waits_for_replies = false;
         while output.len() < WRITE_BUFFER_HIGH_BYTES {
             if self.to_server > 0 {
                 if !pass(input, output, &mut self.to_server) {
@@ -183,11 +244,21 @@ impl Relay {
                 self.skipped -= n;
                 continue;
             }
+            if self.gives_way
+                && !self.unsynced
+                && !self.expected.is_empty()
+                && server.status == TransactionStatus::Idle
+                && !input.is_empty()
+            {
+                self.waits_for_replies = true;
+                return Ok(Then::Wait);
+            }
             let Some((tag, length)) = client_header(input.unread())? else { return Ok(Then::Wait) };
             if self.skipping && !matches!(tag, client::SYNC | client::TERMINATE) {
                 self.skipped = length;
                 continue;
             }
+            self.requests += usize::from(matches!(tag, client::SYNC | client::QUERY));
             match tag {
                 client::SYNC => (self.unsynced, self.skipping) = (false, false),
                 client::BIND | client::EXECUTE | client::PARSE | client::DESCRIBE | client::CLOSE => {
@@ -251,7 +322,7 @@ impl Relay {
         match tag {
             client::QUERY => {
                 let sql = text_of(body.strip_suffix(b"\0").unwrap_or(body));
-                self.note(&sql, server);
+                self.note(&sql, server)?;
                 self.names.remove(&b""[..]);
                 server.prepared.unnamed = None;
                 match self.deallocated(&sql) {
@@ -264,7 +335,7 @@ impl Relay {
                 let (name, rest) = name_of(body).ok_or_else(|| malformed("Parse"))?;
                 let (sql, _) = name_of(rest).ok_or_else(|| malformed("Parse"))?;
                 let sql = text_of(sql);
-                self.note(&sql, server);
+                self.note(&sql, server)?;
                 self.parse(name, rest, &sql, server, output);
             }
             client::DESCRIBE | client::CLOSE => {
@@ -295,11 +366,19 @@ impl Relay {
         Ok(())
     }
 
-    fn note(&mut self, sql: &str, server: &ServerState) {
-        if self.pinned.is_none() {
-            let reported = |name: &str| server.parameters.keys().any(|known| known.eq_ignore_ascii_case(name));
-            self.pinned = leaves(sql, reported);
+    /// Notes what a text leaves behind. A setting follows its client if the server reports it and anybody may set it;
+    /// others, like session_authorization, do not.
+    fn note(&mut self, sql: &str, server: &ServerState) -> Result<(), Refused> {
+        if self.refuses_transactions && begins_block(sql) {
+            return Err(Refused::Transaction);
         }
+        if self.pinned.is_none() {
+            let follows = |name: &str| {
+                is_settable(name) && server.parameters.keys().any(|known| known.eq_ignore_ascii_case(name))
+            };
+            self.pinned = leaves(sql, follows);
+        }
+        Ok(())
     }
 
     fn parse(&mut self, name: &[u8], body: &[u8], sql: &str, server: &mut ServerState, output: &mut WriteBuffer) {
@@ -341,6 +420,7 @@ impl Relay {
         }
         self.make_room(&statement, server, output);
         self.send_parse(&statement.name, &statement.body, output);
+        self.prepared += 1;
         self.expected.push_back(Expected::Parse { statement: Some(statement), shown: true, undo });
     }
 
@@ -466,6 +546,17 @@ impl Relay {
                 continue;
             }
             let Some((tag, length)) = header(input.unread())? else { return Ok(()) };
+            if matches!(self.expected.front(), Some(Expected::Own)) {
+                if input.unread().len() < length {
+                    input.want(length);
+                    return Ok(());
+                }
+                self.own_reply(tag, &input.unread()[5..length], server)?;
+                input.consume(length);
+                self.settle(output);
+                continue;
+            }
+            self.received += length as u64;
             if matches!(tag, backend::DATA_ROW | backend::COPY_DATA | backend::ROW_DESCRIPTION) && !self.awaits(tag) {
                 self.to_client = length;
                 continue;
@@ -480,6 +571,27 @@ impl Relay {
             }
             input.consume(length);
             self.settle(output);
+        }
+        Ok(())
+    }
+
+    /// A reply to what the daemon itself has sent.
+    fn own_reply(&mut self, tag: u8, body: &[u8], server: &mut ServerState) -> Result<(), Fatal> {
+        match tag {
+            backend::ERROR_RESPONSE => {
+                let error = ServerError::parse(body)?;
+                let message = error.field(headrace_postgres::messages::tag::field::MESSAGE);
+                return Err(Fatal::peer(format!("the settings of the client were refused: {message}")));
+            }
+            backend::PARAMETER_STATUS => {
+                let (name, value) = parameter_status(body)?;
+                server.parameters.insert(name, value);
+            }
+            backend::READY_FOR_QUERY => {
+                self.expected.pop_front();
+                server.status = transaction_status(body)?;
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -553,6 +665,9 @@ impl Relay {
     /// there was not.
     fn failed(&mut self, body: &[u8], server: &mut ServerState) -> Result<(), Fatal> {
         let error = ServerError::parse(body)?;
+        if self.errors.len() < ERRORS {
+            self.errors.push(error.sqlstate().to_owned());
+        }
         if let Some(Expected::Bind(Some(statement))) = self.expected.front()
             && error.sqlstate() == "0A000"
             && error.field(headrace_postgres::messages::tag::field::ROUTINE) == "RevalidateCachedQuery"

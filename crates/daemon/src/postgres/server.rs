@@ -1,21 +1,24 @@
 //! One connection to a server, which is lent to one client after the other.
 
+use super::limit::Place;
 use super::relay::ServerState;
-use crate::config::Database;
-use crate::limits::{CONNECT_TIMEOUT, RESET_TIMEOUT, SERVER_STATEMENTS};
+use crate::config::{Database, TargetSession, addresses};
+use crate::limits::{RESET_TIMEOUT, SERVER_STATEMENTS};
+use crate::secret::Secret;
+use crate::stats::Stats;
 use headrace_connection::{Buffers, Connection, TlsSettings};
 use headrace_core::rows::Collector;
-use headrace_core::{Cancellation, Fatal, FatalKind, Session, TransactionStatus, WriteBuffer};
+use headrace_core::{Cancellation, Fatal, FatalKind, Protocol as _, Session as _, TransactionStatus, WriteBuffer};
 use headrace_io::tokio::{Client, Stream, cancel};
 use headrace_io::{Address, Progress, TcpOptions};
-use headrace_postgres::machine::{Binding, Columns, Machine, Options, Purpose, Secret, Tls};
+use headrace_postgres::machine::{Binding, Columns, Machine, Options, Purpose, Tls};
 use headrace_postgres::messages::backend::{ServerError, header, parameter_status, transaction_status};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{backend, field};
-use headrace_tls::{Roots, TlsConfig, Verify};
-use std::collections::BTreeMap;
+use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 /// An open session of a server.
@@ -31,6 +34,38 @@ pub struct Server {
     pub cancel: Cancel,
     /// When it was last used.
     pub used: Instant,
+    /// When it is to be replaced.
+    ends: Instant,
+    /// Where it is counted as open.
+    counted: Option<(Place, Arc<Stats>)>,
+}
+
+/// Why no session could be opened.
+#[derive(Clone, Debug)]
+pub struct NotOpened {
+    /// What has happened.
+    pub fatal: Fatal,
+    /// The server's own words, if it has said anything.
+    pub error: Option<ServerError>,
+}
+
+impl From<Fatal> for NotOpened {
+    fn from(fatal: Fatal) -> Self {
+        Self { fatal, error: None }
+    }
+}
+
+impl NotOpened {
+    /// Returns true if the next host may do: this one has not answered, or is not ready.
+    fn leaves_others(&self) -> bool {
+        match &self.error {
+            // A server that starts up, or has as many sessions as it may.
+            Some(error) => matches!(error.sqlstate(), "57P03" | "53300"),
+            None => {
+                self.fatal.kind != FatalKind::UnusableSetting && self.fatal.kind != FatalKind::AuthenticationRefused
+            }
+        }
+    }
 }
 
 /// Cancels whatever statement runs on a server connection.
@@ -54,49 +89,160 @@ impl Cancel {
 }
 
 impl Server {
-    /// Connects and logs in.
+    /// Connects and logs in, to the first of the hosts that will do.
     ///
     /// # Errors
-    /// [`Fatal`] with the reason, such as the server's own.
-    pub async fn open(database: &Database, parameters: &[(String, String)]) -> Result<Self, Fatal> {
-        match timeout(CONNECT_TIMEOUT, Self::log_in(database, parameters)).await {
-            Ok(opened) => opened,
-            Err(_) => {
-                let reason = format!("the server did not open a session within {} s", CONNECT_TIMEOUT.as_secs());
-                Err(Fatal::new(FatalKind::NoAnswer, reason))
+    /// [`NotOpened`] with the reason, such as the server's own.
+    pub async fn open(
+        database: &Database,
+        parameters: &[(String, String)],
+        password: Option<&Secret>,
+    ) -> Result<Self, NotOpened> {
+        let places = database.places().map_err(|what| Fatal::new(FatalKind::UnusableSetting, what))?;
+        let wanted = database.target_session_attrs;
+        let passes: &[TargetSession] = match &wanted {
+            TargetSession::PreferStandby => &[TargetSession::Standby, TargetSession::Any],
+            only => std::slice::from_ref(only),
+        };
+        let mut failures: Vec<NotOpened> = Vec::new();
+        for wanted in passes {
+            for (host, port) in &places {
+                match Self::open_at(database, (host, *port), *wanted, parameters, password).await {
+                    Ok(server) => return Ok(server),
+                    Err(failure) if failure.leaves_others() => failures.push(failure),
+                    Err(failure) => return Err(failure),
+                }
             }
         }
+        let texts: Vec<&str> = failures.iter().map(|failure| failure.fatal.message.as_str()).collect();
+        let message = texts.join("; ");
+        let first = failures.swap_remove(0);
+        if failures.is_empty() { Err(first) } else { Err(Fatal::new(first.fatal.kind, message).into()) }
     }
 
-    async fn log_in(database: &Database, parameters: &[(String, String)]) -> Result<Self, Fatal> {
-        let tls = database.sslmode.settings(database);
+    /// The first address of a host that will do.
+    async fn open_at(
+        database: &Database,
+        (host, port): (&str, u16),
+        wanted: TargetSession,
+        parameters: &[(String, String)],
+        password: Option<&Secret>,
+    ) -> Result<Self, NotOpened> {
+        let of = |name: &str| parameters.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value);
+        let found;
+        let password = match password {
+            Some(given) => Some(given),
+            None => {
+                found = database.password_for(host, port, of("user"), of("database")).await?;
+                found.as_ref()
+            }
+        };
+        let mut last = None;
+        let found = match host.starts_with('/') {
+            true => vec![Address::Unix(Path::new(host).join(format!(".s.PGSQL.{port}")))],
+            false => addresses(host, port).await?,
+        };
+        for address in found {
+            let opened = Self::log_in(database, host, &address, parameters, password);
+            match timeout(database.connect_timeout(), opened).await {
+                Ok(Ok(mut server)) => {
+                    if server.is(wanted).await? {
+                        return Ok(server);
+                    }
+                    let what = format!("{address} is not what target_session_attrs asks for");
+                    last = Some(Fatal::new(FatalKind::ConnectFailed, what).into());
+                }
+                Ok(Err(failure)) if failure.leaves_others() => last = Some(failure),
+                Ok(Err(failure)) => return Err(failure),
+                Err(_) => {
+                    let reason = format!("{address} did not open a session within {:?}", database.connect_timeout());
+                    last = Some(Fatal::new(FatalKind::NoAnswer, reason).into());
+                }
+            }
+        }
+        Err(last.expect("a host has an address, or an error that says so"))
+    }
+
+    async fn log_in(
+        database: &Database,
+        host: &str,
+        address: &Address,
+        parameters: &[(String, String)],
+        password: Option<&Secret>,
+    ) -> Result<Self, NotOpened> {
+        let tls = if host.starts_with('/') { None } else { database.sslmode.settings(database, host)? };
         let user =
             parameters.iter().find(|(name, _)| name == "user").map_or_else(String::new, |(_, user)| user.clone());
         let options = Options {
             purpose: Purpose::Session,
             parameters: parameters.to_vec(),
             user,
-            password: database.password()?.map(|password| Secret(password.into_bytes())),
-            tls: if tls.is_some() { Tls::Require } else { Tls::No },
+            password: password
+                .map(|password| headrace_postgres::machine::Secret(password.reveal().as_bytes().to_vec())),
+            tls: match (&tls, database.sslmode) {
+                (None, _) => Tls::No,
+                (Some(_), SslMode::Prefer) => Tls::Prefer,
+                (Some(_), _) => Tls::Require,
+            },
             binding: Binding::Prefer,
             methods: Vec::new(),
         };
         let mut write_buffer = WriteBuffer::new();
         let machine: Machine<Collector<Arc<Columns>, ServerError>> = Machine::new(options, 0, &mut write_buffer);
         let connection = Connection::new(Box::new(machine), write_buffer, tls);
-        let address = database.address().await?;
-        let client = Client::open(&address, &TcpOptions::default(), connection, ()).await?;
+        let mut client = Client::reach(address, &TcpOptions::default(), connection).await?;
+        if let Err(fatal) = client.start(&TcpOptions::default(), ()).await {
+            return Err(NotOpened { fatal, error: client.connection.machine.closing_error().cloned() });
+        }
         let (connection, stream) = client.into_parts();
         let Cancellation::Message(message) = connection.machine.cancellation() else {
-            return Err(Fatal::peer("the session has no key to cancel by"));
+            return Err(Fatal::peer("the session has no key to cancel by").into());
         };
+        let now = Instant::now();
         Ok(Self {
             stream,
             state: ServerState::new(connection.machine.parameters().clone(), SERVER_STATEMENTS),
             buffers: connection.buffers,
-            cancel: Cancel { address, message },
-            used: Instant::now(),
+            cancel: Cancel { address: address.clone(), message },
+            used: now,
+            ends: now + shortened(database.server_lifetime()),
+            counted: None,
         })
+    }
+
+    /// Whether it is what `target_session_attrs` asks for.
+    async fn is(&mut self, wanted: TargetSession) -> Result<bool, Fatal> {
+        if wanted == TargetSession::Any {
+            return Ok(true);
+        }
+        // Since version 14 the server reports both.
+        if !self.state.parameters.contains_key("in_hot_standby") {
+            let found = self.ask("SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'on' ELSE 'off' END").await?;
+            self.state.parameters.insert("in_hot_standby".into(), found);
+            let found = self.ask("SHOW default_transaction_read_only").await?;
+            self.state.parameters.insert("default_transaction_read_only".into(), found);
+        }
+        let is_on = |name: &str| self.state.parameters.get(name).is_some_and(|value| value == "on");
+        let standby = is_on("in_hot_standby");
+        let writable = !standby && !is_on("default_transaction_read_only");
+        Ok(match wanted {
+            TargetSession::Any | TargetSession::PreferStandby => true,
+            TargetSession::ReadWrite => writable,
+            TargetSession::ReadOnly => !writable,
+            TargetSession::Primary => !standby,
+            TargetSession::Standby => standby,
+        })
+    }
+
+    /// It counts as open, and occupies a place, as long as it exists.
+    pub fn keep(&mut self, place: Place, stats: &Arc<Stats>) {
+        stats.open.add(1);
+        self.counted = Some((place, Arc::clone(stats)));
+    }
+
+    /// Returns true if it is to be replaced.
+    pub fn is_old(&self) -> bool {
+        Instant::now() >= self.ends
     }
 
     /// Makes the session as if it was new, but for the settings that are reported.
@@ -112,25 +258,16 @@ impl Server {
         Ok(())
     }
 
-    /// Gives the session the settings of a client, where they differ.
-    ///
-    /// # Errors
-    /// As [`Server::run`].
-    pub async fn adapt(&mut self, wanted: &BTreeMap<String, String>) -> Result<(), Fatal> {
-        let mut sql = String::new();
-        for (name, value) in wanted {
-            if is_settable(name) && self.state.parameters.get(name).is_some_and(|own| own != value) {
-                sql.push_str(&format!("SET SESSION {name} TO '{}';", value.replace('\'', "''")));
-            }
-        }
-        if sql.is_empty() { Ok(()) } else { self.run(&sql).await }
-    }
-
     /// Runs a text whose rows nobody wants, and waits for its end.
     ///
     /// # Errors
     /// [`Fatal`]: the connection is lost, or the server refuses the text.
     pub async fn run(&mut self, sql: &str) -> Result<(), Fatal> {
+        self.ask(sql).await.map(drop)
+    }
+
+    /// The same; returns the first value of the last row.
+    async fn ask(&mut self, sql: &str) -> Result<String, Fatal> {
         frontend::query(self.buffers.write_buffer.tail(), "", sql);
         match timeout(RESET_TIMEOUT, self.until_ready()).await {
             Ok(done) => done,
@@ -138,8 +275,8 @@ impl Server {
         }
     }
 
-    async fn until_ready(&mut self) -> Result<(), Fatal> {
-        let mut refused = None;
+    async fn until_ready(&mut self) -> Result<String, Fatal> {
+        let (mut refused, mut value) = (None, String::new());
         loop {
             while let Some((tag, length)) = header(self.buffers.read_buffer.unread())? {
                 if self.buffers.read_buffer.unread().len() < length {
@@ -149,6 +286,10 @@ impl Server {
                 let body = &self.buffers.read_buffer.unread()[5..length];
                 match tag {
                     backend::ERROR_RESPONSE => refused = Some(ServerError::parse(body)?),
+                    backend::DATA_ROW => {
+                        let text = body.get(6..).unwrap_or_default();
+                        value = String::from_utf8_lossy(text).into_owned();
+                    }
                     backend::PARAMETER_STATUS => {
                         let (name, value) = parameter_status(body)?;
                         self.state.parameters.insert(name, value);
@@ -157,7 +298,7 @@ impl Server {
                         self.state.status = transaction_status(body)?;
                         self.buffers.read_buffer.consume(length);
                         return match refused {
-                            None => Ok(()),
+                            None => Ok(value),
                             Some(error) => Err(Fatal::peer(error.field(field::MESSAGE).to_owned())),
                         };
                     }
@@ -176,6 +317,21 @@ impl Server {
     pub fn is_quiet(&mut self) -> bool {
         matches!(self.stream.pull_available(&mut self.buffers), Ok(None)) && self.buffers.read_buffer.is_empty()
     }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some((_, stats)) = &self.counted {
+            stats.open.add(-1);
+        }
+    }
+}
+
+/// Up to a tenth shorter, so that connections that were opened together do not end together.
+pub fn shortened(lifetime: Duration) -> Duration {
+    let mut random = [0; 4];
+    let _ = getrandom::fill(&mut random);
+    lifetime.mul_f64(1.0 - f64::from(u32::from_be_bytes(random)) / f64::from(u32::MAX) / 10.0)
 }
 
 /// The settings that a server reports and a client can change (manual, "Asynchronous Operations").
@@ -202,6 +358,8 @@ pub enum SslMode {
     /// No TLS.
     #[default]
     Disable,
+    /// TLS if the server has it, with whoever is there.
+    Prefer,
     /// TLS, with whoever is there.
     Require,
     /// TLS, with a certificate of a trusted authority.
@@ -211,16 +369,26 @@ pub enum SslMode {
 }
 
 impl SslMode {
-    /// The settings of TLS for a database; `None` without TLS.
-    pub fn settings(self, database: &Database) -> Option<TlsSettings> {
+    /// The settings of TLS for a host of a database; `None` without TLS.
+    ///
+    /// # Errors
+    /// [`Fatal`]: settings that do not belong together.
+    pub fn settings(self, database: &Database, host: &str) -> Result<Option<TlsSettings>, Fatal> {
         let verify = match self {
-            Self::Disable => return None,
-            Self::Require => Verify::None,
+            Self::Disable => return Ok(None),
+            Self::Prefer | Self::Require => Verify::None,
             Self::VerifyCa => Verify::Ca,
             Self::VerifyFull => Verify::Full,
         };
+        let client = match (&database.sslcert, &database.sslkey) {
+            (Some(certificates), Some(key)) => {
+                Some(ClientCert { certificates: certificates.clone(), key: key.clone() })
+            }
+            (None, None) => None,
+            _ => return Err(Fatal::new(FatalKind::UnusableSetting, "sslcert and sslkey are needed together")),
+        };
         let roots = database.sslrootcert.clone().map_or(Roots::System, Roots::File);
-        let config = TlsConfig { verify, roots, client: None, only_tls13: false, alpn: Vec::new(), sni: true };
-        Some(TlsSettings { config, server_name: database.host.clone() })
+        let config = TlsConfig { verify, roots, client, only_tls13: false, alpn: Vec::new(), sni: true };
+        Ok(Some(TlsSettings { config, server_name: host.to_owned() }))
     }
 }

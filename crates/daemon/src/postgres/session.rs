@@ -4,13 +4,16 @@ use super::pool::{Lent, Pool, Wanted};
 use super::relay::{Relay, Then};
 use crate::client::Client;
 use crate::config::PoolMode;
-use crate::hub::{Hub, Running};
-use crate::replies::{self, DRAINING, Ended, SERVER_LOST};
-use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
-use headrace_core::{Fatal, TransactionStatus};
+use crate::hub::Hub;
+use crate::limits::{SMALL, TURN};
+use crate::registry::{Activity, Entered};
+use crate::replies::{self, DRAINING, Ended, SERVER_LOST, TOO_LARGE};
+use headrace_core::limits::{READ_BUFFER_BYTES, WRITE_BUFFER_HIGH_BYTES};
+use headrace_core::{Fatal, ReadBuffer, TransactionStatus};
 use headrace_io::Progress;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tokio::sync::watch;
 
 /// How a step of a client's connection ended.
 enum Step {
@@ -24,23 +27,25 @@ enum Step {
 ///
 /// # Errors
 /// [`Ended`]: the client is to be told why its connection ends.
-pub async fn serve(
-    client: &mut Client,
-    wanted: Wanted,
-    hub: &Arc<Hub>,
-    key: (i32, i32),
-    running: Running,
-) -> Result<(), Ended> {
+pub async fn serve(client: &mut Client, wanted: Wanted, hub: &Hub, entered: &Entered<'_>) -> Result<(), Ended> {
     let Wanted { pool, settings } = wanted;
     let parameters = match pool.welcome(&settings) {
         Some(parameters) => parameters,
-        None => first_welcome(&pool, &settings).await?,
+        None => {
+            entered.client.turns(Activity::Waiting);
+            first_welcome(&pool, &settings).await?
+        }
     };
-    replies::welcome(client.buffers.write_buffer.tail(), &parameters, key.0, key.1);
-    let relay = Relay::new(Arc::clone(&pool.catalog), parameters);
-    let mut session = Session { client, relay, pool, running, lent: None, hub: Arc::clone(hub), leaving: false };
+    entered.client.turns(Activity::Idle);
+    replies::welcome(client.buffers.write_buffer.tail(), &parameters, entered.key());
+    let mut relay = Relay::new(Arc::clone(&pool.catalog), parameters);
+    relay.refuses_transactions = pool.mode == PoolMode::Statement;
+    let draining = hub.draining.clone();
+    let mut session =
+        Session { client, relay, pool, entered, lent: None, hub, draining, leaving: false, held: 0, sent_before: 0 };
     let ended = session.run().await;
     session.give_back(false).await;
+    session.release();
     if ended.is_ok() {
         client.flush().await;
     }
@@ -57,8 +62,8 @@ async fn first_welcome(pool: &Pool, settings: &[(String, String)]) -> Result<BTr
             (reported.unwrap_or(name).clone(), value.clone())
         })
         .collect();
-    if let Err(fatal) = lent.server.adapt(&wanted).await {
-        return Err(Ended::opening(&fatal));
+    if let Some(sql) = lent.server.state.adaptation(&wanted) {
+        lent.server.run(&sql).await.map_err(Ended::opening)?;
     }
     let parameters = lent.server.state.parameters.clone();
     pool.remember(settings.to_vec(), &parameters);
@@ -70,11 +75,16 @@ struct Session<'a> {
     client: &'a mut Client,
     relay: Relay,
     pool: Arc<Pool>,
-    running: Running,
+    entered: &'a Entered<'a>,
     lent: Option<Lent>,
-    hub: Arc<Hub>,
+    hub: &'a Hub,
+    draining: watch::Receiver<bool>,
     /// The client has said goodbye after requests that were not answered yet.
     leaving: bool,
+    /// Bytes of its buffer that count for the memory of all clients.
+    held: usize,
+    /// Position in the stream to the server when it was lent.
+    sent_before: u64,
 }
 
 impl Session<'_> {
@@ -92,7 +102,7 @@ impl Session<'_> {
             if self.leaving && self.lent.as_ref().is_none_or(|_| self.relay.has_all_replies()) {
                 return Ok(());
             }
-            if self.pool.mode() == PoolMode::Transaction
+            if self.pool.mode != PoolMode::Session
                 && self.lent.as_ref().is_some_and(|lent| self.relay.is_settled(&lent.server.state))
             {
                 self.give_back(true).await;
@@ -110,16 +120,14 @@ impl Session<'_> {
     }
 
     async fn borrow(&mut self) -> Result<(), Ended> {
+        self.entered.client.turns(Activity::Waiting);
         let mut lent = self.pool.lend().await?;
-        if lent.server.adapt(&self.relay.parameters).await.is_err() {
-            // It may have been lost while nobody used it.
-            drop(lent);
-            lent = self.pool.lend().await?;
-            let adapted = lent.server.adapt(&self.relay.parameters).await;
-            adapted.map_err(|fatal| Ended::opening(&fatal))?;
-        }
-        *self.running.lock().await = Some(lent.server.cancel.clone());
+        self.relay.adapt(&mut lent.server.state, &mut lent.server.buffers.write_buffer);
+        *self.entered.client.running.lock().await = Some(lent.server.cancel.clone());
+        self.sent_before = lent.server.buffers.write_buffer.mark();
+        self.relay.requests = 0;
         self.lent = Some(lent);
+        self.entered.client.turns(Activity::Active);
         Ok(())
     }
 
@@ -131,12 +139,54 @@ impl Session<'_> {
             self.client.buffers.read_buffer.consume(after);
         }
         let (client, server) = (&mut self.client.buffers, &mut lent.server);
+        // Who sends without a pause lets others go first, from time to time, if they wait.
+        self.relay.gives_way = self.relay.requests >= TURN && self.pool.waiting() > 0;
+        let pinned = self.relay.pinned();
         let then =
             self.relay.from_client(&mut client.read_buffer, &mut server.state, &mut server.buffers.write_buffer)?;
         let received =
             self.relay.from_server(&mut server.buffers.read_buffer, &mut server.state, &mut client.write_buffer);
         received.map_err(|fatal| Ended::new(SERVER_LOST, format!("headraced: {fatal}")))?;
+        if self.relay.pinned() != pinned {
+            self.note_pin();
+        }
+        self.hold(self.client.buffers.read_buffer.capacity())?;
         Ok(then == Then::Terminate)
+    }
+
+    fn note_pin(&self) {
+        match self.relay.pinned() {
+            Some(reason) => {
+                self.pool.stats.pins.add(reason);
+                self.entered.client.turns(Activity::Pinned(reason));
+            }
+            None => self.entered.client.turns(Activity::Active),
+        }
+    }
+
+    /// Counts the memory of large messages, which all clients share.
+    fn hold(&mut self, capacity: usize) -> Result<(), Ended> {
+        if capacity <= SMALL && self.held == 0 {
+            return Ok(());
+        }
+        if self.client.buffers.read_buffer.is_empty() {
+            self.client.buffers.read_buffer = ReadBuffer::new();
+        }
+        let now = self.client.buffers.read_buffer.capacity().min(capacity);
+        let now = if now <= SMALL { 0 } else { now };
+        self.hub.memory.add(now as i64 - self.held as i64);
+        let grown = now > self.held;
+        self.held = now;
+        let most = self.hub.config().daemon.memory_mb.saturating_mul(1 << 20);
+        if grown && self.hub.memory.value() > most as i64 {
+            let what = "headraced: the messages of all clients need more memory than memory_mb allows";
+            return Err(Ended::new(TOO_LARGE, what));
+        }
+        Ok(())
+    }
+
+    fn release(&mut self) {
+        self.hub.memory.add(-(std::mem::take(&mut self.held) as i64));
     }
 
     /// Moves bytes until something has happened.
@@ -144,13 +194,14 @@ impl Session<'_> {
         let client = &mut *self.client;
         let room_to_client = client.buffers.write_buffer.len() < WRITE_BUFFER_HIGH_BYTES;
         let Some(lent) = &mut self.lent else {
-            let mut draining = self.hub.draining.clone();
             return tokio::select! {
                 moved = client.stream.exchange(&mut client.buffers, true) => of_client(moved),
-                _ = draining.wait_for(|draining| *draining) => Step::Draining,
+                _ = self.draining.wait_for(|draining| *draining) => Step::Draining,
             };
         };
-        let room_to_server = lent.server.buffers.write_buffer.len() < WRITE_BUFFER_HIGH_BYTES;
+        let idle = self.relay.owes_nothing() && lent.server.state.status == TransactionStatus::Idle;
+        let room_to_server = lent.server.buffers.write_buffer.len() < WRITE_BUFFER_HIGH_BYTES
+            && (!self.relay.is_waiting_for_replies() || client.buffers.read_buffer.unread().len() < READ_BUFFER_BYTES);
         tokio::select! {
             moved = client.stream.exchange(&mut client.buffers, room_to_server) => of_client(moved),
             moved = lent.server.stream.exchange(&mut lent.server.buffers, room_to_client) => match moved {
@@ -158,6 +209,7 @@ impl Session<'_> {
                 Ok(_) => Step::Moved,
                 Err(fatal) => Step::ServerLost(fatal),
             },
+            _ = self.draining.wait_for(|draining| *draining), if idle => Step::Draining,
         }
     }
 
@@ -177,21 +229,39 @@ impl Session<'_> {
     /// Gives the server connection back, as good as new, or closes it.
     async fn give_back(&mut self, settled: bool) {
         // Waits for a CancelRequest that is under way.
-        *self.running.lock().await = None;
+        *self.entered.client.running.lock().await = None;
+        self.count();
         let Some(mut lent) = self.lent.take() else { return };
         if settled {
+            self.entered.client.turns(Activity::Idle);
             return self.pool.take_back(lent);
         }
         if !self.relay.owes_nothing() || !lent.server.buffers.write_buffer.is_empty() {
             // Nobody waits for what it does.
-            let _ = lent.server.cancel.send().await;
+            if lent.server.cancel.send().await.is_ok() {
+                self.pool.stats.cancelled.add(1);
+            }
             return;
         }
         let left = self.relay.pinned().is_some()
             || lent.server.state.status != TransactionStatus::Idle
-            || self.pool.mode() == PoolMode::Session;
+            || self.pool.mode == PoolMode::Session;
         if !left || lent.server.reset().await.is_ok() {
             self.pool.take_back(lent);
+        }
+    }
+
+    /// Adds what has happened since the connection was lent to the pool's counters.
+    fn count(&mut self) {
+        let Some(lent) = &self.lent else { return };
+        let stats = &self.pool.stats;
+        stats.sent.add(lent.server.buffers.write_buffer.mark() - self.sent_before);
+        stats.received.add(std::mem::take(&mut self.relay.received));
+        stats.spared.add(std::mem::take(&mut self.relay.spared));
+        stats.prepared.add(std::mem::take(&mut self.relay.prepared));
+        stats.prepared_again.add(std::mem::take(&mut self.relay.prepared_again));
+        for sqlstate in self.relay.errors.drain(..) {
+            stats.errors.add(sqlstate);
         }
     }
 }

@@ -4,7 +4,7 @@ mod leaves;
 mod lexer;
 
 use headrace_core::placeholders::{self, Converted, Marks};
-pub use leaves::leaves;
+pub use leaves::{begins_block, leaves};
 pub(crate) use lexer::{Lexer, Token, is_word, leading_word};
 
 /// For each parameter `$1`, `$2`, ... of an `INSERT INTO ... VALUES (...)` with one row: true if it is there alone, and

@@ -68,7 +68,7 @@ async def connect(
     """
     started = time.perf_counter_ns()
     options = known.options(conninfo, keywords)
-    core = await _connect(options)
+    core = await (_through_daemon(options) if options.daemon else _connect(options))
     core.autocommit = autocommit
     core.refresh_begin()
     connection = AsyncConnection(core, row_factory or tuple_row)
@@ -76,6 +76,31 @@ async def connect(
     if core.timing:
         core.wire.count("connect", time.perf_counter_ns() - started)
     return connection
+
+
+async def _through_daemon(options: ConnectOptions) -> ConnectionCore:
+    """Connects to headraced, which is started if it does not run, or has ended at this moment."""
+    from ..._shared import daemon
+    from ...postgres.through import through
+
+    changed = through(options)
+    folder = changed.hosts[0].host
+    try:
+        there = daemon.check_folder(folder)
+        core = await _connect(changed) if there else None
+    except errors.OperationalError as error:
+        if not daemon.is_missing(error):
+            raise
+        core = None
+    if core is None:
+        await asyncio.to_thread(daemon.start, folder)  # blocking: daemon.start(folder)
+        core = await _connect(changed)
+    try:
+        daemon.check_peer(core.wire.fileno())
+    except BaseException:
+        core.wire.close()
+        raise
+    return core
 
 
 async def _connect(options: ConnectOptions) -> ConnectionCore:

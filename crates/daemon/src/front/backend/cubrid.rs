@@ -1,7 +1,6 @@
 //! CUBRID.
 
-use super::{Backend, STATEMENTS, tokens};
-use crate::config::Database;
+use super::{Backend, Login, STATEMENTS, tokens};
 use crate::front::handler::Handler;
 use crate::front::sql::{Dialect, Kind, Token};
 use headrace_connection::Connection;
@@ -48,14 +47,14 @@ impl Backend for Cubrid {
 
     const RESETS: bool = false;
 
-    fn connection(database: &Database, host: &str, user: &str, name: &str) -> Result<Connection<Self>, Fatal> {
-        let tls = database.sslmode.settings(database);
+    fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal> {
+        let tls = login.tls()?;
         let options = Options {
-            host: host.into(),
-            port: database.port,
-            user: user.into(),
-            password: database.password()?.map(|password| Secret(password.into_bytes())),
-            database: name.into(),
+            host: login.ip.into(),
+            port: login.port,
+            user: login.user.into(),
+            password: login.password().map(Secret),
+            database: login.name.into(),
             tls: tls.is_some(),
             // The loop does not resume a session.
             keeps_cas: true,

@@ -1,7 +1,6 @@
 //! Informix.
 
-use super::{Backend, STATEMENTS, tokens};
-use crate::config::Database;
+use super::{Backend, Login, STATEMENTS, tokens};
 use crate::front::handler::Handler;
 use crate::front::sql::{Dialect, Kind, Token};
 use headrace_connection::Connection;
@@ -56,13 +55,13 @@ impl Backend for Informix {
 
     const RESETS: bool = false;
 
-    fn connection(database: &Database, _: &str, user: &str, name: &str) -> Result<Connection<Self>, Fatal> {
-        let tls = database.sslmode.settings(database);
+    fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal> {
+        let tls = login.tls()?;
         let options = Options {
-            user: user.into(),
-            password: database.password()?.map(|password| Secret(password.into_bytes())),
-            server: database.server.clone().unwrap_or_default(),
-            database: Some(name.into()),
+            user: login.user.into(),
+            password: login.password().map(Secret),
+            server: login.database.server.clone().unwrap_or_default(),
+            database: Some(login.name.into()),
             tls: tls.is_some(),
             program: "headraced".into(),
             ..Options::default()

@@ -11,10 +11,44 @@ pub use mysql::{MySql, MySqlDialect};
 use super::handler::Handler;
 use super::sql::Dialect;
 use crate::config::Database;
-use headrace_connection::Connection;
+use crate::secret::Secret;
+use headrace_connection::{Connection, TlsSettings};
 use headrace_core::{Described, Diagnostics, Fatal, Protocol, Session};
 use std::fmt::Debug;
 use std::sync::Arc;
+
+/// What is needed to log in.
+#[derive(Clone, Copy, Debug)]
+pub struct Login<'a> {
+    /// The settings.
+    pub database: &'a Database,
+    /// The server's name, or the folder of its socket.
+    pub host: &'a str,
+    /// The number of its address.
+    pub ip: &'a str,
+    /// Its port.
+    pub port: u16,
+    /// The client's user, unless the configuration has another.
+    pub user: &'a str,
+    /// The name of the database.
+    pub name: &'a str,
+    /// The password, if there is one.
+    pub password: Option<&'a Secret>,
+}
+
+impl Login<'_> {
+    /// The settings of TLS; `None` without TLS.
+    fn tls(&self) -> Result<Option<TlsSettings>, Fatal> {
+        match self.host.starts_with('/') {
+            true => Ok(None),
+            false => self.database.sslmode.settings(self.database, self.host),
+        }
+    }
+
+    fn password(&self) -> Option<Vec<u8>> {
+        self.password.map(|password| password.reveal().as_bytes().to_vec())
+    }
+}
 
 /// A machine whose sessions the front lends.
 pub trait Backend:
@@ -28,12 +62,11 @@ pub trait Backend:
     /// Returns true if a session can be made as if it was new, by [`headrace_core::Verb::Reset`].
     const RESETS: bool;
 
-    /// A connection that is not open yet. `host` is the server's address, `user` and `name` (of the database) are the
-    /// client's unless the configuration has others.
+    /// A connection that is not open yet.
     ///
     /// # Errors
     /// [`Fatal`]: a setting cannot be used.
-    fn connection(database: &Database, host: &str, user: &str, name: &str) -> Result<Connection<Self>, Fatal>;
+    fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal>;
     /// The dialect of this session, or of a session that is not open yet.
     fn dialect(session: Option<&Self>) -> Box<dyn Dialect + Send + Sync>;
     /// The server's name and version.

@@ -1,9 +1,9 @@
 //! MySQL and MariaDB.
 
-use super::{Backend, STATEMENTS, tokens};
-use crate::config::Database;
+use super::{Backend, Login, STATEMENTS, tokens};
 use crate::front::handler::Handler;
 use crate::front::sql::{Dialect, Kind, Token};
+use crate::postgres::server::SslMode;
 use headrace_connection::Connection;
 use headrace_core::{Fatal, WriteBuffer};
 use headrace_mysql::auth::Secret;
@@ -61,14 +61,18 @@ impl Backend for MySql {
 
     const RESETS: bool = true;
 
-    fn connection(database: &Database, _: &str, user: &str, name: &str) -> Result<Connection<Self>, Fatal> {
-        let tls = database.sslmode.settings(database);
+    fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal> {
+        let tls = login.tls()?;
         let options = Options {
-            user: user.into(),
-            password: database.password()?.map(|password| Secret(password.into_bytes())),
-            database: Some(name.into()),
-            tls: if tls.is_some() { Tls::Require } else { Tls::No },
-            local: database.host.starts_with('/'),
+            user: login.user.into(),
+            password: login.password().map(Secret),
+            database: Some(login.name.into()),
+            tls: match (&tls, login.database.sslmode) {
+                (None, _) => Tls::No,
+                (Some(_), SslMode::Prefer) => Tls::Prefer,
+                (Some(_), _) => Tls::Require,
+            },
+            local: login.host.starts_with('/'),
             found_rows: true,
             attributes: vec![("program_name".into(), "headraced".into())],
             ..Options::default()

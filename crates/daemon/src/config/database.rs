@@ -1,0 +1,376 @@
+//! A database of a server: where it is, how to log in, and how its server connections are shared.
+
+use crate::front::url;
+use crate::limits::{CHECK_AFTER, CONNECT_TIMEOUT, IDLE_SERVER, LIFETIME, POOL_SIZE, QUEUE_LENGTH, QUEUE_WAIT};
+use crate::postgres::server::SslMode;
+use crate::secret::Secret;
+use headrace_core::{Fatal, FatalKind};
+use headrace_io::Address;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A database of a server, with what is needed to log in.
+#[derive(Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Database {
+    /// The kind of its server.
+    #[serde(default)]
+    pub driver: Driver,
+    /// Names, addresses, or folders of Unix sockets, separated by commas; each may have a port of its own.
+    pub host: String,
+    /// The port.
+    #[serde(default = "default_port")]
+    pub port: u16,
+    /// The name of the database there; by default as the client gives it.
+    pub dbname: Option<String>,
+    /// The user there; by default as the client gives it.
+    pub user: Option<String>,
+    /// DBSERVERNAME, which only Informix has.
+    pub server: Option<String>,
+    /// The password.
+    pub(super) password: Option<Secret>,
+    /// A file with the password in its first line.
+    pub(super) password_file: Option<PathBuf>,
+    /// A variable of the daemon's environment.
+    pub(super) password_env: Option<String>,
+    /// A program that prints the password, with its arguments.
+    pub(super) password_command: Option<Vec<String>>,
+    /// A password file as libpq has it; by default `$PGPASSFILE` or `~/.pgpass`.
+    pub(super) passfile: Option<PathBuf>,
+    /// The client is asked for the password, as a server would.
+    #[serde(default)]
+    pub ask_password: bool,
+    /// TLS.
+    #[serde(default)]
+    pub sslmode: SslMode,
+    /// The trusted certificates; by default the system's.
+    pub sslrootcert: Option<PathBuf>,
+    /// The daemon's certificate.
+    pub sslcert: Option<PathBuf>,
+    /// Its key.
+    pub sslkey: Option<PathBuf>,
+    /// Which of the hosts will do.
+    #[serde(default)]
+    pub target_session_attrs: TargetSession,
+    /// When a server connection goes back.
+    #[serde(default)]
+    pub pool_mode: PoolMode,
+    /// Server connections of one user.
+    #[serde(default = "default_pool_size")]
+    pub pool_size: usize,
+    /// Server connections of all users.
+    pub max_connections: Option<usize>,
+    /// Clients that may wait for one.
+    #[serde(default = "default_queue_length")]
+    pub queue_length: usize,
+    /// Seconds that a client waits.
+    #[serde(default = "default_queue_wait")]
+    pub queue_wait: f64,
+    /// Seconds that opening a server connection may take.
+    #[serde(default = "default_connect_timeout")]
+    connect_timeout: f64,
+    /// Seconds that a server connection is used; each lives up to a tenth shorter, so that they do not end together.
+    #[serde(default = "default_lifetime")]
+    server_lifetime: f64,
+    /// Seconds after which a server connection that nobody uses is closed.
+    #[serde(default = "default_idle")]
+    server_idle: f64,
+    /// Seconds after which a server connection that nobody used is checked before it is lent.
+    #[serde(default = "default_check_after")]
+    check_after: f64,
+    /// What is different for single users of the server.
+    #[serde(default)]
+    pub users: BTreeMap<String, User>,
+}
+
+/// What is different for a user.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct User {
+    /// Server connections.
+    pub pool_size: Option<usize>,
+    /// When a server connection goes back.
+    pub pool_mode: Option<PoolMode>,
+}
+
+/// The kind of a database's server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Driver {
+    /// PostgreSQL: clients are lent its connections.
+    #[default]
+    Postgresql,
+    /// MySQL or MariaDB.
+    #[serde(alias = "mariadb")]
+    Mysql,
+    /// Informix.
+    Informix,
+    /// CUBRID.
+    Cubrid,
+}
+
+impl Driver {
+    /// The word of the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Postgresql => "postgresql",
+            Self::Mysql => "mysql",
+            Self::Informix => "informix",
+            Self::Cubrid => "cubrid",
+        }
+    }
+}
+
+/// When a server connection goes back to its pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PoolMode {
+    /// At the end of each transaction.
+    #[default]
+    Transaction,
+    /// When the client leaves.
+    Session,
+    /// At the end of each statement; transactions of several statements are refused.
+    Statement,
+}
+
+impl PoolMode {
+    /// The word of the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Transaction => "transaction",
+            Self::Session => "session",
+            Self::Statement => "statement",
+        }
+    }
+}
+
+/// Which servers will do; libpq's names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TargetSession {
+    /// All.
+    #[default]
+    Any,
+    /// Those that can be written to.
+    ReadWrite,
+    /// Those that cannot.
+    ReadOnly,
+    /// Those that are not in recovery.
+    Primary,
+    /// Those that are.
+    Standby,
+    /// A standby, or any if there is none.
+    PreferStandby,
+}
+
+fn default_port() -> u16 {
+    5432
+}
+
+fn default_pool_size() -> usize {
+    POOL_SIZE
+}
+
+fn default_queue_length() -> usize {
+    QUEUE_LENGTH
+}
+
+fn default_queue_wait() -> f64 {
+    QUEUE_WAIT.as_secs_f64()
+}
+
+fn default_connect_timeout() -> f64 {
+    CONNECT_TIMEOUT.as_secs_f64()
+}
+
+fn default_lifetime() -> f64 {
+    LIFETIME.as_secs_f64()
+}
+
+fn default_idle() -> f64 {
+    IDLE_SERVER.as_secs_f64()
+}
+
+fn default_check_after() -> f64 {
+    CHECK_AFTER.as_secs_f64()
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Database").field("host", &self.host).field("port", &self.port).finish_non_exhaustive()
+    }
+}
+
+impl Database {
+    /// Reads what a client names as its server: the same settings as in the file.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn of_client(text: &str) -> Result<Self, String> {
+        let found = url::expanded(text, url::expand)?;
+        let database: Self = match found {
+            Some(table) => table.try_into(),
+            None => toml::from_str(text),
+        }
+        .map_err(|error| super::told(&error, text))?;
+        database.check().map(|()| database)
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.pool_size == 0 || self.max_connections == Some(0) || self.users.values().any(|u| u.pool_size == Some(0))
+        {
+            return Err("pool_size must be at least 1, and so must max_connections".into());
+        }
+        for (name, seconds) in [
+            ("queue_wait", self.queue_wait),
+            ("connect_timeout", self.connect_timeout),
+            ("server_lifetime", self.server_lifetime),
+            ("server_idle", self.server_idle),
+        ] {
+            // A Duration holds no more than this.
+            if !(seconds > 0.0 && seconds <= 1e9) {
+                return Err(format!("{name} must be a number of seconds above 0"));
+            }
+        }
+        if !(self.check_after >= 0.0 && self.check_after <= 1e9) {
+            return Err("check_after must be a number of seconds, at least 0".into());
+        }
+        if self.password_command.as_ref().is_some_and(Vec::is_empty) {
+            return Err("password_command is empty".into());
+        }
+        let sources = [
+            ("password", self.password.is_some()),
+            ("password_file", self.password_file.is_some()),
+            ("password_env", self.password_env.is_some()),
+            ("password_command", self.password_command.is_some()),
+            ("passfile", self.passfile.is_some()),
+            ("ask_password", self.ask_password),
+        ];
+        let given: Vec<&str> = sources.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
+        if given.len() > 1 {
+            return Err(format!("{} are both given", given.join(" and ")));
+        }
+        self.check_driver()?;
+        self.places().map(drop)
+    }
+
+    /// Settings that the kind of server does not have are errors: nobody is to believe in them.
+    fn check_driver(&self) -> Result<(), String> {
+        let name = self.driver.name();
+        let lacks = |setting: &str, is_given: bool| match is_given {
+            true => Err(format!("{setting} is not possible with driver = {name:?}")),
+            false => Ok(()),
+        };
+        lacks("server", self.server.is_some() && self.driver != Driver::Informix)?;
+        if self.driver == Driver::Postgresql {
+            return Ok(());
+        }
+        let statement = Some(PoolMode::Statement);
+        let modes = self.users.values().map(|user| user.pool_mode).chain([Some(self.pool_mode)]);
+        lacks("pool_mode = \"statement\"", modes.into_iter().any(|mode| mode == statement))?;
+        lacks("target_session_attrs", self.target_session_attrs != TargetSession::Any)?;
+        lacks("max_connections", self.max_connections.is_some())?;
+        lacks("sslmode = \"prefer\"", self.sslmode == SslMode::Prefer && self.driver != Driver::Mysql)
+    }
+
+    /// The hosts with their ports.
+    ///
+    /// # Errors
+    /// A port that is not a number.
+    pub fn places(&self) -> Result<Vec<(&str, u16)>, String> {
+        let place = |text: &'_ str| -> Result<(usize, usize, u16), String> {
+            let begin = text.as_ptr() as usize - self.host.as_ptr() as usize;
+            let (host, port) = match text.rsplit_once(':') {
+                // An address of IPv6 without brackets has no port.
+                Some((host, port)) if !text.starts_with('/') && (!host.contains(':') || host.ends_with(']')) => {
+                    (host, port.parse().map_err(|_| format!("host: {port:?} is not a port"))?)
+                }
+                _ => (text, self.port),
+            };
+            let bare = host
+                .strip_prefix('[')
+                .and_then(|host| host.strip_suffix(']'))
+                .map_or((0, host.len()), |bare| (1, bare.len()));
+            Ok((begin + bare.0, bare.1, port))
+        };
+        self.host
+            .split(',')
+            .map(|text| place(text.trim()).map(|(begin, length, port)| (&self.host[begin..begin + length], port)))
+            .collect()
+    }
+
+    /// When the server connections of a user go back.
+    pub fn mode_of(&self, user: &str) -> PoolMode {
+        self.users.get(user).and_then(|user| user.pool_mode).unwrap_or(self.pool_mode)
+    }
+
+    /// The number of server connections of a user.
+    pub fn size_of(&self, user: &str) -> usize {
+        self.users.get(user).and_then(|user| user.pool_size).unwrap_or(self.pool_size)
+    }
+
+    /// How long a client waits for a server connection.
+    pub fn queue_wait(&self) -> Duration {
+        Duration::from_secs_f64(self.queue_wait)
+    }
+
+    /// How long opening a server connection may take.
+    pub fn connect_timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.connect_timeout)
+    }
+
+    /// How long a server connection is used at most.
+    pub fn server_lifetime(&self) -> Duration {
+        Duration::from_secs_f64(self.server_lifetime)
+    }
+
+    /// How long a server connection is kept that nobody uses.
+    pub fn server_idle(&self) -> Duration {
+        Duration::from_secs_f64(self.server_idle)
+    }
+
+    /// How long a server connection may be unused before it is checked.
+    pub fn check_after(&self) -> Duration {
+        Duration::from_secs_f64(self.check_after)
+    }
+}
+
+/// The addresses of a host that has a name or an address of the network.
+///
+/// # Errors
+/// [`Fatal`]: it has none.
+pub async fn addresses(host: &str, port: u16) -> Result<Vec<Address>, Fatal> {
+    let found = tokio::net::lookup_host((host, port))
+        .await
+        .map_err(|error| unknown(host, format!("cannot be found: {error}")))?;
+    let found: Vec<Address> = found.map(Address::Tcp).collect();
+    if found.is_empty() { Err(unknown(host, "has no address")) } else { Ok(found) }
+}
+
+fn unknown(host: &str, what: impl std::fmt::Display) -> Fatal {
+    Fatal::new(FatalKind::ConnectFailed, format!("the host {host:?} {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_may_have_ports_of_their_own() {
+        for (host, expected) in [
+            ("db", Ok(vec![("db", 5432)])),
+            ("db:1, other", Ok(vec![("db", 1), ("other", 5432)])),
+            ("[::1]:7,::1,/run/pg", Ok(vec![("::1", 7), ("::1", 5432), ("/run/pg", 5432)])),
+            ("db:x", Err("host: \"x\" is not a port".to_owned())),
+        ] {
+            let database = Database::of_client(&format!("host = {host:?}"));
+            match expected {
+                Ok(expected) => assert_eq!(database.expect("it is right").places(), Ok(expected)),
+                Err(expected) => assert_eq!(database.map(drop), Err(expected)),
+            }
+        }
+    }
+}

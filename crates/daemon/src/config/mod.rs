@@ -1,0 +1,121 @@
+//! The configuration: a TOML file.
+
+mod database;
+mod passfile;
+mod password;
+
+pub use database::{Database, Driver, PoolMode, TargetSession, addresses};
+
+use crate::front::url;
+use crate::limits::{CLIENTS, DRAIN, MEMORY_MB};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+/// The whole file.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The daemon itself.
+    #[serde(default)]
+    pub daemon: Daemon,
+    /// The databases by the names that clients give.
+    pub databases: BTreeMap<String, Database>,
+}
+
+/// Settings of the daemon itself.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Daemon {
+    /// Seconds without a client after which the daemon ends; 0 for never.
+    pub idle_exit: Option<f64>,
+    /// Seconds that clients have to end their transactions after SIGTERM.
+    pub drain_timeout: f64,
+    /// Clients at one time.
+    pub max_clients: usize,
+    /// Megabytes for messages of all clients that have to be complete before they are passed on.
+    pub memory_mb: usize,
+    /// Users of the system that may connect, by name or number, besides the daemon's own.
+    pub allow_users: Vec<String>,
+}
+
+impl Default for Daemon {
+    fn default() -> Self {
+        Self {
+            idle_exit: None,
+            drain_timeout: DRAIN.as_secs_f64(),
+            max_clients: CLIENTS,
+            memory_mb: MEMORY_MB,
+            allow_users: Vec::new(),
+        }
+    }
+}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// What is wrong with it, with its name.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        // The message of a TOML error quotes the line, which may hold a password.
+        let found = url::expanded(&text, url::expand_all).map_err(|what| format!("{}: {what}", path.display()))?;
+        let config: Self = match found {
+            Some(table) => table.try_into(),
+            None => toml::from_str(&text),
+        }
+        .map_err(|error| format!("{}: {}", path.display(), told(&error, &text)))?;
+        config.daemon.check().map_err(|what| format!("{}: daemon: {what}", path.display()))?;
+        for (name, database) in &config.databases {
+            database.check().map_err(|what| format!("{}: databases.{name}: {what}", path.display()))?;
+        }
+        Ok(config)
+    }
+}
+
+impl Daemon {
+    fn check(&self) -> Result<(), String> {
+        for (name, seconds) in
+            [("idle_exit", self.idle_exit.unwrap_or_default()), ("drain_timeout", self.drain_timeout)]
+        {
+            if !(seconds >= 0.0 && seconds.is_finite()) {
+                return Err(format!("{name} must be a number of seconds, at least 0"));
+            }
+        }
+        if self.max_clients == 0 || self.memory_mb == 0 {
+            return Err("max_clients and memory_mb must be at least 1".into());
+        }
+        self.allowed().map(drop)
+    }
+
+    /// How long clients have to end their transactions.
+    pub fn drain_timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.drain_timeout)
+    }
+
+    /// The numbers of the users that may connect.
+    ///
+    /// # Errors
+    /// A user that the system does not know.
+    pub fn allowed(&self) -> Result<Vec<u32>, String> {
+        let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let number_of = |name: &String| {
+            let known = passwd.lines().find_map(|line| {
+                let mut fields = line.split(':');
+                (fields.next() == Some(name)).then(|| fields.nth(1).and_then(|uid| uid.parse().ok())).flatten()
+            });
+            known.or_else(|| name.parse().ok()).ok_or_else(|| format!("allow_users: there is no user {name:?}"))
+        };
+        self.allow_users.iter().map(number_of).collect()
+    }
+}
+
+/// What is wrong with a TOML text, and in which line, without the line itself.
+fn told(error: &toml::de::Error, text: &str) -> String {
+    let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+    match line {
+        Some(line) => format!("line {line}: {}", error.message()),
+        None => error.message().to_owned(),
+    }
+}

@@ -1,0 +1,182 @@
+//! From the start of the daemon to its end.
+
+use crate::client::{self, Peer};
+use crate::config::Config;
+use crate::control;
+use crate::hub::Hub;
+use crate::limits::{EXPIRY, IDLE_EXIT};
+use crate::log::log;
+use crate::place::{Access, Place};
+use headrace_io::tokio::Stream;
+use rustix::process::geteuid;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tokio::net::UnixStream;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{Notify, watch};
+use tokio::time::{interval, timeout};
+
+/// How the daemon is started.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The configuration; without one only the servers that clients name are known.
+    pub config: Option<PathBuf>,
+    /// The folder of the sockets.
+    pub folder: PathBuf,
+    /// The number in the socket's name.
+    pub port: u16,
+    /// A client has started it.
+    pub on_demand: bool,
+}
+
+impl Options {
+    fn read(&self) -> Result<Config, String> {
+        self.config.as_deref().map_or_else(|| Ok(Config::default()), Config::read)
+    }
+}
+
+/// The clients that are served.
+#[derive(Debug, Default)]
+struct Served {
+    number: AtomicUsize,
+    left: Notify,
+}
+
+/// One of them.
+struct One(Arc<Served>);
+
+impl One {
+    fn new(served: &Arc<Served>) -> Self {
+        served.number.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(served))
+    }
+}
+
+impl Drop for One {
+    fn drop(&mut self) {
+        if self.0.number.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.0.left.notify_one();
+        }
+    }
+}
+
+/// Serves until a signal, or until nobody has needed the daemon for a while.
+///
+/// # Errors
+/// What keeps it from starting.
+pub async fn run(options: Options) -> Result<(), String> {
+    let config = options.read()?;
+    let access = access(&config);
+    let mut place = Place::take(&options.folder, options.port, access, options.on_demand).await?;
+    let (drain, draining) = watch::channel(false);
+    let hub = Arc::new(Hub::new(config, draining));
+    let served = Arc::new(Served::default());
+    let failed = |error: std::io::Error| error.to_string();
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
+    let reload: control::Reload = {
+        let options = options.clone();
+        Arc::new(move |hub: &Hub| options.read().map(|config| hub.reload(config)))
+    };
+    let mut expiry = interval(idle_exit(&hub, &options).map_or(EXPIRY, |idle| EXPIRY.min(idle / 4)));
+    let mut unused_since = Instant::now();
+    // Who has started the daemon may not wait for this line.
+    let _ = writeln!(std::io::stdout(), "headraced: serving {}", place.shown());
+    let _ = std::io::stdout().flush();
+    loop {
+        tokio::select! {
+            accepted = place.clients.accept() => match accepted {
+                Ok((stream, _)) => admit(stream, &hub, &served),
+                // No more file descriptors, for example: the clients that are there go on.
+                Err(error) => {
+                    log(format_args!("a client cannot be accepted: {error}"));
+                    tokio::time::sleep(headrace_core::limits::TICK).await;
+                }
+            },
+            Ok((stream, _)) = place.control.accept() => {
+                if is_own(&stream) {
+                    tokio::spawn(control::serve(stream, Arc::clone(&hub), Arc::clone(&reload)));
+                }
+            }
+            _ = expiry.tick() => {
+                hub.expire();
+                if served.number.load(Ordering::Relaxed) > 0 {
+                    unused_since = Instant::now();
+                } else if idle_exit(&hub, &options).is_some_and(|idle| unused_since.elapsed() >= idle) {
+                    place.leave();
+                    // Somebody may have come at this moment.
+                    match timeout(Duration::ZERO, place.clients.accept()).await {
+                        Ok(Ok((stream, _))) => {
+                            place.come_back(self::access(&hub.config()))?;
+                            admit(stream, &hub, &served);
+                        }
+                        _ => return Ok(()),
+                    }
+                }
+            }
+            _ = hangup.recv() => {
+                match reload(&hub) {
+                    Ok(()) => log("the configuration was read again"),
+                    Err(what) => log(format_args!("the configuration stays as it is: {what}")),
+                }
+                place.set_access(self::access(&hub.config()));
+            }
+            _ = terminate.recv() => break,
+            _ = interrupt.recv() => break,
+        }
+    }
+    place.leave();
+    drop(place.clients);
+    drain.send_replace(true);
+    let drained = async {
+        while served.number.load(Ordering::Relaxed) > 0 {
+            served.left.notified().await;
+        }
+    };
+    let limit = hub.config().daemon.drain_timeout();
+    if timeout(limit, drained).await.is_err() {
+        let left = served.number.load(Ordering::Relaxed);
+        log(format_args!("{left} clients had not ended their transactions after {limit:?}"));
+    }
+    Ok(())
+}
+
+fn access(config: &Config) -> Access {
+    if config.daemon.allow_users.is_empty() { Access::Own } else { Access::Everybody }
+}
+
+fn idle_exit(hub: &Hub, options: &Options) -> Option<Duration> {
+    let said = hub.config().daemon.idle_exit.unwrap_or(if options.on_demand { IDLE_EXIT } else { 0.0 });
+    (said > 0.0).then(|| Duration::from_secs_f64(said))
+}
+
+/// Whoever may reach the socket acts with this user's rights on the servers.
+fn admit(stream: UnixStream, hub: &Arc<Hub>, served: &Arc<Served>) {
+    let Ok(credentials) = stream.peer_cred() else { return };
+    let own = credentials.uid() == geteuid().as_raw();
+    let config = hub.config();
+    if !own && !config.daemon.allowed().is_ok_and(|allowed| allowed.contains(&credentials.uid())) {
+        hub.refused.add(1);
+        return;
+    }
+    let full = served.number.load(Ordering::Relaxed) >= config.daemon.max_clients;
+    let peer = Peer { process: credentials.pid(), own };
+    let (one, hub) = (One::new(served), Arc::clone(hub));
+    tokio::spawn(async move {
+        let stream = Stream::Unix(stream);
+        if full {
+            client::turn_away(stream, &hub).await
+        } else {
+            client::serve(stream, peer, hub).await
+        }
+        drop(one);
+    });
+}
+
+fn is_own(stream: &UnixStream) -> bool {
+    stream.peer_cred().is_ok_and(|peer| peer.uid() == geteuid().as_raw())
+}

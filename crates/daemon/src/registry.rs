@@ -1,0 +1,159 @@
+//! The clients that are connected: who they are, what they do, and who may cancel what they run.
+
+use crate::lock;
+use crate::postgres::server::Cancel;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// The server connection that a client has at the moment. It stays locked while a CancelRequest is under way, so that
+/// the connection cannot be lent to somebody else whose statement it would hit.
+pub type Running = Arc<tokio::sync::Mutex<Option<Cancel>>>;
+
+/// What a client does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// Nothing that a server connection is needed for.
+    Idle,
+    /// It waits for one.
+    Waiting,
+    /// It has one.
+    Active,
+    /// It has one that cannot be lent to another, for this reason.
+    Pinned(&'static str),
+}
+
+/// A client.
+#[derive(Debug)]
+pub struct Client {
+    /// The process id that it was told.
+    pub process_id: i32,
+    secret: i32,
+    /// The number of its process.
+    pub peer: Option<i32>,
+    /// The name of its database.
+    pub database: String,
+    /// Its user on the server.
+    pub user: String,
+    /// What it calls itself.
+    pub application: String,
+    /// When it came.
+    pub since: Instant,
+    state: Mutex<(Activity, Instant)>,
+    /// What is cancelled when it asks for that.
+    pub running: Running,
+    /// The same for databases that are not PostgreSQL's: their session cancels what it runs itself.
+    pub interrupt: Arc<Notify>,
+}
+
+impl Client {
+    /// What it does, and for how long.
+    pub fn activity(&self) -> (Activity, Duration) {
+        let state = lock(&self.state);
+        (state.0, state.1.elapsed())
+    }
+
+    /// It does something else now.
+    pub fn turns(&self, activity: Activity) {
+        let mut state = lock(&self.state);
+        if state.0 != activity {
+            *state = (activity, Instant::now());
+        }
+    }
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub struct Registry {
+    clients: Mutex<HashMap<i32, Arc<Client>>>,
+    numbers: AtomicI32,
+}
+
+/// Who comes.
+#[derive(Debug, Default)]
+pub struct Newcomer {
+    /// The number of its process.
+    pub peer: Option<i32>,
+    /// The name of its database.
+    pub database: String,
+    /// Its user on the server.
+    pub user: String,
+    /// What it calls itself.
+    pub application: String,
+}
+
+impl Registry {
+    /// A client comes: it gets a process id and a secret key.
+    pub fn enter(&self, newcomer: Newcomer) -> Entered<'_> {
+        let mut secret = [0; 4];
+        getrandom::fill(&mut secret).expect("the system has random numbers");
+        let Newcomer { peer, database, user, application } = newcomer;
+        let mut clients = lock(&self.clients);
+        let process_id = loop {
+            let number = self.numbers.fetch_add(1, Ordering::Relaxed) & i32::MAX;
+            if number != 0 && !clients.contains_key(&number) {
+                break number;
+            }
+        };
+        let now = Instant::now();
+        let client = Arc::new(Client {
+            process_id,
+            secret: i32::from_be_bytes(secret),
+            peer,
+            database,
+            user,
+            application,
+            since: now,
+            state: Mutex::new((Activity::Idle, now)),
+            running: Running::default(),
+            interrupt: Arc::default(),
+        });
+        clients.insert(process_id, Arc::clone(&client));
+        Entered { client, registry: self }
+    }
+
+    /// What is cancelled by this key, if it is right.
+    pub fn cancelled_by(&self, process_id: i32, secret: i32) -> Option<Arc<Client>> {
+        lock(&self.clients).get(&process_id).filter(|client| client.secret == secret).cloned()
+    }
+
+    /// All clients, in the order in which they came.
+    pub fn all(&self) -> Vec<Arc<Client>> {
+        let mut all: Vec<Arc<Client>> = lock(&self.clients).values().cloned().collect();
+        all.sort_by_key(|client| client.since);
+        all
+    }
+
+    /// The number of clients.
+    pub fn len(&self) -> usize {
+        lock(&self.clients).len()
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A client that is connected as long as this is kept.
+#[derive(Debug)]
+pub struct Entered<'a> {
+    /// The client.
+    pub client: Arc<Client>,
+    registry: &'a Registry,
+}
+
+impl Entered<'_> {
+    /// The process id and the secret key.
+    pub fn key(&self) -> (i32, i32) {
+        (self.client.process_id, self.client.secret)
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        lock(&self.registry.clients).remove(&self.client.process_id);
+    }
+}

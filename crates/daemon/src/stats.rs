@@ -1,0 +1,156 @@
+//! Counters of a pool, and of the daemon.
+
+use crate::limits::COUNTED_SQLSTATES;
+use crate::lock;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// A number that only grows.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// Adds `n`.
+    pub fn add(&self, n: u64) {
+        self.0.fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// The value.
+    pub fn value(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A number that grows and shrinks.
+#[derive(Debug, Default)]
+pub struct Gauge(AtomicI64);
+
+impl Gauge {
+    /// Adds `n`.
+    pub fn add(&self, n: i64) {
+        self.0.fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// The value.
+    pub fn value(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The upper ends of a histogram's buckets.
+pub const BOUNDS: [Duration; 9] = [
+    Duration::from_micros(50),
+    Duration::from_micros(200),
+    Duration::from_millis(1),
+    Duration::from_millis(5),
+    Duration::from_millis(20),
+    Duration::from_millis(100),
+    Duration::from_millis(500),
+    Duration::from_secs(2),
+    Duration::from_secs(10),
+];
+
+/// How long something takes.
+#[derive(Debug, Default)]
+pub struct Histogram {
+    buckets: [Counter; BOUNDS.len() + 1],
+    microseconds: Counter,
+}
+
+impl Histogram {
+    /// Adds one.
+    pub fn observe(&self, took: Duration) {
+        let bucket = BOUNDS.iter().position(|bound| took <= *bound).unwrap_or(BOUNDS.len());
+        self.buckets[bucket].add(1);
+        self.microseconds.add(took.as_micros() as u64);
+    }
+
+    /// The number in each bucket, the last without a bound.
+    pub fn counts(&self) -> [u64; BOUNDS.len() + 1] {
+        std::array::from_fn(|at| self.buckets[at].value())
+    }
+
+    /// All of them together, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.microseconds.value() as f64 / 1e6
+    }
+}
+
+/// Of one pool.
+#[derive(Debug, Default)]
+pub struct Stats {
+    /// Server connections that are open.
+    pub open: Gauge,
+    /// Those that were opened.
+    pub opened: Counter,
+    /// Those that could not be opened.
+    pub failed: Counter,
+    /// Times that a server connection was lent.
+    pub lent: Counter,
+    /// Clients that waited too long, or were too many to wait.
+    pub not_lent: Counter,
+    /// How long clients wait for a server connection.
+    pub wait: Histogram,
+    /// How long server connections are lent.
+    pub used: Histogram,
+    /// How long opening one takes.
+    pub create: Histogram,
+    /// Parse messages that no server had to see.
+    pub spared: Counter,
+    /// Parse messages that a server has seen.
+    pub prepared: Counter,
+    /// Statements that were prepared on another server connection.
+    pub prepared_again: Counter,
+    /// Bytes received from servers.
+    pub received: Counter,
+    /// Bytes sent to servers.
+    pub sent: Counter,
+    /// Statements that were cancelled.
+    pub cancelled: Counter,
+    /// Server connections that had to stay with their client, by reason.
+    pub pins: Counts<&'static str>,
+    /// Errors by SQLSTATE.
+    pub errors: Counts<String>,
+}
+
+/// Counters by name.
+#[derive(Debug)]
+pub struct Counts<K>(Mutex<BTreeMap<K, u64>>);
+
+impl<K> Default for Counts<K> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Ord + Clone> Counts<K> {
+    /// Adds one. Names beyond a number that is large enough for what servers send are not counted.
+    pub fn add(&self, name: K) {
+        let mut counts = lock(&self.0);
+        if counts.len() < COUNTED_SQLSTATES || counts.contains_key(&name) {
+            *counts.entry(name).or_default() += 1;
+        }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> BTreeMap<K, u64> {
+        lock(&self.0).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn histogram_counts_by_upper_bounds() {
+        let histogram = Histogram::default();
+        for micros in [50, 51, 200, 20_000_000] {
+            histogram.observe(Duration::from_micros(micros));
+        }
+        assert_eq!(histogram.counts(), [1, 2, 0, 0, 0, 0, 0, 0, 0, 1]);
+        assert!((histogram.seconds() - 20.000_301).abs() < 1e-9);
+    }
+}

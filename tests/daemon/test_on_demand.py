@@ -1,0 +1,250 @@
+"""The daemon is started by who needs it, and ends when nobody does."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace
+import headrace.aio
+from headrace import _command
+from headrace._shared import daemon as on_demand
+from headrace.testing import PostgresServer, postgres
+
+from .conftest import START_SECONDS, config
+
+PROCESSES = 30
+
+
+def running(folder: Path) -> int | None:
+    """The process of the daemon of a folder; None if there is none."""
+    from headrace._daemon import ask
+
+    try:
+        return int(json.loads(ask(str(folder), "GET", "/status")[1])["pid"])
+    except OSError:
+        return None
+
+
+@pytest.fixture
+def place(program: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for a daemon of this test; what runs there is killed."""
+    monkeypatch.setenv("HEADRACE_DAEMON_PROGRAM", str(program))
+    monkeypatch.setenv("HEADRACE_DAEMON_FOLDER", str(folder / "run"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
+    yield folder / "run"
+    with contextlib.suppress(ProcessLookupError):
+        if (pid := running(folder / "run")) is not None:
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_connecting_starts_the_daemon(place: Path, server: PostgresServer) -> None:
+    with headrace.connect(server.url, daemon=True, autocommit=True) as conn:
+        backend = conn.fetchval("select pg_backend_pid()")
+        first = running(place)
+        assert first is not None
+    with headrace.connect(server.url, daemon=True, autocommit=True) as conn:
+        assert conn.fetchval("select pg_backend_pid()") == backend
+    assert running(place) == first
+
+
+async def test_asyncio_starts_it_and_the_environment_asks_for_it(
+    place: Path, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADRACE_DAEMON", "1")
+    async with await headrace.aio.connect(server.url, autocommit=True) as conn:
+        backend = await conn.fetchval("select pg_backend_pid()")
+    with headrace.connect(server.url, autocommit=True) as other:
+        assert other.fetchval("select pg_backend_pid()") == backend
+    assert running(place) is not None
+
+
+def test_processes_that_come_at_once_get_one_daemon(place: Path, server: PostgresServer) -> None:
+    code = (
+        "import headrace, sys\n"
+        f"with headrace.connect({server.url!r}, daemon=True, autocommit=True) as conn:\n"
+        "    assert conn.fetchval('select 42') == 42\n"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) for _ in range(PROCESSES)
+    ]
+    said = [process.communicate(timeout=10 * START_SECONDS)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0] * PROCESSES, said
+    assert "another headraced" not in (place / "headraced.log").read_text()
+    assert running(place) is not None
+
+
+def test_daemon_that_was_killed_is_started_again(place: Path, server: PostgresServer) -> None:
+    with headrace.connect(server.url, daemon=True, autocommit=True) as conn:
+        assert conn.fetchval("select 1") == 1
+        killed = running(place)
+        assert killed is not None
+        os.kill(killed, signal.SIGKILL)
+        with pytest.raises(headrace.OperationalError):
+            conn.fetchval("select 2")
+    with headrace.connect(server.url, daemon=True, autocommit=True) as conn:
+        assert conn.fetchval("select 3") == 3
+    assert running(place) not in (None, killed)
+
+
+def test_daemon_that_is_not_needed_ends(place: Path, server: PostgresServer, folder: Path) -> None:
+    (folder / "headrace").mkdir()
+    (folder / "headrace" / "headraced.toml").write_text("databases = {}\n[daemon]\nidle_exit = 0.4\n")
+    for _ in range(3):
+        with headrace.connect(server.url, daemon=True, autocommit=True) as conn:
+            pid = running(place)
+            assert pid is not None
+            deadline = time.monotonic() + 1
+            while time.monotonic() < deadline:
+                assert conn.fetchval("select 1") == 1
+            assert running(place) == pid
+        deadline = time.monotonic() + START_SECONDS
+        while running(place) is not None:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert not (place / ".s.PGSQL.5432").exists()
+
+
+def test_clients_that_come_while_it_ends_are_served(place: Path, server: PostgresServer, folder: Path) -> None:
+    (folder / "headrace").mkdir()
+    (folder / "headrace" / "headraced.toml").write_text("databases = {}\n[daemon]\nidle_exit = 0.02\n")
+    seen = set()
+    deadline = time.monotonic() + 4
+    while time.monotonic() < deadline:
+        with headrace.connect(server.url, daemon=True, autocommit=True) as conn:
+            assert conn.fetchval("select 1") == 1
+            seen.add(running(place))
+        time.sleep(0.02 * (len(seen) % 3))
+    assert len(seen) > 1
+
+
+def test_password_is_sent_by_the_client_when_asked_and_separates_pools(place: Path) -> None:
+    with postgres(hba=["host all guarded 127.0.0.1/32 scram-sha-256"]) as guarded:
+        with headrace.connect(guarded.url, autocommit=True) as admin:
+            admin.execute("create role guarded login password 'correct horse'")
+        where = {"host": guarded.host, "port": guarded.port, "dbname": "postgres", "user": "guarded", "daemon": True}
+        with headrace.connect(**where, password="correct horse", autocommit=True) as conn:
+            assert conn.fetchval("select 1") == 1
+        with pytest.raises(headrace.OperationalError) as caught:
+            headrace.connect(**where, password="battery staple")
+        assert caught.value.sqlstate == "28P01"
+        pid = running(place)
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        assert b"horse" not in command
+        assert "horse" not in (place / "headraced.log").read_text()
+        from headrace._daemon import ask
+
+        for path in ("/status", "/metrics"):
+            said = ask(str(place), "GET", path)[1]
+            assert "horse" not in said
+            assert "staple" not in said
+
+
+def test_server_that_refuses_is_quoted_with_all_fields(place: Path, server: PostgresServer) -> None:
+    with pytest.raises(headrace.OperationalError) as direct:
+        headrace.connect(server.url, dbname="not_there")
+    with pytest.raises(headrace.OperationalError) as through:
+        headrace.connect(server.url, dbname="not_there", daemon=True)
+    assert through.value.sqlstate == direct.value.sqlstate == "3D000"
+    assert through.value.source_function == direct.value.source_function is not None
+
+
+def test_folder_that_others_may_write_to_is_refused(place: Path, server: PostgresServer) -> None:
+    place.mkdir(mode=0o777)
+    place.chmod(0o777)
+    with pytest.raises(headrace.OperationalError, match="must belong to this user"):
+        headrace.connect(server.url, daemon=True)
+
+
+def test_socket_of_another_user_is_refused(place: Path, server: PostgresServer) -> None:
+    place.mkdir(mode=0o700)
+    code = (
+        "import os, socket, sys\n"
+        f"s = socket.socket(socket.AF_UNIX); s.bind({str(place / '.s.PGSQL.5432')!r}); os.setuid(65534); s.listen()\n"
+        "print('ready', flush=True); c, _ = s.accept(); sys.stdin.read()\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as squatter:
+        assert squatter.stdout is not None
+        assert squatter.stdout.readline() == b"ready\n"
+        with pytest.raises(headrace.OperationalError, match="another user"):
+            on_demand.answers(str(place))
+        squatter.kill()
+
+
+def test_setting_that_only_a_direct_connection_keeps_is_refused(place: Path, server: PostgresServer) -> None:
+    with pytest.raises(headrace.NotSupportedError, match="require_auth"):
+        headrace.connect(server.url, daemon=True, require_auth="scram-sha-256")
+
+
+def test_command_starts_shows_reloads_and_stops(
+    place: Path, folder: Path, server: PostgresServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = folder / "c.toml"
+    file.write_text(config(server, app=""))
+    assert _command.main(["daemon", "status"]) == 3
+    assert _command.main(["daemon", "start", "--config", str(file)]) == 0
+    assert _command.main(["daemon", "start"]) == 0
+    assert "was serving already" in capsys.readouterr().out
+    with headrace.connect(host=str(place), dbname="app", user="me", application_name="shown", autocommit=True) as conn:
+        conn.execute("listen a")
+        assert _command.main(["daemon", "status"]) == 0
+        table = capsys.readouterr().out
+        assert "postgres@app" in table
+        assert "shown" in table
+        assert "LISTEN" in table
+        assert _command.main(["daemon", "status", "--json"]) == 0
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        assert found["clients"][0]["pinned_by"] == "LISTEN"
+    file.write_text("[databases")
+    assert _command.main(["daemon", "reload"]) == 1
+    assert "line 1" in capsys.readouterr().err
+    file.write_text(config(server, other=""))
+    assert _command.main(["daemon", "reload"]) == 0
+    assert _command.main(["daemon", "stop"]) == 0
+    assert running(place) is None
+
+
+def test_socket_that_systemd_has_opened_is_used(program: Path, folder: Path, server: PostgresServer) -> None:
+    (folder / "c.toml").write_text(config(server, app=""))
+    path = folder / "given.5432"
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen()
+    # As systemd does: the socket is descriptor 3, and the variables name the process that reads them.
+    script = 'exec 3<&$FD; LISTEN_FDS=1 LISTEN_PID=$$ exec "$@"'
+    command = ["/bin/bash", "-c", script, "bash", program, "--config", folder / "c.toml", "--folder", folder / "run"]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        pass_fds=[listener.fileno()],
+        env={**os.environ, "FD": str(listener.fileno())},
+    )
+    try:
+        assert process.stdout is not None
+        assert "passed on" in process.stdout.readline()
+        with socket.socket(socket.AF_UNIX) as raw:
+            raw.connect(str(path))
+            raw.sendall(b"\0\0\0\x1e\0\x03\0\0user\0me\0database\0app\0\0Q\0\0\0\x0eselect 42\0X\0\0\0\4")
+            received = b""
+            while piece := raw.recv(65536):
+                received += piece
+        assert b"\0\0\0\x0242" in received
+        process.terminate()
+        assert process.wait(START_SECONDS) == 0
+        assert path.exists(), "the socket is systemd's"
+    finally:
+        process.kill()
+        process.communicate()
+        listener.close()
