@@ -164,11 +164,12 @@ def test_clients_that_send_without_a_pause_let_others_go_first(daemon: Daemon) -
     def hog() -> None:
         with psycopg.connect(**daemon.where("one"), autocommit=True, prepare_threshold=0) as client:
             while not ended.is_set():
-                with client.pipeline():
-                    for _ in range(2000):
+                with client.pipeline() as pipeline:
+                    for _ in range(1000):
                         client.execute("select pg_sleep(0.0005)")
+                        pipeline.sync()
 
-    hogs = [threading.Thread(target=hog) for _ in range(2)]
+    hogs = [threading.Thread(target=hog, daemon=True) for _ in range(2)]
     for thread in hogs:
         thread.start()
     try:
@@ -190,7 +191,7 @@ class Model(threading.Thread):
     """A client with a random program: it alone owns what it sees."""
 
     def __init__(self, daemon: Daemon, number: int, seed: int) -> None:
-        super().__init__()
+        super().__init__(daemon=True)
         self.daemon_under_test, self.number, self.chance = daemon, number, random.Random(f"{seed}-{number}")
         self.name_now, self.zone, self.error = f"client {number}", "UTC", None
         self.rows = 0

@@ -44,7 +44,8 @@ pub struct Client {
     state: Mutex<(Activity, Instant)>,
     /// What is cancelled when it asks for that.
     pub running: Running,
-    /// The same for databases that are not PostgreSQL's: their session cancels what it runs itself.
+    /// The same while it waits for a server connection, and for databases that are not PostgreSQL's, whose session
+    /// cancels what it runs itself.
     pub interrupt: Arc<Notify>,
 }
 
@@ -53,6 +54,15 @@ impl Client {
     pub fn activity(&self) -> (Activity, Duration) {
         let state = lock(&self.state);
         (state.0, state.1.elapsed())
+    }
+
+    /// A CancelRequest that came when nothing was under way is for nothing that comes later.
+    pub async fn forget_cancel(&self) {
+        tokio::select! {
+            biased;
+            () = self.interrupt.notified() => {}
+            () = std::future::ready(()) => {}
+        }
     }
 
     /// It does something else now.

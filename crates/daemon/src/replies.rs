@@ -32,6 +32,8 @@ pub const DRAINING: &str = "HR004";
 pub const SERVER_LOST: &str = "HR005";
 /// A transaction in a pool whose connections go back at the end of each statement.
 pub const NO_TRANSACTIONS: &str = "HR006";
+/// The client has cancelled its request.
+pub const CANCELLED: &str = "57014";
 /// As many clients are connected as may be.
 pub const TOO_MANY_CLIENTS: &str = "53300";
 /// A setting of the client is malformed.
@@ -114,6 +116,28 @@ impl Ended {
     }
 }
 
+/// The client's request was cancelled before the server has seen it.
+pub fn cancelled(out: &mut Vec<u8>) {
+    message(out, backend::ERROR_RESPONSE, |out| {
+        for (field, text) in [
+            (field::SEVERITY, "ERROR"),
+            (field::SEVERITY_UNTRANSLATED, "ERROR"),
+            (field::CODE, CANCELLED),
+            (field::MESSAGE, "headraced: the request was cancelled while it waited for a server connection"),
+        ] {
+            out.push(field);
+            out.extend_from_slice(text.as_bytes());
+            out.push(0);
+        }
+        out.push(0);
+    });
+}
+
+/// ReadyForQuery, outside of a transaction.
+pub fn idle(out: &mut Vec<u8>) {
+    message(out, backend::READY_FOR_QUERY, |out| out.push(b'I'));
+}
+
 /// The client is to send its password.
 pub fn ask_password(out: &mut Vec<u8>) {
     message(out, backend::AUTHENTICATION, |out| {
@@ -136,7 +160,7 @@ pub fn welcome(out: &mut Vec<u8>, parameters: &BTreeMap<String, String>, (proces
         out.extend_from_slice(&process_id.to_be_bytes());
         out.extend_from_slice(&secret.to_be_bytes());
     });
-    message(out, backend::READY_FOR_QUERY, |out| out.push(b'I'));
+    idle(out);
 }
 
 /// The answer to a version or to options that the daemon does not have: version 3.0, and none of these options.

@@ -434,7 +434,7 @@ impl<B: Backend> Session<'_, B> {
             )));
         }
         if self.queue.is_empty() {
-            self.forget_cancel().await;
+            self.of.forget_cancel().await;
         }
         if let Err(failure) = self.pin(server.pins) {
             return Ok(Err(failure));
@@ -447,15 +447,6 @@ impl<B: Backend> Session<'_, B> {
         let running = Running::execute(&mut lent.opened.server, server, values, formats, describes, promised, is_text);
         self.queue.push_back(Item::of(running, limit));
         Ok(Ok(()))
-    }
-
-    /// A CancelRequest that came when nothing was under way is for nothing that comes later.
-    async fn forget_cancel(&self) {
-        tokio::select! {
-            biased;
-            () = self.of.interrupt.notified() => {}
-            () = std::future::ready(()) => {}
-        }
     }
 
     /// Keeps the session for this client, if a statement leaves something in it.

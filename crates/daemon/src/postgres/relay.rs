@@ -8,6 +8,7 @@
 use super::server::is_settable;
 use super::statements::{Catalog, OnServer, PREFIX, Statement};
 use crate::limits::WHOLE_MESSAGE;
+use crate::replies;
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::backend::{
@@ -189,7 +190,11 @@ impl Relay {
 
     /// Returns true if the client has begun a message that a server connection is needed for.
     pub fn needs_server(&self, input: &ReadBuffer) -> bool {
-        self.to_server > 0 || self.skipped > 0 || input.unread().first().is_some_and(|tag| *tag != client::TERMINATE)
+        if self.skipping || self.skipped > 0 {
+            // A cancelled request is not complete yet.
+            return false;
+        }
+        self.to_server > 0 || input.unread().first().is_some_and(|tag| *tag != client::TERMINATE)
     }
 
     /// Returns true if the client has said goodbye, while it has no server connection.
@@ -215,6 +220,56 @@ impl Relay {
     /// Why the server connection stays with this client until it leaves.
     pub fn pinned(&self) -> Option<&'static str> {
         self.pinned
+    }
+
+    /// The client has cancelled what it waits for, before a server connection was lent: its request ends with an error.
+    /// Returns false if there is nothing to cancel.
+    ///
+    /// # Errors
+    /// [`Refused`]: the client has to be told, and closed.
+    pub fn cancelled(&mut self, input: &ReadBuffer, output: &mut WriteBuffer) -> Result<bool, Refused> {
+        let Some((tag, length)) = client_header(input.unread())? else { return Ok(false) };
+        if matches!(tag, client::SYNC | client::TERMINATE) {
+            return Ok(false);
+        }
+        replies::cancelled(output.tail());
+        match tag {
+            client::QUERY | client::FUNCTION_CALL => {
+                self.skipped = length;
+                replies::idle(output.tail());
+            }
+            _ => self.skipping = true,
+        }
+        Ok(true)
+    }
+
+    /// Passes over what belongs to a request that was cancelled before a server connection was lent.
+    ///
+    /// # Errors
+    /// As [`Relay::cancelled`].
+    pub fn pass_over(&mut self, input: &mut ReadBuffer, output: &mut WriteBuffer) -> Result<(), Refused> {
+        loop {
+            if self.skipped > 0 {
+                let n = self.skipped.min(input.unread().len());
+                input.consume(n);
+                self.skipped -= n;
+                if self.skipped > 0 {
+                    return Ok(());
+                }
+            }
+            if !self.skipping {
+                return Ok(());
+            }
+            let Some((tag, length)) = client_header(input.unread())? else { return Ok(()) };
+            match tag {
+                client::TERMINATE => self.skipping = false,
+                client::SYNC => {
+                    (self.skipping, self.skipped) = (false, length);
+                    replies::idle(output.tail());
+                }
+                _ => self.skipped = length,
+            }
+        }
     }
 
     /// Passes the client's messages on, while there is room to send.

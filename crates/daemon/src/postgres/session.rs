@@ -94,8 +94,10 @@ impl Session<'_> {
                 if self.relay.says_goodbye(&self.client.buffers.read_buffer) {
                     return Ok(());
                 }
-                if self.relay.needs_server(&self.client.buffers.read_buffer) {
-                    self.borrow().await?;
+                let (input, output) = (&mut self.client.buffers.read_buffer, &mut self.client.buffers.write_buffer);
+                self.relay.pass_over(input, output)?;
+                if self.relay.needs_server(&self.client.buffers.read_buffer) && !self.borrow().await? {
+                    continue;
                 }
             }
             self.leaving |= self.relay_messages()?;
@@ -119,16 +121,33 @@ impl Session<'_> {
         }
     }
 
-    async fn borrow(&mut self) -> Result<(), Ended> {
-        self.entered.client.turns(Activity::Waiting);
-        let mut lent = self.pool.lend().await?;
+    /// Returns false if the client has cancelled what it needs the connection for.
+    async fn borrow(&mut self) -> Result<bool, Ended> {
+        let of = &self.entered.client;
+        of.turns(Activity::Waiting);
+        of.forget_cancel().await;
+        let lending = self.pool.lend();
+        tokio::pin!(lending);
+        let mut lent = loop {
+            tokio::select! {
+                biased;
+                lent = &mut lending => break lent?,
+                () = of.interrupt.notified() => {
+                    let (input, output) = (&self.client.buffers.read_buffer, &mut self.client.buffers.write_buffer);
+                    if self.relay.cancelled(input, output)? {
+                        of.turns(Activity::Idle);
+                        return Ok(false);
+                    }
+                }
+            }
+        };
         self.relay.adapt(&mut lent.server.state, &mut lent.server.buffers.write_buffer);
         *self.entered.client.running.lock().await = Some(lent.server.cancel.clone());
         self.sent_before = lent.server.buffers.write_buffer.mark();
         self.relay.requests = 0;
         self.lent = Some(lent);
         self.entered.client.turns(Activity::Active);
-        Ok(())
+        Ok(true)
     }
 
     /// Translates what was received; returns true if the client has said goodbye.
