@@ -1,8 +1,9 @@
 """Streams that memory's collector ends, and not their reader: at any allocation, also within a request."""
 
+# Made by tools/async_to_sync.py of test_collected_streams_async.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
-import asyncio
 import gc
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 import headrace
 from headrace import InterfaceError
 from headrace.types import TransactionStatus
+from waiting import sleep
 
 ROWS = "select generate_series(1, 100000)"
 PATIENCE = 10.0
@@ -53,24 +55,6 @@ def test_a_stream_collected_within_a_request_lets_go_of_the_connection(url: str)
             conn.execute("select %s::int", Collecting())
         deadline = time.monotonic() + PATIENCE
         while conn._core.readings and time.monotonic() < deadline:
-            time.sleep(0.01)
+            sleep(0.01)
         assert conn.fetchval("select 1") == 1
-        assert conn.transaction_status is TransactionStatus.IDLE
-
-
-async def test_a_loops_stream_collected_within_a_request_lets_go_of_the_connection(url: str) -> None:
-    async def begin(conn: Any) -> None:
-        stream = conn.stream(ROWS, fetch_size=10)
-        await anext(stream)
-        cycle: list[Any] = [stream]
-        cycle.append(cycle)
-
-    async with await headrace.aio.connect(url, autocommit=True, command_timeout=PATIENCE) as conn:
-        await begin(conn)
-        with pytest.raises(InterfaceError, match="a stream is being read"):
-            await conn.execute("select %s::int", Collecting())
-        deadline = time.monotonic() + PATIENCE
-        while conn._core.readings and time.monotonic() < deadline:
-            await asyncio.sleep(0.01)
-        assert await conn.fetchval("select 1") == 1
         assert conn.transaction_status is TransactionStatus.IDLE

@@ -1,5 +1,7 @@
 """A server whose certificate is not trusted receives a TLS alert with the reason, from both loops."""
 
+# Made by tools/async_to_sync.py of test_refused_certificates_async.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 import contextlib
@@ -11,7 +13,6 @@ from pathlib import Path
 import pytest
 
 import headrace
-import headrace.aio
 from accepting import Accepting
 from headrace.testing._certificates import Certificates, make_certificates
 
@@ -54,17 +55,9 @@ def asked(server: Untrusted, tmp_path: Path) -> str:
     return f"host=127.0.0.1 port={server.port} user=u dbname=d sslmode=verify-full sslrootcert={others.ca}"
 
 
-def test_blocking_client_sends_an_alert(server: Untrusted, asked: str) -> None:
+def test_client_sends_an_alert(server: Untrusted, asked: str) -> None:
     with pytest.raises(headrace.OperationalError) as caught:
         headrace.connect(asked)
-    assert caught.value.code == "tls_refused"
-    server.close()
-    assert [refusal[:11] for refusal in server.refusals] == ["TLSV1_ALERT"]
-
-
-async def test_asyncio_client_sends_an_alert(server: Untrusted, asked: str) -> None:
-    with pytest.raises(headrace.OperationalError) as caught:
-        await headrace.aio.connect(asked)
     assert caught.value.code == "tls_refused"
     server.close()
     assert [refusal[:11] for refusal in server.refusals] == ["TLSV1_ALERT"]

@@ -1,9 +1,10 @@
 """A ``timeout`` of each kind of call, on both shells, ends it, and the connection is in step afterwards."""
 
+# Made by tools/async_to_sync.py of test_timeouts_async.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 import contextlib
-import inspect
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,14 +12,12 @@ from typing import Any
 import pytest
 
 import headrace
-import headrace.aio
 from headrace._shared.limits import Until
 
 T = 0.2
 READ = "select n from locked"
 WRITE = "insert into locked values (%s)"
 TOO_LONG = 5.0
-
 CALLS: dict[str, Callable[[Any], Any]] = {
     "execute": lambda c: c.execute(READ, timeout=T),
     "fetch": lambda c: c.fetch(READ, timeout=T),
@@ -62,34 +61,14 @@ def finish(result: Any) -> None:
         pass
 
 
-async def afinish(result: Any) -> None:
-    if inspect.isawaitable(result):
-        result = await result
-    if hasattr(result, "__aenter__"):
-        async with result:
-            pass
-    async for _ in result:
-        pass
-
-
 @pytest.mark.parametrize("autocommit", [True, False])
 @pytest.mark.parametrize("name", CALLS)
-def test_a_timeout_ends_a_blocking_call(url: str, name: str, autocommit: bool) -> None:
+def test_a_timeout_ends_a_call(url: str, name: str, autocommit: bool) -> None:
     with headrace.connect(url, autocommit=autocommit) as conn:
         with times_out():
             finish(CALLS[name](conn))
         conn.rollback()
         assert conn.fetchval("select 1") == 1
-
-
-@pytest.mark.parametrize("autocommit", [True, False])
-@pytest.mark.parametrize("name", CALLS)
-async def test_a_timeout_ends_a_call_on_a_loop(url: str, name: str, autocommit: bool) -> None:
-    async with await headrace.aio.connect(url, autocommit=autocommit) as conn:
-        with times_out():
-            await afinish(CALLS[name](conn))
-        await conn.rollback()
-        assert await conn.fetchval("select 1") == 1
 
 
 def test_pipelines_named_cursors_and_blocks_have_a_timeout(conn: Any) -> None:
@@ -116,23 +95,6 @@ def test_pipelines_named_cursors_and_blocks_have_a_timeout(conn: Any) -> None:
     with times_out(), conn.transaction(timeout=T):
         conn.execute("insert into d values (1)")
     assert conn.fetchval("select count(*) from d") == 0
-
-
-async def test_a_loops_pipelines_and_named_cursors_have_a_timeout(aconn: Any) -> None:
-    with times_out():
-        async with aconn.pipeline(timeout=T):
-            await aconn.execute("select pg_sleep(60)")
-    await aconn.rollback()
-    with times_out():
-        async with aconn.pipeline() as pipeline:
-            await aconn.execute("select pg_sleep(60)")
-            await pipeline.sync(timeout=T)
-    await aconn.rollback()
-    cursor = await aconn.cursor("slow").execute("select pg_sleep(60)")
-    with times_out():
-        await cursor.fetchall(timeout=T)
-    await aconn.rollback()
-    assert await aconn.fetchval("select 1") == 1
 
 
 def test_the_time_of_a_call_is_that_of_all_its_waits(conn: Any) -> None:

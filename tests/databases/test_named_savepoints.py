@@ -1,5 +1,7 @@
 """Savepoints of ``transaction()`` blocks that have a name of the user's own."""
 
+# Made by tools/async_to_sync.py of test_named_savepoints_async.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 import pytest
@@ -29,15 +31,6 @@ def test_named_savepoint_of_the_outermost_block_can_be_returned_to(place: str) -
             conn.execute("insert into marked values (1)")
             conn.execute("rollback to savepoint mark")
             conn.execute("insert into marked values (2)")
-        assert rows(place) == [2]
-
-
-async def test_named_savepoint_of_the_outermost_block_can_be_returned_to_on_asyncio(place: str) -> None:
-    async with await headrace.aio.connect(place, autocommit=True) as conn:
-        async with conn.transaction("mark"):
-            await conn.execute("insert into marked values (1)")
-            await conn.execute("rollback to savepoint mark")
-            await conn.execute("insert into marked values (2)")
         assert rows(place) == [2]
 
 

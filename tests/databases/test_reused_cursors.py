@@ -1,5 +1,7 @@
 """A cursor that is executed again has the new result, or none: nothing of the one before."""
 
+# Made by tools/async_to_sync.py of test_reused_cursors_async.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 import pytest
@@ -26,14 +28,8 @@ def selects(place: Database, n: int) -> str:
 def test_a_cursor_gives_rows_after_a_batch(place: Database) -> None:
     with place.connect(autocommit=True) as conn, conn.cursor() as cursor:
         cursor.executemany("insert into reused values (1)", [(), ()])
-        assert cursor.execute("select count(*) from reused").fetchall() == [(2,)]
-
-
-async def test_a_loops_cursor_gives_rows_after_a_batch(place: Database) -> None:
-    async with await place.aconnect(autocommit=True) as conn, conn.cursor() as cursor:
-        await cursor.executemany("insert into reused values (1)", [(), ()])
-        await cursor.execute("select count(*) from reused")
-        assert await cursor.fetchall() == [(2,)]
+        cursor.execute("select count(*) from reused")
+        assert cursor.fetchall() == [(2,)]
 
 
 def test_a_cursor_whose_statement_failed_has_no_rows(place: Database) -> None:
@@ -46,34 +42,15 @@ def test_a_cursor_whose_statement_failed_has_no_rows(place: Database) -> None:
         assert cursor.description is None
 
 
-async def test_a_loops_cursor_whose_statement_failed_has_no_rows(place: Database) -> None:
-    async with await place.aconnect(autocommit=True) as conn, conn.cursor() as cursor:
-        await cursor.execute(selects(place, 1))
-        with pytest.raises(errors.DatabaseError):
-            await cursor.execute("select nope from reused")
-        with pytest.raises(errors.ProgrammingError, match="no result"):
-            await cursor.fetchall()
-        assert cursor.description is None
-
-
 def test_a_cursor_of_a_pipeline_that_was_reset_gives_its_next_result(place: Database) -> None:
     with place.connect(autocommit=True) as conn, conn.cursor() as cursor:
         with conn.pipeline():
             cursor.execute(selects(place, 1))
             conn.reset()
-        assert cursor.execute(selects(place, 2)).fetchall() == [(2,)]
+        cursor.execute(selects(place, 2))
+        assert cursor.fetchall() == [(2,)]
 
 
-async def test_a_loops_cursor_of_a_pipeline_that_was_reset_gives_its_next_result(place: Database) -> None:
-    async with await place.aconnect(autocommit=True) as conn, conn.cursor() as cursor:
-        async with conn.pipeline():
-            await cursor.execute(selects(place, 1))
-            await conn.reset()
-        await cursor.execute(selects(place, 2))
-        assert await cursor.fetchall() == [(2,)]
-
-
-# A batch of Informix returns no rows.
 @pytest.mark.parametrize("any_db", ["postgresql", "mariadb", "mysql"], indirect=True)
 def test_a_statement_that_failed_leaves_no_result_of_the_batch_before(place: Database) -> None:
     with place.connect(autocommit=True) as conn, conn.cursor() as cursor:

@@ -1,5 +1,7 @@
 """What was described before a table changed, and queries for many rows of parameters."""
 
+# Made by tools/async_to_sync.py of test_widened_async.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
 import itertools
@@ -9,6 +11,9 @@ import pytest
 
 import headrace
 from headrace import errors
+
+FAILS = "select no_such_column from systables where tabid = ?"
+FINDS = "select first 1 tabid from systables where tabid = ?"
 
 
 def test_a_parameter_follows_a_column_that_became_longer(conn: Any, table: str) -> None:
@@ -44,27 +49,7 @@ def test_a_batch_follows_a_column_that_another_session_made_longer(
         conn.executemany(change, [("abcdefghij",)])
 
 
-async def test_a_parameter_on_a_loop_follows_a_column_that_became_longer(aconn: Any, table: str) -> None:
-    insert = f"insert into {table} values (?)"
-    await aconn.execute(f"create table {table} (v char(3))")
-    await aconn.execute(insert, ("abc",))
-    await aconn.execute(f"drop table {table}")
-    await aconn.execute(f"create table {table} (v varchar(9))")
-    await aconn.execute(insert, ("abcdef",))
-    assert await aconn.fetch(f"select v from {table}") == [("abcdef",)]
-
-
-FAILS = "select no_such_column from systables where tabid = ?"
-FINDS = "select first 1 tabid from systables where tabid = ?"
-
-
 def test_many_rows_of_parameters_are_taken_as_they_are_sent(conn: Any) -> None:
     with pytest.raises(errors.ProgrammingError):
         conn.fetchmany(FAILS, itertools.repeat((1,)))
     assert conn.fetchmany(FINDS, ((1,) for _ in range(300))) == [(1,)] * 300
-
-
-async def test_many_rows_of_parameters_on_a_loop_are_taken_as_they_are_sent(aconn: Any) -> None:
-    with pytest.raises(errors.ProgrammingError):
-        await aconn.fetchmany(FAILS, itertools.repeat((1,)))
-    assert await aconn.fetchmany(FINDS, ((1,) for _ in range(300))) == [(1,)] * 300

@@ -3,21 +3,20 @@
 With CHAIN the server would open another, in which the statements that follow are never committed; with RELEASE it would
 end the session. For those that the program executes, the setting counts."""
 
+# Made by tools/async_to_sync.py of test_completion_type_async.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-import headrace.aio.mysql
 import headrace.mysql
 from headrace.types import TransactionStatus
 
 INSERT = "insert into completed values (?)"
-
 TYPES = ["CHAIN", "RELEASE"]
 
 
@@ -33,7 +32,7 @@ def committed(table: headrace.mysql.Connection[Any]) -> list[int]:
     return [n for (n,) in table.fetch("select n from completed order by n")]
 
 
-def is_open(conn: headrace.mysql.Connection[Any] | headrace.aio.mysql.AsyncConnection[Any]) -> bool:
+def is_open(conn: headrace.mysql.Connection[Any] | headrace.mysql.Connection[Any]) -> bool:
     return conn.transaction_status == TransactionStatus.INTRANS
 
 
@@ -77,36 +76,6 @@ def work(conn: headrace.mysql.Connection[Any]) -> None:
     assert not conn.closed
 
 
-async def work_on_a_loop(conn: headrace.aio.mysql.AsyncConnection[Any]) -> None:
-    """The same."""
-    async with conn.transaction():
-        await conn.execute(INSERT, (1,))
-    assert not is_open(conn)
-    await conn.execute(INSERT, (2,))
-    async with conn.transaction(force_rollback=True):
-        await conn.execute(INSERT, (3,))
-    await conn.execute(INSERT, (4,))
-    await conn.execute("begin")
-    await conn.execute(INSERT, (5,))
-    await conn.commit()
-    await conn.execute(INSERT, (6,))
-    await conn.execute("begin")
-    await conn.execute(INSERT, (7,))
-    await conn.rollback()
-    await conn.execute(INSERT, (8,))
-    await conn.executemany(INSERT, [(n,) for n in range(9, 20)])
-    await conn.execute(INSERT, (20,))
-    with pytest.raises(headrace.IntegrityError):
-        await conn.executemany(INSERT, [(21,), (1,)])
-    await conn.execute(INSERT, (22,))
-    await conn.execute("begin")
-    await conn.execute(INSERT, (23,))
-    await conn.reset()
-    await conn.execute(INSERT, (24,))
-    assert not is_open(conn)
-    assert not conn.closed
-
-
 KEPT = [1, 2, 4, 5, 6, 8, *range(9, 20), 20, 22, 24]
 
 
@@ -120,16 +89,6 @@ def test_the_drivers_end_of_a_transaction_ends_it_alone(
         assert committed(table) == KEPT
 
 
-@pytest.mark.parametrize("kind", TYPES)
-async def test_the_drivers_end_of_a_transaction_ends_it_alone_on_a_loop(
-    table: headrace.mysql.Connection[Any], my_url: str, kind: str
-) -> None:
-    async with await headrace.aio.mysql.connect(my_url, autocommit=True) as conn:
-        await conn.execute(f"set completion_type = '{kind}'")
-        await work_on_a_loop(conn)
-        assert committed(table) == KEPT
-
-
 def test_a_chained_transaction_is_ended_if_the_server_chains_by_default(
     table: headrace.mysql.Connection[Any], my_url: str
 ) -> None:
@@ -138,36 +97,11 @@ def test_a_chained_transaction_is_ended_if_the_server_chains_by_default(
         assert committed(table) == KEPT
 
 
-async def test_a_chained_transaction_is_ended_if_the_server_chains_by_default_on_a_loop(
-    table: headrace.mysql.Connection[Any], my_url: str
-) -> None:
-    with chained_by_default(table):
-        async with await headrace.aio.mysql.connect(my_url, autocommit=True) as conn:
-            await work_on_a_loop(conn)
-            assert committed(table) == KEPT
-
-
-async def test_what_is_in_flight_after_the_first_end_is_committed(
-    table: headrace.mysql.Connection[Any], my_url: str
-) -> None:
-    with chained_by_default(table):
-        async with await headrace.aio.mysql.connect(my_url, autocommit=True) as conn:
-            await conn.execute(INSERT, (0,))
-            await conn.execute("begin")
-            await asyncio.gather(conn.commit(), *(conn.execute(INSERT, (n,)) for n in range(1, 5)))
-            await conn.execute(INSERT, (5,))
-            assert not is_open(conn)
-            assert committed(table) == list(range(6))
-
-
 @pytest.mark.parametrize("by_default", [False, True])
 def test_without_autocommit_a_block_is_a_transaction(
     table: headrace.mysql.Connection[Any], my_url: str, by_default: bool
 ) -> None:
-    with (
-        chained_by_default(table) if by_default else contextlib.nullcontext(),
-        headrace.mysql.connect(my_url) as conn,
-    ):
+    with chained_by_default(table) if by_default else contextlib.nullcontext(), headrace.mysql.connect(my_url) as conn:
         if not by_default:
             conn.execute("set completion_type = 'CHAIN'")
         conn.execute(INSERT, (1,))

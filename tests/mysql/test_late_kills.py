@@ -1,8 +1,9 @@
 """A KILL QUERY that comes when its statement has ended meets no other: MySQL before 5.7 keeps it for the next."""
 
+# Made by tools/async_to_sync.py of test_late_kills_async.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,6 @@ from served import fresh
 
 pytestmark = pytest.mark.servers("mysql56", "mysql80", "mysql", "mariadb")
 COUNT = "select count(*) from k"
-
 FOLLOWED_BY: dict[str, Callable[[Any], Any]] = {
     "a prepared statement": lambda c: c.fetchval(COUNT),
     "a new statement": lambda c: c.fetchval(f"{COUNT} where n > ?", 0),
@@ -39,28 +39,6 @@ def test_a_cancel_request_of_an_idle_connection_meets_nothing(my: Any, name: str
     FOLLOWED_BY[name](my)
     my.select_db(schema)
     assert my.fetchval(COUNT) >= 2
-
-
-@pytest.mark.parametrize("name", FOLLOWED_BY)
-async def test_a_cancel_request_of_an_idle_connection_meets_nothing_on_a_loop(amy: Any, name: str) -> None:
-    await amy.fetchval(COUNT)
-    schema = await amy.fetchval("select database()")
-    await amy.cancel()
-    await FOLLOWED_BY[name](amy)
-    await amy.select_db(schema)
-    assert await amy.fetchval(COUNT) >= 2
-
-
-@pytest.mark.parametrize("steps", range(1, 30))
-async def test_a_cancelled_task_leaves_nothing_to_others(amy: Any, steps: int) -> None:
-    task = asyncio.ensure_future(amy.load_rows("k", [(n,) for n in range(1000)]))
-    for _ in range(steps):
-        await asyncio.sleep(0)
-    other = asyncio.ensure_future(amy.fetchval("select count(*) from test.numbers"))
-    task.cancel()
-    await asyncio.wait([task])
-    assert await asyncio.wait_for(other, 10) == 1000
-    assert await amy.fetchval(COUNT) in (2, 1002)
 
 
 def test_what_ends_a_block_is_not_met(my: Any) -> None:

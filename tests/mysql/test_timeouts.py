@@ -1,19 +1,18 @@
 """A ``timeout`` of each kind of call to MySQL and MariaDB ends it, and the connection is in step afterwards."""
 
+# Made by tools/async_to_sync.py of test_timeouts_async.py: edit that file, and run the tool.
+
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-import headrace.aio.mysql
 import headrace.mysql
 
 T = 0.2
 READ = "select n from locked"
-
 CALLS: dict[str, Callable[[Any], Any]] = {
     "fetchmany": lambda c: c.fetchmany("select n from locked where n = %s", [(1,), (2,)], timeout=T),
     "executemany": lambda c: c.executemany("insert into locked values (%s)", [(1,), (2,)], timeout=T),
@@ -40,26 +39,10 @@ def finish(result: Any) -> None:
         pass
 
 
-async def afinish(result: Any) -> None:
-    if inspect.isawaitable(result):
-        result = await result
-    async for _ in result:
-        pass
-
-
 @pytest.mark.parametrize("name", CALLS)
-def test_a_timeout_ends_a_blocking_call(my_url: str, name: str) -> None:
+def test_a_timeout_ends_a_call(my_url: str, name: str) -> None:
     with headrace.mysql.connect(my_url, autocommit=True, local_infile=True) as conn:
         with pytest.raises(TimeoutError, match=r"longer than 0\.2 s"):
             finish(CALLS[name](conn))
         assert conn.fetchval("select 1", timeout=5) == 1
         conn.ping(timeout=5)
-
-
-@pytest.mark.parametrize("name", CALLS)
-async def test_a_timeout_ends_a_call_on_a_loop(my_url: str, name: str) -> None:
-    async with await headrace.aio.mysql.connect(my_url, autocommit=True, local_infile=True) as conn:
-        with pytest.raises(TimeoutError, match=r"longer than 0\.2 s"):
-            await afinish(CALLS[name](conn))
-        assert await conn.fetchval("select 1", timeout=5) == 1
-        await conn.ping(timeout=5)
