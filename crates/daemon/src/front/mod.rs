@@ -2,14 +2,16 @@
 //!
 //! SQL goes through as it is written, in the server's dialect. [`sql`] finds out who has to do a statement: the server,
 //! the daemon ([`catalog`]), or the session, as a verb of transactions. [`session`] has the client's messages, `requests`
-//! the way of replies; [`handler`] and [`values`] make PostgreSQL's rows of the server's. What differs between the
-//! databases is in [`backend`].
+//! the way of replies, `lending` the session that a client has, `cancelling` the end of a statement; [`handler`] and
+//! [`values`] make PostgreSQL's rows of the server's. What differs between the databases is in [`backend`].
 
 pub mod backend;
+mod cancelling;
 pub mod catalog;
 pub mod copy;
 pub mod fronts;
 pub mod handler;
+mod lending;
 pub mod messages;
 pub mod pool;
 mod portal;

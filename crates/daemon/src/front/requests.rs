@@ -1,9 +1,9 @@
 //! Requests to the server, and the way of their replies to the client.
 
 use super::backend::Backend;
+use super::cancelling::{at, cancel};
 use super::catalog::{Answer, Cell, Effect, Fact};
 use super::handler::{Handler, Plan, Shared};
-use super::pool::{Opened, Pool};
 use super::portal::Prepared;
 use super::replies::{self, Failure};
 use super::session::{Session, server_lost};
@@ -15,26 +15,23 @@ use crate::replies::Ended;
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::rows::Datum;
 use headrace_core::{
-    Cancellation, Diagnostics, Discarded, ErrorClass, Fatal, Interrupt, Left, Mismatch, Outcome, Sink,
-    TransactionStatus, Verb,
+    Diagnostics, Discarded, ErrorClass, Fatal, Left, Mismatch, Outcome, Sink, TransactionStatus, Verb,
 };
-use headrace_io::tokio::{Client, cancel as send_cancel};
-use headrace_io::{Progress, TcpOptions};
+use headrace_io::Progress;
+use headrace_io::tokio::Client;
 use headrace_postgres::messages::frontend::message;
 use headrace_postgres::messages::tag::backend as tag;
 use headrace_postgres::types::Format;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Bytes of rows of one request that wait in the daemon until the client takes them.
-const ROOM: usize = 256 * 1024;
+pub(super) const ROOM: usize = 256 * 1024;
 /// The same for a portal that the client has not read to its end, while another statement is executed.
 const HELD: usize = 16 * 1024 * 1024;
 /// Bytes of rows from which on they are passed on before their result is complete.
 const PASSED_ON: usize = 16 * 1024;
 /// Bytes of a client's messages that are read ahead.
-const READ_AHEAD: usize = 128 * 1024;
-/// How soon an interrupt is tried again that the server cannot take yet.
-const AGAIN: Duration = Duration::from_millis(20);
+pub(super) const READ_AHEAD: usize = 128 * 1024;
 
 /// A request to the server.
 #[derive(Debug)]
@@ -143,7 +140,11 @@ impl<B: Backend> Session<'_, B> {
                 Ok(false)
             }
             moved = client.stream.exchange(&mut client.buffers, reads) => Ok(has_left(&moved)),
-            () = self.of.interrupt.notified() => {
+            () = self.of.interrupt.notified(), if self.cancelling.is_none() => {
+                self.cancelling = Some(Instant::now());
+                Ok(false)
+            }
+            () = at(self.cancelling) => {
                 self.cancel_statement().await;
                 Ok(false)
             }
@@ -199,6 +200,7 @@ impl<B: Backend> Session<'_, B> {
             Some(failure) => {
                 failure.write(out);
                 drop(slot);
+                self.cancelling = None;
                 self.skipping = true;
                 self.queue.iter_mut().for_each(|item| item.is_muted = true);
                 let ended = self
@@ -216,14 +218,16 @@ impl<B: Backend> Session<'_, B> {
     /// Asks the server, and waits for its answer.
     async fn ask(&mut self, request: B::Request, plan: Plan) -> Result<(Shared<B::Error>, Option<Failure>), Ended> {
         self.settle().await?;
-        self.borrow().await?;
         let (handler, slot) = Handler::new(Vec::new(), plan, ROOM);
+        if let Err(failure) = self.borrow().await? {
+            return Ok((slot, Some(failure)));
+        }
         if let Some(lent) = &mut self.lent {
             lent.opened.server.connection.machine.submit(request, handler);
         }
         while lock(&slot).outcome.is_none() {
             if self.progress(Some(&slot)).await? {
-                return Err(Ended::new(crate::replies::SERVER_LOST, "headraced: the client has left"));
+                return Err(self.client_has_left());
             }
         }
         let outcome = lock(&slot).outcome.take().unwrap_or(Outcome::Done);
@@ -294,7 +298,7 @@ impl<B: Backend> Session<'_, B> {
                 }
             }
             if self.progress(Some(&slot)).await? {
-                return Err(Ended::new(crate::replies::SERVER_LOST, "headraced: the client has left"));
+                return Err(self.client_has_left());
             }
         }
     }
@@ -332,18 +336,6 @@ impl<B: Backend> Session<'_, B> {
             self.close_portal(&name).await?;
         }
         Ok(())
-    }
-
-    /// Cancels the statement that runs. Nothing else is started meanwhile.
-    async fn cancel_statement(&mut self) {
-        let Some(lent) = &mut self.lent else { return };
-        if lent.opened.server.connection.machine.is_idle() {
-            return;
-        }
-        lent.opened.server.connection.machine.pause();
-        let _ = timeout_of(cancel(&mut lent.opened, &self.pool)).await;
-        lent.opened.server.connection.machine.cancel_sent();
-        lent.opened.server.connection.machine.unpause();
     }
 
     /// Answers in the server's place.
@@ -418,7 +410,7 @@ impl<B: Backend> Session<'_, B> {
     }
 }
 
-fn plain() -> Plan {
+pub(super) fn plain() -> Plan {
     Plan {
         formats: Vec::new(),
         describes: false,
@@ -430,7 +422,7 @@ fn plain() -> Plan {
     }
 }
 
-fn has_left(moved: &Result<Progress, Fatal>) -> bool {
+pub(super) fn has_left(moved: &Result<Progress, Fatal>) -> bool {
     matches!(moved, Ok(Progress::Eof) | Err(_))
 }
 
@@ -543,37 +535,6 @@ fn of_class(class: ErrorClass) -> &'static str {
         ErrorClass::Programming => "42000",
         ErrorClass::NotSupported => "0A000",
         ErrorClass::Database | ErrorClass::Internal => "XX000",
-    }
-}
-
-async fn timeout_of<T>(future: impl Future<Output = T>) -> Option<T> {
-    tokio::time::timeout(crate::limits::RESET_TIMEOUT, future).await.ok()
-}
-
-/// Cancels what a session works on, in the way that its protocol has.
-///
-/// # Errors
-/// [`Fatal`]: the server was not reached.
-pub(super) async fn cancel<B: Backend>(opened: &mut Opened<B>, pool: &Pool<B>) -> Result<(), Fatal> {
-    let client = &mut opened.server;
-    match client.connection.machine.cancellation() {
-        Cancellation::Impossible => Ok(()),
-        Cancellation::Message(message) => send_cancel(&opened.address, &TcpOptions::default(), message).await,
-        Cancellation::Statement(statement) => {
-            let mut other = pool.open_beside(opened).await?;
-            let (handler, slot) = Handler::new(Vec::new(), plain(), ROOM);
-            other.connection.machine.submit(B::execute(statement.into(), true), handler);
-            other.drive((), |_| lock(&slot).outcome.is_some()).await?;
-            other.close(());
-            Ok(())
-        }
-        Cancellation::UrgentByte(byte) => loop {
-            match client.connection.machine.interrupt(Instant::now()) {
-                Interrupt::Send => return client.urge(byte).map_err(|error| Fatal::gone(error.to_string())),
-                Interrupt::Needless => return Ok(()),
-                Interrupt::Later => tokio::time::sleep(AGAIN).await,
-            }
-        },
     }
 }
 

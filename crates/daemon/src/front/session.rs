@@ -21,7 +21,7 @@ use headrace_postgres::messages::tag::backend as tag;
 use headrace_postgres::types::{Format, TypeRegistry};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
-use tokio::time::timeout;
+use std::time::Instant;
 
 /// Requests of a client that may be in flight.
 const IN_FLIGHT: usize = 512;
@@ -54,6 +54,10 @@ pub(super) struct Session<'a, B: Backend> {
     pub(super) statements: HashMap<String, Arc<Prepared>>,
     pub(super) portals: HashMap<String, Portal<B::Error>>,
     pub(super) queue: VecDeque<Item<B::Error>>,
+    /// When the cancelling of what runs is tried again.
+    pub(super) cancelling: Option<Instant>,
+    /// The next message of the client is the first after ReadyForQuery.
+    between: bool,
     /// An error was sent: the client's messages up to Sync are passed over.
     pub(super) skipping: bool,
     pub(super) block: Block,
@@ -62,7 +66,7 @@ pub(super) struct Session<'a, B: Backend> {
     /// A portal that is to be described, most often by the execution that follows.
     describing: Option<String>,
     /// The client has said goodbye.
-    leaving: bool,
+    pub(super) leaving: bool,
 }
 
 /// Serves a client until it leaves.
@@ -95,6 +99,8 @@ pub async fn serve<B: Backend>(
         statements: HashMap::new(),
         portals: HashMap::new(),
         queue: VecDeque::new(),
+        cancelling: None,
+        between: true,
         skipping: false,
         block: Block::None,
         pinned: None,
@@ -186,6 +192,9 @@ impl<B: Backend> Session<'_, B> {
 
     async fn handle(&mut self, bytes: &[u8]) -> Result<(), Ended> {
         let message = Message::read(bytes).map_err(broken)?;
+        if std::mem::take(&mut self.between) {
+            self.of.forget_cancel().await;
+        }
         if self.skipping && !matches!(message, Message::Sync | Message::Terminate) {
             return Ok(());
         }
@@ -246,6 +255,7 @@ impl<B: Backend> Session<'_, B> {
     /// Sends an error, and passes over the client's messages up to Sync.
     pub(super) fn checked(&mut self, done: Result<(), Failure>) {
         if let Err(failure) = done {
+            self.cancelling = None;
             self.skipping = true;
             self.local(|out| failure.write(out));
         }
@@ -433,16 +443,15 @@ impl<B: Backend> Session<'_, B> {
                 "current transaction is aborted, commands ignored until end of transaction block",
             )));
         }
-        if self.queue.is_empty() {
-            self.of.forget_cancel().await;
-        }
         if let Err(failure) = self.pin(server.pins) {
             return Ok(Err(failure));
         }
         if let Err(failure) = self.make_way().await? {
             return Ok(Err(failure));
         }
-        self.borrow().await?;
+        if let Err(failure) = self.borrow().await? {
+            return Ok(Err(failure));
+        }
         let Some(lent) = &mut self.lent else { return Ok(Ok(())) };
         let running = Running::execute(&mut lent.opened.server, server, values, formats, describes, promised, is_text);
         self.queue.push_back(Item::of(running, limit));
@@ -467,18 +476,6 @@ impl<B: Backend> Session<'_, B> {
         Ok(())
     }
 
-    /// Has a session of the server.
-    pub(super) async fn borrow(&mut self) -> Result<(), Ended> {
-        if self.lent.is_none() {
-            self.of.turns(Activity::Waiting);
-            let lent = self.pool.lend().await?;
-            self.of.turns(Activity::Active);
-            self.dialect = B::dialect(Some(&lent.opened.server.connection.machine));
-            self.lent = Some(lent);
-        }
-        Ok(())
-    }
-
     /// The status of the client's transaction.
     pub(super) fn status(&self) -> TransactionStatus {
         if self.block == Block::Failed {
@@ -491,6 +488,7 @@ impl<B: Backend> Session<'_, B> {
     async fn ready(&mut self) -> Result<(), Ended> {
         self.settle().await?;
         let failed = std::mem::take(&mut self.skipping);
+        (self.cancelling, self.between) = (None, true);
         if self.status() == TransactionStatus::Idle && self.block == Block::Open {
             // A statement that commits by itself ends it, too.
             self.block = if failed { Block::Failed } else { Block::None };
@@ -502,24 +500,6 @@ impl<B: Backend> Session<'_, B> {
         self.release();
         replies::ready(self.client.buffers.write_buffer.tail(), status);
         Ok(())
-    }
-
-    /// Gives the session back between transactions.
-    pub(super) fn release(&mut self) {
-        let keeps = self.pool.mode == PoolMode::Session && self.block == Block::None && self.started();
-        let busy = !self.queue.is_empty() || self.pinned.is_some() || self.portals.values().any(Portal::is_unfinished);
-        if keeps || busy || self.status() != TransactionStatus::Idle {
-            return;
-        }
-        if let Some(lent) = self.lent.take() {
-            self.of.turns(Activity::Idle);
-            self.pool.take_back(lent);
-        }
-    }
-
-    /// The client has sent something: before that no session is kept for it.
-    fn started(&self) -> bool {
-        !self.client.buffers.write_buffer.is_empty() && self.process_id != 0
     }
 
     async fn transaction(&mut self, verb: &Transaction) -> Result<Result<(), Failure>, Ended> {
@@ -584,40 +564,10 @@ impl<B: Backend> Session<'_, B> {
         self.pump()?;
         while !self.queue.is_empty() {
             if self.progress(None).await? {
-                self.leaving = true;
-                return Err(Ended::new(SERVER_LOST, "headraced: the client has left"));
+                return Err(self.client_has_left());
             }
         }
         Ok(())
-    }
-
-    /// Ends what the client has left behind.
-    async fn leave(&mut self) {
-        self.statements.clear();
-        let unfinished = !self.queue.is_empty() || self.portals.values().any(Portal::is_unfinished);
-        let Some(mut lent) = self.lent.take() else { return };
-        if unfinished || lent.opened.server.connection.ended().is_some() {
-            // Nobody waits for what it does.
-            let _ = timeout(crate::limits::RESET_TIMEOUT, super::requests::cancel(&mut lent.opened, &self.pool)).await;
-            return lent.opened.server.close(());
-        }
-        let open = lent.opened.server.connection.machine.transaction() != TransactionStatus::Idle;
-        let mut verbs = Vec::new();
-        if open {
-            verbs.push(Verb::Rollback(IfUnsent::Forget));
-        }
-        let used = self.pinned.is_some() || self.pool.mode == PoolMode::Session;
-        if used {
-            verbs.push(Verb::Reset);
-        }
-        let clean = match used && !B::RESETS {
-            true => false,
-            false => {
-                timeout(crate::limits::RESET_TIMEOUT, super::requests::all(&mut lent.opened.server, &verbs)).await
-                    == Ok(true)
-            }
-        };
-        if clean { self.pool.take_back(lent) } else { lent.opened.server.close(()) }
     }
 
     /// The daemon ends, and the client has no transaction open.

@@ -23,6 +23,15 @@ enum Step {
     Draining,
 }
 
+/// What came first while a client waited for a server connection.
+enum Borrowed {
+    /// The connection.
+    Lent,
+    /// The end of what it was needed for.
+    Cancelled,
+    ClientLeft,
+}
+
 /// Welcomes a client, and serves it until it leaves.
 ///
 /// # Errors
@@ -96,8 +105,12 @@ impl Session<'_> {
                 }
                 let (input, output) = (&mut self.client.buffers.read_buffer, &mut self.client.buffers.write_buffer);
                 self.relay.pass_over(input, output)?;
-                if self.relay.needs_server(&self.client.buffers.read_buffer) && !self.borrow().await? {
-                    continue;
+                if self.relay.needs_server(&self.client.buffers.read_buffer) {
+                    match self.borrow().await? {
+                        Borrowed::Lent => {}
+                        Borrowed::Cancelled => continue,
+                        Borrowed::ClientLeft => return Ok(()),
+                    }
                 }
             }
             self.leaving |= self.relay_messages()?;
@@ -121,22 +134,29 @@ impl Session<'_> {
         }
     }
 
-    /// Returns false if the client has cancelled what it needs the connection for.
-    async fn borrow(&mut self) -> Result<bool, Ended> {
+    /// Waits for a server connection, and for what the client does meanwhile.
+    async fn borrow(&mut self) -> Result<Borrowed, Ended> {
         let of = &self.entered.client;
         of.turns(Activity::Waiting);
         of.forget_cancel().await;
         let lending = self.pool.lend();
         tokio::pin!(lending);
         let mut lent = loop {
+            let client = &mut *self.client;
+            let reads = client.buffers.read_buffer.unread().len() < READ_BUFFER_BYTES;
             tokio::select! {
                 biased;
                 lent = &mut lending => break lent?,
+                moved = client.stream.exchange(&mut client.buffers, reads) => {
+                    if let Ok(Progress::Eof) | Err(_) = moved {
+                        return Ok(Borrowed::ClientLeft);
+                    }
+                }
                 () = of.interrupt.notified() => {
                     let (input, output) = (&self.client.buffers.read_buffer, &mut self.client.buffers.write_buffer);
                     if self.relay.cancelled(input, output)? {
                         of.turns(Activity::Idle);
-                        return Ok(false);
+                        return Ok(Borrowed::Cancelled);
                     }
                 }
             }
@@ -147,7 +167,7 @@ impl Session<'_> {
         self.relay.requests = 0;
         self.lent = Some(lent);
         self.entered.client.turns(Activity::Active);
-        Ok(true)
+        Ok(Borrowed::Lent)
     }
 
     /// Translates what was received; returns true if the client has said goodbye.

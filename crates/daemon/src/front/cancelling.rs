@@ -1,0 +1,85 @@
+//! How the statement of a client is cancelled.
+
+use super::backend::Backend;
+use super::handler::Handler;
+use super::pool::{Opened, Pool};
+use super::requests::{ROOM, plain};
+use super::session::Session;
+use crate::limits::RESET_TIMEOUT;
+use crate::lock;
+use headrace_core::{Cancellation, Fatal, Interrupt};
+use headrace_io::TcpOptions;
+use headrace_io::tokio::cancel as send_cancel;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+
+/// How soon a cancel request is tried again that the server cannot take yet.
+const SOON: Duration = Duration::from_millis(20);
+/// How soon it is repeated: it may have come when the server had nothing to do, between two steps of the statement.
+const AGAIN: Duration = Duration::from_millis(100);
+
+impl<B: Backend> Session<'_, B> {
+    /// Cancels the statement that runs, or tries to. Nothing else is started meanwhile.
+    pub(super) async fn cancel_statement(&mut self) {
+        let Some(lent) = &mut self.lent else { return };
+        if lent.opened.server.connection.machine.is_idle() {
+            self.cancelling = Some(Instant::now() + SOON);
+            return;
+        }
+        lent.opened.server.connection.machine.pause();
+        let sent = timeout(RESET_TIMEOUT, try_to_cancel(&mut lent.opened, &self.pool)).await;
+        let later = matches!(sent, Ok(Ok(Sent::NotYet)));
+        self.cancelling = Some(Instant::now() + if later { SOON } else { AGAIN });
+        lent.opened.server.connection.machine.cancel_sent();
+        lent.opened.server.connection.machine.unpause();
+    }
+}
+
+/// What became of a cancel request.
+enum Sent {
+    /// The server has it, or does not need it.
+    Done,
+    /// The server cannot take it yet.
+    NotYet,
+}
+
+/// Cancels what a session works on.
+///
+/// # Errors
+/// [`Fatal`]: the server was not reached.
+pub(super) async fn cancel<B: Backend>(opened: &mut Opened<B>, pool: &Pool<B>) -> Result<(), Fatal> {
+    while let Sent::NotYet = try_to_cancel(opened, pool).await? {
+        tokio::time::sleep(SOON).await;
+    }
+    Ok(())
+}
+
+/// The same, in the way that its protocol has.
+async fn try_to_cancel<B: Backend>(opened: &mut Opened<B>, pool: &Pool<B>) -> Result<Sent, Fatal> {
+    let client = &mut opened.server;
+    match client.connection.machine.cancellation() {
+        Cancellation::Impossible => {}
+        Cancellation::Message(message) => send_cancel(&opened.address, &TcpOptions::default(), message).await?,
+        Cancellation::Statement(statement) => {
+            let mut other = pool.open_beside(opened).await?;
+            let (handler, slot) = Handler::new(Vec::new(), plain(), ROOM);
+            other.connection.machine.submit(B::execute(statement.into(), true), handler);
+            other.drive((), |_| lock(&slot).outcome.is_some()).await?;
+            other.close(());
+        }
+        Cancellation::UrgentByte(byte) => match client.connection.machine.interrupt(Instant::now()) {
+            Interrupt::Send => client.urge(byte).map_err(|error| Fatal::gone(error.to_string()))?,
+            Interrupt::Needless => {}
+            Interrupt::Later => return Ok(Sent::NotYet),
+        },
+    }
+    Ok(Sent::Done)
+}
+
+/// Waits until then; for ever without a time.
+pub(super) async fn at(then: Option<Instant>) {
+    match then {
+        Some(then) => tokio::time::sleep_until(then.into()).await,
+        None => std::future::pending().await,
+    }
+}

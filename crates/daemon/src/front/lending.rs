@@ -1,0 +1,99 @@
+//! When a client has a session of the server, and what becomes of the session after it.
+
+use super::backend::Backend;
+use super::cancelling::cancel;
+use super::portal::Portal;
+use super::replies::Failure;
+use super::requests::{READ_AHEAD, all, has_left};
+use super::session::{Block, Session};
+use crate::config::PoolMode;
+use crate::limits::RESET_TIMEOUT;
+use crate::registry::Activity;
+use crate::replies::{CANCELLED, Ended, SERVER_LOST};
+use headrace_core::{IfUnsent, TransactionStatus, Verb};
+use std::sync::Arc;
+use tokio::time::timeout;
+
+impl<B: Backend> Session<'_, B> {
+    /// Has a session of the server, unless the client cancels what it waits for.
+    pub(super) async fn borrow(&mut self) -> Result<Result<(), Failure>, Ended> {
+        if self.lent.is_some() {
+            return Ok(Ok(()));
+        }
+        self.of.turns(Activity::Waiting);
+        let (client, pool) = (&mut *self.client, Arc::clone(&self.pool));
+        let lending = pool.lend();
+        tokio::pin!(lending);
+        let lent = loop {
+            let reads = client.buffers.read_buffer.unread().len() < READ_AHEAD;
+            tokio::select! {
+                biased;
+                lent = &mut lending => break lent?,
+                () = self.of.interrupt.notified() => {
+                    self.of.turns(Activity::Idle);
+                    let what = "headraced: the request was cancelled while it waited for a session";
+                    return Ok(Err(Failure::new(CANCELLED, what)));
+                }
+                moved = client.stream.exchange(&mut client.buffers, reads) => {
+                    if has_left(&moved) {
+                        return Err(self.client_has_left());
+                    }
+                }
+            }
+        };
+        self.of.turns(Activity::Active);
+        self.dialect = B::dialect(Some(&lent.opened.server.connection.machine));
+        self.lent = Some(lent);
+        Ok(Ok(()))
+    }
+
+    /// Nobody reads what it is told.
+    pub(super) fn client_has_left(&mut self) -> Ended {
+        self.leaving = true;
+        Ended::new(SERVER_LOST, "headraced: the client has left")
+    }
+
+    /// Gives the session back between transactions.
+    pub(super) fn release(&mut self) {
+        let keeps = self.pool.mode == PoolMode::Session && self.block == Block::None && self.started();
+        let busy = !self.queue.is_empty() || self.pinned.is_some() || self.portals.values().any(Portal::is_unfinished);
+        if keeps || busy || self.status() != TransactionStatus::Idle {
+            return;
+        }
+        if let Some(lent) = self.lent.take() {
+            self.of.turns(Activity::Idle);
+            self.pool.take_back(lent);
+        }
+    }
+
+    /// The client has sent something: before that no session is kept for it.
+    fn started(&self) -> bool {
+        !self.client.buffers.write_buffer.is_empty() && self.process_id != 0
+    }
+
+    /// Ends what the client has left behind.
+    pub(super) async fn leave(&mut self) {
+        self.statements.clear();
+        let unfinished = !self.queue.is_empty() || self.portals.values().any(Portal::is_unfinished);
+        let Some(mut lent) = self.lent.take() else { return };
+        if unfinished || lent.opened.server.connection.ended().is_some() {
+            // Nobody waits for what it does.
+            let _ = timeout(RESET_TIMEOUT, cancel(&mut lent.opened, &self.pool)).await;
+            return lent.opened.server.close(());
+        }
+        let open = lent.opened.server.connection.machine.transaction() != TransactionStatus::Idle;
+        let mut verbs = Vec::new();
+        if open {
+            verbs.push(Verb::Rollback(IfUnsent::Forget));
+        }
+        let used = self.pinned.is_some() || self.pool.mode == PoolMode::Session;
+        if used {
+            verbs.push(Verb::Reset);
+        }
+        let clean = match used && !B::RESETS {
+            true => false,
+            false => timeout(RESET_TIMEOUT, all(&mut lent.opened.server, &verbs)).await == Ok(true),
+        };
+        if clean { self.pool.take_back(lent) } else { lent.opened.server.close(()) }
+    }
+}

@@ -1,0 +1,105 @@
+"""CancelRequest, on each database behind the front: it ends the statement that it is for, and nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from headrace_lab.differences import DIFFERENCES
+
+from .conftest import Front
+
+SHORT_STATEMENTS = 150
+END_SECONDS = 60
+
+
+@pytest.fixture
+def slow(front: Front) -> str:
+    """A statement that runs for many seconds."""
+    front.table("numbers", "n int primary key")
+    with front.direct() as admin:
+        admin.executemany("insert into numbers values (?)", [(n,) for n in range(1000)])
+    return DIFFERENCES[front.name].slow
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    """Threads for statements that wait."""
+    with ThreadPoolExecutor() as pool:
+        yield pool
+
+
+def cancelled(client: psycopg.Connection, running: Future[object]) -> None:
+    """Cancels until the statement has ended: a request that comes before the statement is for nothing."""
+    for _ in range(10 * END_SECONDS):
+        client.cancel()
+        with contextlib.suppress(TimeoutError):
+            running.exception(timeout=0.1)
+            break
+    with pytest.raises(psycopg.errors.QueryCanceled):
+        running.result(timeout=0)
+
+
+def test_cancelled_statement_leaves_its_client_usable(front: Front, slow: str, threads: ThreadPoolExecutor) -> None:
+    with front.psycopg(autocommit=True) as client:
+        for parameters in (None, ()):
+            cancelled(client, threads.submit(client.execute, slow.encode(), parameters))
+            assert client.execute(f"select 1{front.one_row}".encode()).fetchone() == (1,)
+        with client.transaction():
+            client.execute("delete from numbers where n = 0")
+            cancelled(client, threads.submit(client.execute, slow.encode()))
+        assert client.execute("select count(*) from numbers where n < 2").fetchone() == (1,)
+
+
+def test_cancel_is_for_its_own_client(front: Front, slow: str, threads: ThreadPoolExecutor) -> None:
+    with front.psycopg(autocommit=True) as one, front.psycopg(autocommit=True) as other:
+        runs = threads.submit(one.execute, slow.encode())
+        cancelled(other, threads.submit(other.execute, slow.encode()))
+        assert not runs.done()
+        cancelled(one, runs)
+
+
+def test_cancel_ends_the_wait_for_a_session(front: Front, threads: ThreadPoolExecutor) -> None:
+    name, query = f"{front.name}_one", f"select 1{front.one_row}".encode()
+    with front.psycopg(database=name) as holder, front.psycopg(database=name, autocommit=True) as waiting:
+        holder.execute("begin")
+        holder.execute(query)
+        for _ in range(2):
+            cancelled(waiting, threads.submit(waiting.execute, query))
+        assert holder.execute(query).fetchone() == (1,)
+        holder.commit()
+        assert waiting.execute(query).fetchone() == (1,)
+
+
+def test_late_cancel_is_for_nobody_else(front: Front) -> None:
+    name, query = f"{front.name}_one", f"select 1{front.one_row}".encode()
+    ended = threading.Event()
+
+    def short(client: psycopg.Connection) -> None:
+        while not ended.is_set():
+            with contextlib.suppress(psycopg.errors.QueryCanceled):
+                assert client.execute(query).fetchone() == (1,)
+
+    def cancels(client: psycopg.Connection) -> None:
+        while not ended.is_set():
+            client.cancel()
+
+    with (
+        front.psycopg(database=name, autocommit=True) as cancelling,
+        front.psycopg(database=name, autocommit=True) as other,
+        ThreadPoolExecutor() as pool,
+    ):
+        running = [pool.submit(short, cancelling), pool.submit(cancels, cancelling)]
+        try:
+            for _ in range(SHORT_STATEMENTS):
+                assert other.execute(query).fetchone() == (1,)
+        finally:
+            ended.set()
+        for each in running:
+            each.result(timeout=END_SECONDS)
+        assert cancelling.execute(query).fetchone() == (1,)
