@@ -30,9 +30,6 @@ CANCEL_TIMEOUT = 0.6
 SLACK = 20.0
 """Seconds that a busy machine may add."""
 BOUND = LIMIT + 2 * CANCEL_TIMEOUT + SLACK
-OPEN = {("garbage", "cubrid", name) for name in ("transaction_commit", "transaction_rollback")}
-"""What is known and not mended yet: after the end of a block whose reply is the beginning of a long message, as these
-random bytes are on CUBRID, each later statement ends by its timeout, and the connection is not closed."""
 CHOSEN = os.environ.get("HEADRACE_COMPANY_CALLS", "").split()
 
 
@@ -138,7 +135,6 @@ def run(place: Place, shell: Shell, spoil: Any) -> None:
     async def test() -> None:
         await place.prepare(shell)
         chosen = [call for call in calls_of(place) if spoil is not dripping or call.name not in ENDLESS]
-        chosen = [call for call in chosen if (spoil.__name__, place.kind, call.name) not in OPEN]
         calls = [(call, await place.apart(shell)) for call in chosen]
         with contextlib.ExitStack() as gates:
             works = [

@@ -27,7 +27,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,8 @@ class Figures:
     """Of these, those that had been executed."""
     refused: int = 0
     """Statements with another error, or of a transaction that was not committed."""
+    abandoned: int = 0
+    """Of these, those whose transaction the server had ended before the end of its block."""
     connects: int = 0
     """Connections that were opened."""
     revivals: int = 0
@@ -101,7 +103,8 @@ class Rehearsal:
         self.outcomes: dict[Row, str] = {}
         """What became of each statement: ``done``, ``unknown`` or ``refused``."""
         self.reasons: dict[Row, str] = {}
-        """The error of those that were refused."""
+        """The error of those that were refused, and the way of each block: the process of each of its statements, and
+        how often the session had been resumed."""
         self.sizes: dict[Row, int] = {}
         """How many rows it inserts."""
         self.pids: dict[int, int] = {}
@@ -112,10 +115,14 @@ class Rehearsal:
         """Returns true if enough connections were lost, the time is over, or it was given up."""
         return bool(self.figures.stuck) or self.figures.losses >= self.wanted or time.monotonic() > self.ends
 
-    def note(self, key: Row, rows: int, error: BaseException | None, ends: bool) -> None:
-        """Notes what became of a statement; ``ends`` if it was the one that commits."""
+    def note(
+        self, key: Row, rows: int, error: BaseException | None, ends: bool, way: Sequence[tuple[int, int]] = ()
+    ) -> None:
+        """Notes what became of a statement, and its ``way``; ``ends`` if it was the one that commits."""
         with self.lock:
             self.sizes[key] = rows
+            if way:
+                self.reasons[key] = repr(way)
             if error is None:
                 self.outcomes[key] = "done"
                 self.figures.statements += 1
@@ -124,8 +131,9 @@ class Rehearsal:
                 self.figures.unknown += 1
             else:
                 self.outcomes[key] = "refused"
-                self.reasons[key] = repr(error)
+                self.reasons[key] = f"{error!r} {way}"
                 self.figures.refused += 1
+                self.figures.abandoned += "ended the transaction" in str(error)
 
     def resumed(self, count: int) -> None:
         """Adds the times that a connection was resumed."""
@@ -201,6 +209,7 @@ def thread(rehearsal: Rehearsal, me: int) -> None:
             key, rows, ends = (me, n), 1 if n % 5 else ROWS_OF_A_BATCH, True
             rehearsal.pids[me] = conn.cas_pid
             error: BaseException | None = None
+            way: list[tuple[int, int]] = []
             try:
                 if n % 5:
                     conn.execute(INSERT, key)
@@ -211,10 +220,12 @@ def thread(rehearsal: Rehearsal, me: int) -> None:
                     with conn.transaction():
                         for _ in range(rows):
                             conn.execute(INSERT, key)
+                            way.append((conn.cas_pid, conn.resumed))
                         ends = True
+                    way.append((conn.cas_pid, conn.resumed))
             except (errors.Error, TimeoutError) as caught:
                 error = caught
-            rehearsal.note(key, rows, error, ends)
+            rehearsal.note(key, rows, error, ends, way)
             rehearsal.resumed(conn.resumed - counted)
             counted = conn.resumed
         rehearsal.pids.pop(me, None)
@@ -236,6 +247,7 @@ async def task(rehearsal: Rehearsal, me: int) -> None:
             key, rows, ends = (me, n), 1 if n % 5 else ROWS_OF_A_BATCH, True
             rehearsal.pids[me] = conn.cas_pid
             error: BaseException | None = None
+            way: list[tuple[int, int]] = []
             try:
                 if n % 5:
                     await conn.execute(INSERT, key)
@@ -246,10 +258,12 @@ async def task(rehearsal: Rehearsal, me: int) -> None:
                     async with conn.transaction():
                         for _ in range(rows):
                             await conn.execute(INSERT, key)
+                            way.append((conn.cas_pid, conn.resumed))
                         ends = True
+                    way.append((conn.cas_pid, conn.resumed))
             except (errors.Error, TimeoutError) as caught:
                 error = caught
-            rehearsal.note(key, rows, error, ends)
+            rehearsal.note(key, rows, error, ends, way)
             rehearsal.resumed(conn.resumed - counted)
             counted = conn.resumed
         rehearsal.pids.pop(me, None)

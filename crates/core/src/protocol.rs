@@ -187,6 +187,9 @@ pub enum Discarded {
     /// The server is working on it, and later requests are in flight: a cancel request that arrives late would hit one
     /// of those.
     Followed,
+    /// The server is working on it, and it ends a transaction block: it must not be cancelled. The caller closes the
+    /// connection if it is not answered in time.
+    Ending,
 }
 
 /// What a server reports at the end of one result.

@@ -173,6 +173,10 @@ pub trait Pending {
     fn is_at_server(&self) -> bool;
     /// Returns true if a cancel request may hit it.
     fn is_cancellable(&self) -> bool;
+    /// Returns true if it ends a transaction block, and must not be cancelled.
+    fn is_end(&self) -> bool {
+        false
+    }
 }
 
 /// The handler's error type and so on, by the type of pending requests.
@@ -468,7 +472,14 @@ impl<R: Pending> Queue<R> {
         slot.handler = None;
         slot.abandoned = true;
         self.resume(id);
-        if self.is_at_discarded() { Discarded::Alone } else { Discarded::Followed }
+        let request = &self.requests[at];
+        if request.is_end() && request.is_at_server() {
+            Discarded::Ending
+        } else if self.is_at_discarded() {
+            Discarded::Alone
+        } else {
+            Discarded::Followed
+        }
     }
 
     /// Returns true if the server works on nothing but requests that a cancel request may hit.

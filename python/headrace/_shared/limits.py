@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from .. import defaults
+
 
 class Until:
     """The end of the time that a call has in which it waits more than once."""
@@ -29,6 +31,14 @@ def until(limit: Limit) -> Until | None:
 def afresh(limit: Limit) -> Until | None:
     """As much time again: for what has to be done after an error, which may be that the time was up."""
     return Until(limit.seconds) if isinstance(limit, Until) else until(limit)
+
+
+def unanswered_end() -> str:
+    """Why a connection is closed whose server has not answered the end of a block."""
+    return (
+        f"the connection was closed: the server did not answer the end of a transaction within "
+        f"{defaults.CANCEL_TIMEOUT} s after its time was up, and whether it was committed is unknown"
+    )
 
 
 def overdue(limit: Limit) -> TimeoutError:

@@ -24,7 +24,7 @@ from .connection_base import ConnectionBase
 from .core import Core, Gate, Opened
 from .cursor import BlockingCursor
 from .flows import Flow
-from .limits import Limit, Until, afresh, overdue, until
+from .limits import Limit, Until, afresh, overdue, unanswered_end, until
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -39,6 +39,7 @@ class BlockingWaiting(ConnectionBase[R]):
         self._dropped = weakref.finalize(self, warn_dropped, weakref.ref(core.wire), core.where())
         self._dropped.atexit = False
         self._left: tuple[int | None, float] | None = None
+        self._ending: tuple[int, float] | None = None
 
     @abstractmethod
     def _send_cancel(self, timeout: float) -> float | None:
@@ -58,6 +59,8 @@ class BlockingWaiting(ConnectionBase[R]):
         try:
             if self._left is not None:
                 self._see_to_left(*self._left)
+            if self._ending is not None:
+                self._see_to_end(*self._ending, limit)
             result = wait(ticket, limit.left() if isinstance(limit, Until) else limit)
         except TimeoutError:
             self._abandon(ticket)
@@ -161,6 +164,12 @@ class BlockingWaiting(ConnectionBase[R]):
                 with contextlib.suppress(TimeoutError):
                     # The end of a block is sent in any case: by this, or by the next request that waits.
                     wire.outlast(number, min(patience, defaults.CANCEL_AGAIN))
+            elif discarded == Discarded.ENDING:
+                # It is not cancelled: what comes next waits for it, but not for ever.
+                self._ending = number, time.monotonic() + defaults.CANCEL_TIMEOUT
+                with contextlib.suppress(TimeoutError):
+                    wire.outlast(number, patience)
+                    self._ending = None
         except BaseException:
             # Out of step, or a second interrupt: only a closed connection is safe now.
             wire.close()
@@ -218,6 +227,20 @@ class BlockingWaiting(ConnectionBase[R]):
             with contextlib.suppress(TimeoutError):
                 wire.outlast(number, min(left, defaults.CANCEL_AGAIN))
         self._left = None
+
+    def _see_to_end(self, number: int, deadline: float, limit: Limit) -> None:
+        """Waits for the end of a block whose caller has given up waiting, within the limit of the call that comes next.
+        Closes the connection if it is not answered before the deadline."""
+        wire = self._core.wire
+        seconds = self._core.seconds(limit)
+        left = deadline - time.monotonic()
+        try:
+            wire.outlast(number, max(0.0, left if seconds is None else min(left, seconds)))
+        except TimeoutError:
+            if deadline > time.monotonic():
+                raise
+            wire.give_up(unanswered_end())
+        self._ending = None
 
     def _leave_later(self, flow: Flow[Any], interrupt: BaseException) -> None:
         """Queues the requests of a flow, which are sent with the next one: each of its waits is interrupted."""

@@ -146,6 +146,8 @@ pub struct Machine<H: ResponseHandler> {
     in_block: bool,
     /// A block is open as of what was answered.
     is_open: bool,
+    /// The server has a transaction of the block open, as of what was answered.
+    is_begun: bool,
     /// The server has rolled back the transaction of the block.
     has_failed: bool,
     /// The isolation level of the session, if the block has another one.
@@ -191,6 +193,7 @@ impl<H: CasHandler> Machine<H> {
             connected: None,
             in_block: false,
             is_open: false,
+            is_begun: false,
             has_failed: false,
             isolation_before: None,
             has_redefined: false,
@@ -256,7 +259,9 @@ impl<H: CasHandler> Machine<H> {
             return None;
         }
         let is_answered = self.queue.in_flight().any(|pending| pending.is_answered);
-        let is_released = !self.keeps_cas && !self.info.is_active && !self.is_reply_begun && !is_answered;
+        // The statements of a block that were answered before are lost with its transaction, whatever the status tells.
+        let is_idle = !self.info.is_active && !self.is_begun;
+        let is_released = !self.keeps_cas && is_idle && !self.is_reply_begun && !is_answered;
         Some(if is_released { Loss::Released } else { Loss::Unknown })
     }
 }
@@ -400,7 +405,7 @@ impl<H: CasHandler> Protocol for Machine<H> {
     }
 
     fn may_be_released(&self) -> bool {
-        self.is_ready() && !self.keeps_cas && !self.info.is_active
+        self.is_ready() && !self.keeps_cas && !self.info.is_active && !self.is_begun
     }
 
     fn outlive(&mut self, cx: H::Context<'_>, reason: &Fatal) -> bool {

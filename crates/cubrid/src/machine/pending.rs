@@ -150,7 +150,11 @@ impl<H: CasHandler> Pending for PendingRequest<H> {
 
     /// The end of a transaction must not be cancelled.
     fn is_cancellable(&self) -> bool {
-        let ends = self.is_settling || self.request.effect().is_owed_end();
-        self.slot.abandoned && !ends && !matches!(&self.stage, Stage::Sent if self.is_batch())
+        self.slot.abandoned && !self.is_end()
+    }
+
+    fn is_end(&self) -> bool {
+        let is_batch_over = matches!(&self.stage, Stage::Sent if self.is_batch());
+        self.is_settling || is_batch_over || self.request.effect().is_owed_end()
     }
 }

@@ -88,6 +88,9 @@ impl<H: CasHandler> Machine<H> {
             self.statements.lost_all();
             self.cursors.clear();
         }
+        if pending.in_block && !matches!(expect, Expect::EndTran { .. }) {
+            self.check_begun(expect, error.as_ref())?;
+        }
         let reply = error.map_or_else(|| Ok(Reader::coded(payload, self.options.codeset)), Err);
         match expect {
             Expect::Prepare => self.prepared(cx, reply)?,
@@ -112,7 +115,7 @@ impl<H: CasHandler> Machine<H> {
             }
             Expect::EndTran { is_rollback } => {
                 self.is_open = self.in_block;
-                self.has_failed = false;
+                (self.has_failed, self.is_begun) = (false, false);
                 if is_rollback && std::mem::take(&mut self.has_redefined) {
                     self.statements.forget_all();
                 }
@@ -168,6 +171,22 @@ impl<H: CasHandler> Machine<H> {
         }
         self.complete(cx, write_buffer);
         Ok(())
+    }
+
+    /// A reply inside of a block, which is not its end, has told whether a transaction is open. One is, from the first
+    /// statement to the end of the block: otherwise what was executed is lost, or was committed, and the rest of the
+    /// block would be a transaction of its own.
+    fn check_begun(&mut self, expect: Expect, error: Option<&ServerError>) -> Result<(), Fatal> {
+        let executes = matches!(expect, Expect::Execute | Expect::Array { .. } | Expect::Joined | Expect::Each { .. });
+        self.is_begun |= self.info.is_active || (executes && error.is_none());
+        if self.info.is_active || !self.is_begun {
+            return Ok(());
+        }
+        let why = error.map(|error| format!(": {error}")).unwrap_or_default();
+        let reason = format!(
+            "the server has ended the transaction before the end of its block, so the connection is closed{why}"
+        );
+        Err(Fatal::new(FatalKind::TransactionInDoubt, reason))
     }
 
     fn simple(&mut self, reply: Result<Reader<'_>, ServerError>) {

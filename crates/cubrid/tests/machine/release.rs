@@ -208,3 +208,55 @@ fn what_may_have_been_executed_ends_with_the_connection() {
     session.batch(true, &[1, 2]);
     assert!(!lose(&mut session));
 }
+
+/// A block whose first INSERT was answered.
+fn start_block() -> Session {
+    let mut session = start_known();
+    session.verb(headrace_core::Verb::Begin(headrace_core::Modes::default()));
+    session.execute(INSERT, vec![V::Int(2)]);
+    session.feed(&inserted(1, 1)).unwrap();
+    session.write_buffer.take();
+    session
+}
+
+#[test]
+fn the_rest_of_a_block_is_not_executed_without_its_beginning() {
+    // The process is given away before the first statement of a block: all of it runs in the next one.
+    let mut session = start_known();
+    session.verb(headrace_core::Verb::Begin(headrace_core::Modes::default()));
+    let received = session.execute(INSERT, vec![V::Int(2)]);
+    assert!(lose(&mut session));
+    session.write_buffer.take();
+    session.feed(&greeting()).unwrap();
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    session.feed(&inserted(1, 1)).unwrap();
+    assert_eq!(received.get().end.as_deref(), Some("done"));
+    // After it, with a statement or the end of the block in flight or without.
+    assert!(!lose(&mut start_block()));
+    let mut session = start_block();
+    session.execute(INSERT, vec![V::Int(3)]);
+    assert!(!lose(&mut session));
+    let mut session = start_block();
+    session.verb(headrace_core::Verb::Commit(headrace_core::IfUnsent::RollBack));
+    assert!(!lose(&mut session));
+    // Within a block the status of every reply is that of an open transaction. Where it is not, what was executed
+    // before is not part of what follows.
+    for reply in [inserted(0, 1), crate::support::error(0, -2, -670)] {
+        let mut session = start_block();
+        let received = session.execute(INSERT, vec![V::Int(3)]);
+        let lost = session.feed(&reply).unwrap_err();
+        assert_eq!(lost.kind, FatalKind::TransactionInDoubt);
+        assert!(!session.machine.outlive((), &lost));
+        session.machine.abort((), &lost);
+        assert!(received.get().end.unwrap().contains("ended the transaction before the end of its block"));
+    }
+    let mut session = start_known();
+    session.verb(headrace_core::Verb::Begin(headrace_core::Modes::default()));
+    session.execute(INSERT, vec![V::Int(2)]);
+    assert_eq!(session.feed(&inserted(0, 1)).unwrap_err().kind, FatalKind::TransactionInDoubt);
+    // After the end of the block the process may be given away again.
+    let mut session = start_block();
+    session.verb(headrace_core::Verb::Commit(headrace_core::IfUnsent::RollBack));
+    session.feed(&crate::support::done(0)).unwrap();
+    assert!(lose(&mut session));
+}

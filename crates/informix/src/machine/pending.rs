@@ -312,4 +312,8 @@ impl<H: IfxHandler> Pending for PendingRequest<H> {
     fn is_cancellable(&self) -> bool {
         self.slot.abandoned && !self.is_batch() && !self.ends_block()
     }
+
+    fn is_end(&self) -> bool {
+        self.ends_block()
+    }
 }

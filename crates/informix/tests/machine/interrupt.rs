@@ -78,7 +78,7 @@ pub fn what_ends_a_block_is_not_interrupted() {
         session.ask(Request::Verb(Verb::Begin(Modes::default())), vec![], vec![]);
         session.feed(&unhex(DONE)).unwrap();
         session.ask(Request::Verb(verb.clone()), vec![], vec![]);
-        assert_eq!(session.machine.discard(2), Discarded::Followed, "{verb:?}");
+        assert_eq!(session.machine.discard(2), Discarded::Ending, "{verb:?}");
         assert!(!session.machine.is_at_discarded(), "{verb:?}");
         session.feed(&unhex(&DONE.repeat(groups))).unwrap();
         assert_eq!(session.machine.in_flight(), 0, "{verb:?}");

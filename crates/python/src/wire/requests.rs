@@ -263,6 +263,11 @@ impl Wire {
         Ok(machine.left().is_some_and(|left| machine.is_unanswered(left.request)))
     }
 
+    /// Returns true if the request of this number is not answered.
+    fn is_unanswered(&self, py: Python<'_>, id: u64) -> PyResult<bool> {
+        Ok(self.lock(py)?.connection.machine.is_unanswered(Some(id)))
+    }
+
     /// Returns true if the server works on nothing but discarded requests.
     fn at_discarded(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.connection.machine.is_at_discarded())

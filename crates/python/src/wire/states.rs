@@ -14,6 +14,8 @@ pub enum Discarded {
     Alone,
     /// Requests of others are after it, which a cancel request could hit.
     Followed,
+    /// The server has it, and it ends a transaction block: it must not be cancelled.
+    Ending,
 }
 
 impl From<headrace_core::Discarded> for Discarded {
@@ -22,6 +24,7 @@ impl From<headrace_core::Discarded> for Discarded {
             headrace_core::Discarded::Gone => Self::Gone,
             headrace_core::Discarded::Alone => Self::Alone,
             headrace_core::Discarded::Followed => Self::Followed,
+            headrace_core::Discarded::Ending => Self::Ending,
         }
     }
 }

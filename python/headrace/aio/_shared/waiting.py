@@ -13,7 +13,7 @@ import time
 import warnings
 import weakref
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 from ... import defaults, errors
@@ -21,7 +21,7 @@ from ..._native import Discarded, Wire
 from ..._shared.connection_base import ConnectionBase
 from ..._shared.core import Core, Opened
 from ..._shared.flows import Flow
-from ..._shared.limits import Limit, Until, afresh, overdue, until
+from ..._shared.limits import Limit, Until, afresh, overdue, unanswered_end, until
 from ...errors import OperationalError
 from ...rows import RowFactory
 from .cursor import LoopCursor
@@ -111,13 +111,32 @@ class LoopWaiting(ConnectionBase[R]):
         if future.done() and not future.cancelled():
             # Answered in the iteration of the loop in which its wait ended.
             look_at(future)
-        elif not wire.closed and wire.abandon(future)[0] == Discarded.ALONE:
-            self._start_cancel()
+        elif not wire.closed:
+            discarded, number = wire.abandon(future)
+            if discarded == Discarded.ALONE:
+                self._start_cancel()
+            elif discarded == Discarded.ENDING:
+                self._start(self._see_to_end(number))
 
     def _start_cancel(self) -> None:
-        task = asyncio.get_running_loop().create_task(self._cancel_current())
+        self._start(self._cancel_current())
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self._cancelling.add(task)
         task.add_done_callback(self._cancelling.discard)
+
+    async def _see_to_end(self, number: int) -> None:
+        """Waits for the end of a block whose task has given up waiting. Closes the connection if it is not answered in
+        time: it is not cancelled, and what comes next would wait for ever."""
+        wire = self._core.wire
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + defaults.CANCEL_TIMEOUT
+        while not wire.closed and wire.is_unanswered(number):
+            if loop.time() >= deadline:
+                wire.give_up(unanswered_end())
+            else:
+                await asyncio.sleep(defaults.CANCEL_CHECK)
 
     async def _cancel_current(self) -> None:
         """Cancels the statement that the server executes; closes the connection if it does not react."""

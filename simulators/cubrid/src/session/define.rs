@@ -64,6 +64,7 @@ impl Session {
                 }
                 "headrace_release" => self.hooks.release = value.trim() == "1",
                 "headrace_again" => self.hooks.again = value.trim().parse().map_err(|_| problem())?,
+                "headrace_idle" => self.hooks.idle = value.trim() == "1",
                 "headrace_deadlock" => self.hooks.deadlock = value.trim() == "1",
                 // Parameters of a genuine server are taken and left.
                 _ => {}

@@ -101,6 +101,8 @@ struct Hooks {
     /// The number of executions that are answered with -10024; for ever below 0.
     again: i64,
     deadlock: bool,
+    /// Replies tell that no transaction is open.
+    idle: bool,
 }
 
 /// The tables that were looked up since the definitions last changed.
@@ -301,7 +303,7 @@ impl Session {
                 self.put_error(&mut body, &error);
             }
         }
-        let status = u8::from(self.open);
+        let status = u8::from(self.open && !self.hooks.idle);
         self.send(body, [status, 0xff, 0xff, 0xfb])?;
         if let Some(faults) = self.hooks.faults.take() {
             self.faults = faults;
