@@ -37,6 +37,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 rust     = $(shell find $(1) \( -name target -prune \) -o -type f \( -name '*.rs' -o -name Cargo.toml \) -print)
 SOURCES     := pyproject.toml Cargo.toml Cargo.lock $(call rust,crates)
+ADBC_SOURCES := adbc/pyproject.toml Cargo.toml Cargo.lock $(call rust,crates)
 LAB_SOURCES := lab/pyproject.toml Cargo.toml Cargo.lock $(call rust,lab/crates)
 
 .PHONY: help race mariadb-server postgres-server test test-live test-dialects test-free-threaded free-threaded lint bench fuzz docs build \
@@ -60,7 +61,7 @@ help:
 	@echo "make test-wheel PYTHON=python3.14  those wheels in a fresh environment without Rust, and the short tests on them"
 	@echo "make test-sdist PYTHON=python3.14  the same of the source distributions, which are built as pip builds them"
 	@echo "make release-check  what can be checked of a release before it is published"
-	@echo "make build   both extension modules into .venv, optimised"
+	@echo "make build   both extension modules and the ADBC driver into .venv, optimised"
 
 # PostgreSQL comes as a wheel, MySQL is fetched by the lab, the Informix test server is built; MariaDB is the system's.
 race: build $(STAMPS)/lab $(if $(findstring mariadb,$(RACE_ARGS))$(findstring --across,$(RACE_ARGS)),mariadb-server)
@@ -121,7 +122,7 @@ lint: $(STAMPS)/dev $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/actionlint build docs
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@echo "==> lint: mypy --strict, pyright"
-	@$(BIN)/mypy --strict python lab/python examples $(wildcard tests/typing)
+	@$(BIN)/mypy --strict python lab/python adbc/python examples $(wildcard tests/typing)
 	@$(BIN)/pyright
 	@echo "==> lint: stubtest: the extensions' types are those of what is built"
 	@$(BIN)/stubtest headrace._native headrace_lab._iibench
@@ -168,7 +169,7 @@ docs: $(STAMPS)/docs
 	@echo "==> docs: build/site/"
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict >$(STAMPS)/docs.log 2>&1 || { cat $(STAMPS)/docs.log; exit 1; }
 
-build: $(STAMPS)/build $(STAMPS)/build-lab
+build: $(STAMPS)/build $(STAMPS)/build-lab $(STAMPS)/build-adbc
 
 windows: build windows-tools
 	@$(BIN)/python .ci/windows.py
@@ -188,10 +189,10 @@ wheel: $(STAMPS)/release cargo
 			{ echo "error: there is no $$python here that runs" >&2; exit 1; }; \
 		interpreters+=(--interpreter "$$path"); \
 	done; \
-	for folder in . lab crates/daemon simulators/cubrid simulators/informix; do \
+	for folder in . lab adbc crates/daemon simulators/cubrid simulators/informix; do \
 		echo "==> wheel: $$folder, into dist/"; \
 		log=$(STAMPS)/wheel.log; \
-		case $$folder in simulators/*|crates/*) interpreters=();; esac; \
+		case $$folder in adbc) interpreters=(--interpreter $(BIN)/python);; simulators/*|crates/*) interpreters=();; esac; \
 		( cd $$folder && $(BIN)/maturin build $(WHEEL_OPTIONS) "$${interpreters[@]}" --out $(CURDIR)/dist ) >$$log 2>&1 || \
 			{ cat $$log; exit 1; }; \
 	done
@@ -199,7 +200,7 @@ wheel: $(STAMPS)/release cargo
 sdist: $(STAMPS)/release cargo
 	@rm -f dist/*.tar.gz
 	@echo "==> sdist: into dist/"
-	@for folder in . lab crates/daemon simulators/cubrid simulators/informix; do \
+	@for folder in . lab adbc crates/daemon simulators/cubrid simulators/informix; do \
 		log=$(STAMPS)/sdist.log; \
 		( cd $$folder && $(BIN)/maturin sdist --out $(CURDIR)/dist ) >$$log 2>&1 || { cat $$log; exit 1; }; \
 	done
@@ -229,7 +230,13 @@ $(STAMPS)/build-lab: $(LAB_SOURCES) $(STAMPS)/build
 		{ cat $(STAMPS)/build-lab.log; exit 1; }
 	@touch $@
 
-$(STAMPS)/backend $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/dev $(STAMPS)/docs $(STAMPS)/release: $(STAMPS)/%: pyproject.toml lab/pyproject.toml .ci/extras.py | $(STAMPS)/venv
+$(STAMPS)/build-adbc: $(ADBC_SOURCES) $(STAMPS)/build
+	@echo "==> build: the ADBC driver, optimised"
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable adbc >$(STAMPS)/build-adbc.log 2>&1 || \
+		{ cat $(STAMPS)/build-adbc.log; exit 1; }
+	@touch $@
+
+$(STAMPS)/backend $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/dev $(STAMPS)/docs $(STAMPS)/release: $(STAMPS)/%: pyproject.toml lab/pyproject.toml adbc/pyproject.toml .ci/extras.py | $(STAMPS)/venv
 	@echo "==> installing Python packages: $*"
 	@$(BIN)/python .ci/extras.py $* >$(STAMPS)/$*.txt
 	@$(BIN)/python -m pip install --quiet -r $(STAMPS)/$*.txt

@@ -1,6 +1,6 @@
 """Prints the requirements of the extras named, one per line, as pyproject.toml lists them.
 
-``backend`` stands for what the build backend itself needs, ``lab`` for what the lab needs but headrace, with its extra
+``backend`` stands for what the build backends need, ``lab`` for what the lab needs but headrace, with its extra
 ``mysql``, as lab/pyproject.toml lists it. This lets the Makefile install them before the packages are built, on every
 Python that pip runs on. A free-threaded Python gets those that there are for it.
 """
@@ -44,9 +44,10 @@ def project(path: Path) -> dict[str, Any]:
 def main(extras: list[str]) -> None:
     """Prints them, or ends where there is no such extra."""
     settings, lab = project(ROOT / "pyproject.toml"), project(ROOT / "lab" / "pyproject.toml")
+    adbc = project(ROOT / "adbc" / "pyproject.toml")
     in_lab = [*lab["project"]["dependencies"], *lab["project"]["optional-dependencies"]["mysql"]]
     known = {
-        "backend": settings["build-system"]["requires"],
+        "backend": sorted({*settings["build-system"]["requires"], *adbc["build-system"]["requires"]}),
         "lab": [each for each in in_lab if not each.startswith("headrace")],
         **settings["project"]["optional-dependencies"],
     }

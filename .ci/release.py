@@ -87,6 +87,23 @@ DISTRIBUTIONS: Final = (
         ("*.data/scripts/headraced",),
     ),
     Distribution(
+        "adbc-driver-headrace",
+        "adbc",
+        "crates/adbc/Cargo.toml",
+        (
+            "adbc_driver_headrace/*.py",
+            "adbc_driver_headrace/py.typed",
+            "adbc_driver_headrace/_library/lib_library.so",
+            "adbc_driver_headrace/_library/lib_library.dylib",
+            "adbc_driver_headrace/_library/_library.dll",
+        ),
+        (
+            "adbc_driver_headrace/__init__.py",
+            "adbc_driver_headrace/dbapi.py",
+            "adbc_driver_headrace/_library/*_library.*",
+        ),
+    ),
+    Distribution(
         "headrace-simulator-cubrid",
         "simulators/cubrid",
         "simulators/cubrid/Cargo.toml",
@@ -178,7 +195,7 @@ def wrong_files(folder: Path) -> Iterator[str]:
             yield from (f"{path.name}: {problem}" for problem in wrong_wheel(each, path, version))
         for path in sources:
             yield from (f"{path.name}: {problem}" for problem in wrong_source(each, path, version))
-    own = re.compile(r"headrace(_lab|_daemon|_simulator_(cubrid|informix))?-[0-9]")
+    own = re.compile(r"(adbc_driver_headrace|headrace(_lab|_daemon|_simulator_(cubrid|informix))?)-[0-9]")
     unknown = {path.name for path in folder.iterdir() if not own.match(path.name)}
     yield from (f"{name}: not a file of the project" for name in sorted(unknown))
 

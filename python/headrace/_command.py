@@ -41,6 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from ._daemon import main as daemon
 
         return daemon(arguments[1:])
+    if arguments[:1] == ["adbc"]:
+        from ._adbc import main as adbc
+
+        return adbc(arguments[1:])
     if arguments == ["--version"]:
         print(f"headrace {__version__}")
         return 0
@@ -53,6 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not arguments or {"-h", "--help"} & {*arguments}:
             print("usage: headrace daemon {start,status,stop,reload}")
             print(f"       headrace simulate {{{','.join(SERVERS)}}} [options of the server]")
+            print("       headrace adbc {install,uninstall,status} [options]")
         what = "the lab" if missing == "headrace_lab" else f"the lab with its dependency {missing}"
         print(
             f"headrace: race, iibench, report and profile need {what}, which is not installed: "

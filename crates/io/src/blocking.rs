@@ -24,21 +24,48 @@ impl<M: Driven + ?Sized> Client<M> {
     pub fn open(
         address: &Address,
         options: &TcpOptions,
-        mut connection: Connection<M>,
+        connection: Connection<M>,
         cx: M::Context<'_>,
+        deadline: Option<Instant>,
+    ) -> Result<Self, Fatal> {
+        let mut client = Self::connect(address, options, connection, deadline)?;
+        client.establish(options, cx, deadline)?;
+        Ok(client)
+    }
+
+    /// Connects the socket. The session is opened by [`Client::establish`].
+    ///
+    /// # Errors
+    /// [`Fatal`]: there is no connection.
+    pub fn connect(
+        address: &Address,
+        options: &TcpOptions,
+        mut connection: Connection<M>,
         deadline: Option<Instant>,
     ) -> Result<Self, Fatal> {
         let link = connect(address, options, deadline)?;
         connection.connected()?;
-        let mut client = Self { connection, link };
+        Ok(Self { connection, link })
+    }
+
+    /// Opens the session, also with another server if this one redirects.
+    ///
+    /// # Errors
+    /// [`Fatal`]: it was refused. The machine then still has the error of the server, if that has sent one.
+    pub fn establish(
+        &mut self,
+        options: &TcpOptions,
+        cx: M::Context<'_>,
+        deadline: Option<Instant>,
+    ) -> Result<(), Fatal> {
         loop {
             let opened = |connection: &mut Connection<M>| connection.next_step() != NextStep::Exchange;
-            if !client.drive(cx, deadline, opened)? {
+            if !self.drive(cx, deadline, opened)? {
                 return Err(Fatal::new(FatalKind::ConnectFailed, "the session was not opened in time"));
             }
-            let NextStep::Reconnect { host, port, .. } = client.connection.next_step() else { return Ok(client) };
-            client.link = connect_by_name(host, port, options, deadline)?;
-            client.connection.connected()?;
+            let NextStep::Reconnect { host, port, .. } = self.connection.next_step() else { return Ok(()) };
+            self.link = connect_by_name(host, port, options, deadline)?;
+            self.connection.connected()?;
         }
     }
 

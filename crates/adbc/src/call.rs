@@ -1,0 +1,270 @@
+//! The response handler: rows become record batches.
+
+use crate::bound::{Bound, Params, Unsent};
+use crate::error::{Refusal, of, of_fatal, of_server};
+use adbc_core::error::{Error, Status};
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+use headrace_arrow::{Batches, Options};
+use headrace_core::protocol::{RowWriter, Summary, Taken};
+use headrace_core::{Described, Fatal, Outcome, ResponseHandler, Room, Run};
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What happens to the rows of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Take {
+    /// Nothing further is received while there is a batch that was not taken.
+    Batches,
+    /// All are kept.
+    All,
+    /// They are dropped.
+    Nothing,
+}
+
+/// What has come of the reply to a request, and not yet been taken.
+#[derive(Debug)]
+pub struct Reply(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    options: Options,
+    take: Take,
+    /// `None` before the columns are known.
+    batches: Option<Batches>,
+    /// The first result has ended: what follows is another one.
+    ended: bool,
+    /// Rows of statements that return none.
+    affected: Option<u64>,
+    /// The program has cancelled the statement.
+    cancelled: bool,
+    over: bool,
+    error: Option<Error>,
+}
+
+impl Reply {
+    /// Of a request that was not sent yet.
+    pub fn new(options: Options, take: Take) -> Arc<Self> {
+        let state = State {
+            options,
+            take,
+            batches: None,
+            ended: false,
+            affected: None,
+            cancelled: false,
+            over: false,
+            error: None,
+        };
+        Arc::new(Self(Mutex::new(state)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing in it is half done after a panic that its batches could show.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true once the request is over.
+    pub fn is_over(&self) -> bool {
+        self.lock().over
+    }
+
+    /// Returns true once there is something to take, or the request is over.
+    pub fn is_ready(&self) -> bool {
+        let state = self.lock();
+        state.over || state.batches.as_ref().is_some_and(|batches| batches.ready() > 0 || batches.refused().is_some())
+    }
+
+    /// The schema; without columns if the statement returns no rows.
+    pub fn schema(&self) -> SchemaRef {
+        let schema = self.lock().batches.as_ref().map(|batches| batches.schema().clone());
+        schema.unwrap_or_else(|| Arc::new(Schema::empty()))
+    }
+
+    /// Returns true if the statement returns rows.
+    pub fn has_columns(&self) -> bool {
+        self.lock().batches.is_some()
+    }
+
+    /// The number of rows that the statement has changed, if the server reports it.
+    pub fn affected(&self) -> Option<u64> {
+        self.lock().affected
+    }
+
+    /// Drops the rows that come, and what has come.
+    pub fn drop_rows(&self) {
+        let mut state = self.lock();
+        state.take = Take::Nothing;
+        if let Some(batches) = &mut state.batches {
+            while batches.take().is_some() {}
+        }
+    }
+
+    /// Rows that come from now on are all kept.
+    pub fn keep_all(&self) {
+        self.lock().take = Take::All;
+    }
+
+    /// The program has cancelled the statement: a failure from now on is due to that.
+    pub fn cancelled(&self) {
+        self.lock().cancelled = true;
+    }
+
+    /// Returns true if the program has cancelled the statement.
+    pub fn is_cancelled(&self) -> bool {
+        self.lock().cancelled
+    }
+
+    /// Takes the next batch; `None` if there is none (yet).
+    ///
+    /// # Errors
+    /// The request has failed, or a value does not fit its column.
+    pub fn take(&self) -> Result<Option<RecordBatch>, Error> {
+        let mut state = self.lock();
+        if let Some(batches) = &mut state.batches {
+            if let Some(batch) = batches.take() {
+                return Ok(Some(batch));
+            }
+            if let Some(refused) = batches.refused() {
+                return Err(of(Status::InvalidData, refused.to_string()));
+            }
+        }
+        state.error.take().map_or(Ok(None), Err)
+    }
+
+    /// The error of the request, if it has failed before there was a batch.
+    ///
+    /// # Errors
+    /// That error.
+    pub fn check_beginning(&self) -> Result<(), Error> {
+        let mut state = self.lock();
+        let State { batches, error, .. } = &mut *state;
+        match batches {
+            Some(batches) if batches.ready() > 0 => Ok(()),
+            Some(batches) => match batches.refused() {
+                Some(refused) => Err(of(Status::InvalidData, refused.to_string())),
+                None => error.clone().map_or(Ok(()), Err),
+            },
+            None => error.clone().map_or(Ok(()), Err),
+        }
+    }
+
+    /// The error of the request, if it has failed.
+    ///
+    /// # Errors
+    /// That error.
+    pub fn check(&self) -> Result<(), Error> {
+        self.lock().error.clone().map_or(Ok(()), Err)
+    }
+}
+
+/// A request's response handler. `C` and `E` are the protocol's columns and its servers' error.
+#[derive(Debug)]
+pub struct Call<C, E> {
+    /// The parameters.
+    pub bound: Option<Bound>,
+    /// The row of parameters is one of many.
+    pub many: bool,
+    /// Where the reply goes.
+    pub reply: Arc<Reply>,
+    /// The protocol.
+    pub protocol: PhantomData<fn() -> (C, E)>,
+}
+
+impl<C: Described, E: Refusal> ResponseHandler for Call<C, E> {
+    type Context<'a> = ();
+    type Params<'s, 'c: 's>
+        = Params<'s>
+    where
+        Self: 's;
+    type Error = Unsent;
+    type Columns = C;
+    type ServerError = E;
+
+    fn is_stream(&self) -> bool {
+        self.reply.lock().take == Take::Batches
+    }
+    fn next_row(&mut self, (): ()) -> Result<bool, Unsent> {
+        self.bound.as_mut().map_or(Ok(false), Bound::advance)
+    }
+    fn params<'s, 'c: 's>(&'s mut self, (): ()) -> Params<'s> {
+        self.bound.as_ref().map_or(Params(None), Bound::current)
+    }
+    fn write_rows<W: RowWriter<Unsent>>(&mut self, (): (), writer: &mut W) {
+        match &mut self.bound {
+            Some(bound) => bound.each(|row| writer.write(row) == Taken::More),
+            None => {
+                writer.write(&Params(None));
+            }
+        }
+    }
+    fn columns(&mut self, (): (), columns: &C) {
+        let mut state = self.reply.lock();
+        if state.ended || state.batches.as_ref().is_some_and(|batches| batches.rows() > 0) {
+            return;
+        }
+        state.batches = Some(Batches::new(columns.columns(), state.options));
+    }
+    fn rows<R: Run>(&mut self, (): (), run: &mut R) -> Result<Room, Fatal> {
+        let mut state = self.reply.lock();
+        let State { batches: Some(batches), ended: false, take, .. } = &mut *state else { return Ok(Room::More) };
+        if *take == Take::Nothing {
+            return Ok(Room::More);
+        }
+        run.by_column(batches)?;
+        batches.settle();
+        let is_full = *take == Take::Batches && (batches.ready() > 0 || batches.refused().is_some());
+        Ok(if is_full { Room::Full } else { Room::More })
+    }
+    fn rereads(&self) -> bool {
+        self.bound.as_ref().is_none_or(Bound::rereads)
+    }
+    fn rewind(&mut self, (): ()) -> bool {
+        let mut state = self.reply.lock();
+        state.batches = None;
+        state.ended = false;
+        state.affected = None;
+        drop(state);
+        self.bound.as_mut().is_none_or(Bound::rewind)
+    }
+    fn bulk_ready(&mut self, (): (), _: bool, _: usize) {}
+    fn block(&mut self, (): (), _: &[u8]) -> Room {
+        Room::More
+    }
+    fn result(&mut self, (): (), summary: Summary<'_>) {
+        let mut state = self.reply.lock();
+        if state.batches.is_some() && !self.many && !summary.suspended {
+            state.ended = true;
+        }
+        if state.batches.is_none()
+            && let Some(rows) = summary.rows
+        {
+            state.affected = Some(state.affected.unwrap_or(0) + rows);
+        }
+    }
+    fn finish(self, (): (), outcome: Outcome<E, Unsent>) {
+        let mut state = self.reply.lock();
+        let cancelled = state.cancelled;
+        // A batch of no rows changes none.
+        if self.many && state.batches.is_none() && matches!(outcome, Outcome::Done) {
+            state.affected.get_or_insert(0);
+        }
+        state.error = match outcome {
+            Outcome::Done => None,
+            Outcome::Server { error, row } => Some(of_server(&error, row, cancelled)),
+            Outcome::Client { error, row } => {
+                let error = match &self.bound {
+                    Some(bound) => bound.located(error),
+                    None => error,
+                };
+                Some(error.into_error(row))
+            }
+            Outcome::Skipped => Some(of(Status::InvalidState, "an earlier statement has failed")),
+            Outcome::Fatal(fatal) => Some(of_fatal(&fatal)),
+        };
+        let wanted = state.take != Take::Nothing;
+        if let Some(batches) = state.batches.as_mut().filter(|_| wanted) {
+            batches.cut();
+        }
+        state.over = true;
+    }
+}

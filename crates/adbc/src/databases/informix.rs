@@ -1,0 +1,217 @@
+//! Informix.
+
+use super::{Database, Dialect, STATEMENTS, like};
+use crate::bound::Bound;
+use crate::call::Call;
+use crate::error::{Refusal, invalid, of_fatal, unsupported};
+use crate::session::Rows;
+use crate::target::{Encryption, Place, Target};
+use adbc_core::error::Result;
+use arrow_schema::DataType;
+use headrace_connection::Connection;
+use headrace_core::{ValueKind, WriteBuffer};
+use headrace_informix::machine::{Columns, Execute, Machine, Options, Request, Rows as IfxRows, Secret};
+use headrace_informix::messages::server::ServerError;
+use headrace_informix::types;
+use std::sync::Arc;
+
+/// The protocol.
+#[derive(Debug)]
+pub struct Informix;
+
+/// The variables of the session, as `headrace.informix` sends them.
+fn session() -> Vec<(String, String)> {
+    [("DBTEMP", "/tmp"), ("SUBQCACHESZ", "10")].map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+}
+
+impl Database for Informix {
+    type Columns = Arc<Columns>;
+    type Error = ServerError;
+    type Machine = Machine<Call<Arc<Columns>, ServerError>>;
+
+    fn connection(target: &Target, _: &Place, encryption: &Encryption) -> Result<Connection<Self::Machine>> {
+        let server = target.setting("server").ok_or_else(|| {
+            invalid("no server was named: give ?server=..., the DBSERVERNAME of the instance, in the uri")
+        })?;
+        let locale = target.setting("DB_LOCALE");
+        let client = target.setting("CLIENT_LOCALE").or(locale).unwrap_or("en_US.8859-1");
+        let mut environment = vec![
+            ("CLNT_PAM_CAPABLE", "1"),
+            ("DBPATH", "."),
+            ("DBDATE", "Y4MD-"),
+            ("IFX_UPDDESC", "1"),
+            ("NODEFDAC", "no"),
+        ];
+        environment.push(("CLIENT_LOCALE", client));
+        environment.extend(locale.map(|locale| ("DB_LOCALE", locale)));
+        let options = Options {
+            user: target.user.clone(),
+            password: target.password.clone().map(|password| Secret(password.into_bytes())),
+            server: server.to_owned(),
+            database: target.database.clone(),
+            environment: environment.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            session: session(),
+            tls: encryption.settings().is_some(),
+            program: "headrace".to_owned(),
+            ..Options::default()
+        };
+        let mut write_buffer = WriteBuffer::new();
+        let machine = Machine::new(options, STATEMENTS, &mut write_buffer).map_err(|fatal| of_fatal(&fatal))?;
+        Ok(Connection::new(Box::new(machine), write_buffer, encryption.settings().cloned()))
+    }
+
+    fn execute(sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Request {
+        let rows = match rows {
+            Rows::One => IfxRows::One,
+            Rows::Many | Rows::Bulk => IfxRows::Batch,
+        };
+        Request::Execute(Execute { sql: sql.clone(), rows, begin: false, strategy: None })
+    }
+
+    fn describe(_: &Arc<str>) -> Result<Request> {
+        Err(unsupported("the schema of an Informix statement that is not executed"))
+    }
+
+    fn server_version(_: &Self::Machine) -> Option<String> {
+        None
+    }
+}
+
+impl Refusal for ServerError {
+    fn vendor_code(&self) -> i32 {
+        self.sqlcode
+    }
+    fn details(&self) -> Vec<(&'static str, String)> {
+        let mut details = Vec::new();
+        if self.isam != 0 {
+            details.push(("informix:isam", self.isam.to_string()));
+        }
+        if self.offset > 0 {
+            details.push(("informix:position", self.offset.to_string()));
+        }
+        details
+    }
+    fn text(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// Its SQL. The only catalog is the database of the session, and schemas are the owners of tables.
+#[derive(Debug)]
+pub struct Sql;
+
+/// A name without quotes, which are text unless DELIMIDENT is set.
+fn word(name: &str) -> Option<&str> {
+    let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80);
+    let begins = name.bytes().next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_' || first >= 0x80);
+    Some(name).filter(|_| is_word && begins)
+}
+
+impl Dialect for Sql {
+    fn vendor(&self) -> &'static str {
+        "Informix"
+    }
+    fn structs(&self) -> ValueKind {
+        ValueKind::Record
+    }
+    fn version_query(&self) -> &'static str {
+        "SELECT DBINFO('version', 'full') FROM systables WHERE tabid = 1"
+    }
+
+    fn quote(&self, name: &str) -> String {
+        match word(name) {
+            Some(word) => word.to_owned(),
+            None => format!("\"{}\"", name.replace('"', "\"\"")),
+        }
+    }
+    fn qualified(&self, catalog: Option<&str>, schema: Option<&str>, table: &str) -> Result<String> {
+        let schema = schema.filter(|schema| !schema.is_empty());
+        let owner = schema.map(|owner| format!("'{}'.", owner.trim_end().replace('\'', "''")));
+        let database = catalog.map(|catalog| format!("{}:", self.quote(catalog)));
+        Ok(format!("{}{}{}", database.unwrap_or_default(), owner.unwrap_or_default(), self.quote(table)))
+    }
+    fn column_type(&self, ty: &DataType) -> Option<String> {
+        Some(match ty {
+            DataType::Boolean => "BOOLEAN".to_owned(),
+            DataType::Int8 | DataType::UInt8 => "SMALLINT".to_owned(),
+            // The smallest number of each type stands for NULL.
+            DataType::Int16 | DataType::UInt16 => "INTEGER".to_owned(),
+            DataType::Int32 | DataType::UInt32 | DataType::Int64 => "BIGINT".to_owned(),
+            DataType::UInt64 => "DECIMAL(20, 0)".to_owned(),
+            DataType::Float16 | DataType::Float32 => "SMALLFLOAT".to_owned(),
+            DataType::Float64 => "FLOAT".to_owned(),
+            DataType::Decimal32(precision, scale)
+            | DataType::Decimal64(precision, scale)
+            | DataType::Decimal128(precision, scale)
+            | DataType::Decimal256(precision, scale)
+                if *scale >= 0 && *precision <= 32 =>
+            {
+                format!("DECIMAL({precision}, {scale})")
+            }
+            DataType::Null | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "LVARCHAR(2048)".to_owned(),
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+                "BYTE".to_owned()
+            }
+            DataType::Date32 | DataType::Date64 => "DATE".to_owned(),
+            DataType::Time32(_) | DataType::Time64(_) => "DATETIME HOUR TO FRACTION(5)".to_owned(),
+            DataType::Timestamp(_, None) => "DATETIME YEAR TO FRACTION(5)".to_owned(),
+            DataType::Duration(_) => "INTERVAL DAY(9) TO FRACTION(5)".to_owned(),
+            _ => return None,
+        })
+    }
+    fn json_type(&self) -> Option<String> {
+        Some("LVARCHAR(2048)".to_owned())
+    }
+    fn uuid_type(&self) -> Option<String> {
+        Some("CHAR(36)".to_owned())
+    }
+    fn create_temporary(&self) -> Result<&'static str> {
+        Ok("CREATE TEMP TABLE")
+    }
+    fn drop_temporary(&self) -> Result<&'static str> {
+        Err(unsupported("replacing a temporary table of Informix: DROP TABLE would drop another table of its name"))
+    }
+    fn makes_tables_in_transactions(&self) -> bool {
+        true
+    }
+
+    fn current_catalog(&self) -> &'static str {
+        "SELECT DBINFO('dbname') FROM systables WHERE tabid = 1"
+    }
+    fn current_schema(&self) -> &'static str {
+        "SELECT USER FROM systables WHERE tabid = 1"
+    }
+
+    fn table_types(&self) -> &'static [&'static str] {
+        &["table", "view", "synonym"]
+    }
+    fn catalogs(&self) -> &'static str {
+        "SELECT DBINFO('dbname') FROM systables WHERE tabid = 1"
+    }
+    fn schemas(&self) -> &'static str {
+        "SELECT DISTINCT DBINFO('dbname'), TRIM(owner) FROM systables WHERE tabname NOT LIKE ' %' ORDER BY 2"
+    }
+    fn tables(&self) -> &'static str {
+        "SELECT DBINFO('dbname'), TRIM(owner), tabname, CASE tabtype WHEN 'T' THEN 'table' WHEN 'V' THEN 'view' \
+         ELSE 'synonym' END FROM systables WHERE tabtype IN ('T', 'V', 'S', 'P') AND tabname NOT LIKE ' %' ORDER BY 2, 3"
+    }
+    fn columns(&self, table: Option<&str>) -> String {
+        format!(
+            "SELECT DBINFO('dbname'), TRIM(t.owner), t.tabname, c.colname, c.colno, NULL::VARCHAR(1), \
+             c.coltype || ',' || c.collength, NULL::INTEGER, NULL::INTEGER, NULL::INTEGER, \
+             CASE WHEN MOD(c.coltype, 512) >= 256 THEN 'NO' ELSE 'YES' END, NULL::VARCHAR(1), NULL::INTEGER, \
+             CASE WHEN MOD(c.coltype, 256) IN (6, 18, 53) THEN 'YES' ELSE 'NO' END, 'NO' \
+             FROM systables t, syscolumns c WHERE c.tabid = t.tabid AND t.tabtype IN ('T', 'V', 'S', 'P'){} \
+             ORDER BY 2, 3, 5",
+            like("t.tabname", table)
+        )
+    }
+    fn constraints(&self, _: Option<&str>) -> Option<String> {
+        None
+    }
+    fn type_name(&self, found: &str) -> String {
+        let numbers =
+            found.split_once(',').and_then(|(ty, length)| Some((ty.trim().parse().ok()?, length.trim().parse().ok()?)));
+        numbers.map_or_else(|| found.to_owned(), |(ty, length): (u16, i32)| types::name(ty, "", length).to_string())
+    }
+}

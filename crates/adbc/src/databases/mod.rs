@@ -1,0 +1,182 @@
+//! What differs between databases: how a session is opened and a statement sent, and the SQL of tables and metadata.
+
+mod cubrid;
+mod informix;
+mod mysql;
+mod postgres;
+
+use crate::bound::Bound;
+use crate::call::Call;
+use crate::error::Refusal;
+use crate::session::{Cancel, Live, Rows, Session};
+use crate::target::{Encryption, Kind, Place, Target};
+use adbc_core::error::Result;
+use arrow_schema::DataType;
+use headrace_connection::Connection;
+use headrace_core::{Described, Protocol, ValueKind, limits};
+use std::sync::Arc;
+
+/// The protocol of a database.
+pub trait Database: Sized + 'static {
+    /// Its description of a result.
+    type Columns: Described;
+    /// Its servers' errors.
+    type Error: Refusal;
+    /// Its machine.
+    type Machine: Protocol<Handler = Call<Self::Columns, Self::Error>> + Send;
+
+    /// A connection that is not open yet.
+    ///
+    /// # Errors
+    /// A setting cannot be used.
+    fn connection(target: &Target, place: &Place, encryption: &Encryption) -> Result<Connection<Self::Machine>>;
+    /// The execution of a statement.
+    fn execute(sql: &Arc<str>, rows: Rows, bound: Option<&Bound>) -> <Self::Machine as Protocol>::Request;
+    /// The description of a statement's columns.
+    ///
+    /// # Errors
+    /// The protocol has none.
+    fn describe(sql: &Arc<str>) -> Result<<Self::Machine as Protocol>::Request>;
+    /// The server's version, if it was reported when the session was opened.
+    fn server_version(machine: &Self::Machine) -> Option<String>;
+}
+
+/// The number of prepared statements that a connection caches.
+const STATEMENTS: usize = limits::STATEMENT_CACHE;
+
+/// The SQL of a database.
+///
+/// The queries for metadata return text, and whole numbers.
+pub trait Dialect: Send + Sync + std::fmt::Debug {
+    /// The name of the database, as its vendor writes it.
+    fn vendor(&self) -> &'static str;
+    /// What the structs of a bound record batch become.
+    fn structs(&self) -> ValueKind;
+    /// The query for the server's version.
+    fn version_query(&self) -> &'static str;
+
+    /// A name as an identifier.
+    fn quote(&self, name: &str) -> String {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    }
+    /// A table's name with those of its catalog and schema.
+    ///
+    /// # Errors
+    /// The database has no such tables.
+    fn qualified(&self, catalog: Option<&str>, schema: Option<&str>, table: &str) -> Result<String>;
+    /// Parameter `number` of a statement, counted from 1.
+    fn placeholder(&self, _number: usize) -> String {
+        "?".to_owned()
+    }
+    /// A query for the columns of a table, without its rows.
+    fn no_rows(&self, table: &str) -> String {
+        format!("SELECT * FROM {table} WHERE 1 = 0")
+    }
+
+    /// The type for the values of a column; `None` if there is none.
+    fn column_type(&self, ty: &DataType) -> Option<String>;
+    /// The type for JSON documents.
+    fn json_type(&self) -> Option<String>;
+    /// The type for UUIDs.
+    fn uuid_type(&self) -> Option<String>;
+    /// How a statement that makes a temporary table begins.
+    ///
+    /// # Errors
+    /// The database has none.
+    fn create_temporary(&self) -> Result<&'static str> {
+        Ok("CREATE TEMPORARY TABLE")
+    }
+    /// How a statement that drops a temporary table, and no other of its name, begins.
+    ///
+    /// # Errors
+    /// The database has none.
+    fn drop_temporary(&self) -> Result<&'static str>;
+    /// The name of a table to ingest into: of a temporary one it must not be that of another table.
+    ///
+    /// # Errors
+    /// The database has no such tables.
+    fn ingested(&self, name: &str, _table: &str, _temporary: bool) -> Result<String> {
+        Ok(name.to_owned())
+    }
+    /// Tables can be made and dropped in a transaction, which a failure undoes.
+    fn makes_tables_in_transactions(&self) -> bool;
+
+    /// The query for the current catalog.
+    fn current_catalog(&self) -> &'static str;
+    /// The query for the current schema.
+    fn current_schema(&self) -> &'static str;
+    /// The statement that changes the current catalog.
+    fn set_catalog(&self, _name: &str) -> Option<String> {
+        None
+    }
+    /// The statement that changes the current schema.
+    fn set_schema(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    /// The types of tables.
+    fn table_types(&self) -> &'static [&'static str];
+    /// The query for catalogs.
+    fn catalogs(&self) -> &'static str;
+    /// The query for schemas: catalog, schema.
+    fn schemas(&self) -> &'static str;
+    /// The query for tables: catalog, schema, table, type.
+    fn tables(&self) -> &'static str;
+    /// The query for columns, in the order of their tables: catalog, schema, table, column, position, remarks, type,
+    /// size, digits after the point, radix, `YES` or `NO` for nullable, default, bytes, whether it is numbered by the
+    /// server, whether it is generated. `table` is a pattern of which the query may make use.
+    fn columns(&self, table: Option<&str>) -> String;
+    /// The query for constraints, in order: catalog, schema, table, name, type, column, and the catalog, schema, table
+    /// and column that it refers to; `None` if the driver has none.
+    fn constraints(&self, table: Option<&str>) -> Option<String>;
+    /// The name of a type, of what the query for columns returns.
+    fn type_name(&self, found: &str) -> String {
+        found.to_owned()
+    }
+}
+
+/// A condition that a name matches a pattern of LIKE, to be appended to others; nothing without a pattern.
+fn like(column: &str, pattern: Option<&str>) -> String {
+    match pattern {
+        // A backslash is an escape in some databases and in some modes only.
+        Some(pattern) if !pattern.is_empty() && !pattern.contains('\\') => {
+            format!(" AND {column} LIKE '{}'", pattern.replace('\'', "''"))
+        }
+        _ => String::new(),
+    }
+}
+
+/// The type of the items of a list.
+fn item(ty: &DataType) -> Option<&DataType> {
+    match ty {
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item) => Some(item.data_type()),
+        _ => None,
+    }
+}
+
+/// The SQL of a kind of database.
+pub fn dialect(kind: Kind) -> &'static dyn Dialect {
+    match kind {
+        Kind::Postgres => &postgres::Sql,
+        Kind::MySql => &mysql::Sql,
+        Kind::Informix => &informix::Sql,
+        Kind::Cubrid => &cubrid::Sql,
+    }
+}
+
+/// Opens a session.
+///
+/// # Errors
+/// No server takes a connection, or it has refused the session.
+pub fn open(target: &Target, cancel: Arc<Cancel>) -> Result<Box<dyn Session>> {
+    Ok(match target.kind {
+        Kind::Postgres => Box::new(Live::<postgres::Postgres>::open(target, cancel)?),
+        Kind::MySql => Box::new(Live::<mysql::MySql>::open(target, cancel)?),
+        Kind::Informix => Box::new(Live::<informix::Informix>::open(target, cancel)?),
+        Kind::Cubrid => Box::new(Live::<cubrid::Cubrid>::open(target, cancel)?),
+    })
+}

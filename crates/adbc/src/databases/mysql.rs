@@ -1,0 +1,194 @@
+//! MySQL and MariaDB.
+
+use super::{Database, Dialect, STATEMENTS, item, like};
+use crate::bound::Bound;
+use crate::call::Call;
+use crate::error::{Refusal, of_fatal, unsupported};
+use crate::session::Rows;
+use crate::target::{Encryption, Place, Target};
+use adbc_core::error::Result;
+use arrow_schema::DataType;
+use headrace_connection::Connection;
+use headrace_core::{ValueKind, WriteBuffer};
+use headrace_io::Address;
+use headrace_mysql::auth::Secret;
+use headrace_mysql::machine::{
+    AsText, BatchStrategy, Columns, Execute, Machine, Options, Request, Rows as MyRows, Tls,
+};
+use headrace_mysql::packets::reply::ServerError;
+use std::sync::Arc;
+
+/// The protocol.
+#[derive(Debug)]
+pub struct MySql;
+
+impl Database for MySql {
+    type Columns = Arc<Columns>;
+    type Error = ServerError;
+    type Machine = Machine<Call<Arc<Columns>, ServerError>>;
+
+    fn connection(target: &Target, place: &Place, encryption: &Encryption) -> Result<Connection<Self::Machine>> {
+        let options = Options {
+            user: target.user.clone(),
+            password: target.password.clone().map(|password| Secret(password.into_bytes())),
+            database: target.database.clone(),
+            tls: match encryption {
+                Encryption::No => Tls::No,
+                Encryption::Prefer(_) => Tls::Prefer,
+                Encryption::Require(_) => Tls::Require,
+            },
+            local: matches!(place.address, Address::Unix(_)),
+            attributes: vec![("program_name".to_owned(), "headrace".to_owned())],
+            ..Options::default()
+        };
+        let machine = Machine::new(options, STATEMENTS).map_err(|fatal| of_fatal(&fatal))?;
+        Ok(Connection::new(Box::new(machine), WriteBuffer::new(), encryption.settings().cloned()))
+    }
+
+    fn execute(sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Request {
+        let rows = match rows {
+            Rows::One => MyRows::One,
+            Rows::Many | Rows::Bulk => MyRows::Batch { strategy: BatchStrategy::Auto, atomic: true },
+        };
+        Request::Execute(Execute { sql: sql.clone(), rows, text: AsText::IfUnprepared, cursor: None })
+    }
+
+    fn describe(sql: &Arc<str>) -> Result<Request> {
+        Ok(Request::Prepare { sql: sql.clone() })
+    }
+
+    fn server_version(machine: &Self::Machine) -> Option<String> {
+        let _ = machine;
+        None
+    }
+}
+
+impl Refusal for ServerError {
+    fn vendor_code(&self) -> i32 {
+        self.code.into()
+    }
+    fn details(&self) -> Vec<(&'static str, String)> {
+        vec![("mysql:sqlstate", self.sqlstate.clone())]
+    }
+    fn text(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// Its SQL. A database is a catalog, and there are no schemas in it: the only one has no name.
+#[derive(Debug)]
+pub struct Sql;
+
+impl Dialect for Sql {
+    fn vendor(&self) -> &'static str {
+        "MySQL"
+    }
+    fn structs(&self) -> ValueKind {
+        ValueKind::Json
+    }
+    fn version_query(&self) -> &'static str {
+        "SELECT VERSION()"
+    }
+
+    fn quote(&self, name: &str) -> String {
+        format!("`{}`", name.replace('`', "``"))
+    }
+    fn qualified(&self, catalog: Option<&str>, schema: Option<&str>, table: &str) -> Result<String> {
+        let schema = schema.filter(|schema| !schema.is_empty());
+        if catalog.is_some() && schema.is_some() {
+            return Err(unsupported("schemas in a database of MySQL: name the database as the catalog"));
+        }
+        let parts = [catalog.or(schema), Some(table)];
+        Ok(parts.into_iter().flatten().map(|part| self.quote(part)).collect::<Vec<_>>().join("."))
+    }
+    fn column_type(&self, ty: &DataType) -> Option<String> {
+        Some(match ty {
+            DataType::Boolean => "BOOLEAN".to_owned(),
+            DataType::Int8 => "TINYINT".to_owned(),
+            DataType::Int16 => "SMALLINT".to_owned(),
+            DataType::Int32 => "INT".to_owned(),
+            DataType::Int64 => "BIGINT".to_owned(),
+            DataType::UInt8 => "TINYINT UNSIGNED".to_owned(),
+            DataType::UInt16 => "SMALLINT UNSIGNED".to_owned(),
+            DataType::UInt32 => "INT UNSIGNED".to_owned(),
+            DataType::UInt64 => "BIGINT UNSIGNED".to_owned(),
+            DataType::Float16 | DataType::Float32 => "FLOAT".to_owned(),
+            DataType::Float64 => "DOUBLE".to_owned(),
+            DataType::Decimal32(precision, scale)
+            | DataType::Decimal64(precision, scale)
+            | DataType::Decimal128(precision, scale)
+            | DataType::Decimal256(precision, scale)
+                if (0..=30).contains(scale) && *precision <= 65 =>
+            {
+                format!("DECIMAL({precision}, {scale})")
+            }
+            DataType::Null | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "LONGTEXT".to_owned(),
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView => "LONGBLOB".to_owned(),
+            DataType::FixedSizeBinary(bytes @ 1..=65_535) => format!("VARBINARY({bytes})"),
+            DataType::Date32 | DataType::Date64 => "DATE".to_owned(),
+            DataType::Time32(_) | DataType::Time64(_) | DataType::Duration(_) => "TIME(6)".to_owned(),
+            DataType::Timestamp(_, None) => "DATETIME(6)".to_owned(),
+            DataType::Timestamp(_, Some(_)) => "TIMESTAMP(6) NULL".to_owned(),
+            DataType::Struct(_) | DataType::Map(..) => "JSON".to_owned(),
+            other => item(other).map(|_| "JSON".to_owned())?,
+        })
+    }
+    fn json_type(&self) -> Option<String> {
+        Some("JSON".to_owned())
+    }
+    fn uuid_type(&self) -> Option<String> {
+        Some("CHAR(36)".to_owned())
+    }
+    fn drop_temporary(&self) -> Result<&'static str> {
+        Ok("DROP TEMPORARY TABLE")
+    }
+    fn makes_tables_in_transactions(&self) -> bool {
+        false
+    }
+
+    fn current_catalog(&self) -> &'static str {
+        "SELECT DATABASE()"
+    }
+    fn current_schema(&self) -> &'static str {
+        "SELECT ''"
+    }
+    fn set_catalog(&self, name: &str) -> Option<String> {
+        Some(format!("USE {}", self.quote(name)))
+    }
+
+    fn table_types(&self) -> &'static [&'static str] {
+        &["table", "view", "system_view"]
+    }
+    fn catalogs(&self) -> &'static str {
+        "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA ORDER BY 1"
+    }
+    fn schemas(&self) -> &'static str {
+        "SELECT SCHEMA_NAME, '' FROM information_schema.SCHEMATA ORDER BY 1"
+    }
+    fn tables(&self) -> &'static str {
+        "SELECT TABLE_SCHEMA, '', TABLE_NAME, CASE TABLE_TYPE WHEN 'VIEW' THEN 'view' \
+         WHEN 'SYSTEM VIEW' THEN 'system_view' ELSE 'table' END FROM information_schema.TABLES ORDER BY 1, 3"
+    }
+    fn columns(&self, table: Option<&str>) -> String {
+        format!(
+            "SELECT TABLE_SCHEMA, '', TABLE_NAME, COLUMN_NAME, ORDINAL_POSITION, NULLIF(COLUMN_COMMENT, ''), COLUMN_TYPE, \
+             COALESCE(CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION, DATETIME_PRECISION), NUMERIC_SCALE, \
+             CASE WHEN NUMERIC_PRECISION IS NOT NULL THEN 10 END, IS_NULLABLE, COLUMN_DEFAULT, CHARACTER_OCTET_LENGTH, \
+             EXTRA LIKE '%auto_increment%', EXTRA LIKE '%VIRTUAL%' OR EXTRA LIKE '%STORED%' \
+             FROM information_schema.COLUMNS WHERE 1 = 1{} ORDER BY 1, 3, 5",
+            like("TABLE_NAME", table)
+        )
+    }
+    fn constraints(&self, table: Option<&str>) -> Option<String> {
+        Some(format!(
+            "SELECT t.TABLE_SCHEMA, '', t.TABLE_NAME, t.CONSTRAINT_NAME, t.CONSTRAINT_TYPE, k.COLUMN_NAME, \
+             k.REFERENCED_TABLE_SCHEMA, CASE WHEN k.REFERENCED_TABLE_NAME IS NOT NULL THEN '' END, \
+             k.REFERENCED_TABLE_NAME, k.REFERENCED_COLUMN_NAME \
+             FROM information_schema.TABLE_CONSTRAINTS t LEFT JOIN information_schema.KEY_COLUMN_USAGE k \
+             ON k.CONSTRAINT_SCHEMA = t.CONSTRAINT_SCHEMA AND k.TABLE_SCHEMA = t.TABLE_SCHEMA \
+             AND k.TABLE_NAME = t.TABLE_NAME AND k.CONSTRAINT_NAME = t.CONSTRAINT_NAME \
+             WHERE 1 = 1{} ORDER BY 1, 3, 4, k.ORDINAL_POSITION",
+            like("t.TABLE_NAME", table)
+        ))
+    }
+}

@@ -1,0 +1,245 @@
+//! PostgreSQL.
+
+use super::{Database, Dialect, STATEMENTS, item, like};
+use crate::bound::Bound;
+use crate::call::Call;
+use crate::error::Refusal;
+use crate::session::Rows;
+use crate::target::{Encryption, Place, Target};
+use adbc_core::error::Result;
+use arrow_schema::DataType;
+use headrace_connection::Connection;
+use headrace_core::{Diagnostics as _, Parameters as _, ValueKind, WriteBuffer, limits};
+use headrace_postgres::machine::{
+    Binding, Columns, Execute, Machine, Options, Purpose, Request, Rows as PgRows, Secret, Tls,
+};
+use headrace_postgres::messages::backend::ServerError;
+use headrace_postgres::types::{self, Oid};
+use std::sync::Arc;
+
+/// The protocol.
+#[derive(Debug)]
+pub struct Postgres;
+
+impl Database for Postgres {
+    type Columns = Arc<Columns>;
+    type Error = ServerError;
+    type Machine = Machine<Call<Arc<Columns>, ServerError>>;
+
+    fn connection(target: &Target, _: &Place, encryption: &Encryption) -> Result<Connection<Self::Machine>> {
+        let database = target.database.clone().unwrap_or_else(|| target.user.clone());
+        let name = target.setting("application_name").unwrap_or("headrace").to_owned();
+        let mut parameters = vec![
+            ("user".to_owned(), target.user.clone()),
+            ("database".to_owned(), database),
+            ("application_name".to_owned(), name),
+            ("client_encoding".to_owned(), "UTF8".to_owned()),
+        ];
+        parameters.extend(target.setting("options").map(|options| ("options".to_owned(), options.to_owned())));
+        let options = Options {
+            purpose: Purpose::Session,
+            user: target.user.clone(),
+            parameters,
+            password: target.password.clone().map(|password| Secret(password.into_bytes())),
+            tls: match encryption {
+                Encryption::No => Tls::No,
+                Encryption::Prefer(_) => Tls::Prefer,
+                Encryption::Require(_) => Tls::Require,
+            },
+            binding: Binding::Prefer,
+            methods: Vec::new(),
+        };
+        let mut write_buffer = WriteBuffer::new();
+        let machine = Machine::new(options, STATEMENTS, &mut write_buffer);
+        Ok(Connection::new(Box::new(machine), write_buffer, encryption.settings().cloned()))
+    }
+
+    fn execute(sql: &Arc<str>, rows: Rows, bound: Option<&Bound>) -> Request {
+        let mut execute = Execute::new(sql.clone());
+        match rows {
+            Rows::One => execute.hints = bound.map(hints).unwrap_or_default(),
+            Rows::Many | Rows::Bulk => {
+                execute.rows = PgRows::Batch;
+                execute.copy_after = Some(if rows == Rows::Bulk { 1 } else { limits::COPY_AFTER_ROWS });
+            }
+        }
+        Request::Execute(execute)
+    }
+
+    fn describe(sql: &Arc<str>) -> Result<Request> {
+        Ok(Request::Describe { sql: sql.clone() })
+    }
+
+    fn server_version(machine: &Self::Machine) -> Option<String> {
+        machine.parameters().get("server_version").cloned()
+    }
+}
+
+/// The types of the parameters, as far as the values determine them.
+fn hints(bound: &Bound) -> Vec<Oid> {
+    let row = bound.current();
+    (0..row.count()).map(|i| row.get(i).map_or(0, |value| types::hint(&value))).collect()
+}
+
+impl Refusal for ServerError {
+    fn vendor_code(&self) -> i32 {
+        0
+    }
+
+    fn details(&self) -> Vec<(&'static str, String)> {
+        // "Error and Notice Message Fields", PostgreSQL manual.
+        let name = |code: u8| {
+            Some(match code {
+                b'V' => "postgresql:severity",
+                b'D' => "postgresql:detail",
+                b'H' => "postgresql:hint",
+                b'P' => "postgresql:position",
+                b'q' => "postgresql:internal_query",
+                b'W' => "postgresql:context",
+                b's' => "postgresql:schema",
+                b't' => "postgresql:table",
+                b'c' => "postgresql:column",
+                b'd' => "postgresql:data_type",
+                b'n' => "postgresql:constraint",
+                _ => return None,
+            })
+        };
+        self.fields.iter().filter_map(|(code, text)| Some((name(*code)?, text.clone()))).collect()
+    }
+
+    fn text(&self) -> String {
+        let detail = self.fields.iter().find(|(code, _)| *code == b'D').map(|(_, text)| format!(" ({text})"));
+        format!("{}{}", self.message(), detail.unwrap_or_default())
+    }
+}
+
+/// Its SQL.
+#[derive(Debug)]
+pub struct Sql;
+
+impl Dialect for Sql {
+    fn vendor(&self) -> &'static str {
+        "PostgreSQL"
+    }
+    fn structs(&self) -> ValueKind {
+        ValueKind::Other
+    }
+    fn version_query(&self) -> &'static str {
+        "SHOW server_version"
+    }
+
+    // A catalog can only be the current database: the server checks it.
+    fn qualified(&self, catalog: Option<&str>, schema: Option<&str>, table: &str) -> Result<String> {
+        let parts = [catalog.filter(|_| schema.is_some()), schema, Some(table)];
+        Ok(parts.into_iter().flatten().map(|part| self.quote(part)).collect::<Vec<_>>().join("."))
+    }
+    fn placeholder(&self, number: usize) -> String {
+        format!("${number}")
+    }
+    fn column_type(&self, ty: &DataType) -> Option<String> {
+        Some(match ty {
+            DataType::Boolean => "BOOLEAN".to_owned(),
+            DataType::Int8 | DataType::Int16 | DataType::UInt8 => "SMALLINT".to_owned(),
+            DataType::Int32 | DataType::UInt16 => "INTEGER".to_owned(),
+            DataType::Int64 | DataType::UInt32 => "BIGINT".to_owned(),
+            DataType::UInt64 => "NUMERIC(20, 0)".to_owned(),
+            DataType::Float16 | DataType::Float32 => "REAL".to_owned(),
+            DataType::Float64 => "DOUBLE PRECISION".to_owned(),
+            DataType::Decimal32(precision, scale)
+            | DataType::Decimal64(precision, scale)
+            | DataType::Decimal128(precision, scale)
+            | DataType::Decimal256(precision, scale) => format!("NUMERIC({precision}, {scale})"),
+            DataType::Null | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "TEXT".to_owned(),
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+                "BYTEA".to_owned()
+            }
+            DataType::Date32 | DataType::Date64 => "DATE".to_owned(),
+            DataType::Time32(_) | DataType::Time64(_) => "TIME".to_owned(),
+            DataType::Timestamp(_, None) => "TIMESTAMP".to_owned(),
+            DataType::Timestamp(_, Some(_)) => "TIMESTAMPTZ".to_owned(),
+            DataType::Duration(_) | DataType::Interval(_) => "INTERVAL".to_owned(),
+            DataType::Struct(_) | DataType::Map(..) => "JSONB".to_owned(),
+            other => format!("{}[]", self.column_type(item(other)?)?.trim_end_matches("[]")),
+        })
+    }
+    fn json_type(&self) -> Option<String> {
+        Some("JSON".to_owned())
+    }
+    fn uuid_type(&self) -> Option<String> {
+        Some("UUID".to_owned())
+    }
+    fn ingested(&self, name: &str, table: &str, temporary: bool) -> Result<String> {
+        Ok(if temporary { format!("pg_temp.{}", self.quote(table)) } else { name.to_owned() })
+    }
+    fn drop_temporary(&self) -> Result<&'static str> {
+        Ok("DROP TABLE")
+    }
+    fn makes_tables_in_transactions(&self) -> bool {
+        true
+    }
+
+    fn current_catalog(&self) -> &'static str {
+        "SELECT current_database()::text"
+    }
+    fn current_schema(&self) -> &'static str {
+        "SELECT current_schema()::text"
+    }
+    fn set_schema(&self, name: &str) -> Option<String> {
+        Some(format!("SET search_path TO {}", self.quote(name)))
+    }
+
+    fn table_types(&self) -> &'static [&'static str] {
+        &["table", "view", "materialized_view", "foreign_table", "partitioned_table"]
+    }
+    fn catalogs(&self) -> &'static str {
+        "SELECT datname::text FROM pg_catalog.pg_database ORDER BY 1"
+    }
+    fn schemas(&self) -> &'static str {
+        "SELECT current_database()::text, nspname::text FROM pg_catalog.pg_namespace \
+         WHERE nspname !~ '^pg_(toast|temp)' ORDER BY 2"
+    }
+    fn tables(&self) -> &'static str {
+        "SELECT current_database()::text, n.nspname::text, c.relname::text, CASE c.relkind WHEN 'r' THEN 'table' \
+         WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized_view' WHEN 'f' THEN 'foreign_table' \
+         ELSE 'partitioned_table' END \
+         FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+         WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND n.nspname !~ '^pg_(toast|temp)' ORDER BY 2, 3"
+    }
+    fn columns(&self, table: Option<&str>) -> String {
+        format!(
+            "SELECT current_database()::text, n.nspname::text, c.relname::text, a.attname::text, a.attnum::int, \
+             pg_catalog.col_description(c.oid, a.attnum), pg_catalog.format_type(a.atttypid, a.atttypmod), \
+             CASE WHEN a.atttypmod < 4 THEN NULL WHEN a.atttypid IN (1042, 1043) THEN a.atttypmod - 4 \
+             WHEN a.atttypid = 1700 THEN ((a.atttypmod - 4) >> 16) & 65535 END, \
+             CASE WHEN a.atttypid = 1700 AND a.atttypmod >= 4 THEN (a.atttypmod - 4) & 2047 END, \
+             CASE WHEN a.atttypid IN (21, 23, 20, 1700) THEN 10 WHEN a.atttypid IN (700, 701) THEN 2 END, \
+             CASE WHEN a.attnotnull THEN 'NO' ELSE 'YES' END, \
+             CASE WHEN a.attgenerated = '' THEN pg_catalog.pg_get_expr(d.adbin, d.adrelid) END, NULL::int, \
+             a.attidentity <> '' OR coalesce(pg_catalog.pg_get_expr(d.adbin, d.adrelid), '') LIKE 'nextval(%', \
+             a.attgenerated <> '' \
+             FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid \
+             JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+             LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
+             WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'm', 'f', 'p') \
+             AND n.nspname !~ '^pg_(toast|temp)'{} ORDER BY 2, 3, 5",
+            like("c.relname", table)
+        )
+    }
+    fn constraints(&self, table: Option<&str>) -> Option<String> {
+        Some(format!(
+            "SELECT current_database()::text, n.nspname::text, c.relname::text, k.conname::text, CASE k.contype \
+             WHEN 'p' THEN 'PRIMARY KEY' WHEN 'u' THEN 'UNIQUE' WHEN 'f' THEN 'FOREIGN KEY' ELSE 'CHECK' END, \
+             a.attname::text, CASE WHEN k.contype = 'f' THEN current_database()::text END, fn.nspname::text, \
+             fc.relname::text, fa.attname::text \
+             FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_class c ON c.oid = k.conrelid \
+             JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+             LEFT JOIN LATERAL generate_subscripts(k.conkey, 1) AS at(i) ON true \
+             LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.conkey[at.i] \
+             LEFT JOIN pg_catalog.pg_class fc ON fc.oid = k.confrelid \
+             LEFT JOIN pg_catalog.pg_namespace fn ON fn.oid = fc.relnamespace \
+             LEFT JOIN pg_catalog.pg_attribute fa ON fa.attrelid = fc.oid AND fa.attnum = k.confkey[at.i] \
+             WHERE k.contype IN ('p', 'u', 'f', 'c'){} ORDER BY n.nspname, c.relname, k.conname, at.i",
+            like("c.relname", table)
+        ))
+    }
+}

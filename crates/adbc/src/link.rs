@@ -1,0 +1,404 @@
+//! What the objects of one connection share: the session, the transaction, and the result that is being read.
+
+use crate::bound::Bound;
+use crate::call::{Reply, Take};
+use crate::databases::Dialect;
+use crate::error::state;
+use crate::ingest::Plan;
+use crate::session::{Ask, Cancel, Rows, Session};
+use crate::table::Table;
+use adbc_core::error::{Error, Result};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use headrace_arrow::Options;
+use headrace_core::{IfUnsent, Modes, TransactionStatus, Verb};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A connection's state.
+pub struct Core {
+    session: Box<dyn Session>,
+    /// The SQL of its database.
+    pub dialect: &'static dyn Dialect,
+    /// Statements are transactions of their own.
+    pub autocommit: bool,
+    /// The modes of the transactions that the driver begins.
+    pub modes: Modes,
+    /// The result that is being read: it has the session to itself.
+    reading: Option<Arc<Reply>>,
+}
+
+/// A connection, which its statements and readers share.
+#[derive(Clone)]
+pub struct Link {
+    core: Arc<Mutex<Core>>,
+    cancel: Arc<Cancel>,
+}
+
+impl Link {
+    /// Of a session.
+    pub fn new(session: Box<dyn Session>, dialect: &'static dyn Dialect, cancel: Arc<Cancel>) -> Self {
+        let core = Core { session, dialect, autocommit: true, modes: Modes::default(), reading: None };
+        Self { core: Arc::new(Mutex::new(core)), cancel }
+    }
+
+    /// The state, for one thread at a time.
+    pub fn lock(&self) -> MutexGuard<'_, Core> {
+        // A panic inside of a request has left a session that is in step or closed.
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The place of cancel requests.
+    pub fn cancel(&self) -> &Arc<Cancel> {
+        &self.cancel
+    }
+
+    /// Executes a statement, and waits for its first batch or its end.
+    ///
+    /// # Errors
+    /// It has failed, or another result is being read.
+    pub fn execute(&self, sql: &Arc<str>, bound: Option<Bound>, options: Options) -> Result<Arc<Reply>> {
+        self.cancel.begin();
+        let executed = self.lock().execute(sql, bound, Rows::Many, options, Take::Batches);
+        if !executed.as_ref().is_ok_and(|reply| !reply.is_over()) {
+            self.cancel.end();
+        }
+        executed
+    }
+
+    /// Executes a statement whose rows nobody reads; returns the number of rows that it has changed.
+    ///
+    /// # Errors
+    /// As [`Link::execute`].
+    pub fn update(&self, sql: &Arc<str>, bound: Option<Bound>) -> Result<Option<u64>> {
+        self.cancel.begin();
+        let executed = self.lock().update(sql, bound, Rows::Many);
+        self.cancel.end();
+        executed
+    }
+
+    /// Makes a table if that is wanted, and inserts rows; returns their number.
+    ///
+    /// # Errors
+    /// As [`Link::execute`].
+    pub fn ingest(&self, plan: &Plan, bound: Bound) -> Result<Option<u64>> {
+        self.cancel.begin();
+        let ingested = self.lock().ingest(plan, bound);
+        self.cancel.end();
+        ingested
+    }
+
+    /// The next batch of a result; `None` at its end.
+    ///
+    /// # Errors
+    /// The statement has failed, was cancelled, or its result was discarded.
+    pub fn next(&self, reply: &Arc<Reply>) -> Result<Option<RecordBatch>> {
+        if let Some(batch) = reply.take()? {
+            return Ok(Some(batch));
+        }
+        if reply.is_over() {
+            return Ok(None);
+        }
+        let mut core = self.lock();
+        let advanced = core.advance(reply);
+        if reply.is_over() || advanced.is_err() {
+            self.cancel.end();
+        }
+        drop(core);
+        advanced?;
+        reply.take()
+    }
+
+    /// Ends a result that was not read to its end.
+    pub fn release(&self, reply: &Arc<Reply>) {
+        if reply.is_over() {
+            return;
+        }
+        // The connection may have failed; then there is nothing to end.
+        let _ = self.lock().discard(reply);
+        self.cancel.end();
+    }
+}
+
+impl Core {
+    /// Executes a statement, in a transaction if that is wanted; waits for its first batch, or its end. `many` is how more
+    /// than one row of parameters is sent.
+    fn execute(
+        &mut self,
+        sql: &Arc<str>,
+        mut bound: Option<Bound>,
+        many: Rows,
+        options: Options,
+        take: Take,
+    ) -> Result<Arc<Reply>> {
+        self.begin()?;
+        let mut rows = Rows::One;
+        if let Some(bound) = &mut bound {
+            if bound.is_one() {
+                bound.advance().map_err(|error| error.into_error(Some(0)))?;
+            } else {
+                rows = many;
+            }
+        }
+        let reply = Reply::new(options, take);
+        self.submit(&Ask::Execute { sql: sql.clone(), rows }, bound, &reply)?;
+        if !reply.is_over() {
+            self.reading = Some(reply.clone());
+        }
+        Ok(reply)
+    }
+
+    fn update(&mut self, sql: &Arc<str>, bound: Option<Bound>, many: Rows) -> Result<Option<u64>> {
+        let reply = self.execute(sql, bound, many, Options::default(), Take::Nothing)?;
+        reply.check()?;
+        Ok(reply.affected())
+    }
+
+    /// A transaction of its own is around it where the database can undo the making of a table.
+    fn ingest(&mut self, plan: &Plan, bound: Bound) -> Result<Option<u64>> {
+        self.check_free()?;
+        let is_own = self.autocommit
+            && !plan.prepare.is_empty()
+            && self.dialect.makes_tables_in_transactions()
+            // A database without logging has no transactions.
+            && self.verb(&Verb::Begin(Modes::default())).is_ok();
+        let ingested = self.ingest_within(plan, bound);
+        if is_own && ingested.is_ok() {
+            self.verb(&Verb::Commit(IfUnsent::Forget))?;
+        } else if is_own {
+            // The error of the ingestion is the one to report.
+            let _ = self.verb(&Verb::Rollback(IfUnsent::Forget));
+        }
+        ingested
+    }
+
+    fn ingest_within(&mut self, plan: &Plan, bound: Bound) -> Result<Option<u64>> {
+        for statement in &plan.prepare {
+            self.update(&statement.as_str().into(), None, Rows::One)?;
+        }
+        self.update(&plan.insert.as_str().into(), Some(bound), Rows::Bulk)
+    }
+
+    fn submit(&mut self, ask: &Ask, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
+        self.session.submit(ask, bound, reply)?;
+        self.session.drive(reply, &mut || reply.is_ready())
+    }
+
+    /// The columns of a statement that is not executed.
+    ///
+    /// # Errors
+    /// The statement is wrong, or another result is being read.
+    pub fn describe(&mut self, sql: &Arc<str>, options: Options) -> Result<Arc<Reply>> {
+        self.check_free()?;
+        self.begin()?;
+        let reply = Reply::new(options, Take::All);
+        self.session.submit(&Ask::Describe { sql: sql.clone() }, None, &reply)?;
+        self.session.drive(&reply, &mut || reply.is_over())?;
+        reply.check()?;
+        Ok(reply)
+    }
+
+    /// All rows of a query of the driver's own.
+    ///
+    /// # Errors
+    /// It has failed, or another result is being read.
+    pub fn query(&mut self, sql: &str) -> Result<Vec<RecordBatch>> {
+        let reply = self.whole(sql, Options::default())?;
+        let mut batches = Vec::new();
+        while let Some(batch) = reply.take()? {
+            batches.push(batch);
+        }
+        Ok(batches)
+    }
+
+    /// The schema of a query, which is executed.
+    ///
+    /// # Errors
+    /// As [`Core::query`].
+    pub fn schema(&mut self, sql: &str, options: Options) -> Result<SchemaRef> {
+        let reply = self.whole(sql, options)?;
+        reply.check()?;
+        Ok(reply.schema())
+    }
+
+    fn whole(&mut self, sql: &str, options: Options) -> Result<Arc<Reply>> {
+        let reply = self.execute(&sql.into(), None, Rows::One, options, Take::All)?;
+        self.session.drive(&reply, &mut || reply.is_over())?;
+        self.reading = None;
+        Ok(reply)
+    }
+
+    /// The only value of a query, as text.
+    ///
+    /// # Errors
+    /// As [`Core::query`].
+    pub fn value(&mut self, sql: &str) -> Result<Option<String>> {
+        Ok(Table::of(&self.query(sql)?).text(0, 0))
+    }
+
+    /// The name of the current catalog.
+    ///
+    /// # Errors
+    /// As [`Core::query`].
+    pub fn current_catalog(&mut self) -> Result<String> {
+        Ok(self.value(self.dialect.current_catalog())?.unwrap_or_default())
+    }
+
+    /// The name of the current schema.
+    ///
+    /// # Errors
+    /// As [`Core::query`].
+    pub fn current_schema(&mut self) -> Result<String> {
+        Ok(self.value(self.dialect.current_schema())?.unwrap_or_default())
+    }
+
+    /// Executes a statement of the driver's own, outside of the transaction that the next statement begins.
+    ///
+    /// # Errors
+    /// As [`Core::query`].
+    pub fn command(&mut self, sql: &str) -> Result<()> {
+        self.check_free()?;
+        let reply = Reply::new(Options::default(), Take::Nothing);
+        self.submit(&Ask::Execute { sql: sql.into(), rows: Rows::One }, None, &reply)?;
+        reply.check()
+    }
+
+    /// Receives until the result has another batch, or is over.
+    fn advance(&mut self, reply: &Arc<Reply>) -> Result<()> {
+        if !self.is_reading(reply) {
+            return Err(state(
+                "the result was discarded: another statement was executed, or the transaction was ended",
+            ));
+        }
+        self.session.resume();
+        let driven = self.session.drive(reply, &mut || reply.is_ready());
+        if driven.is_err() || reply.is_over() {
+            self.reading = None;
+        }
+        driven
+    }
+
+    fn is_reading(&self, reply: &Arc<Reply>) -> bool {
+        self.reading.as_ref().is_some_and(|reading| Arc::ptr_eq(reading, reply))
+    }
+
+    /// Drops the rest of a result. Without a transaction its statement is cancelled; in one that would end the
+    /// transaction, too, so the rest is received.
+    fn discard(&mut self, reply: &Arc<Reply>) -> Result<()> {
+        if !self.is_reading(reply) {
+            return Ok(());
+        }
+        self.reading = None;
+        reply.drop_rows();
+        if self.session.transaction() == TransactionStatus::Idle || self.autocommit {
+            self.session.stop();
+        }
+        self.session.resume();
+        self.session.drive(reply, &mut || reply.is_over())
+    }
+
+    /// Drops the rest of the result that is being read, for a statement that is executed again and for a rollback.
+    ///
+    /// # Errors
+    /// The connection has ended.
+    pub fn discard_open(&mut self) -> Result<()> {
+        match self.reading.clone() {
+            Some(reply) => self.discard(&reply),
+            None => Ok(()),
+        }
+    }
+
+    fn check_free(&mut self) -> Result<()> {
+        if self.reading.as_ref().is_some_and(|reply| reply.is_over()) {
+            self.reading = None;
+        }
+        match self.reading {
+            Some(_) => Err(state(
+                "the connection is reading a result that is larger than one batch: read it to its end or close it first, \
+                 or open another connection",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Begins a transaction, unless one is open or none is wanted.
+    fn begin(&mut self) -> Result<()> {
+        self.check_free()?;
+        if self.autocommit || self.session.transaction() != TransactionStatus::Idle {
+            return Ok(());
+        }
+        self.verb(&Verb::Begin(self.modes))
+    }
+
+    fn verb(&mut self, verb: &Verb) -> Result<()> {
+        let reply = Reply::new(Options::default(), Take::Nothing);
+        if self.session.submit_verb(verb, &reply)? {
+            self.session.drive(&reply, &mut || reply.is_over())?;
+            reply.check()?;
+        }
+        Ok(())
+    }
+
+    /// Commits.
+    ///
+    /// # Errors
+    /// It has failed, or the connection is in autocommit mode.
+    pub fn commit(&mut self) -> Result<()> {
+        self.check_manual()?;
+        self.check_free()?;
+        if self.session.transaction() == TransactionStatus::Idle {
+            return Ok(());
+        }
+        self.verb(&Verb::Commit(IfUnsent::Forget))
+    }
+
+    /// Rolls back.
+    ///
+    /// # Errors
+    /// It has failed, or the connection is in autocommit mode.
+    pub fn rollback(&mut self) -> Result<()> {
+        self.check_manual()?;
+        self.discard_open()?;
+        if self.session.transaction() == TransactionStatus::Idle {
+            return Ok(());
+        }
+        self.verb(&Verb::Rollback(IfUnsent::Forget))
+    }
+
+    fn check_manual(&self) -> Result<()> {
+        if self.autocommit { Err(autocommits()) } else { Ok(()) }
+    }
+
+    /// Switches autocommit; a transaction that is open is committed.
+    ///
+    /// # Errors
+    /// The commit has failed.
+    pub fn set_autocommit(&mut self, on: bool) -> Result<()> {
+        if on && !self.autocommit {
+            self.commit()?;
+        }
+        self.autocommit = on;
+        Ok(())
+    }
+
+    /// The server's version.
+    ///
+    /// # Errors
+    /// The query for it has failed.
+    pub fn server_version(&mut self) -> Result<String> {
+        if let Some(version) = self.session.server_version() {
+            return Ok(version);
+        }
+        let query = self.dialect.version_query();
+        Ok(self.value(query)?.unwrap_or_default())
+    }
+
+    /// Ends the session.
+    pub fn close(&mut self) {
+        self.reading = None;
+        self.session.close();
+    }
+}
+
+fn autocommits() -> Error {
+    state("the connection is in autocommit mode, in which there is no transaction to end")
+}

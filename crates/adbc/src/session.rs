@@ -1,0 +1,311 @@
+//! A connection of `headrace-io`, whichever protocol it has: requests are submitted, and driven to their replies.
+
+use crate::bound::Bound;
+use crate::call::{Call, Reply, Take};
+use crate::databases::Database;
+use crate::error::{of, of_fatal, of_mismatch, of_server};
+use crate::target::{Place, Target};
+use adbc_core::error::{Error, Result, Status};
+use headrace_core::{
+    Cancellation, Fatal, FatalKind, Interrupt, NextStep, Protocol as _, Session as _, TransactionStatus, Verb,
+};
+use headrace_io::blocking::{Client, cancel};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The time limit of a cancel request.
+const CANCEL: Duration = Duration::from_secs(10);
+
+/// How many rows of parameters a statement has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// One, or none.
+    One,
+    /// Many, all of which are executed or none.
+    Many,
+    /// The same, by the fastest strategy even if they are few.
+    Bulk,
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub enum Ask {
+    /// Execute a statement.
+    Execute {
+        /// The statement, with the server's own placeholders.
+        sql: Arc<str>,
+        /// Its parameters.
+        rows: Rows,
+    },
+    /// Prepare a statement, and describe its columns.
+    Describe {
+        /// The statement.
+        sql: Arc<str>,
+    },
+}
+
+/// A connection: see the module.
+pub trait Session: Send {
+    /// Queues a request.
+    ///
+    /// # Errors
+    /// The database has no such request.
+    fn submit(&mut self, ask: &Ask, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()>;
+    /// Queues a verb; `reply` is that of its last request. Returns false if the verb needs no request.
+    ///
+    /// # Errors
+    /// The database does not have it.
+    fn submit_verb(&mut self, verb: &Verb, reply: &Arc<Reply>) -> Result<bool>;
+    /// Moves bytes until `until` returns true, which is asked whenever something has happened. Cancels the running
+    /// statement when that is requested; `reply` is then told.
+    ///
+    /// # Errors
+    /// The connection has ended.
+    fn drive(&mut self, reply: &Reply, until: &mut dyn FnMut() -> bool) -> Result<()>;
+    /// The response handler that was full has room again.
+    fn resume(&mut self);
+    /// Cancels the running statement.
+    fn stop(&mut self);
+    /// The transaction.
+    fn transaction(&self) -> TransactionStatus;
+    /// A parameter that the server has reported when the session was opened: its version.
+    fn server_version(&self) -> Option<String>;
+    /// Ends the session.
+    fn close(&mut self);
+}
+
+/// A request for the cancellation of the running statement, made by another thread.
+#[derive(Debug, Default)]
+pub struct Cancel {
+    /// A statement is running, or its rows are being read.
+    pub running: AtomicBool,
+    wanted: AtomicBool,
+}
+
+impl Cancel {
+    /// Requests it, if a statement is running.
+    pub fn request(&self) {
+        if self.running.load(Ordering::SeqCst) {
+            self.wanted.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// A statement begins.
+    pub fn begin(&self) {
+        self.wanted.store(false, Ordering::SeqCst);
+        self.running.store(true, Ordering::SeqCst);
+    }
+
+    /// The statement has ended.
+    pub fn end(&self) {
+        self.running.store(false, Ordering::SeqCst);
+        self.wanted.store(false, Ordering::SeqCst);
+    }
+
+    /// Returns true if it was requested.
+    pub fn is_wanted(&self) -> bool {
+        self.wanted.load(Ordering::SeqCst)
+    }
+}
+
+/// A session with a database.
+pub struct Live<D: Database> {
+    /// `None` once it is closed.
+    client: Option<Client<D::Machine>>,
+    target: Target,
+    place: Place,
+    cancel: Arc<Cancel>,
+    database: PhantomData<fn() -> D>,
+}
+
+impl<D: Database> Live<D> {
+    /// Opens a session with the first server of a target that takes a connection.
+    ///
+    /// # Errors
+    /// There is none, or it has refused the session.
+    pub fn open(target: &Target, cancel: Arc<Cancel>) -> Result<Self> {
+        let mut last = None;
+        for place in target.places()? {
+            match Self::open_at(target, &place) {
+                Ok(client) => {
+                    return Ok(Self {
+                        client: Some(client),
+                        target: target.clone(),
+                        place,
+                        cancel,
+                        database: PhantomData,
+                    });
+                }
+                // Another server is of no use if this one has refused the user.
+                Err((true, error)) => return Err(error),
+                Err((false, error)) => last = Some(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| of(Status::IO, "the host has no address")))
+    }
+
+    /// Opens a session at a place; the error comes with whether the server was reached.
+    fn open_at(target: &Target, place: &Place) -> std::result::Result<Client<D::Machine>, (bool, Error)> {
+        let encryption = target.encryption(place).map_err(|error| (true, error))?;
+        let deadline = target.connect_timeout().map_err(|error| (true, error))?.map(|limit| Instant::now() + limit);
+        let connection = D::connection(target, place, &encryption).map_err(|error| (true, error))?;
+        let client = Client::connect(&place.address, &target.tcp(), connection, deadline);
+        let mut client = client.map_err(|fatal| (fatal.kind != FatalKind::ConnectFailed, of_fatal(&fatal)))?;
+        if let Err(fatal) = client.establish(&target.tcp(), (), deadline) {
+            let refused = client.connection.machine.closing_error().map(|error| of_server(error, None, false));
+            return Err((fatal.kind != FatalKind::ConnectFailed, refused.unwrap_or_else(|| of_fatal(&fatal))));
+        }
+        match client.connection.next_step() {
+            NextStep::Ready => Ok(client),
+            _ => {
+                client.close(());
+                let reason = "the server asks a question at login, which this driver cannot answer";
+                Err((true, of(Status::Unauthenticated, reason)))
+            }
+        }
+    }
+
+    fn client(&mut self) -> Result<&mut Client<D::Machine>> {
+        self.client.as_mut().ok_or_else(|| of(Status::InvalidState, "the connection is closed"))
+    }
+
+    /// The error of a connection that has ended.
+    fn ended(&self, fatal: &Fatal) -> Error {
+        let client = self.client.as_ref();
+        let closing = client.and_then(|client| client.connection.machine.closing_error());
+        closing.map_or_else(|| of_fatal(fatal), |error| of_server(error, None, false))
+    }
+
+    fn call(bound: Option<Bound>, many: bool, reply: &Arc<Reply>) -> Call<D::Columns, D::Error> {
+        Call { bound, many, reply: reply.clone(), protocol: PhantomData }
+    }
+
+    /// Sends a cancel request in the way of the protocol. Nothing else is started meanwhile: one that arrives late would
+    /// hit the next statement.
+    fn send_cancel(&mut self) -> std::result::Result<Sent, Fatal> {
+        let deadline = Some(Instant::now() + CANCEL);
+        let Some(client) = &mut self.client else { return Ok(Sent::Done) };
+        match client.connection.machine.cancellation() {
+            Cancellation::Message(message) => {
+                cancel(&self.place.address, &self.target.tcp(), message, deadline).map(|()| Sent::Done)
+            }
+            Cancellation::UrgentByte(byte) => match client.connection.machine.interrupt(Instant::now()) {
+                Interrupt::Send => {
+                    client.link().hangup().urge(byte).map_err(|error| Fatal::gone(error.to_string()))?;
+                    Ok(Sent::Done)
+                }
+                Interrupt::Later => Ok(Sent::Later),
+                Interrupt::Needless => Ok(Sent::Done),
+            },
+            Cancellation::Statement(statement) => {
+                let Ok(mut other) = Self::open_at(&self.target, &self.place) else { return Ok(Sent::Done) };
+                let reply = Reply::new(headrace_arrow::Options::default(), Take::Nothing);
+                let request = D::execute(&statement.into(), Rows::One, None);
+                other.connection.machine.submit(request, Self::call(None, false, &reply));
+                other.drive((), deadline, |_| reply.is_over())?;
+                other.close(());
+                Ok(Sent::Done)
+            }
+            Cancellation::Impossible => Ok(Sent::Done),
+        }
+    }
+
+    /// Cancels; returns false if that has to be tried again.
+    fn try_stop(&mut self) -> bool {
+        let Some(client) = &mut self.client else { return true };
+        client.connection.machine.pause();
+        // A request that could not be sent leaves the statement running: it ends by itself.
+        let sent = self.send_cancel().unwrap_or(Sent::Done);
+        let Some(client) = &mut self.client else { return true };
+        if sent == Sent::Done {
+            client.connection.machine.cancel_sent();
+        }
+        client.connection.machine.unpause();
+        sent == Sent::Done
+    }
+}
+
+/// What became of a cancel request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sent {
+    Done,
+    /// The server may not have read the one before.
+    Later,
+}
+
+impl<D: Database> Session for Live<D> {
+    fn submit(&mut self, ask: &Ask, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
+        let (request, many) = match ask {
+            Ask::Execute { sql, rows } => (D::execute(sql, *rows, bound.as_ref()), *rows != Rows::One),
+            Ask::Describe { sql } => (D::describe(sql)?, false),
+        };
+        self.client()?.connection.machine.submit(request, Self::call(bound, many, reply));
+        Ok(())
+    }
+
+    fn submit_verb(&mut self, verb: &Verb, reply: &Arc<Reply>) -> Result<bool> {
+        let client = self.client()?;
+        let requests = D::Machine::of_verb(verb).map_err(|mismatch| of_mismatch(&mismatch, None))?;
+        let last = requests.len();
+        for (number, request) in requests.into_iter().enumerate() {
+            let own = Reply::new(headrace_arrow::Options::default(), Take::Nothing);
+            let reply = if number + 1 == last { reply } else { &own };
+            client.connection.machine.submit(request, Self::call(None, false, reply));
+        }
+        Ok(last > 0)
+    }
+
+    fn drive(&mut self, reply: &Reply, until: &mut dyn FnMut() -> bool) -> Result<()> {
+        let mut sent = false;
+        while !until() {
+            if self.cancel.is_wanted() && !sent {
+                reply.cancelled();
+                sent = self.try_stop();
+            }
+            let cancel = self.cancel.clone();
+            let client = self.client()?;
+            // Where the cancel request has to be tried again, after a tick.
+            let tried = std::cell::Cell::new(!sent && cancel.is_wanted());
+            let over = client.drive((), None, |_| until() || (cancel.is_wanted() && !sent && !tried.replace(false)));
+            match over {
+                // A response handler is full.
+                Ok(false) if !until() => return Ok(()),
+                Ok(_) => {}
+                Err(fatal) => {
+                    let error = self.ended(&fatal);
+                    self.client = None;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn resume(&mut self) {
+        if let Some(client) = &mut self.client
+            && let Some(id) = client.connection.machine.full()
+        {
+            client.connection.machine.resume(id);
+        }
+    }
+
+    fn stop(&mut self) {
+        self.try_stop();
+    }
+
+    fn transaction(&self) -> TransactionStatus {
+        self.client.as_ref().map_or(TransactionStatus::Idle, |client| client.connection.machine.transaction())
+    }
+
+    fn server_version(&self) -> Option<String> {
+        self.client.as_ref().and_then(|client| D::server_version(&client.connection.machine))
+    }
+
+    fn close(&mut self) {
+        if let Some(client) = self.client.take() {
+            client.close(());
+        }
+    }
+}

@@ -1,0 +1,64 @@
+"""Connections of the ADBC driver to every database, through the driver manager."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from adbc_driver_headrace import dbapi
+from databases.conftest import TESTED, Database, any_db, cubrid_served, database, informix_server
+
+__all__ = ["any_db", "cubrid_served", "informix_server"]
+
+
+class Adbc:
+    """A database, and how the driver is used on it."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self.name = db.name
+        self.kind = db.kind
+
+    def connect(self, *, autocommit: bool = True, **options: str) -> dbapi.Connection:
+        """A connection; ``options`` are those of the database, without their prefix."""
+        prefixed = {f"headrace.{name}": value for name, value in options.items()}
+        return dbapi.connect(self.db.url, db_kwargs=prefixed, autocommit=autocommit)
+
+    def marks(self, count: int) -> str:
+        """So many parameters, as the database has them."""
+        return ", ".join(f"${i + 1}" if self.kind == "postgresql" else "?" for i in range(count))
+
+
+@pytest.fixture
+def adbc(any_db: Database) -> Adbc:
+    """Each database."""
+    return Adbc(any_db)
+
+
+@pytest.fixture(params=[name for name in TESTED if name != "postgresql"])
+def checking(request: pytest.FixtureRequest) -> Adbc:
+    """Each database whose test server checks passwords."""
+    return Adbc(database(request, request.param))
+
+
+@pytest.fixture
+def conn(adbc: Adbc) -> Iterator[dbapi.Connection]:
+    """A connection in autocommit, and an empty table ``t (id, name)``."""
+    with adbc.connect() as connection, connection.cursor() as cursor:
+        run(cursor, "drop table if exists t")
+        run(cursor, "create table t (id int primary key, name varchar(40))")
+        yield connection
+
+
+def run(cursor: dbapi.Cursor, sql: str, *parameters: Any) -> None:
+    """Executes a statement with parameters."""
+    cursor.execute(sql, parameters or None)
+
+
+def rows(connection: dbapi.Connection, sql: str) -> list[tuple[Any, ...]]:
+    """All rows of a query."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return cursor.fetchall()

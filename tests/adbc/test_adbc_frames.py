@@ -1,0 +1,65 @@
+"""pandas and polars on connections of the ADBC driver, and the manifest by which programs find it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import adbc_driver_manager.dbapi
+import pandas
+import polars
+import pytest
+
+import adbc_driver_headrace
+from adbc_driver_headrace import dbapi
+from headrace._command import main
+
+from .conftest import Adbc, rows, run
+
+
+def test_pandas_reads_and_writes_by_arrow(adbc: Adbc, conn: dbapi.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pandas.DataFrame({"id": [1, 2, 3], "price": [1.5, None, 2.5], "name": ["a", "b", None]})
+    # By Arrow: no row becomes a Python object.
+    monkeypatch.delattr(dbapi.Cursor, "fetchall")
+    with conn.cursor() as cursor:
+        run(cursor, "drop table if exists frame")
+    assert frame.to_sql("frame", conn, index=False, if_exists="fail") == 3
+    assert frame.to_sql("frame", conn, index=False, if_exists="append") == 3
+    found = pandas.read_sql("select id, price, name from frame order by id", conn)
+    assert found["id"].tolist() == [1, 1, 2, 2, 3, 3]
+    assert found["price"].sum() == 8.0
+    if adbc.kind in ("mysql", "informix"):
+        return  # pandas quotes the name as the standard has it, which these understand only by a setting of the session
+    assert frame.to_sql("frame", conn, index=False, if_exists="replace") == 3
+    assert len(pandas.read_sql("select * from frame", conn)) == 3
+
+
+def test_polars_reads_and_writes_by_arrow(adbc: Adbc, conn: dbapi.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = polars.DataFrame({"id": [1, 2, 3], "name": ["a", "b", None]})
+    with conn.cursor() as cursor:
+        run(cursor, "drop table if exists frame")
+    monkeypatch.delattr(dbapi.Cursor, "fetchall")
+    assert frame.write_database("frame", conn, engine="adbc") == 3
+    assert frame.write_database("frame", conn, engine="adbc", if_table_exists="append") == 3
+    found = polars.read_database("select id, name from frame order by id", conn)
+    assert found["id"].to_list() == [1, 1, 2, 2, 3, 3]
+    assert found.schema["name"] == polars.String
+
+
+def test_driver_is_found_by_the_name_of_its_manifest(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "drivers"
+    where = ["--folder", str(folder)]
+    assert main(["adbc", "status", *where]) == 1
+    assert main(["adbc", "install", *where]) == 0
+    assert main(["adbc", "status", *where]) == 0
+    assert adbc_driver_headrace.library_path() in (folder / "headrace.toml").read_text(encoding="utf-8")
+    monkeypatch.setenv("ADBC_DRIVER_PATH", str(folder))
+    options: dict[str, Any] = {"driver": "headrace", "db_kwargs": {"uri": url}}
+    with adbc_driver_manager.dbapi.connect(**options, autocommit=True) as connection:
+        assert rows(connection, "select 6 * 7 as answer") == [(42,)]
+    assert main(["adbc", "uninstall", *where]) == 0
+    assert main(["adbc", "uninstall", *where]) == 0
+    assert not list(folder.iterdir())
+    assert "is up to date" in capsys.readouterr().out

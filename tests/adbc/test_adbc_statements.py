@@ -1,0 +1,162 @@
+"""Statements, parameters, transactions, streams and errors through ADBC, on every database."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from adbc_driver_headrace import dbapi
+
+from .conftest import Adbc, rows, run
+
+DUPLICATE = {"postgresql": None, "mysql": b"1062", "informix": b"-268", "cubrid": b"-670"}
+"""The servers' own numbers; PostgreSQL has none."""
+
+
+def insert(adbc: Adbc) -> str:
+    return f"insert into t (id, name) values ({adbc.marks(2)})"
+
+
+def raises_cancelled() -> Any:
+    return pytest.raises(dbapi.OperationalError, match="CANCELLED")
+
+
+def fill(connection: dbapi.Connection, adbc: Adbc, count: int) -> None:
+    """Rows of about 40 bytes."""
+    with connection.cursor() as cursor:
+        table = pa.table({"id": pa.array(range(count), pa.int32()), "name": [f"{i:040}" for i in range(count)]})
+        assert cursor.adbc_ingest("t", table, mode="append") == count
+
+
+def test_parameters_reach_the_server(adbc: Adbc, conn: dbapi.Connection) -> None:
+    with conn.cursor() as cursor:
+        run(cursor, insert(adbc), 1, "one")
+        run(cursor, insert(adbc), 2, None)
+        run(cursor, f"select id, name from t where id >= {adbc.marks(1)} order by id", 1)
+        assert cursor.fetchall() == [(1, "one"), (2, None)]
+
+
+def test_batch_is_executed_as_a_whole_and_counted(adbc: Adbc, conn: dbapi.Connection) -> None:
+    with conn.cursor() as cursor:
+        cursor.executemany(insert(adbc), [(i, f"n{i}") for i in range(3000)])
+        assert cursor.rowcount == 3000
+        with pytest.raises(dbapi.Error):
+            cursor.executemany(insert(adbc), [(10_000, "new"), (5, "there already"), (10_001, "new")])
+    assert rows(conn, "select count(*), max(id) from t") == [(3000, 2999)]
+
+
+def test_prepared_statement_is_executed_again_with_other_parameters(adbc: Adbc, conn: dbapi.Connection) -> None:
+    fill(conn, adbc, 10)
+    with conn.cursor() as cursor:
+        query = f"select name from t where id = {adbc.marks(1)}"
+        for number in (3, 7, 11):
+            run(cursor, query, number)
+            assert cursor.fetchall() == ([(f"{number:040}",)] if number < 10 else [])
+
+
+def test_stream_comes_in_batches_and_has_the_connection_to_itself(adbc: Adbc, conn: dbapi.Connection) -> None:
+    fill(conn, adbc, 50_000)
+    with adbc.connect(batch_bytes="100000") as other, other.cursor() as cursor, other.cursor() as second:
+        run(cursor, "select id, name from t order by id")
+        reader = cursor.fetch_record_batch()
+        first = reader.read_next_batch()
+        assert 0 < first.num_rows < 50_000
+        with pytest.raises(dbapi.ProgrammingError, match=r"INVALID_STATE.*reading a result"):
+            run(second, "select 1 as one from t")
+        assert first.num_rows + sum(batch.num_rows for batch in reader) == 50_000
+        run(second, "select count(*) from t")
+        assert second.fetchall() == [(50_000,)]
+
+
+def test_stream_that_is_closed_early_leaves_the_connection_usable(adbc: Adbc, conn: dbapi.Connection) -> None:
+    fill(conn, adbc, 50_000)
+    for autocommit in (True, False):
+        with adbc.connect(batch_bytes="100000", autocommit=autocommit) as other:
+            with other.cursor() as cursor:
+                run(cursor, "select id, name from t order by id")
+                cursor.fetch_record_batch().read_next_batch()
+            assert rows(other, "select count(*) from t") == [(50_000,)]
+
+
+def test_transaction_is_committed_or_rolled_back(adbc: Adbc, conn: dbapi.Connection) -> None:
+    with adbc.connect(autocommit=False) as other:
+        with other.cursor() as cursor:
+            run(cursor, insert(adbc), 1, "kept")
+            other.commit()
+            run(cursor, insert(adbc), 2, "undone")
+        other.rollback()
+        assert rows(other, "select id from t") == [(1,)]
+        other.rollback()
+    assert rows(conn, "select id from t") == [(1,)]
+
+
+def test_commit_in_autocommit_is_refused(adbc: Adbc, conn: dbapi.Connection) -> None:
+    with pytest.raises(dbapi.ProgrammingError, match=r"INVALID_STATE.*autocommit"):
+        conn.adbc_connection.commit()
+
+
+def test_error_has_its_status_and_sqlstate(adbc: Adbc, conn: dbapi.Connection) -> None:
+    with conn.cursor() as cursor:
+        run(cursor, insert(adbc), 1, "one")
+        with pytest.raises(dbapi.IntegrityError) as raised:
+            run(cursor, insert(adbc), 1, "again")
+        assert raised.value.sqlstate == "23505"
+        assert dict(raised.value.details).get(b"headrace:vendor_code") == DUPLICATE[adbc.kind]
+        assert raised.value.status_code.name == "INTEGRITY"
+        with pytest.raises(dbapi.ProgrammingError) as raised:
+            run(cursor, "select nothing from nowhere_at_all")
+        assert raised.value.status_code.name == "NOT_FOUND"
+        assert raised.value.details
+
+
+def test_row_of_a_batch_that_fails_is_named(adbc: Adbc, conn: dbapi.Connection) -> None:
+    with conn.cursor() as cursor, pytest.raises(dbapi.Error) as raised:
+        cursor.executemany(insert(adbc), [(1, "a"), (2, "b"), (1, "a")])
+    assert (b"headrace:row", b"2") in raised.value.details
+
+
+def test_running_statement_is_cancelled_from_another_thread(adbc: Adbc, conn: dbapi.Connection) -> None:
+    if adbc.kind == "cubrid":
+        with conn.cursor() as cursor:
+            run(cursor, "drop table if exists numbers")
+            run(cursor, "create table numbers (n int primary key)")
+            cursor.executemany("insert into numbers values (?)", [(n,) for n in range(1000)])
+    with conn.cursor() as cursor:
+        stop = threading.Event()
+
+        def cancel() -> None:
+            while not stop.wait(0.2):
+                cursor.adbc_cancel()
+
+        thread = threading.Thread(target=cancel)
+        thread.start()
+        begun = time.monotonic()
+        try:
+            # MySQL's SLEEP() returns early, without an error.
+            expected = contextlib.nullcontext() if adbc.name == "mysql" else raises_cancelled()
+            with expected:
+                run(cursor, adbc.db.slow)
+        finally:
+            stop.set()
+            thread.join()
+        assert time.monotonic() - begun < 30
+    assert rows(conn, "select count(*) from t") == [(0,)]
+
+
+def test_wrong_password_is_refused_without_showing_it(checking: Adbc) -> None:
+    with pytest.raises(dbapi.Error) as raised:
+        dbapi.connect(checking.db.wrong_password)
+    assert raised.value.status_code.name in ("UNAUTHENTICATED", "UNAUTHORIZED")
+    assert ":wrong" not in str(raised.value)
+
+
+def test_unknown_option_names_the_known_ones() -> None:
+    with pytest.raises(dbapi.Error, match="sslmode"):
+        dbapi.connect("postgresql://jo@nowhere/db?ssl_mode=on")
+    with pytest.raises(dbapi.Error, match="postgresql://"):
+        dbapi.connect("oracle://jo@nowhere/db")

@@ -1,0 +1,190 @@
+"""Tables of record batches into databases, and metadata, through ADBC, on every database."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from adbc_driver_headrace import dbapi
+from databases.test_arrow_types import UNTESTED, table
+
+from .conftest import Adbc, rows, run
+
+TEXT = st.text("abcxyzABC '\"\\%_äöüßéñ", min_size=1, max_size=20).map(lambda text: text.strip() or "x")
+MILLIS = st.datetimes(datetime.datetime(1970, 1, 2), datetime.datetime(2030, 1, 1)).map(
+    lambda at: at.replace(microsecond=at.microsecond // 1000 * 1000)
+)
+COLUMNS: dict[str, tuple[pa.DataType, Any]] = {
+    "i": (pa.int64(), st.integers(-(2**62), 2**62)),
+    "j": (pa.int32(), st.integers(-(2**31) + 1, 2**31 - 1)),
+    "f": (pa.float64(), st.floats(-1e100, 1e100, allow_subnormal=False)),
+    "s": (pa.string(), TEXT),
+    "d": (pa.date32(), st.dates(datetime.date(1900, 1, 1), datetime.date(2200, 1, 1))),
+    "ts": (pa.timestamp("us"), MILLIS),
+    "n": (pa.decimal128(12, 3), st.decimals(-100_000_000, 100_000_000, places=3)),
+}
+
+
+def a_table(data: st.DataObject) -> pa.Table:
+    count = data.draw(st.integers(0, 20))
+    columns = {
+        name: pa.array(data.draw(st.lists(st.none() | values, min_size=count, max_size=count)), ty)
+        for name, (ty, values) in COLUMNS.items()
+    }
+    return pa.table(columns)
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_values_come_back_and_equal_those_of_the_python_driver(
+    adbc: Adbc, conn: dbapi.Connection, data: st.DataObject
+) -> None:
+    sent = a_table(data)
+    with conn.cursor() as cursor, adbc.db.connect(autocommit=True) as plain:
+        assert cursor.adbc_ingest("ingested", sent, mode="replace") == sent.num_rows
+        cursor.execute("select * from ingested")
+        received = cursor.fetch_arrow_table()
+        expected = pa.table(plain.fetch_arrow("select * from ingested"))
+    assert received.schema.equals(expected.schema, check_metadata=True)
+    assert received.equals(expected)
+    assert received.cast(sent.schema).equals(sent)
+
+
+def test_each_type_has_the_schema_of_the_python_driver(adbc: Adbc, conn: dbapi.Connection) -> None:
+    names = [name for name in table(adbc.kind) if name not in UNTESTED[adbc.name]]
+    different = {}
+    with conn.cursor() as cursor, adbc.db.connect(autocommit=True) as plain:
+        for name in names:
+            run(cursor, "drop table if exists arrow_type")
+            run(cursor, f"create table arrow_type (nr int, c {name})")
+            found = conn.adbc_get_table_schema("arrow_type")
+            wanted = pa.schema(plain.fetch_arrow("select * from arrow_type"))
+            if not found.equals(wanted, check_metadata=True):
+                different[name] = (str(found), str(wanted))
+        run(cursor, "drop table arrow_type")
+    assert different == {}
+
+
+def test_modes_of_ingestion(adbc: Adbc, conn: dbapi.Connection) -> None:
+    data = pa.table({"a": pa.array([1, 2], pa.int64()), "b": ["x", None]})
+    with conn.cursor() as cursor:
+        run(cursor, "drop table if exists modes")
+        with pytest.raises(dbapi.Error):
+            cursor.adbc_ingest("modes", data, mode="append")
+        assert cursor.adbc_ingest("modes", data, mode="create") == 2
+        with pytest.raises(dbapi.Error):
+            cursor.adbc_ingest("modes", data, mode="create")
+        assert cursor.adbc_ingest("modes", data, mode="append") == 2
+        assert cursor.adbc_ingest("modes", data.to_batches()[0], mode="create_append") == 2
+        assert rows(conn, "select count(*) from modes") == [(6,)]
+        assert cursor.adbc_ingest("modes", data, mode="replace") == 2
+        assert rows(conn, "select a, b from modes order by a") == [(1, "x"), (2, None)]
+        run(cursor, "drop table modes")
+
+
+def test_table_of_a_failed_ingestion_is_not_there(adbc: Adbc, conn: dbapi.Connection) -> None:
+    batches = [pa.record_batch({"a": [1]}), pa.record_batch({"a": [2]})]
+
+    def failing() -> Any:
+        yield from batches
+        raise ValueError("no more")
+
+    reader = pa.RecordBatchReader.from_batches(batches[0].schema, failing())
+    with conn.cursor() as cursor:
+        run(cursor, "drop table if exists halfway")
+        with pytest.raises(dbapi.Error, match="no more"):
+            cursor.adbc_ingest("halfway", reader, mode="create")
+        if adbc.kind == "mysql":
+            # CREATE TABLE commits: only the rows are undone.
+            assert rows(conn, "select count(*) from halfway") == [(0,)]
+            return
+        with pytest.raises(dbapi.Error):
+            run(cursor, "select * from halfway")
+
+
+def test_temporary_table_ends_with_the_connection(adbc: Adbc, conn: dbapi.Connection) -> None:
+    data = pa.table({"a": pa.array([1, 2], pa.int64())})
+    with adbc.connect() as other, other.cursor() as cursor:
+        if adbc.kind == "cubrid":
+            with pytest.raises(dbapi.NotSupportedError, match="temporary"):
+                cursor.adbc_ingest("passing", data, mode="create", temporary=True)
+            return
+        assert cursor.adbc_ingest("passing", data, mode="create", temporary=True) == 2
+        assert rows(other, "select count(*) from passing") == [(2,)]
+    with pytest.raises(dbapi.Error):
+        rows(conn, "select count(*) from passing")
+
+
+def names(objects: list[dict[str, Any]], *path: str) -> list[Any]:
+    """The values at the end of a path of lists."""
+    for key in path[:-1]:
+        objects = [child for parent in objects for child in parent[key] or []]
+    return [each[path[-1]] for each in objects]
+
+
+def test_objects_at_each_depth(adbc: Adbc, conn: dbapi.Connection) -> None:
+    catalog, schema = conn.adbc_current_catalog, conn.adbc_current_db_schema
+
+    def objects(depth: Any, **filters: Any) -> list[dict[str, Any]]:
+        filters.setdefault("catalog_filter", catalog)
+        return list(conn.adbc_get_objects(depth=depth, **filters).read_all().to_pylist())
+
+    (one,) = objects("catalogs")
+    assert one == {"catalog_name": catalog, "catalog_db_schemas": None}
+    found = objects("db_schemas")
+    assert schema in names(found, "catalog_db_schemas", "db_schema_name")
+    path = ("catalog_db_schemas", "db_schema_tables")
+    (t,) = (each for each in names(objects("tables", table_name_filter="t"), *path, "table_name"))
+    assert t == "t"
+    found = objects("all", table_name_filter="t", column_name_filter="n%")
+    assert names(found, *path, "table_type") == ["table"]
+    assert names(found, *path, "table_columns", "column_name") == ["name"]
+    found = objects("all", table_name_filter="t", table_types_filter=["view"])
+    assert names(found, *path, "table_name") == []
+    columns = objects("all", table_name_filter="t")
+    assert names(columns, *path, "table_columns", "ordinal_position") == [1, 2]
+    if adbc.kind in ("postgresql", "mysql"):
+        assert names(columns, *path, "table_constraints", "constraint_type") == ["PRIMARY KEY"]
+        assert names(columns, *path, "table_constraints", "constraint_column_names") == [["id"]]
+
+
+def test_facts_about_driver_and_server(adbc: Adbc, conn: dbapi.Connection) -> None:
+    info = conn.adbc_get_info()
+    vendors = {
+        "postgresql": "PostgreSQL",
+        "mysql": "MySQL",
+        "mariadb": "MariaDB",
+        "informix": "Informix",
+        "cubrid": "CUBRID",
+    }
+    assert info["vendor_name"] == vendors[adbc.name]
+    assert info["vendor_version"]
+    assert "table" in conn.adbc_get_table_types()
+
+
+def test_partition_is_read_by_another_connection(adbc: Adbc, conn: dbapi.Connection) -> None:
+    with conn.cursor() as cursor, adbc.connect() as other, other.cursor() as reader:
+        run(cursor, f"insert into t values ({adbc.marks(2)})", 1, "one")
+        if adbc.kind == "informix":
+            with pytest.raises(dbapi.NotSupportedError):
+                cursor.adbc_execute_partitions("select * from t")
+            return
+        (partition,), schema = cursor.adbc_execute_partitions("select id, name from t")
+        assert schema is not None
+        assert schema.names == ["id", "name"]
+        reader.adbc_read_partition(partition)
+        assert reader.fetchall() == [(1, "one")]
+
+
+@pytest.mark.parametrize("any_db", ["postgresql"], indirect=True)
+def test_decimals_become_what_the_option_says(adbc: Adbc) -> None:
+    """Only PostgreSQL has exact numbers without a precision."""
+    for numeric, wanted in (("decimal", decimal.Decimal("1.5")), ("string", "1.5"), ("float64", 1.5)):
+        with adbc.connect(numeric=numeric) as other:
+            assert rows(other, "select 1.5::numeric as n") == [(wanted,)]
