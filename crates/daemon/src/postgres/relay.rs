@@ -217,6 +217,11 @@ impl Relay {
         self.expected.is_empty() && self.to_client == 0
     }
 
+    /// Returns true if a part of a message was passed on to the client: what is sent next would be taken for its rest.
+    pub fn is_within_message(&self) -> bool {
+        self.to_client > 0
+    }
+
     /// Why the server connection stays with this client until it leaves.
     pub fn pinned(&self) -> Option<&'static str> {
         self.pinned

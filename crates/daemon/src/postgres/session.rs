@@ -52,7 +52,11 @@ pub async fn serve(client: &mut Client, wanted: Wanted, hub: &Hub, entered: &Ent
     let draining = hub.draining.clone();
     let mut session =
         Session { client, relay, pool, entered, lent: None, hub, draining, leaving: false, held: 0, sent_before: 0 };
-    let ended = session.run().await;
+    let ended = match session.run().await {
+        // An error would become a piece of a row. The end of the connection says enough.
+        Err(_) if session.relay.is_within_message() => Ok(()),
+        ended => ended,
+    };
     session.give_back(false).await;
     session.release();
     if ended.is_ok() {
