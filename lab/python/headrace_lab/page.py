@@ -75,7 +75,7 @@ def page(report: dict[str, Any]) -> str:
                     y=[r["contestant"] for r in shown],
                     orientation="h",
                     marker_color=colours,
-                    error_x={"type": "data", "array": [r["iqr_s"] * 500 for r in shown]},
+                    error_x={"type": "data", "array": [r["iqr_s"] * 500 for r in shown], "color": "#868686"},
                     hovertemplate="%{y}: %{x:.4g} ms<extra></extra>",
                 )
             )
