@@ -15,6 +15,7 @@
 //!   in flight;
 //! * [`sqlstate`]: the meaning of a server's error: SQLSTATEs, and PEP 249's classes;
 //! * [`statements`]: the cache of prepared statements, the statements to close, and epochs;
+//! * [`token`]: tokens of SQL text, which the lexer of each dialect returns;
 //! * [`transitions`]: state machines as tables, checked in debug builds;
 //! * [`verb`]: begin, commit, savepoints, reset, ping: operations that every database has, as data;
 //! * [`civil`]: days and microseconds to calendar fields, for values that the types of the language cannot represent;
@@ -39,6 +40,7 @@ pub mod session;
 pub mod sink;
 pub mod sqlstate;
 pub mod statements;
+pub mod token;
 pub mod transitions;
 pub mod verb;
 pub mod words;

@@ -5,31 +5,8 @@
 //! and `LIST{…}` are values.
 
 use headrace_core::placeholders::{Converted, Style};
+use headrace_core::token::{Kind, Token};
 use std::borrow::Cow;
-
-/// The kind of a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A name without quotes, a keyword or a number; `$1` is one, too.
-    Word,
-    /// A string, or a name in quotes.
-    Quoted,
-    /// `?`
-    Placeholder,
-    /// Any other single byte.
-    Punctuation(u8),
-}
-
-/// A token and its position, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token {
-    /// Its kind.
-    pub kind: Kind,
-    /// Its first byte.
-    pub start: usize,
-    /// The byte after its last.
-    pub end: usize,
-}
 
 /// The tokens of a text; white space and comments are skipped.
 #[derive(Clone, Debug)]

@@ -1,9 +1,10 @@
 //! The questions that clients of PostgreSQL ask of any server, and what becomes of others about its catalogue.
 
 use super::replies::Failure;
-use super::sql::{Dialect, Kind, Tokens, modes};
+use super::sql::{Dialect, Tokens, modes};
 use super::types::{ANY, Target};
 use headrace_core::Isolation;
+use headrace_core::token::Kind;
 use headrace_postgres::types::{Oid, oid};
 
 /// The version of PostgreSQL whose protocol and answers clients get.

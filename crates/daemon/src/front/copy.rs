@@ -1,8 +1,9 @@
 //! `COPY (query) TO STDOUT`.
 
 use super::replies::Failure;
-use super::sql::{Kind, Tokens};
+use super::sql::Tokens;
 use super::values::Shape;
+use headrace_core::token::Kind;
 
 /// The form of a COPY's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,33 +5,10 @@ use super::catalog::{self, Answer};
 use super::copy::{self, Copy};
 use super::replies::Failure;
 use super::types;
+use headrace_core::token::{Kind, Token};
 use headrace_core::{Isolation, Modes};
 use headrace_postgres::types::{Oid, oid};
 use std::sync::Arc;
-
-/// The kind of a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A name without quotes, a keyword, a number, or `$1`.
-    Word,
-    /// A string or a name in quotes.
-    Quoted,
-    /// `?`
-    Placeholder,
-    /// Any other single byte.
-    Punctuation(u8),
-}
-
-/// A token and its position, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token {
-    /// Its kind.
-    pub kind: Kind,
-    /// Its first byte.
-    pub start: usize,
-    /// The byte after its last.
-    pub end: usize,
-}
 
 /// What differs between the dialects.
 pub trait Dialect {
@@ -216,7 +193,7 @@ fn of_server(
     let (mut out, mut from) = (String::with_capacity(end), 0);
     let (mut order, mut types) = (Vec::new(), declared.to_vec());
     for (at, token) in all.tokens.iter().enumerate() {
-        if token.kind == Kind::Placeholder {
+        if matches!(token.kind, Kind::Placeholder | Kind::Numbered) {
             return Err(Failure::new("42601", "headraced: parameters are written $1, $2, not ?"));
         }
         let Some(number) = number_of(all.text(token)).filter(|_| token.kind == Kind::Word) else { continue };

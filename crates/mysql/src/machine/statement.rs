@@ -3,8 +3,9 @@
 use super::binding::Binding;
 use crate::packets::capabilities::Capabilities;
 use crate::packets::column::{Column as Field, PrepareOk};
-use crate::sql::{Kind, Lexer, Modes, is_one_of, words};
+use crate::sql::{Lexer, Modes, is_one_of, words};
 use crate::types::{self, Decoder, decode_binary_row, decode_text_row};
+use headrace_core::token::Kind;
 use headrace_core::{Column, Described, Epoch, Fatal, Parameters, Prepared, Sink};
 use std::sync::{Arc, Mutex, OnceLock};
 

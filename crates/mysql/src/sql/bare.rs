@@ -5,7 +5,8 @@
 //! row of a chunk. So its parameters must be alone, or in sums and similar expressions, which it evaluates again.
 //! UPDATE and DELETE are not affected: each of their rows is executed separately.
 
-use super::{Kind, LOOKING_BACK, is_one_of};
+use super::{LOOKING_BACK, is_one_of};
+use headrace_core::token::Kind;
 
 /// Checks the tokens of a statement in turn.
 #[derive(Debug, Default)]

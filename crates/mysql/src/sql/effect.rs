@@ -9,7 +9,8 @@
 //! A procedure restores the schema, the SQL mode and the character set at its end, so CALL is not among them.
 
 use super::is_one_of;
-use super::lexer::{Kind, Lexer, Modes, Token};
+use super::lexer::{Lexer, Modes};
+use headrace_core::token::{Kind, Token};
 
 /// Variables that change nothing a statement is prepared by.
 const HARMLESS: [&str; 17] = [

@@ -1,7 +1,8 @@
 //! INSERT and REPLACE statements whose rows can be joined.
 
 use super::LOOKING_BACK;
-use super::lexer::{Kind, Lexer, Modes, Token};
+use super::lexer::{Lexer, Modes};
+use headrace_core::token::{Kind, Token};
 use std::ops::Range;
 
 /// A statement that inserts one row of parameters, taken apart so that it can insert many:

@@ -1,6 +1,7 @@
 //! Tokens of SQL text.
 
 use crate::packets::capabilities::StatusFlags;
+use headrace_core::token::{Kind, Token};
 
 /// The SQL modes that change how a string is parsed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,30 +19,6 @@ impl From<StatusFlags> for Modes {
             ansi_quotes: status.contains(StatusFlags::ANSI_QUOTES),
         }
     }
-}
-
-/// The kind of a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A name without quotes, a keyword or a number.
-    Word,
-    /// A string, or a name in quotes.
-    Quoted,
-    /// `?`
-    Placeholder,
-    /// Any other single byte.
-    Punctuation(u8),
-}
-
-/// A token and its position, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token {
-    /// Its kind.
-    pub kind: Kind,
-    /// Its first byte.
-    pub start: usize,
-    /// The byte after its last.
-    pub end: usize,
 }
 
 /// Returns the tokens of a text; white space and comments are skipped. The content of a comment that some versions

@@ -11,8 +11,9 @@ use bare::Bare;
 pub(crate) use effect::words;
 pub use effect::{changes_session, is_harmless_variable};
 use headrace_core::placeholders::{self, Converted, Marks};
+use headrace_core::token::Kind;
 pub use insert::Insert;
-pub use lexer::{Kind, Lexer, Modes, Token};
+pub use lexer::{Lexer, Modes};
 pub use load::{load_data, quoted};
 
 /// A statement with the server's own parameters, read with the SQL `modes`. `with_params` indicates whether parameters

@@ -1,11 +1,12 @@
 //! CUBRID.
 
-use super::{Backend, Login, STATEMENTS, tokens};
+use super::{Backend, Login, STATEMENTS};
 use crate::front::handler::Handler;
-use crate::front::sql::{Dialect, Kind, Token};
+use crate::front::sql::Dialect;
 use headrace_connection::Connection;
+use headrace_core::token::Token;
 use headrace_core::{Fatal, WriteBuffer};
-use headrace_cubrid::lexer::{Kind as Own, Lexer};
+use headrace_cubrid::lexer::Lexer;
 use headrace_cubrid::machine::{Columns, Execute, Machine, Options, Request, Rows, Secret};
 use headrace_cubrid::messages::server::ServerError;
 use std::sync::Arc;
@@ -19,8 +20,7 @@ pub struct CubridDialect;
 
 impl Dialect for CubridDialect {
     fn tokens(&self, sql: &str) -> Vec<Token> {
-        tokens!(Lexer::new(sql), Own, Own::Word => Kind::Word, Own::String | Own::Quoted => Kind::Quoted,
-            Own::Placeholder | Own::Numbered => Kind::Placeholder, Own::Punctuation(byte) => Kind::Punctuation(byte))
+        Lexer::new(sql).collect()
     }
 
     fn pins(&self, words: &[String]) -> Option<&'static str> {

@@ -1,11 +1,12 @@
 //! Informix.
 
-use super::{Backend, Login, STATEMENTS, tokens};
+use super::{Backend, Login, STATEMENTS};
 use crate::front::handler::Handler;
-use crate::front::sql::{Dialect, Kind, Token};
+use crate::front::sql::Dialect;
 use headrace_connection::Connection;
+use headrace_core::token::Token;
 use headrace_core::{Fatal, WriteBuffer};
-use headrace_informix::lexer::{Kind as Own, Lexer};
+use headrace_informix::lexer::Lexer;
 use headrace_informix::machine::{Columns, Execute, Machine, Options, Request, Rows, Secret};
 use headrace_informix::messages::server::ServerError;
 use std::sync::Arc;
@@ -19,8 +20,7 @@ pub struct InformixDialect;
 
 impl Dialect for InformixDialect {
     fn tokens(&self, sql: &str) -> Vec<Token> {
-        tokens!(Lexer::new(sql), Own, Own::Word => Kind::Word, Own::Quoted => Kind::Quoted,
-            Own::Placeholder => Kind::Placeholder, Own::Punctuation(byte) => Kind::Punctuation(byte))
+        Lexer::new(sql).collect()
     }
 
     fn casts_to(&self, name: &str) -> bool {

@@ -81,11 +81,3 @@ pub trait Backend:
 
 /// The number of prepared statements that a server connection keeps.
 const STATEMENTS: usize = 250;
-
-/// Makes the front's tokens of those of a dialect's lexer.
-macro_rules! tokens {
-    ($lexer:expr, $own:ident, $($from:pat => $to:expr),+) => {
-        $lexer.map(|token| Token { kind: match token.kind { $($from => $to,)+ }, start: token.start, end: token.end }).collect()
-    };
-}
-use tokens;

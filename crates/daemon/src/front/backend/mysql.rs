@@ -1,15 +1,16 @@
 //! MySQL and MariaDB.
 
-use super::{Backend, Login, STATEMENTS, tokens};
+use super::{Backend, Login, STATEMENTS};
 use crate::front::handler::Handler;
-use crate::front::sql::{Dialect, Kind, Token};
+use crate::front::sql::Dialect;
 use crate::postgres::server::SslMode;
 use headrace_connection::Connection;
+use headrace_core::token::Token;
 use headrace_core::{Fatal, WriteBuffer};
 use headrace_mysql::auth::Secret;
 use headrace_mysql::machine::{AsText, Columns, Execute, Machine, Options, Request, Rows, Tls};
 use headrace_mysql::packets::reply::ServerError;
-use headrace_mysql::sql::{Kind as Own, Lexer, Modes};
+use headrace_mysql::sql::{Lexer, Modes};
 use std::sync::Arc;
 
 /// The machine.
@@ -24,8 +25,7 @@ pub struct MySqlDialect {
 
 impl Dialect for MySqlDialect {
     fn tokens(&self, sql: &str) -> Vec<Token> {
-        tokens!(Lexer::new(sql, self.modes), Own, Own::Word => Kind::Word, Own::Quoted => Kind::Quoted,
-            Own::Placeholder => Kind::Placeholder, Own::Punctuation(byte) => Kind::Punctuation(byte))
+        Lexer::new(sql, self.modes).collect()
     }
 
     /// Statements that change nothing but tables leave nothing, unless they name user variables or locks.
