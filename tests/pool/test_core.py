@@ -533,7 +533,7 @@ class Machine(RuleBasedStateMachine):
         assert stats.connecting == len(self.attempts)
         assert not (self.queue and idle), "idle while a request waits"
         assert not self.core.closed
-        # Whoever waits is waiting for something: a return, an attempt, or the end of a pause.
+        # A request that waits is waiting for something: a return, an attempt, or the end of a pause.
         if self.queue and not stats.in_use and not stats.connecting:
             assert self.core.wakeup < math.inf
 

@@ -18,7 +18,7 @@ PASSWORD = "p@ss:w/rd 1%"
 
 @dataclass
 class Driver:
-    """How one of the drivers is told where to connect."""
+    """The address of a server, as one of the drivers takes it."""
 
     module: str
     url: str

@@ -104,7 +104,7 @@ impl FatalKind {
 }
 
 impl Fatal {
-    /// An error of `kind` with a text that tells what happened.
+    /// An error of `kind` with a text that describes it.
     pub fn new(kind: FatalKind, message: impl Into<String>) -> Self {
         Self { message: message.into(), kind }
     }

@@ -229,6 +229,6 @@ mod tests {
         assert_eq!((outdated("a"), outdated("b")), (Some(true), Some(false)));
         let in_use = statements.get("b").cloned().unwrap();
         statements.forget_all();
-        assert!(statements.is_outdated(&in_use), "whoever uses one that was forgotten does not put it back");
+        assert!(statements.is_outdated(&in_use), "a request that uses a forgotten one does not put it back");
     }
 }

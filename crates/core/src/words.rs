@@ -1,4 +1,4 @@
-//! What the first word of a statement tells, in every dialect of SQL.
+//! The meaning of the first word of a statement, in every dialect of SQL.
 
 /// Statements that read or change rows, and savepoints.
 const KEEP_TRANSACTION: [&str; 10] =

@@ -44,7 +44,7 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
     }
 }
 
-/// Tells a client that there are too many.
+/// Refuses a client because there are too many.
 pub async fn turn_away(stream: Stream, hub: &Hub) {
     hub.refused.add(1);
     let client = Client { stream, buffers: Buffers::new() };
@@ -125,7 +125,7 @@ impl Client {
     /// Sends what is left. A client that is gone, or never reads, is not waited for.
     pub async fn flush(&mut self) {
         let _ = timeout(STARTUP_TIMEOUT, self.stream.send_all(&mut self.buffers)).await;
-        // A socket that is closed with bytes that nobody has read tells the other side of an error.
+        // A socket that is closed with bytes that nobody has read is an error at the other side.
         while let Ok(Some(Progress::Received)) = self.stream.pull_available(&mut self.buffers) {
             self.buffers.read_buffer.consume(self.buffers.read_buffer.unread().len());
         }

@@ -196,7 +196,7 @@ impl Hub {
         client.interrupt.notify_one();
         let running = client.running.lock().await;
         if let Some(cancel) = &*running {
-            // The client is told nothing of a failure: the protocol has no answer to a CancelRequest.
+            // The client does not learn of a failure: the protocol has no answer to a CancelRequest.
             let _ = cancel.send().await;
         }
     }

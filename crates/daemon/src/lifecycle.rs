@@ -154,7 +154,7 @@ fn idle_exit(hub: &Hub, options: &Options) -> Option<Duration> {
     (said > 0.0).then(|| Duration::from_secs_f64(said))
 }
 
-/// Whoever may reach the socket acts with this user's rights on the servers.
+/// Every process that may connect to the socket acts with this user's rights on the servers.
 fn admit(stream: UnixStream, hub: &Arc<Hub>, served: &Arc<Served>) {
     let Ok(credentials) = stream.peer_cred() else { return };
     let own = credentials.uid() == geteuid().as_raw();

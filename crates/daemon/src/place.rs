@@ -23,7 +23,7 @@ pub struct Place {
     control_path: PathBuf,
     /// Made by somebody else, who also removes it.
     inherited: bool,
-    /// Held until the process ends: whoever holds it owns the sockets, so a file that is there is left over.
+    /// Held until the process ends: the process that holds it owns the sockets, so a file that is there is left over.
     _lock: File,
 }
 

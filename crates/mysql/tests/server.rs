@@ -393,7 +393,7 @@ fn a_statement_that_the_server_forgot_is_prepared_again() {
     let sql = "select ? as again";
     session.execute(sql, vec![V::Int(1)]);
     session.run().unwrap();
-    // Another client of the same session would do it so: no packet tells the driver.
+    // Another client of the same session would do it so: the driver receives no packet for it.
     let mut direct = Vec::new();
     headrace_mysql::packets::command::bare(&mut direct, headrace_mysql::packets::command::Command::ResetConnection);
     use headrace_testkit::Peer;

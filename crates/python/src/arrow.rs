@@ -1,7 +1,7 @@
 //! Results as Arrow record batches: the C data interface's capsules (Arrow's documentation, "The Arrow PyCapsule
 //! Interface").
 //!
-//! Requests put their rows into an [`ArrowSink`], and whoever reads takes finished batches out of it. Several requests may
+//! Requests put their rows into an [`ArrowSink`], and the reader takes finished batches out of it. Several requests may
 //! share one: a stream that fetches its rows in parts.
 
 use crate::errors::{self, ClientError};

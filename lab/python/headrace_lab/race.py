@@ -205,7 +205,7 @@ class Race:
                 times.wrong = f"{count} rows instead of {size}"
 
     def _count(self, key: Key) -> None:
-        """Once more through a relay that counts round trips, off the clock."""
+        """Again through a relay that counts round trips, off the clock."""
         name, size, _ = key
         for contestant, times in self.times[key].items():
             if times.error is None:

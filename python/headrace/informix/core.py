@@ -137,7 +137,7 @@ class InformixCore(Core):
             raise NotSupportedError("the database has no transactions (it is not logged)")
 
     def savepoint_begins(self, outer: bool, open: bool) -> bool:
-        """Whoever counts blocks may have begun one that has sent nothing yet."""
+        """A block may have begun that has sent nothing yet."""
         return not open
 
     def needs_reset(self) -> bool:

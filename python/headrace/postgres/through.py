@@ -1,4 +1,4 @@
-"""Connections through the daemon headraced: what it is told of the server, in place of the server's address."""
+"""Connections through the daemon headraced: the description of the server that it receives, in place of an address."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _made(options: ConnectOptions, asks: bool) -> ConnectOptions:
 
 
 def _server(options: ConnectOptions) -> dict[str, str | int]:
-    """What the daemon is told, in the words of its configuration."""
+    """The description of the server, with the names of the daemon's configuration."""
     hosts = [host.hostaddr or host.host for host in options.hosts]
     places = [
         name if name.startswith("/") and host.port == options.hosts[0].port else _place(name, host.port)

@@ -34,7 +34,7 @@ SHARED_SETTINGS: Mapping[str, str] = {
     "max_allowed_packet": "64M",
     "skip_name_resolve": "1",
 }
-"""What every started server has unless its launcher is told otherwise."""
+"""What every started server has unless its launcher has another value."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def running(
 
 
 def _keep_folder(process: subprocess.Popen[str]) -> None:
-    """Tells the supervisor to leave the folder, in which another attempt is made."""
+    """Makes the supervisor leave the folder, in which another attempt is made."""
     with contextlib.suppress(OSError):
         assert process.stdin is not None
         process.stdin.write("keep\n")

@@ -36,7 +36,7 @@ def supervise(
 ) -> tuple[subprocess.Popen[str], int]:
     """Starts a server as ``account``; gives its supervisor and its own process id.
 
-    Whoever closes the supervisor's standard input stops the server and removes ``root``. The server is asked to stop by
+    Closing the supervisor's standard input stops the server and removes ``root``. The server is asked to stop by
     ``stop_signal``. Raises ServerUnavailable where the program cannot be executed.
     """
     what = {

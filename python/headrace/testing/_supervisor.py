@@ -1,4 +1,4 @@
-"""The parent of one server process; ends it when whoever started it goes away, however that happens.
+"""The parent of one server process; ends it when the process that started it ends, in whatever way.
 
 Runs as a script in an isolated interpreter (``python -I -S``), so it imports only the standard library. Its
 standard input is a pipe that the starter holds open. The first line describes the server. End-of-file, the one

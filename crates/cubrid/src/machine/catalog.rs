@@ -1,4 +1,4 @@
-//! What the server tells about statements and tables: the catalogue (SCHEMA_INFO), and plans (GET_QUERY_INFO).
+//! What the server reports about statements and tables: the catalogue (SCHEMA_INFO), and plans (GET_QUERY_INFO).
 
 use super::pages::Pages;
 use super::pending::Stage;

@@ -75,7 +75,7 @@ impl<H: CasHandler> Machine<H> {
         if let Stage::Reading { rows, total, .. } = pending.stage_mut()
             && is_wanted
         {
-            // Its result tells how many rows there are, not how many have come.
+            // Its result has the number of rows there are, not how many have come.
             *rows = *total;
             self.cursors.insert(number, Cursor { statement, total: *total });
         }

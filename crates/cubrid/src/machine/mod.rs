@@ -4,8 +4,8 @@
 //! are in a queue of their own, and the first always belongs to the first request. Only the request that was started
 //! last can still have something to send.
 //!
-//! CUBRID has no BEGIN. Each EXECUTE tells whether the server is to commit, so a transaction block is a state of the
-//! client: [`Verb::Begin`] sends nothing. The state of the CAS in each reply tells whether a transaction is open at the
+//! CUBRID has no BEGIN. Each EXECUTE has a flag whether the server is to commit, so a transaction block is a state of the
+//! client: [`Verb::Begin`] sends nothing. The state of the CAS in each reply shows whether a transaction is open at the
 //! server. Outside of a block one may be, after PREPARE or an error: the machine ends it before the request is over.
 //!
 //! While no transaction is open the broker may close the connection, without a message, to give its CAS to another

@@ -43,7 +43,7 @@ impl<'a> PageRows<'a> {
         Ok(())
     }
 
-    /// The page is over: it must have had `count` rows, whoever has taken them.
+    /// The page is over: it must have had `count` rows, taken or not.
     pub(super) fn end(mut self, count: usize) -> Result<(), Fatal> {
         self.skip()?;
         match self.taken == count {

@@ -240,7 +240,7 @@ pub fn set_cas_change_mode(out: &mut Vec<u8>, info: CasInfo, mode: i32) {
     Request::new(out, info, function::SET_CAS_CHANGE_MODE).i32(mode).end();
 }
 
-/// SCHEMA_INFO: a query of the catalogue, with up to two names, of which `patterns` tells that they are LIKE patterns (1
+/// SCHEMA_INFO: a query of the catalogue, with up to two names, which `patterns` makes LIKE patterns (1
 /// the first, 2 the second).
 pub fn schema_info(
     out: &mut Vec<u8>,

@@ -363,7 +363,7 @@ impl SchemaInfo {
     }
 }
 
-/// The reply to GET_GENERATED_KEYS, before its rows, after which no byte tells the end.
+/// The reply to GET_GENERATED_KEYS, before its rows, after which no byte marks the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeneratedKeys {
     /// [`super::statement`]: SELECT.

@@ -173,7 +173,7 @@ fn text<S: Sink>(charset: u8, text: &[u8], sink: &mut S) {
     }
 }
 
-/// `None` if the cell has not the form of the type; the sink has no value then.
+/// `None` if the cell does not have the form of the type; the sink has no value then.
 #[inline]
 fn value<S: Sink>(decoder: Decoder, cell: &[u8], sink: &mut S) -> Option<()> {
     match decoder {

@@ -1,8 +1,8 @@
 //! The instant of a local time in a zone.
 //!
 //! The server sends a TIMESTAMPTZ or DATETIMETZ as local time and the zone in which it was written: an offset
-//! (`+09:30`), or a region and the abbreviation in force then (`Asia/Seoul KST`), which tells the two occurrences of a
-//! repeated hour apart. The regions are those of the tz database that is compiled into this crate; a server whose own
+//! (`+09:30`), or a region and the abbreviation in force then (`Asia/Seoul KST`): it distinguishes both occurrences of a
+//! repeated hour. The regions are those of the tz database that is compiled into this crate; a server whose own
 //! version is older or newer may differ in regions whose rules have changed since.
 
 use headrace_core::civil::{DAY_MICROS, civil_from_days};

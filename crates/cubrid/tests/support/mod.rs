@@ -44,7 +44,7 @@ pub fn reply(name: &str) -> Vec<u8> {
     golden(name).1
 }
 
-/// A reply with this payload; `status` 1 tells that a transaction is open.
+/// A reply with this payload; `status` 1 means that a transaction is open.
 pub fn frame(status: u8, payload: &[u8]) -> Vec<u8> {
     let length = (payload.len() as u32).to_be_bytes();
     [&length[..], &[status, 0xff, 0xff, 0xfb], payload].concat()

@@ -501,7 +501,7 @@ fn complete<E>(out: &mut Vec<u8>, running: &Running<E>, has_rows: bool, rows: u6
     replies::complete(out, &command);
 }
 
-/// What a client is told of the end of a request; `None` if it has not failed.
+/// The error that a client receives at the end of a request; `None` if it has not failed.
 fn failure<B: Backend>(
     outcome: Outcome<B::Error, Mismatch>,
     problem: Option<String>,

@@ -11,7 +11,7 @@ pub const FLOAT4: Oid = 700;
 /// unknown: a literal without a type.
 pub const UNKNOWN: Oid = 705;
 
-/// A column of a result, as a client is told of it.
+/// A column of a result, as RowDescription has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Its name.

@@ -53,7 +53,7 @@ impl Limit {
         }
         let _waits = Waits::new(&self.waiting);
         let pools: Vec<Arc<Pool>> = lock(&self.pools).iter().filter_map(Weak::upgrade).collect();
-        // The place of what is closed here goes to whoever waits longest.
+        // The place of what is closed here goes to the request that has waited longest.
         pools.iter().any(|pool| pool.give_up_one());
         drop(pools);
         let place = timeout(within, Arc::clone(places).acquire_owned()).await.ok()?;

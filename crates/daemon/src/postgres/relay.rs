@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// Errors that are counted by SQLSTATE while a server connection is lent.
 const ERRORS: usize = 64;
 
-/// What a server connection has, whoever it is lent to.
+/// What a server connection has, independent of the client that it is lent to.
 #[derive(Debug)]
 pub struct ServerState {
     /// The prepared statements.

@@ -358,9 +358,9 @@ pub enum SslMode {
     /// No TLS.
     #[default]
     Disable,
-    /// TLS if the server has it, with whoever is there.
+    /// TLS if the server has it; its certificate is not verified.
     Prefer,
-    /// TLS, with whoever is there.
+    /// TLS; the server's certificate is not verified.
     Require,
     /// TLS, with a certificate of a trusted authority.
     VerifyCa,

@@ -55,7 +55,7 @@ impl Catalog {
         Arc::new(Statement { name: format!("{PREFIX}{id}").into_bytes(), body: body.into(), id })
     }
 
-    /// The server has changed in a way that this statement does not fit any more: whoever prepares the text from now on
+    /// The server has changed in a way that this statement does not fit any more: a client that prepares the text from now on
     /// gets another.
     pub fn forget(&self, statement: &Statement) {
         let mut statements = lock(&self.statements);

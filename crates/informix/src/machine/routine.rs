@@ -42,7 +42,7 @@ impl<H: IfxHandler> Machine<H> {
                     self.expect(Expect::GetRoutine);
                 }
                 _ => pending
-                    .refuse("the routine's signature is too long, or has characters that the database has not".into()),
+                    .refuse("the routine's signature is too long, or has characters that the code set of the database does not have".into()),
             },
             Request::ReadObject { object, bytes } => {
                 client::read_object(write_buffer.tail(), *object, *bytes);

@@ -18,7 +18,7 @@ pub struct Tuples<'a> {
     row_bytes: usize,
 }
 
-/// The numbers of rows and bytes in a run, whoever has taken it.
+/// The numbers of rows and bytes in a run, taken or not.
 pub(super) struct Taken {
     /// Bytes of the messages.
     pub bytes: usize,

@@ -161,7 +161,8 @@ impl<H: IfxHandler> Machine<H> {
             }
             Ok(_) => self.queue[at].refuse("the server has no savepoints (it is older than 11.50)".into()),
             Err(character) => {
-                let message = format!("the savepoint's name has {character:?}, which the database's code set has not");
+                let message =
+                    format!("the savepoint's name has {character:?}, which the database's code set does not have");
                 self.queue[at].refuse(message);
             }
         }
@@ -201,7 +202,7 @@ impl<H: IfxHandler> Machine<H> {
         match codeset.encode(sql.as_bytes()) {
             Err(character) => {
                 let set = codeset.name();
-                pending.refuse(format!("the statement has {character:?}, which the code set {set} has not"));
+                pending.refuse(format!("the statement has {character:?}, which the code set {set} does not have"));
             }
             Ok(text) if !client::fits(&text, capabilities) || count > usize::from(u16::MAX) => {
                 pending.refuse("the statement is longer than the server can read (65535 bytes)".into());

@@ -44,7 +44,7 @@ pub struct PendingRequest<H: ResponseHandler> {
 }
 
 impl<H: MyHandler> PendingRequest<H> {
-    /// `several` tells whether the server accepts several statements in one text, `local_infile` whether it may request
+    /// `several` is true if the server accepts several statements in one text, `local_infile` whether it may request
     /// a file.
     pub(super) fn new(slot: Slot<H>, request: Request, several: bool, local_infile: bool) -> Self {
         let (reservation, request) = match request {

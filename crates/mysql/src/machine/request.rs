@@ -131,7 +131,7 @@ impl Request {
         }
     }
 
-    /// Its effect on the transaction; `autocommits` tells whether a statement without a transaction is one of its own.
+    /// Its effect on the transaction; `autocommits` is true if a statement without a transaction is one of its own.
     pub(super) fn effect(&self, autocommits: bool) -> Effect {
         match self {
             Request::Verb(statement) => statement.effect,
@@ -151,7 +151,7 @@ impl Request {
         matches!(self, Request::Verb(statement) if statement.effect.is_owed_end())
     }
 
-    /// Returns true if statements that were prepared before it may have another meaning after it; `several` tells
+    /// Returns true if statements that were prepared before it may have another meaning after it; `several` is
     /// whether the server accepts several statements in one text.
     pub(super) fn changes_session(&self, several: bool) -> bool {
         match self {

@@ -48,7 +48,7 @@ impl<'a> RowPackets<'a> {
         Some(payload)
     }
 
-    /// The number of bytes in the run, whoever has taken them, and the number of the packet that follows.
+    /// The number of bytes in the run, taken or not, and the number of the packet that follows.
     pub(super) fn end(mut self) -> (usize, Option<u8>) {
         if self.at == 0 {
             while self.next().is_some() {}

@@ -1,5 +1,5 @@
 //! Which statements of the user's begin or end a transaction block, or are about savepoints. A verb of the session is
-//! data, which tells the same without its text.
+//! data, which has the same meaning without its text.
 //!
 //! The machine sends BEGIN before a statement if no block is open according to what it has sent. A COMMIT in the user's
 //! own SQL changes that, and with AND CHAIN, or after an error, the text does not tell how. So the text only indicates

@@ -38,7 +38,7 @@ impl<'a> DataRows<'a> {
         Ok(())
     }
 
-    /// The numbers of bytes and rows in the run, whoever has taken them.
+    /// The numbers of bytes and rows in the run, taken or not.
     pub(super) fn end(mut self) -> Result<(usize, u64), Fatal> {
         if self.at == 0 {
             self.skip()?;

@@ -21,7 +21,7 @@ pub fn header(bytes: &[u8]) -> Result<Option<(u8, usize)>, Fatal> {
     Ok(Some((tag, len + 1)))
 }
 
-/// The status of the transaction that ReadyForQuery tells.
+/// The status of the transaction that ReadyForQuery reports.
 ///
 /// # Errors
 /// [`Fatal`] for one that is not in the manual.

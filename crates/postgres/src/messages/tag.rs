@@ -76,7 +76,7 @@ tags! {
     }
 }
 
-/// What a message of the type [`backend::AUTHENTICATION`] asks for or tells (manual, "Message Formats", Authentication...).
+/// What a message of the type [`backend::AUTHENTICATION`] asks for or reports (manual, "Message Formats", Authentication...).
 pub mod authentication {
     /// AuthenticationOk.
     pub const OK: u32 = 0;

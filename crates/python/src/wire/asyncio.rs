@@ -182,7 +182,7 @@ impl Wire {
         Ok(())
     }
 
-    /// Tells the transport to stop or to resume reading when a response handler has become full, or has room again.
+    /// Stops or resumes reading of the transport when a response handler has become full, or has room again.
     fn reading_changed(&self, state: &State) -> Option<&'static str> {
         let may_read = state.connection.may_read();
         let was_full = self.full.swap(!may_read, Ordering::Relaxed);

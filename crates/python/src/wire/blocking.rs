@@ -71,7 +71,7 @@ impl Wire {
         }
     }
 
-    /// Tells the machine of pauses that were begun or ended without the lock.
+    /// Passes pauses that were begun or ended without the lock on to the machine.
     pub(super) fn take_up_pauses(&self, state: &mut State) {
         let due = self.pauses_due.swap(0, Ordering::SeqCst);
         for _ in 0..due {
@@ -161,7 +161,7 @@ impl Wire {
     }
 
     /// Moves bytes until `done` returns a result: as the leader, or until another thread has received it, which
-    /// `is_done` tells without the lock. If only the lock can tell, `patience` is how long to let other threads lead.
+    /// `is_done` decides without the lock. If it needs the lock, `patience` is how long to let other threads lead.
     /// `asked` is the ticket of the request, if it is one that is waited for.
     ///
     /// `None` when `is_done`, or the time is up. Signal handlers run without the lock.

@@ -1,4 +1,4 @@
-"""The rows once more, in Python alone: a second opinion on what the generator makes, and, as ``--generator python``,
+"""The rows again, in Python alone: a second opinion on what the generator makes, and, as ``--generator python``,
 what the insert benchmark's client costs where rows are made by the interpreter.
 
 It shares nothing with ``lab/crates/iibench`` but the description: the n-th output of SplitMix64 is a hash of seed and

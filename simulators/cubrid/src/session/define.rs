@@ -364,7 +364,7 @@ impl Session {
         self.save(&defined)
     }
 
-    /// Makes a table anew: `values` are the columns with their values in SQLite's SQL, of the old one.
+    /// Makes a table again: `values` are the columns with their values in SQLite's SQL, of the old one.
     fn rebuild(&self, table: &Table, values: &[(String, String)]) -> Result<()> {
         let own: Vec<(String, String)> = match values {
             [] => table.columns.iter().map(|column| (column.name.clone(), quote(&column.name))).collect(),

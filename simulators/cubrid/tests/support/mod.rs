@@ -1,4 +1,4 @@
-//! A server for a test, and a client that sends what it is told.
+//! A server for a test, and a client that sends the bytes of a test.
 #![allow(dead_code)]
 
 use std::io::{Read, Write};

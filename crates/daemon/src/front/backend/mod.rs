@@ -73,7 +73,7 @@ pub trait Backend:
     fn version(&self) -> String;
     /// Prepares a statement and describes its columns; nothing is executed.
     fn prepare(sql: &Arc<str>) -> Self::Request;
-    /// Executes a statement. `is_text` tells that it has no parameters, and is not worth keeping.
+    /// Executes a statement. `is_text` is true if it has no parameters, and is not worth keeping.
     fn execute(sql: Arc<str>, is_text: bool) -> Self::Request;
     /// The number of an error, for its detail.
     fn detail(error: &Self::Error) -> String;
