@@ -4,7 +4,8 @@
 //! released has read none of the requests that were in flight. One that has crashed may have executed a statement, and
 //! looks the same to the client. The statement is therefore sent again only if the broker connects the session with the
 //! same process, which has not crashed then; otherwise the connection ends, as it is unknown whether the statement was
-//! executed. Requests that change nothing are sent again in any case.
+//! executed. Requests that change nothing are sent again in any case, and so is the first statement of a transaction block:
+//! nothing of that was committed.
 
 use super::pending::{PendingRequest, Stage};
 use super::request::Request;
@@ -114,10 +115,11 @@ impl<H: CasHandler> Machine<H> {
 }
 
 impl<H: CasHandler> PendingRequest<H> {
-    /// Returns true if it was sent, and would change something a second time.
+    /// Returns true if it was sent, and would change something a second time. In a block it would not: the server rolls
+    /// back what it has done with the connection on which it was sent.
     fn may_have_executed(&self) -> bool {
         let executes = matches!(self.request, Request::Execute(_) | Request::Open { .. } | Request::WriteObject { .. });
-        executes && !matches!(self.state(), State::Queued | State::Preparing | State::Bindable)
+        executes && !self.in_block && !matches!(self.state(), State::Queued | State::Preparing | State::Bindable)
     }
 
     /// Returns true if rows of its batch may have been taken.

@@ -231,6 +231,14 @@ fn the_rest_of_a_block_is_not_executed_without_its_beginning() {
     session.feed(&prepared(1, 20, 1)).unwrap();
     session.feed(&inserted(1, 1)).unwrap();
     assert_eq!(received.get().end.as_deref(), Some("done"));
+    // Also in another process: what the first one has executed was not committed.
+    let mut session = start_known();
+    session.verb(headrace_core::Verb::Begin(headrace_core::Modes::default()));
+    session.execute(INSERT, vec![V::Int(2)]);
+    assert!(lose(&mut session));
+    session.write_buffer.take();
+    session.feed(&another_process()).unwrap();
+    assert_eq!(session.sent(), ["PREPARE insert into t values (?)"]);
     // After it, with a statement or the end of the block in flight or without.
     assert!(!lose(&mut start_block()));
     let mut session = start_block();
