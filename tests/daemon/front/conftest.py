@@ -88,7 +88,7 @@ def running(program: Path, text: str) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def fronts(program: Path) -> Iterator[dict[str, Front]]:
-    """All databases behind one daemon; each also with a pool of one session, and with sessions of the clients' own."""
+    """All databases behind one daemon; each also with one session, with two, and with sessions of the clients' own."""
     with ExitStack() as stack:
         urls = {
             "mariadb": stack.enter_context(headrace.testing.mariadb()).url,
@@ -98,6 +98,7 @@ def fronts(program: Path) -> Iterator[dict[str, Front]]:
         text = "".join(
             f"[databases.{name}]\nurl = {json.dumps(url)}\n"
             f"[databases.{name}_one]\nurl = {json.dumps(url)}\npool_size = 1\n"
+            f"[databases.{name}_two]\nurl = {json.dumps(url)}\npool_size = 2\n"
             f"[databases.{name}_session]\nurl = {json.dumps(url)}\npool_mode = 'session'\n"
             for name, url in urls.items()
         )
