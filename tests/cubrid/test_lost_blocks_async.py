@@ -7,11 +7,10 @@ import pytest
 
 import headrace.aio.cubrid
 from headrace import errors
-from live import CUBRID_URL
 
-HOOKS = [] if CUBRID_URL else ["headrace_release=1", "headrace_idle=1;headrace_release=1"]
+HOOKS = ["headrace_release=1", "headrace_idle=1;headrace_release=1"]
 """The process is given away while the status of the session tells that a transaction is open, and while it tells that
-none is: two processes in one place of the broker's table overwrite each other's. Only the test server does it."""
+none is: two processes in one place of the broker's table overwrite each other's."""
 
 
 async def rows(url: str) -> list[int]:
