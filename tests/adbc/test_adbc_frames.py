@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import adbc_driver_manager.dbapi
+import duckdb
 import pandas
 import polars
+import pyarrow
 import pytest
 
 import adbc_driver_headrace
@@ -44,6 +46,14 @@ def test_polars_reads_and_writes_by_arrow(adbc: Adbc, conn: dbapi.Connection, mo
     found = polars.read_database("select id, name from frame order by id", conn)
     assert found["id"].to_list() == [1, 1, 2, 2, 3, 3]
     assert found.schema["name"] == polars.String
+
+
+def test_duckdb_reads_a_stream_of_the_driver(adbc: Adbc, conn: dbapi.Connection) -> None:
+    with conn.cursor() as cursor:
+        assert cursor.adbc_ingest("t", pyarrow.table({"id": range(1000), "name": ["x"] * 1000}), mode="append") == 1000
+        run(cursor, "select id, name from t")
+        found = duckdb.from_arrow(cursor.fetch_record_batch()).aggregate("count(*), sum(id), min(name)").fetchall()
+    assert found == [(1000, 499_500, "x")]
 
 
 def test_driver_is_found_by_the_name_of_its_manifest(
