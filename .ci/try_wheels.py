@@ -54,6 +54,9 @@ NOT_EVERYWHERE: Final = {
     ),
 }
 """What has no wheel for some Pythons, and what pytest leaves out then. The other tests use the system's PostgreSQL."""
+COMPILED: Final = {"psycopg": "binary,"}
+"""The extra with the compiled part of a package, which has no wheel for some Pythons, as those without the global lock.
+Without it psycopg uses the system's libpq."""
 INSTALLED_FROM: Final = """
 import pathlib, sys, headrace, headrace._native, headrace_lab
 for module in (headrace, headrace._native, headrace_lab):
@@ -123,7 +126,10 @@ class Trial:
     def install_needed(self) -> list[str]:
         """Installs what the tests import. Returns options for pytest that leave out what cannot be tested then."""
         listed = requirements()
-        needed = [listed[name] for name in NEEDED if name not in NOT_EVERYWHERE]
+        needed = [listed[name] for name in NEEDED if name not in NOT_EVERYWHERE and name not in COMPILED]
+        for name, extra in COMPILED.items():
+            found = self.pip_install("--dry-run", "--only-binary", ":all:", listed[name])
+            needed.append(listed[name] if found else listed[name].replace(extra, ""))
         if not self.pip_install(*needed):
             raise SystemExit("error: what the tests import could not be installed")
         options = []
