@@ -2,9 +2,10 @@
 //!
 //! TCP has one urgent byte. A second one that comes before the server has read the first makes the first a part of the
 //! stream, which is then corrupt. The server has certainly read it once a group that was sent after it is answered: a
-//! ping, for which the next request waits; so a late interrupt cannot hit the wrong request either. If nothing was sent
-//! after it, the reply to a group before it indicates that the server has continued with the next one and, a short time
-//! later, has read that one.
+//! ping, for which the next request waits; so a late interrupt cannot hit the wrong request either. Before that, the reply
+//! to a group before it indicates that the server has continued with the next one and, a short time later, has read that
+//! one. The next one may be a further group of the same request: a byte that the server reads while it prepares a
+//! statement does not end the statement.
 
 use super::request::{Expect, Group};
 use super::{IfxHandler, Machine};
@@ -26,8 +27,9 @@ pub(super) struct Urgent {
     before: usize,
     /// The number of such groups when it was sent.
     all: usize,
-    /// The number of such groups at the last check, and the time since which it is the same.
-    seen: (usize, Instant),
+    /// The number of such groups at the last check, that of all which were not answered, and the time since which both
+    /// are the same.
+    seen: ((usize, usize), Instant),
     /// A ping was sent after it.
     pinged: bool,
 }
@@ -40,18 +42,19 @@ impl<H: IfxHandler> Machine<H> {
             return Interrupt::Needless;
         }
         if let Some(urgent) = &mut self.urgent {
-            if running > urgent.before {
+            if urgent.before == 0 && urgent.pinged {
                 return Interrupt::Later;
             }
-            if urgent.seen.0 != urgent.before {
-                urgent.seen = (urgent.before, now);
+            if urgent.seen.0 != (urgent.before, running) {
+                urgent.seen = ((urgent.before, running), now);
             }
             let gone_on = urgent.before < urgent.all;
             if now.saturating_duration_since(urgent.seen.1) < if gone_on { READING } else { PATIENCE } {
-                return if gone_on { Interrupt::Later } else { Interrupt::Needless };
+                let is_last = running == urgent.before && !gone_on;
+                return if is_last { Interrupt::Needless } else { Interrupt::Later };
             }
         }
-        self.urgent = Some(Urgent { before: running, all: running, seen: (running, now), pinged: false });
+        self.urgent = Some(Urgent { before: running, all: running, seen: ((running, running), now), pinged: false });
         Interrupt::Send
     }
 

@@ -60,6 +60,31 @@ pub fn what_comes_after_it_is_interrupted_once_the_server_has_had_time_to_read_i
     assert_eq!(session.machine.interrupt(later + Duration::from_millis(200)), Interrupt::Later);
 }
 
+/// The server reads the urgent byte before the group that executes the statement, so that the statement goes on.
+#[test]
+pub fn one_that_was_read_while_the_statement_was_prepared_is_followed_by_another() {
+    let mut session = Session::start();
+    let now = Instant::now();
+    session.execute(SELECT, vec![V::Int(0)], false);
+    assert_eq!(session.machine.interrupt(now), Interrupt::Send);
+    session.feed(&bytes("reply", "prep_select_032")).unwrap();
+    assert!(session.sent().contains(&["SQ_OPEN"]));
+    for millis in [0, 200] {
+        assert_eq!(session.machine.interrupt(now + Duration::from_millis(millis)), Interrupt::Later);
+    }
+    assert_eq!(session.machine.interrupt(now + Duration::from_millis(300)), Interrupt::Send);
+}
+
+/// A request that waits for the ping leaves the one before it interruptible.
+#[test]
+pub fn one_without_effect_is_followed_by_another_while_a_ping_is_on_its_way() {
+    let (mut session, now) = (busy(), Instant::now());
+    assert_eq!(session.machine.interrupt(now), Interrupt::Send);
+    session.execute(SELECT, vec![V::Int(1)], false);
+    assert_eq!(session.machine.interrupt(now + Duration::from_millis(100)), Interrupt::Later);
+    assert_eq!(session.machine.interrupt(now + Duration::from_secs(3)), Interrupt::Send);
+}
+
 #[test]
 pub fn nothing_is_interrupted_where_nothing_runs() {
     assert_eq!(Session::start().machine.interrupt(Instant::now()), Interrupt::Needless);
