@@ -120,10 +120,33 @@ def test_wrong_key_cancels_nothing(daemon: Daemon) -> None:
     assert outcome == [1]
 
 
-def test_error_at_every_cut_leaves_the_answers_in_step(daemon: Daemon) -> None:
-    def message(tag: bytes, body: bytes) -> bytes:
-        return tag + struct.pack("!i", len(body) + 4) + body
+def message(tag: bytes, body: bytes) -> bytes:
+    """A message of a client."""
+    return tag + struct.pack("!i", len(body) + 4) + body
 
+
+def test_part_of_a_message_occupies_nothing(daemon: Daemon) -> None:
+    """The database has one connection, which a client that has sent a part of a query does not keep from others."""
+    query = message(b"Q", b"select 101\0")
+    with daemon.connect("one", autocommit=True) as other:
+        for cut in range(1, len(query)):
+            with socket.socket(socket.AF_UNIX) as raw:
+                raw.settimeout(30)
+                raw.connect(str(daemon.socket))
+                raw.sendall(startup(user="me", database="one"))
+                received = b""
+                while not received.endswith(b"Z\0\0\0\5I"):
+                    received += raw.recv(65536)
+                raw.sendall(query[:cut])
+                assert other.fetchval("select 1") == 1
+                raw.sendall(query[cut:])
+                received = b""
+                while not received.endswith(b"Z\0\0\0\5I"):
+                    received += raw.recv(65536)
+                assert b"\0\0\0\x03101" in received
+
+
+def test_error_at_every_cut_leaves_the_answers_in_step(daemon: Daemon) -> None:
     broken = message(b"P", b"\0selct 1\0\0\0") + message(b"B", b"\0\0\0\0\0\0\0\0") + message(b"S", b"")
     query = b"".join(message(b"Q", b"select %d\0" % n) for n in (101, 102, 103))
     sent = broken + query + message(b"X", b"")
@@ -249,11 +272,7 @@ class Model(threading.Thread):
                     cursors = [self.conn.execute("select %s::int", (n,)) for n in range(20)]
                     assert [cursor.fetchone() for cursor in cursors] == [(n,) for n in range(20)]
             case 6:
-                timer = threading.Timer(0.02, self.conn.cancel)
-                timer.start()
-                with pytest.raises(psycopg.errors.QueryCanceled):
-                    self.conn.execute("select pg_sleep(20)")
-                timer.join()
+                self.cancelled("select pg_sleep(20)")
             case 7:
                 self.conn.execute("begin")
                 self.conn.execute("insert into model values (%s)", (self.number,))
@@ -265,6 +284,23 @@ class Model(threading.Thread):
                     assert self.conn.execute("select n from mine").fetchone() == (self.number,)
                     self.conn.close()
                     self.connect()
+
+    def cancelled(self, sql: str) -> None:
+        """Cancels a query while it runs. A request that comes before it has begun cancels nothing."""
+        ended = threading.Event()
+
+        def cancel() -> None:
+            while not ended.wait(0.02):
+                self.conn.cancel()
+
+        canceller = threading.Thread(target=cancel, daemon=True)
+        canceller.start()
+        try:
+            with pytest.raises(psycopg.errors.QueryCanceled):
+                self.conn.execute(sql)
+        finally:
+            ended.set()
+            canceller.join()
 
 
 @pytest.mark.parametrize("seed", [1, 2])

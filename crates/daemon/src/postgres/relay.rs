@@ -188,13 +188,25 @@ impl Relay {
         self.waits_for_replies
     }
 
-    /// Returns true if the client has begun a message that a server connection is needed for.
-    pub fn needs_server(&self, input: &ReadBuffer) -> bool {
+    /// Returns true if a server connection is needed for what the client has sent. It is not for a part of a header, nor
+    /// for a part of a Query, which [`Relay::from_client`] would leave where it is.
+    pub fn needs_server(&self, input: &mut ReadBuffer) -> bool {
         if self.skipping || self.skipped > 0 {
             // A cancelled request is not complete yet.
             return false;
         }
-        self.to_server > 0 || input.unread().first().is_some_and(|tag| *tag != client::TERMINATE)
+        if self.to_server > 0 {
+            return true;
+        }
+        match client_header(input.unread()) {
+            Ok(None | Some((client::TERMINATE, _))) => false,
+            Ok(Some((client::QUERY, length))) if input.unread().len() < length && length <= WHOLE_MESSAGE => {
+                input.want(length);
+                false
+            }
+            // What is refused is refused by `from_client`.
+            Ok(Some(_)) | Err(_) => true,
+        }
     }
 
     /// Returns true if the client has said goodbye, while it has no server connection.

@@ -109,7 +109,7 @@ impl Session<'_> {
                 }
                 let (input, output) = (&mut self.client.buffers.read_buffer, &mut self.client.buffers.write_buffer);
                 self.relay.pass_over(input, output)?;
-                if self.relay.needs_server(&self.client.buffers.read_buffer) {
+                if self.relay.needs_server(&mut self.client.buffers.read_buffer) {
                     match self.borrow().await? {
                         Borrowed::Lent => {}
                         Borrowed::Cancelled => continue,
@@ -125,7 +125,7 @@ impl Session<'_> {
                 && self.lent.as_ref().is_some_and(|lent| self.relay.is_settled(&lent.server.state))
             {
                 self.give_back(true).await;
-                if self.relay.needs_server(&self.client.buffers.read_buffer) {
+                if self.relay.needs_server(&mut self.client.buffers.read_buffer) {
                     continue;
                 }
             }
@@ -176,7 +176,10 @@ impl Session<'_> {
 
     /// Translates what was received; returns true if the client has said goodbye.
     fn relay_messages(&mut self) -> Result<bool, Ended> {
-        let Some(lent) = &mut self.lent else { return Ok(false) };
+        let Some(lent) = &mut self.lent else {
+            self.hold(self.client.buffers.read_buffer.capacity())?;
+            return Ok(false);
+        };
         if self.leaving {
             let after = self.client.buffers.read_buffer.unread().len();
             self.client.buffers.read_buffer.consume(after);
