@@ -177,7 +177,7 @@ impl Session<'_> {
     /// Translates what was received; returns true if the client has said goodbye.
     fn relay_messages(&mut self) -> Result<bool, Ended> {
         let Some(lent) = &mut self.lent else {
-            self.hold(self.client.buffers.read_buffer.capacity())?;
+            self.hold()?;
             return Ok(false);
         };
         if self.leaving {
@@ -196,7 +196,7 @@ impl Session<'_> {
         if self.relay.pinned() != pinned {
             self.note_pin();
         }
-        self.hold(self.client.buffers.read_buffer.capacity())?;
+        self.hold()?;
         Ok(then == Then::Terminate)
     }
 
@@ -211,7 +211,8 @@ impl Session<'_> {
     }
 
     /// Counts the memory of large messages, which all clients share.
-    fn hold(&mut self, capacity: usize) -> Result<(), Ended> {
+    fn hold(&mut self) -> Result<(), Ended> {
+        let capacity = self.client.buffers.read_buffer.capacity();
         if capacity <= SMALL && self.held == 0 {
             return Ok(());
         }
