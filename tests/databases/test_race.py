@@ -16,13 +16,16 @@ from headrace_lab import contestants, databases, race, report, workloads
 # Six contestants run in processes of their own on one core each: beside other builds that takes long.
 pytestmark = pytest.mark.timeout(900)
 
+ARROW_ROWS = 500
+"""Rows of a record batch or table: what is tested is that they are right."""
+
 
 def small(database: str) -> list[tuple[str, int]]:
     """What the database offers, at its smallest."""
     offered = {name: w.offered(database, True) for name, w in workloads.WORKLOADS.items()}
     skipped = databases.load(database).Statements.skips
     return [
-        (name, min(sizes))
+        (name, ARROW_ROWS if name in workloads.ARROW else min(sizes))
         for name, sizes in offered.items()
         if sizes and name not in skipped and not name.startswith("bulk")
     ]
@@ -50,7 +53,7 @@ def check(found: dict[str, Any], database: str) -> None:
 @pytest.mark.parametrize("database", ["mariadb", "mysql"])
 def test_on_mysql_and_mariadb(request: pytest.FixtureRequest, database: str) -> None:
     server: MysqldServer = request.getfixturevalue(f"{database}_server")
-    names = ["headrace", "headrace-async", "floor", "mysqlclient", "pymysql"]
+    names = ["headrace", "headrace-async", "floor", "mysqlclient", "pymysql", "connectorx", "polars"]
     check(run(server.url, server.pid, database, names, small(database)), database)
 
 
@@ -71,7 +74,7 @@ def test_on_informix(utf8_server: headrace.testing.InformixServer) -> None:
     # informix-driver takes milliseconds for a statement: 10,000 were two thirds of the time of this test.
     less = {"fetch": 1_000, "executemany": 1_000, "stream": 1, "pipeline_execute": 200, "pipeline": 200}
     chosen = [(name, less.get(name, size)) for name, size in small("informix")]
-    chosen = [one for one in chosen if one[0] != "fetch_wide"]
+    chosen = [one for one in chosen if one[0] not in ("fetch_wide", "arrow_wide")]
     found = run(url, server.pid, "informix", names, chosen)
     ifxpy = [r for r in found["results"] if r["contestant"] == "ifxpy"]
     found["results"] = [r for r in found["results"] if r["contestant"] != "ifxpy"]
@@ -89,7 +92,8 @@ def test_on_informix(utf8_server: headrace.testing.InformixServer) -> None:
 def test_on_cubrid() -> None:
     # pycubrid takes milliseconds for a statement.
     less = {"fetch": 1_000, "executemany": 1_000, "stream": 1, "pipeline_execute": 200, "pipeline": 200}
-    chosen = [(name, less.get(name, size)) for name, size in small("cubrid") if name != "fetch_wide"]
+    wide = ("fetch_wide", "arrow_wide")
+    chosen = [(name, less.get(name, size)) for name, size in small("cubrid") if name not in wide]
     names = [name for name in contestants.MODULES["cubrid"] if name != "headrace-uvloop"]
     if sys.version_info < (3, 11):
         names = [name for name in names if not name.startswith("pycubrid")]

@@ -33,10 +33,18 @@ OFFERED = {name: w for name, w in workloads.WORKLOADS.items() if w.offered("post
 EVERY = [(name, w.quick[0]) for name, w in OFFERED.items()]
 
 
-def test_every_contestant_gives_right_results_in_every_workload(server: PostgresServer) -> None:
-    rows = run(server, list(contestants.MODULES["postgresql"]), EVERY)
+@pytest.mark.parametrize("arrow", [False, True], ids=["rows", "arrow"])
+def test_every_contestant_gives_right_results_in_every_workload(server: PostgresServer, arrow: bool) -> None:
+    # What is tested of Arrow is that it is right, in each contestant's code once: on uvloop it is the same, and
+    # drivers of rows share theirs.
+    chosen = [(name, 500 if arrow else size) for name, size in EVERY if (name in workloads.ARROW) == arrow]
+    left_out = ("headrace-uvloop", "asyncpg-uvloop", "psqlpy", "pg8000") if arrow else ()
+    everybody = [name for name in contestants.MODULES["postgresql"] if name not in left_out]
+    rows = run(server, everybody, chosen)
     kinds = {name: 3 if w.one_query else 1 for name, w in OFFERED.items()}
-    assert len(rows) == sum(kinds.values()) * len(contestants.MODULES["postgresql"])
+    assert len(rows) == sum(
+        kinds[name] for name, _ in chosen for each in everybody if contestants.takes_part(each, name)
+    )
     for r in rows:
         what = (r["workload"], r["contestant"])
         assert r["disqualified"] is None, what
@@ -45,6 +53,7 @@ def test_every_contestant_gives_right_results_in_every_workload(server: Postgres
             continue
         assert r["median_s"] > 0, what
         assert r["rounds"] == 1, what
+        assert (r["strategy"] is not None) == (r["workload"] in workloads.WRITERS), what
         if r["contestant"] == "floor":
             assert not r["rows_reached_caller"], what
             assert r["ratio_to_floor"] == 1.0, what
@@ -103,6 +112,50 @@ def test_who_lies_is_disqualified_and_who_fails_has_an_error(
 )  # fmt: skip
 def test_a_driver_is_compared_with_headrace_on_the_same_kind_of_loop(driver: str, form: str) -> None:
     assert contestants.rival(driver) == form
+
+
+ARROW_LIAR = """
+import pyarrow as pa
+
+from headrace_lab.contestants.headrace_sync import Contestant as Honest
+
+
+class Contestant(Honest):
+    def arrow(self, size, inner, data):
+        table = pa.table(super().arrow(size, inner, data))
+        return table.set_column(2, "n", table.column("n").cast(pa.float64()))
+
+    def arrow_stream(self, size, inner, data):
+        for batch in self.conn.stream_arrow(self.sql.stream(size)):
+            self.take_batch(pa.record_batch(batch).slice(1))
+        return size
+
+    def arrow_in(self, size, inner, data):
+        return super().arrow_in(size, inner, data.slice(1))
+"""
+
+
+def test_digests_of_arrow_data_are_compared(
+    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "zz_arrow_liar.py").write_text(ARROW_LIAR)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("HEADRACE_CONTESTANTS", "liar=zz_arrow_liar")
+    chosen = [("arrow", 1_000), ("arrow_stream", 1_000), ("arrow_in", 1_000)]
+    found = {(r["workload"], r["contestant"]): r for r in run(server, ["headrace", "liar"], chosen)}
+    for workload, _ in chosen:
+        assert found[workload, "liar"]["disqualified"] == "another result", found[workload, "liar"]
+        assert found[workload, "headrace"]["disqualified"] is None
+
+
+def test_strategy_of_executemany_is_the_one_that_is_reported(server: PostgresServer) -> None:
+    (ours,) = run(server, ["headrace"], [("executemany", 10_000)])
+    assert ours["strategy"] == "COPY after 1,024 rows"
+    with headrace.connect(server.url) as conn:
+        conn.execute("CREATE TEMPORARY TABLE filled (n int)")
+        for rows, tag in ((1_024, "INSERT 0 1"), (1_030, "COPY 6")):
+            cursor = conn.executemany("INSERT INTO filled VALUES ($1)", [(n,) for n in range(rows)])
+            assert cursor.statusmessage == tag
 
 
 def test_a_race_touches_nothing_but_a_schema_of_its_own(server: PostgresServer) -> None:

@@ -216,6 +216,25 @@ def test_figures_are_written_between_the_marks_only(result: dict[str, Any], tmp_
     assert (page.read_text(), target.read_text()) == (before, "no marks\n")
 
 
+def test_figures_of_arrow_have_a_table_of_their_own(result: dict[str, Any], tmp_path: Path) -> None:
+    """And those of other workloads, which were not raced, stay."""
+    names = ("floor", "headrace", "adbc")
+    result["results"] = [row(name, 0.001 * (i + 1), workload="arrow", size=1_000) for i, name in enumerate(names)]
+    results, page, target = tmp_path / "r.json", tmp_path / "race.md", tmp_path / "README.md"
+    results.write_text(json.dumps(result))
+    table = marked("postgresql").replace("old", "| | floor |\n|---|---|\n| fetch 10,000 rows × 5 | 1 ms (1.00) |")
+    others = "".join(table.replace("postgresql", name) for name in readme.OVERVIEW_DATABASES if name != "postgresql")
+    cpu = "".join(emptied(name + readme.CPU) for name in readme.OVERVIEW_DATABASES)
+    arrow = "postgresql" + readme.ARROW
+    page.write_text(f"{table}{others}{cpu}{marked(arrow)}{marked(arrow + readme.CPU)}")
+    target.write_text(f"{marked(readme.OVERVIEW)}{marked(readme.OVERVIEW + readme.CPU)}")
+    assert readme.main([str(results), str(page), str(target)]) == 0
+    text = page.read_text()
+    assert table in text
+    assert "| 1,000 rows × 5 | 1 ms | 2 ms (2.00) | - | 3 ms (3.00) |" in text
+    assert text.count("| 1,000 rows × 5 |") == 2
+
+
 def test_overview_names_the_fastest_other_driver() -> None:
     table = (
         "| | floor | headrace | headrace-async | psycopg | pg8000 |\n|---|---:|---:|---:|---:|---:|\n"

@@ -70,16 +70,26 @@ def plain_rows(size: int) -> list[Row]:
     return [plain_row(i) for i in range(1, size + 1)]
 
 
+def plain_table(size: int) -> Any:
+    """The rows that are inserted, as an Arrow table."""
+    import pyarrow as pa
+
+    kinds = (pa.int32(), pa.string(), pa.int32(), pa.float64(), pa.date32())
+    columns = zip(*plain_rows(size), strict=True)
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.table(arrays, names=list(COLUMNS))
+
+
 def rows_of(workload: str, size: int, aware: bool = True) -> Iterator[Row]:
     """The rows that a right result has, in order; ``aware`` if timestamps have a zone."""
     numbers = range(1, size + 1)
-    if workload in ("fetch", "bulk_out", "sqlalchemy_core", "sqlalchemy_orm"):
+    if workload in ("fetch", "bulk_out", "sqlalchemy_core", "sqlalchemy_orm", "arrow"):
         return map(plain_row, numbers)
-    if workload == "fetch_types":
+    if workload in ("fetch_types", "arrow_types"):
         return map(types_row if aware else naive_types_row, numbers)
-    if workload == "fetch_wide":
+    if workload in ("fetch_wide", "arrow_wide"):
         return map(wide_row, numbers)
-    if workload == "stream":
+    if workload in ("stream", "arrow_stream"):
         return map(stream_row, numbers)
     if workload == "select_ten":
         return map(user_row, numbers)

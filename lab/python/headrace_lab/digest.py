@@ -63,6 +63,25 @@ def normal_row(row: Any) -> bytes:
     return "\x1f".join(map(normal, values)).encode("utf-8", "surrogatepass")
 
 
+def arrow_rows(source: Any) -> list[Any]:
+    """The rows of Arrow data, as Python's values. Nanoseconds become microseconds: none of the data has any."""
+    import pyarrow as pa
+
+    table = source if isinstance(source, pa.Table) else pa.table(source)
+    columns = []
+    for column in table.columns:
+        kind = column.type
+        if pa.types.is_timestamp(kind) and kind.unit == "ns":
+            column = column.cast(pa.timestamp("us", kind.tz))
+        columns.append(column.to_pylist())
+    return list(zip(*columns, strict=True))
+
+
+def is_arrow(result: Any) -> bool:
+    """Returns true for Arrow data, whichever package it is of."""
+    return hasattr(result, "__arrow_c_stream__")
+
+
 def digest_rows(rows: Iterable[Any]) -> str:
     """Digest of rows in their order."""
     state = hashlib.blake2b(digest_size=DIGEST_BYTES)

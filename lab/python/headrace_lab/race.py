@@ -13,7 +13,7 @@ import headrace
 
 from . import databases
 from . import workloads as w
-from .contestants import rival
+from .contestants import rival, takes_part
 from .cores import Halves, halves, pin, sides
 from .processes import Worker, awake, environment, server_cpu, workers
 from .report import NOT_OFFERED
@@ -49,6 +49,7 @@ class Times:
     reached: bool = False
     latencies: list[float] = field(default_factory=list)
     round_trips: float | None = None
+    strategy: str | None = None
     error: str | None = None
     wrong: str | None = None
 
@@ -109,13 +110,13 @@ class Race:
             }
             passes = [(name, size, kind) for name, size in self.plan.workloads for kind in self._kinds(name)]
             report |= {"unfinished": list(passes), "contestants": self.infos, "results": []}
-            self.steps = len(passes) * (self.plan.rounds + 1) * len(self.plan.contestants)
+            taking_part = [one for one in self.plan.contestants for name, _, _ in passes if takes_part(one, name)]
+            self.steps = len(taking_part) * (self.plan.rounds + 1)
             for key in passes:
                 cores = self._place(key[2])
                 with contextlib.ExitStack() as stack:
-                    started = stack.enter_context(
-                        workers(list(self.plan.contestants), self.url, self.sql.schema, cores, self.database)
-                    )
+                    names = [one for one in self.plan.contestants if takes_part(one, key[0])]
+                    started = stack.enter_context(workers(names, self.url, self.sql.schema, cores, self.database))
                     if key[2] == "awake":
                         stack.enter_context(awake(os.cpu_count() or 1))
                     self._race(key, started)
@@ -155,6 +156,7 @@ class Race:
             times.error = info.get("error")
             if times.error is None:
                 self.infos[worker.name] = {"version": info["version"], "options": info["options"]}
+                times.strategy = info["strategies"].get(name)
                 if name in info["skips"]:
                     times.error = NOT_OFFERED + info["skips"][name]
         self._warm_up(key, started, inner)
@@ -239,6 +241,7 @@ class Race:
                 "database": self.database, "workload": name, "size": size, "contestant": contestant,
                 "cores": kind, "rounds": len(times.seconds), "digest": times.digest,
                 "round_trips": times.round_trips, "rows_reached_caller": times.reached,
+                "strategy": times.strategy,
                 "peak_rss_bytes": times.rss or None,
                 "disqualified": times.wrong, "error": times.error,
                 "median_s": None, "iqr_s": None, "client_cpu_s": None, "server_cpu_s": None,

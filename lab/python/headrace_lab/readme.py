@@ -4,7 +4,9 @@
 
 The tables of each database go into the page on the race (``docs/race/index.md`` unless named), between marks of their
 own: times between ``<!-- race:postgresql:begin -->`` and the like, client CPU time between
-``<!-- race:postgresql-cpu:begin -->`` and the like. The overviews in the README (``README.md`` unless named) are made
+``<!-- race:postgresql-cpu:begin -->`` and the like, both of Arrow's workloads between
+``<!-- race:postgresql-arrow:begin -->`` and ``<!-- race:postgresql-arrow-cpu:begin -->``. A table whose workloads are
+not in the results stays as it is. The overviews in the README (``README.md`` unless named) are made
 of the tables of that page: without results, only the overviews are written. The one of client CPU is empty as long as
 no database has a table of it, and a database without a table is in neither. Results of a race across databases go
 between ``<!-- race:across:begin -->`` and its end.
@@ -15,6 +17,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,6 +56,24 @@ COLUMNS = {
     "informix": ("floor", "headrace", "headrace-async", "informix-driver", "informix-driver-async"),
     "cubrid": ("floor", "headrace", "headrace-async", "pycubrid", "pycubrid-prepared", "pycubrid-async"),
 }
+ARROW_ROWS = (
+    ("arrow", 1_000, "1,000 rows × 5", "idle"),
+    ("arrow", 10_000, "10,000 rows × 5", "idle"),
+    ("arrow", 100_000, "100,000 rows × 5", "idle"),
+    ("arrow_types", 100_000, "100,000, decimals, timestamps, NULL", "idle"),
+    ("arrow_wide", 10_000, "10,000 rows × 50", "idle"),
+    ("arrow_stream", 1_000_000, "a million rows, streamed", "idle"),
+    ("arrow_in", 100_000, "100,000 rows in", "idle"),
+)
+ARROW_COLUMNS = {
+    "postgresql": ("floor", "headrace", "headrace-async", "adbc", "connectorx", "polars", "psycopg", "asyncpg"),
+    "mariadb": ("floor", "headrace", "headrace-async", "connectorx", "polars", "mysqlclient", "mariadb", "asyncmy"),
+    "mysql": ("floor", "headrace", "headrace-async", "connectorx", "polars", "mysqlclient", "mariadb", "asyncmy"),
+    "informix": COLUMNS["informix"],
+    "cubrid": ("floor", "headrace", "headrace-async", "pycubrid", "pycubrid-async"),
+}
+ARROW: Final = "-arrow"
+"""What the names of tables of Arrow's workloads end with."""
 OVERVIEW: Final = "overview"
 """The name of the README's table of times between its marks."""
 ACROSS: Final = "across"
@@ -97,34 +118,46 @@ def _cell(report: dict[str, Any], workload: str, size: int, contestant: str, cor
     return "-"
 
 
-def table(report: dict[str, Any]) -> str:
+def _of_kind(report: dict[str, Any], kind: str) -> tuple[tuple[tuple[str, int, str, str], ...], tuple[str, ...]]:
+    """The rows and the columns of a kind of table: the usual one, or that of Arrow's workloads."""
+    rows, columns = (ARROW_ROWS, ARROW_COLUMNS) if kind == ARROW else (ROWS, COLUMNS)
+    return rows, columns[_database(report)]
+
+
+def has_rows(report: dict[str, Any], kind: str) -> bool:
+    """Returns true if a kind of table has a row in the results."""
+    found = {(r["workload"], r["size"]) for r in report["results"]}
+    return any((workload, size) in found for workload, size, _, _ in _of_kind(report, kind)[0])
+
+
+def table(report: dict[str, Any], kind: str = "") -> str:
     """Returns the table of one race: medians, each followed by its ratio to the floor."""
     rounds = max(r["rounds"] for r in report["results"])
-    columns = COLUMNS[_database(report)]
+    rows, columns = _of_kind(report, kind)
     lines = [
         f"{where(report)}; median of {rounds} rounds, ratio to the floor in brackets.",
         "",
         "| | " + " | ".join(columns) + " |",
         "|---|" + "---:|" * len(columns),
     ]
-    for workload, size, label, cores in ROWS:
+    for workload, size, label, cores in rows:
         cells = [_cell(report, workload, size, contestant, cores) for contestant in columns]
         if any(cell != "-" for cell in cells):
             lines.append(f"| {label} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def cpu_table(report: dict[str, Any]) -> str:
+def cpu_table(report: dict[str, Any], kind: str = "") -> str:
     """Returns the table of client CPU time of one race, for each row or query; each is followed by its ratio to the
     floor's."""
-    columns = COLUMNS[_database(report)]
+    rows, columns = _of_kind(report, kind)
     lines = [
         "Client CPU time for each row or query, ratio to the floor's in brackets.",
         "",
         "| | " + " | ".join(columns) + " |",
         "|---|" + "---:|" * len(columns),
     ]
-    for workload, size, label, cores in ROWS:
+    for workload, size, label, cores in rows:
         found = {
             r["contestant"]: r["client_cpu_s"]
             for r in report["results"]
@@ -267,8 +300,9 @@ def main(argv: list[str]) -> int:
                 if of_across.is_across(report):
                     page = _put(page, ACROSS, of_across.published(report))
                     continue
-                page = _put(page, _database(report), table(report))
-                page = _put(page, _database(report) + CPU, cpu_table(report))
+                for kind in filter(partial(has_rows, report), ("", ARROW)):
+                    page = _put(page, _database(report) + kind, table(report, kind))
+                    page = _put(page, _database(report) + kind + CPU, cpu_table(report, kind))
         readme = _put(readme, OVERVIEW, overview(page))
         readme = _put(readme, OVERVIEW + CPU, cpu_overview(page))
     except LookupError as error:

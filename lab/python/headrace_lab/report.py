@@ -118,7 +118,7 @@ def cells(row: Row) -> tuple[str, ...]:
         duration(row["server_cpu_s"]) if row["server_cpu_s"] else "-",
         f"{row['peak_rss_bytes'] / 1e6:.0f}" if row["peak_rss_bytes"] else "-",
         "" if row.get("round_trips") is None else f"{row['round_trips']:,.4g}",
-        "decoded" if row["rows_reached_caller"] else "count only",
+        row.get("strategy") or ("decoded" if row["rows_reached_caller"] else "count only"),
     )
 
 

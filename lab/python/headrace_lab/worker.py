@@ -20,7 +20,7 @@ from . import databases
 from . import workloads as w
 from .answers import answers
 from .contestants import load
-from .digest import RowSet, digest_rows
+from .digest import RowSet, arrow_rows, digest_rows, is_arrow
 
 
 def peak_rss() -> int:
@@ -49,12 +49,12 @@ def one_round(contestant: Any, request: dict[str, Any], material: Any) -> dict[s
     result = contestant.run(workload, size, inner, material)
     seconds = time.perf_counter() - started
     answer: dict[str, Any] = {"seconds": seconds, "cpu": time.process_time() - cpu, "rss": peak_rss()}
-    rows = result if isinstance(result, list) else None
+    rows = result if isinstance(result, list) or is_arrow(result) else None
     answer["count"] = None if rows is not None else result
     answer["reached"] = rows is not None or contestant.taken > 0
     answer["digest"] = None
     if request["digest"] and rows is not None:
-        answer["digest"] = digest_rows(rows)
+        answer["digest"] = digest_rows(arrow_rows(rows) if is_arrow(rows) else rows)
     elif request["digest"] and contestant.taken:
         answer["digest"] = contestant.seen.value()
     answer["latencies"] = contestant.latencies
@@ -76,7 +76,8 @@ def serve(name: str, url: str, schema: str, database: str) -> None:
     version = version_of(contestant.package) if contestant.package else ""
     without = {} if contestant.alchemy else dict.fromkeys(w.ALCHEMY, "SQLAlchemy has no dialect for it")
     skips = {**without, **sql.skips, **contestant.skips}
-    say({"version": version, "options": contestant.options, "skips": skips})
+    strategies = {workload: text for workload in w.WRITERS if (text := contestant.strategy(workload))}
+    say({"version": version, "options": contestant.options, "skips": skips, "strategies": strategies})
     material: dict[tuple[str, int], Any] = {}
     for line in sys.stdin:
         request = json.loads(line)

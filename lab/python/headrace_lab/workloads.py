@@ -25,8 +25,24 @@ ALCHEMY: Final = frozenset({"sqlalchemy_core", "sqlalchemy_orm"})
 """The workloads of SQLAlchemy with the contestant under it."""
 ALCHEMY_ROWS: Final = 10_000
 """Rows of the table that they read."""
-WRITERS: Final = frozenset({"executemany", "executemany_autocommit", "bulk_in"})
+WRITERS: Final = frozenset({"executemany", "executemany_autocommit", "bulk_in", "arrow_in"})
 """The workloads that fill the target table."""
+ARROW: Final = frozenset({"arrow", "arrow_types", "arrow_wide", "arrow_stream", "arrow_in"})
+"""The workloads whose rows are Arrow record batches: those that drivers without rows take part in."""
+STREAMS: Final = frozenset({"stream", "arrow_stream"})
+"""The workloads that read the long table."""
+ARROW_BATCH: Final = 65_536
+"""Rows of a batch of ``arrow_stream``, at most, where a contestant lets them be chosen."""
+TABLES: Final = {
+    "fetch": "fetch",
+    "fetch_types": "types",
+    "fetch_wide": "wide",
+    "bulk_out": "fetch",
+    "arrow": "fetch",
+    "arrow_types": "types",
+    "arrow_wide": "wide",
+}
+"""The kind of table that a workload reads."""
 
 
 class Sql(ABC):
@@ -44,6 +60,8 @@ class Sql(ABC):
     """Whether a race counts them."""
     port = 0
     """The server's, where a URL names none."""
+    batches = ""
+    """How headrace's ``executemany`` sends rows."""
     streamed: dict[str, Any] = {"fetch_size": STREAM_BLOCK}
     """headrace's keywords for how much to stream at a time."""
     pipelines_in_transaction = False
@@ -118,8 +136,7 @@ class Sql(ABC):
         """The table of a fetch."""
         if workload in ALCHEMY:
             workload, size = "fetch", ALCHEMY_ROWS
-        kind = {"fetch": "fetch", "fetch_types": "types", "fetch_wide": "wide", "bulk_out": "fetch"}[workload]
-        return self.named(f"{kind}_{size}")
+        return self.named(f"{TABLES[workload]}_{size}")
 
     def select(self, workload: str, size: int) -> str:
         """The statement of a fetch."""
@@ -223,6 +240,13 @@ WORKLOADS: Final = {
             {1: 400},
         ),
         Workload("stream", "a streamed select; see peak memory", (1, STREAM_ROWS), (1, 100_000), {}),
+        Workload("arrow", "rows of fetch as an Arrow table", SIZES, (1_000,), {1_000: 20, 10_000: 4}),
+        Workload("arrow_types", "rows of fetch_types as an Arrow table", (10_000, 100_000), (10_000,), {10_000: 4}),
+        Workload("arrow_wide", "rows of 50 columns as an Arrow table", (WIDE_ROWS,), (WIDE_ROWS,), {}),
+        Workload(
+            "arrow_stream", "record batches of a streamed select; see peak memory", (STREAM_ROWS,), (100_000,), {}
+        ),
+        Workload("arrow_in", "rows of an Arrow table inserted, autocommit", SIZES, (1_000,), {}),
     )
 }
 
@@ -264,8 +288,10 @@ def keys(size: int) -> list[int]:
 
 def material(sql: Sql, workload: str, size: int) -> Any:
     """What a contestant is given, made before the clock runs: a statement, rows to insert, parameters, or nothing."""
-    if workload in ("fetch", "fetch_types", "fetch_wide"):
+    if workload in TABLES and workload != "bulk_out":
         return sql.select(workload, size)
+    if workload == "arrow_in":
+        return data.plain_table(size)
     if workload in WRITERS:
         return data.plain_rows(size)
     if workload in ("select_one_row", "select_systables_first_10"):
@@ -277,7 +303,7 @@ def material(sql: Sql, workload: str, size: int) -> Any:
 
 def expected(workload: str, size: int, inner: int, aware: bool = True) -> str | None:
     """The digest of a right result of one round; ``None`` where there is no result, or the server makes the digest."""
-    if workload == "stream":
+    if workload in ("stream", "arrow_stream"):
         rows = RowSet()
         rows.add(data.rows_of(workload, size))
         return rows.value()

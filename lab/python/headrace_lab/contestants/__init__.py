@@ -7,7 +7,7 @@ import importlib
 import os
 from typing import Any
 
-from ..workloads import Sql
+from ..workloads import ARROW, Sql
 
 _OURS = {
     "headrace": "headrace_sync",
@@ -22,6 +22,8 @@ _MYSQL = {
     "pymysql": "pymysql_sync",
     "mysql-connector": "mysql_connector_sync",
     "asyncmy": "asyncmy_async",
+    "connectorx": "connectorx_sync",
+    "polars": "polars_sync",
 }
 _INFORMIX = {
     **_OURS,
@@ -47,6 +49,9 @@ _POSTGRESQL = {
     "asyncpg-uvloop": "asyncpg_async",
     "psqlpy": "psqlpy_async",
     "pg8000": "pg8000_sync",
+    "adbc": "adbc_sync",
+    "connectorx": "connectorx_sync",
+    "polars": "polars_sync",
 }
 
 MODULES = {
@@ -57,8 +62,15 @@ MODULES = {
     "cubrid": _CUBRID,
 }
 
+ARROW_ONLY = ("adbc", "connectorx", "polars")
+"""Contestants that have no rows, and take part in the workloads of Arrow alone."""
 ON_A_LOOP = ("asyncpg", "psqlpy", "asyncmy")
 """Drivers on asyncio whose names do not show it."""
+
+
+def takes_part(name: str, workload: str) -> bool:
+    """Returns true if a contestant is started for a workload."""
+    return name not in ARROW_ONLY or workload in ARROW
 
 
 def rival(name: str) -> str:

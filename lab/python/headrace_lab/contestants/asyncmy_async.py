@@ -17,6 +17,7 @@ class Contestant(Async):
     package = "asyncmy"
     alchemy = "asyncmy"
     options = "text protocol, executemany of many rows per statement, SSCursor for streams"
+    batches = "INSERTs of many rows"
     skips = {"bulk_in": "its LOAD DATA LOCAL raises TypeError (0.2.18)"}
 
     async def astart(self) -> None:

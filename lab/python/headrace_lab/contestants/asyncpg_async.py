@@ -16,6 +16,7 @@ class Contestant(Async):
     package = "asyncpg"
     alchemy = "asyncpg"
     options = "prepared statements, fetchmany for pipelines, copy_records_to_table; its COPY out gives bytes, no rows"
+    batches = "pipelined"
 
     async def astart(self) -> None:
         self.conn = await asyncpg.connect(self.url)

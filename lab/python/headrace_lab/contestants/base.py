@@ -5,21 +5,35 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..digest import RowSet
+from ..digest import RowSet, arrow_rows
 from ..workloads import Sql
 
 Rows = list[Any]
 
 
+def table_of(rows: Iterable[Any]) -> Any:
+    """Rows as a table of pyarrow's, which finds the types of the columns out."""
+    import pyarrow as pa
+
+    values = (row.values() if isinstance(row, Mapping) else row for row in rows)
+    columns = list(zip(*values, strict=True))
+    return pa.table([pa.array(column) for column in columns], names=[f"c{i}" for i in range(len(columns))])
+
+
 class Sync:
-    """A blocking contestant. ``skips`` are the workloads that it does not offer, each with the reason."""
+    """A blocking contestant. ``skips`` are the workloads that it does not offer, each with the reason.
+
+    In the workloads of Arrow a driver of rows makes a table of them, or rows of a table, by pyarrow.
+    """
 
     package = ""
     options = ""
     skips: dict[str, str] = {}
+    batches = ""
+    """How ``executemany`` sends its rows."""
     alchemy = ""
     """The driver's name in SQLAlchemy's URLs; empty if SQLAlchemy has no dialect for it."""
 
@@ -30,11 +44,28 @@ class Sync:
         self.kept: list[Any] = []
         self.taken = 0
         self.seen: RowSet | None = None
+        self.taking_batches = False
         self.alchemy_made: Any = None
 
     def run(self, workload: str, size: int, inner: int, data: Any) -> Any:
         """Runs a workload and returns its last result."""
         return getattr(self, workload)(size, inner, data)
+
+    def strategy(self, workload: str) -> str:
+        """How the rows of a workload that inserts some are sent; empty if that is not said."""
+        if "bulk_in" in (workload, self.way_in if workload == "arrow_in" else ""):
+            return "LOAD DATA" if self.sql.loads_rows else "COPY"
+        return self.batches
+
+    @property
+    def way_in(self) -> str:
+        """The workload that ``arrow_in`` is with rows: the fastest that the driver has."""
+        offered = "bulk_in" not in self.sql.skips and "bulk_in" not in self.skips
+        return "bulk_in" if offered else "executemany_autocommit"
+
+    def rows_in(self, table: Any) -> Any:
+        """What the driver is given of a table that it is to insert."""
+        return arrow_rows(table)
 
     def start(self) -> None:
         """Connects."""
@@ -64,11 +95,43 @@ class Sync:
         engine = self._alchemy()
         return self.timed(inner, lambda: engine.orm(size))
 
+    def fetch(self, size: int, inner: int, data: Any) -> Any:
+        raise NotImplementedError
+
+    def stream(self, size: int, inner: int, data: Any) -> Any:
+        raise NotImplementedError
+
+    def arrow(self, size: int, inner: int, data: Any) -> Any:
+        self.kept = [table_of(self.fetch(size, 1, data)) for _ in range(inner)]
+        return self.kept[-1]
+
+    def arrow_types(self, size: int, inner: int, data: Any) -> Any:
+        return self.arrow(size, inner, data)
+
+    def arrow_wide(self, size: int, inner: int, data: Any) -> Any:
+        return self.arrow(size, inner, data)
+
+    def arrow_stream(self, size: int, inner: int, data: Any) -> Any:
+        self.taking_batches = True
+        return self.stream(size, inner, data)
+
+    def arrow_in(self, size: int, inner: int, data: Any) -> Any:
+        return getattr(self, self.way_in)(size, inner, self.rows_in(data))
+
     def take(self, rows: Sequence[Any]) -> None:
         """A block of a stream has reached the caller."""
+        if self.taking_batches:
+            self.take_batch(table_of(rows))
+            return
         self.taken += len(rows)
         if self.seen is not None:
             self.seen.add(rows)
+
+    def take_batch(self, batch: Any) -> None:
+        """A record batch of a stream has reached the caller."""
+        self.taken += batch.num_rows
+        if self.seen is not None:
+            self.seen.add(arrow_rows(batch))
 
     def timed(self, inner: int, once: Callable[[], Any]) -> Any:
         """Repeats one small operation, and keeps the time of each."""
@@ -81,6 +144,20 @@ class Sync:
             latencies.append(clock() - started)
         self.latencies = latencies
         return result
+
+
+class Floor(Sync):
+    """A null client: what it sends is prepared in advance."""
+
+    def __init__(self, url: str, sql: Sql, uvloop: bool = False) -> None:
+        super().__init__(url, sql, uvloop)
+        self.rows: dict[int, Rows] = {}
+
+    def rows_in(self, table: Any) -> Any:
+        """The rows, which the first round makes into bytes."""
+        if len(table) not in self.rows:
+            self.rows[len(table)] = arrow_rows(table)
+        return self.rows[len(table)]
 
 
 class Async(Sync):
@@ -127,6 +204,10 @@ class Async(Sync):
 
             self.alchemy_made = Asyncio(self.url, self.alchemy, self.sql)
         return self.alchemy_made
+
+    async def arrow(self, size: int, inner: int, data: Any) -> Any:
+        self.kept = [table_of(await self.fetch(size, 1, data)) for _ in range(inner)]
+        return self.kept[-1]
 
     async def sqlalchemy_core(self, size: int, inner: int, data: Any) -> Any:
         engine = self._alchemy()

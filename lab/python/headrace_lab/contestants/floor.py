@@ -12,7 +12,7 @@ from typing import Any
 from .. import workloads as w
 from ..counted import share
 from ..link import SYNC, Link, bind_execute, message, parse, query
-from .base import Sync
+from .base import Floor
 
 DATE_EPOCH = 730_120  # date(2000, 1, 1).toordinal()
 
@@ -24,9 +24,10 @@ def row_values(row: tuple[Any, ...]) -> list[bytes]:
     return [struct.pack("!i", i), name.encode(), struct.pack("!i", n), struct.pack("!d", f), date]
 
 
-class Contestant(Sync):
+class Contestant(Floor):
     package = ""
     options = "bytes prepared in advance, replies counted, nothing decoded"
+    batches = "pipelined"
 
     def start(self) -> None:
         self.link = Link(self.url)
@@ -69,7 +70,7 @@ class Contestant(Sync):
             self.link.ask(data, request)
         return 0
 
-    fetch_types = fetch_wide = fetch
+    fetch_types = fetch_wide = arrow = fetch
 
     def _batch(self, size: int, inner: int, data: Any, begin: bytes, end: bytes, ready: int) -> int:
         self.prepare("insert", self.sql.insert("$1", "$2", "$3", "$4", "$5"))

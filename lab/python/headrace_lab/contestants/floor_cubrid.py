@@ -45,6 +45,7 @@ class Contestant(PreparedFloor):
         "bytes prepared in advance, replies counted, nothing decoded; all pages requested at once, EXECUTE_ARRAY of "
         "INSERTs with many rows"
     )
+    batches = "EXECUTE_ARRAY, many rows each"
     skips = {
         "stream": "it would be a fetch",
     }
@@ -71,7 +72,7 @@ class Contestant(PreparedFloor):
             self.link.ask(data, *self.requests[data])
         return 0
 
-    fetch_types = fetch_wide = fetch
+    fetch_types = fetch_wide = arrow = fetch
 
     def _batch(self, size: int, inner: int, data: Any) -> int:
         if size not in self.requests:

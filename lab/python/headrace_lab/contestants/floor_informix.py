@@ -41,6 +41,7 @@ def put(row: bytes) -> bytes:
 class Contestant(PreparedFloor):
     package = ""
     options = "bytes prepared in advance, replies counted, nothing decoded; insert cursor"
+    batches = "insert cursor"
     skips = {
         "stream": "it would be a fetch",
     }
@@ -74,7 +75,7 @@ class Contestant(PreparedFloor):
             self.link.ask(data, *self.requests[data])
         return 0
 
-    fetch_types = fetch_wide = fetch
+    fetch_types = fetch_wide = arrow = fetch
 
     def _batch(self, size: int, inner: int, data: Any) -> int:
         if size not in self.requests:

@@ -57,6 +57,10 @@ class Contestant(PreparedFloor):
         "stream": "it would be a fetch",
     }
 
+    def start(self) -> None:
+        super().start()
+        self.batches = "bulk execution" if self.link.bulk else "INSERTs of many rows"
+
     def connected(self) -> Link:
         return Link(self.url)
 
@@ -69,7 +73,7 @@ class Contestant(PreparedFloor):
             self.link.ask(data, request)
         return 0
 
-    fetch_types = fetch_wide = fetch
+    fetch_types = fetch_wide = arrow = fetch
 
     def _bulk(self, size: int, inner: int, data: Any, around: bool) -> int:
         key = ("insert", size, around)

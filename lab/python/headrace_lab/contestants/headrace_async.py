@@ -18,10 +18,15 @@ class Contestant(Async):
     alchemy = "headrace"
     options = "prepared statements and binary formats (its defaults)"
 
+    def rows_in(self, table: Any) -> Any:
+        """The table."""
+        return table
+
     async def astart(self) -> None:
         allowed: dict[str, Any] = {"local_infile": True} if self.sql.loads_rows else {}
         self.conn: Any = await headrace.aio.connect(self.url, autocommit=True, **allowed)
         self.pooled: Any = None
+        self.batches = self.sql.batches
 
     async def astop(self) -> None:
         await self.conn.close()
@@ -47,6 +52,15 @@ class Contestant(Async):
         return self.kept[-1]
 
     fetch_types = fetch_wide = fetch
+
+    async def arrow(self, size: int, inner: int, data: Any) -> Any:
+        self.kept = [await self.conn.fetch_arrow(data) for _ in range(inner)]
+        return self.kept[-1]
+
+    async def arrow_stream(self, size: int, inner: int, data: Any) -> int:
+        async for batch in self.conn.stream_arrow(self.sql.stream(size), batch_rows=w.ARROW_BATCH):
+            self.take_batch(batch)
+        return size
 
     async def executemany(self, size: int, inner: int, data: Any) -> int:
         statement = self.sql.insert(*self.sql.own(5))

@@ -18,10 +18,15 @@ class Contestant(Sync):
     alchemy = "headrace"
     options = "prepared statements and binary formats (its defaults)"
 
+    def rows_in(self, table: Any) -> Any:
+        """The table."""
+        return table
+
     def start(self) -> None:
         allowed: dict[str, Any] = {"local_infile": True} if self.sql.loads_rows else {}
         self.conn: Any = headrace.connect(self.url, autocommit=True, **allowed)
         self.pooled: Any = None
+        self.batches = self.sql.batches
 
     def stop(self) -> None:
         self.conn.close()
@@ -48,6 +53,15 @@ class Contestant(Sync):
         return self.kept[-1]
 
     fetch_types = fetch_wide = fetch
+
+    def arrow(self, size: int, inner: int, data: Any) -> Any:
+        self.kept = [self.conn.fetch_arrow(data) for _ in range(inner)]
+        return self.kept[-1]
+
+    def arrow_stream(self, size: int, inner: int, data: Any) -> int:
+        for batch in self.conn.stream_arrow(self.sql.stream(size), batch_rows=w.ARROW_BATCH):
+            self.take_batch(batch)
+        return size
 
     def executemany(self, size: int, inner: int, data: Any) -> int:
         statement = self.sql.insert(*self.sql.own(5))

@@ -42,6 +42,7 @@ class Contestant(MySqlDbLike):
     package = "IfxPy"
     options = "IfxPyDbi: ODBC, prepared by executemany only"
     mark = "?"
+    batches = "one by one"
 
     def start(self) -> None:
         lacks = missing()

@@ -15,6 +15,7 @@ from .informix_driver_sync import parameters
 class Contestant(Async):
     package = "informix-driver"
     options = "its asyncio interface (threads): prepared statements, executemany, its own pool"
+    batches = "pipelined"
 
     async def astart(self) -> None:
         self.conn = await self.connected()

@@ -26,6 +26,7 @@ class Contestant(MySqlDbLike):
     options = "its blocking interface: prepared statements, executemany, its own pool"
     skips: dict[str, str] = {}
     mark = "?"
+    batches = "pipelined"
 
     def start(self) -> None:
         super().start()

@@ -13,6 +13,7 @@ class Contestant(MySqlDbLike):
     package = "mariadb"
     alchemy = "mariadbconnector"
     options = "prepared=True cursors for what is repeated, binary=True for fetches, bulk execution, nothing buffered"
+    batches = "bulk execution"
     mark = "?"
 
     def cursor(self) -> Any:

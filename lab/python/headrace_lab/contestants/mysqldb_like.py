@@ -41,6 +41,7 @@ class MySqlDbLike(Sync):
         "concurrent": "it has no pool",
     }
     mark = "%s"
+    batches = "INSERTs of many rows"
 
     def connected(self) -> Any:
         """A new connection in autocommit."""

@@ -15,6 +15,7 @@ class Contestant(Sync):
     package = "pg8000"
     alchemy = "pg8000"
     options = "native API, prepared statements"
+    batches = "one by one"
     skips = {
         "pool": "it has no pool",
         "concurrent": "it has no pool",
@@ -22,6 +23,7 @@ class Contestant(Sync):
         "bulk_in": "its COPY takes text, no rows",
         "bulk_out": "its COPY gives text, no rows",
         "stream": "it reads whole results only",
+        "arrow_stream": "it reads whole results only",
     }
 
     def _connect(self) -> Any:

@@ -9,10 +9,10 @@ from typing import Any
 
 from .. import workloads as w
 from ..counted import Counted, share
-from .base import Sync
+from .base import Floor
 
 
-class PreparedFloor(Sync):
+class PreparedFloor(Floor):
     """A floor. Each has its own way to connect, and its own bytes."""
 
     replies = 1
@@ -57,6 +57,10 @@ class PreparedFloor(Sync):
         return self.queries(self.sql.select_ten("?"), [10], inner)
 
     pool = select_one
+
+    def arrow_stream(self, size: int, inner: int, data: Any) -> Any:
+        # Its bytes are those of a fetch, and none of them are kept.
+        return self.fetch(size, inner, self.sql.stream(size))
 
     def connect(self, size: int, inner: int, data: Any) -> int:
         self.timed(inner, lambda: self.connected().close())

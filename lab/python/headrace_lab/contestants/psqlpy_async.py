@@ -18,6 +18,7 @@ COPY_ROWS = 5_000
 class Contestant(Async):
     package = "psqlpy"
     options = "prepared=True; as_tuple=True; copy_records_to_table with 5,000 rows at a time"
+    batches = "one by one"
     skips = {"bulk_out": "it has no COPY out"}
 
     async def astart(self) -> None:

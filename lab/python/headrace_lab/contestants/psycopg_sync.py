@@ -15,6 +15,7 @@ class Contestant(Sync):
     package = "psycopg"
     alchemy = "psycopg"
     options = f"implementation {psycopg.pq.__impl__}, binary=True, prepare=True, pipeline mode for pipelines"
+    batches = "pipelined"
 
     def start(self) -> None:
         self.conn = psycopg.connect(self.url, autocommit=True)

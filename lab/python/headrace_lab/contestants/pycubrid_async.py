@@ -14,6 +14,7 @@ from .base import Async, Rows
 class Contestant(Async):
     package = "pycubrid"
     options = "its asyncio interface; executemany as it is by default (EXECUTE_BATCH)"
+    batches = "EXECUTE_BATCH"
     skips = {
         "pool": "it has no pool",
         "concurrent": "it has no pool",

@@ -15,6 +15,7 @@ class Contestant(MySqlDbLike):
     package = "pycubrid"
     options = "its blocking interface; executemany as it is by default (EXECUTE_BATCH)"
     mark = "?"
+    batches = "EXECUTE_BATCH"
     batch: dict[str, Any] = {}
     """Keywords of executemany."""
 

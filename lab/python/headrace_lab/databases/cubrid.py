@@ -15,6 +15,7 @@ class Statements(Prefixed):
     """CUBRID's."""
 
     database = "cubrid"
+    batches = "EXECUTE_ARRAY, many rows each"
     counts_round_trips = True
     skips = {
         "bulk_in": "there is no such statement",

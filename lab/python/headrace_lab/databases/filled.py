@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from .. import data
-from ..workloads import ALCHEMY, ALCHEMY_ROWS, WRITERS, Sql
+from ..workloads import ALCHEMY, ALCHEMY_ROWS, STREAMS, TABLES, WRITERS, Sql
+
+ROWS: Final[dict[str, tuple[str, Callable[[int], data.Row]]]] = {
+    "fetch": ("plain", data.plain_row),
+    "types": ("types", data.naive_types_row),
+    "wide": ("wide", data.wide_row),
+}
+"""The columns and the rows of each kind of table."""
 
 
 class Filled(Sql):
@@ -37,16 +44,13 @@ class Filled(Sql):
             if name in WRITERS:
                 target = True
                 made[self.table("fetch", size)] = ("plain", data.plain_row, size)
-            elif name in ("fetch", "bulk_out"):
-                made[self.table(name, size)] = ("plain", data.plain_row, size)
             elif name in ALCHEMY:
                 made[self.table(name, size)] = ("plain", data.plain_row, ALCHEMY_ROWS)
-            elif name == "fetch_types":
-                made[self.table(name, size)] = ("types", data.naive_types_row, size)
-            elif name == "fetch_wide":
-                made[self.table(name, size)] = ("wide", data.wide_row, size)
-            elif name == "stream":
-                rows = max(size for other, size in chosen if other == "stream")
+            elif name in TABLES:
+                kind, row = ROWS[TABLES[name]]
+                made[self.table(name, size)] = (kind, row, size)
+            elif name in STREAMS:
+                rows = max(size for other, size in chosen if other in STREAMS)
                 made[self.named("stream")] = ("stream", data.stream_row, rows)
         if target:
             self.create(admin, self.target, "plain")

@@ -15,6 +15,7 @@ class Statements(Prefixed):
     """Informix's."""
 
     database = "informix"
+    batches = "insert cursor"
     counts_round_trips = True
     skips = {
         "bulk_in": "there is no such statement",

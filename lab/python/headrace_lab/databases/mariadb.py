@@ -24,6 +24,7 @@ class Statements(Filled):
     """Its statements."""
 
     database = "mariadb"
+    batches = "bulk execution"
     loads_rows = True
     skips = {"bulk_out": "there is no such statement"}
     types = {

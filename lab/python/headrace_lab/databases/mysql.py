@@ -12,6 +12,7 @@ class Statements(mariadb.Statements):
     """Its statements are MariaDB's."""
 
     database = "mysql"
+    batches = "INSERTs of many rows"
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from .. import data
-from ..workloads import ALCHEMY, ALCHEMY_ROWS, WRITERS, Sql
+from ..workloads import ALCHEMY, ALCHEMY_ROWS, STREAMS, TABLES, WRITERS, Sql
 
 SETTINGS: Final = (
     "shared_buffers",
@@ -21,10 +21,19 @@ SETTINGS: Final = (
 """Server settings that stand in every report."""
 
 
+ROWS: Final = {
+    "fetch": (data.PLAIN, data.PLAIN_SQL),
+    "types": (data.TYPES, data.TYPES_SQL),
+    "wide": (data.WIDE, data.WIDE_SQL),
+}
+"""The columns and the rows of each kind of table."""
+
+
 class Statements(Sql):
     """PostgreSQL's."""
 
     database = "postgresql"
+    batches = "COPY after 1,024 rows"
 
     def own(self, count: int) -> list[str]:
         """$1, $2, ..."""
@@ -45,16 +54,12 @@ class Statements(Sql):
             if name in WRITERS:
                 yield f"CREATE TABLE IF NOT EXISTS {self.target} ({data.PLAIN})"
                 made[self.table("fetch", size)] = (data.PLAIN, data.PLAIN_SQL, size)
-            elif name in ("fetch", "bulk_out"):
-                made[self.table(name, size)] = (data.PLAIN, data.PLAIN_SQL, size)
             elif name in ALCHEMY:
                 made[self.table(name, size)] = (data.PLAIN, data.PLAIN_SQL, ALCHEMY_ROWS)
-            elif name == "fetch_types":
-                made[self.table(name, size)] = (data.TYPES, data.TYPES_SQL, size)
-            elif name == "fetch_wide":
-                made[self.table(name, size)] = (data.WIDE, data.WIDE_SQL, size)
-            elif name == "stream":
-                rows = max(size for other, size in chosen if other == "stream")
+            elif name in TABLES:
+                made[self.table(name, size)] = (*ROWS[TABLES[name]], size)
+            elif name in STREAMS:
+                rows = max(size for other, size in chosen if other in STREAMS)
                 made[f"{schema}.stream"] = (data.STREAM, data.STREAM_SQL, rows)
         for table, (columns, values, rows) in made.items():
             yield f"CREATE TABLE {table} ({columns})"
