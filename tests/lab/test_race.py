@@ -33,13 +33,31 @@ OFFERED = {name: w for name, w in workloads.WORKLOADS.items() if w.offered("post
 EVERY = [(name, w.quick[0]) for name, w in OFFERED.items()]
 
 
-@pytest.mark.parametrize("arrow", [False, True], ids=["rows", "arrow"])
-def test_every_contestant_gives_right_results_in_every_workload(server: PostgresServer, arrow: bool) -> None:
-    # What is tested of Arrow is that it is right, in each contestant's code once: on uvloop it is the same, and
-    # drivers of rows share theirs.
-    chosen = [(name, 500 if arrow else size) for name, size in EVERY if (name in workloads.ARROW) == arrow]
-    left_out = ("headrace-uvloop", "asyncpg-uvloop", "psqlpy", "pg8000") if arrow else ()
-    everybody = [name for name in contestants.MODULES["postgresql"] if name not in left_out]
+ALL = list(contestants.MODULES["postgresql"])
+# What is tested of Arrow is that it is right, in each contestant's code once: on uvloop it is the same, drivers of
+# rows share theirs, and polars has one for all tables.
+OF_ARROW = [name for name in ALL if name not in ("headrace-uvloop", "asyncpg-uvloop", "psqlpy", "pg8000")]
+KINDS = {
+    "rows": (ALL, [one for one in EVERY if one[0] not in workloads.ARROW]),
+    "arrow": (OF_ARROW, [(name, 500) for name in ("arrow", "arrow_stream", "arrow_in")]),
+    "arrow_tables": (
+        [name for name in OF_ARROW if name not in ("polars", "asyncpg")],
+        [(name, 500) for name in ("arrow_types", "arrow_wide", "partitions_1", "partitions_skewed")],
+    ),
+}
+"""Contestants and workloads."""
+
+
+def test_no_workload_of_arrow_is_left_out() -> None:
+    named = {name for _, chosen in KINDS.values() for name, _ in chosen}
+    assert named >= workloads.ARROW - {"partitions_2", "partitions_4"}, "those differ in a number only"
+
+
+# Twelve processes on one core each: beside other builds that takes long.
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_contestant_gives_right_results_in_every_workload(server: PostgresServer, kind: str) -> None:
+    everybody, chosen = KINDS[kind]
     rows = run(server, everybody, chosen)
     kinds = {name: 3 if w.one_query else 1 for name, w in OFFERED.items()}
     assert len(rows) == sum(
@@ -47,6 +65,10 @@ def test_every_contestant_gives_right_results_in_every_workload(server: Postgres
     )
     for r in rows:
         what = (r["workload"], r["contestant"])
+        if what == ("partitions_skewed", "connectorx"):
+            # It reads no row whose column that it divides by is NULL (0.4.6), and the race sees that.
+            assert r["disqualified"] == "another result"
+            continue
         assert r["disqualified"] is None, what
         if r["error"]:
             assert r["error"].startswith("not offered: "), r

@@ -26,6 +26,11 @@ TYPES_SQL: Final = (
 )
 WIDE: Final = ", ".join(f"c{i} {'int' if i % 2 else 'text'}" for i in range(WIDE_COLUMNS))
 WIDE_SQL: Final = ", ".join("g" if i % 2 else f"'value {i} of ' || g" for i in range(WIDE_COLUMNS))
+PARTED: Final = "id int PRIMARY KEY, k int, name varchar(64), f float8, d date"
+PARTED_SQL: Final = (
+    "g, CASE WHEN g % 10 = 0 THEN NULL WHEN g % 2 = 1 THEN 7 ELSE g END, 'name of row ' || g, g / 7.0::float8,"
+    " date '2020-01-01' + g % 1000"
+)
 STREAM: Final = "id int, name text"
 STREAM_SQL: Final = "g, 'name of row ' || g"
 
@@ -53,6 +58,12 @@ def naive_types_row(i: int) -> Row:
 def wide_row(i: int) -> Row:
     """25 times text, int."""
     return tuple(i if c % 2 else f"value {c} of {i}" for c in range(WIDE_COLUMNS))
+
+
+def parted_row(i: int) -> Row:
+    """int, int with NULLs and one value half of the time, varchar(64), float8, date."""
+    key = None if i % 10 == 0 else 7 if i % 2 else i
+    return (i, key, f"name of row {i}", i / 7.0, _DAYS[i % 1000])
 
 
 def user_row(i: int) -> Row:
@@ -91,6 +102,8 @@ def rows_of(workload: str, size: int, aware: bool = True) -> Iterator[Row]:
         return map(wide_row, numbers)
     if workload in ("stream", "arrow_stream"):
         return map(stream_row, numbers)
+    if workload.startswith("partitions"):
+        return map(parted_row, numbers)
     if workload == "select_ten":
         return map(user_row, numbers)
     raise KeyError(workload)

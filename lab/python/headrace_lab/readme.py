@@ -64,6 +64,10 @@ ARROW_ROWS = (
     ("arrow_wide", 10_000, "10,000 rows × 50", "idle"),
     ("arrow_stream", 1_000_000, "a million rows, streamed", "idle"),
     ("arrow_in", 100_000, "100,000 rows in", "idle"),
+    ("partitions_1", 1_000_000, "a million rows of a table", "idle"),
+    ("partitions_2", 1_000_000, "in 2 parts", "idle"),
+    ("partitions_4", 1_000_000, "in 4 parts", "idle"),
+    ("partitions_skewed", 1_000_000, "in 4 parts by a skewed column with NULLs", "idle"),
 )
 ARROW_COLUMNS = {
     "postgresql": ("floor", "headrace", "headrace-async", "adbc", "connectorx", "polars", "psycopg", "asyncpg"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final
 
 from . import data
@@ -27,7 +28,14 @@ ALCHEMY_ROWS: Final = 10_000
 """Rows of the table that they read."""
 WRITERS: Final = frozenset({"executemany", "executemany_autocommit", "bulk_in", "arrow_in"})
 """The workloads that fill the target table."""
-ARROW: Final = frozenset({"arrow", "arrow_types", "arrow_wide", "arrow_stream", "arrow_in"})
+PARTITIONS: Final = {
+    "partitions_1": (1, "id"),
+    "partitions_2": (2, "id"),
+    "partitions_4": (4, "id"),
+    "partitions_skewed": (4, "k"),
+}
+"""The workloads that read a table in parts: how many, and the column that a contestant divides by which needs one."""
+ARROW: Final = frozenset({"arrow", "arrow_types", "arrow_wide", "arrow_stream", "arrow_in", *PARTITIONS})
 """The workloads whose rows are Arrow record batches: those that drivers without rows take part in."""
 STREAMS: Final = frozenset({"stream", "arrow_stream"})
 """The workloads that read the long table."""
@@ -41,6 +49,7 @@ TABLES: Final = {
     "arrow": "fetch",
     "arrow_types": "types",
     "arrow_wide": "wide",
+    **dict.fromkeys(PARTITIONS, "parted"),
 }
 """The kind of table that a workload reads."""
 
@@ -141,6 +150,15 @@ class Sql(ABC):
     def select(self, workload: str, size: int) -> str:
         """The statement of a fetch."""
         return f"SELECT * FROM {self.table(workload, size)}"
+
+    def ranges(self, workload: str, size: int) -> list[str]:
+        """The statements of a fetch in parts, by the numbers of the rows."""
+        count, _ = PARTITIONS[workload]
+        if count == 1:
+            return [self.select(workload, size)]
+        bounds = [size * part // count for part in range(count + 1)]
+        ranges = (f"WHERE id > {low} AND id <= {high}" for low, high in pairwise(bounds))
+        return [f"{self.select(workload, size)} {each}" for each in ranges]
 
 
 @dataclass(frozen=True)
@@ -247,6 +265,16 @@ WORKLOADS: Final = {
             "arrow_stream", "record batches of a streamed select; see peak memory", (STREAM_ROWS,), (100_000,), {}
         ),
         Workload("arrow_in", "rows of an Arrow table inserted, autocommit", SIZES, (1_000,), {}),
+        Workload("partitions_1", "rows of a table as an Arrow table", (STREAM_ROWS,), (100_000,), {}),
+        Workload("partitions_2", "the same in 2 parts, read at the same time", (STREAM_ROWS,), (100_000,), {}),
+        Workload("partitions_4", "the same in 4 parts", (STREAM_ROWS,), (100_000,), {}),
+        Workload(
+            "partitions_skewed",
+            "the same in 4 parts by a column in which every tenth value is NULL and half of them are equal",
+            (STREAM_ROWS,),
+            (100_000,),
+            {},
+        ),
     )
 }
 
@@ -303,7 +331,7 @@ def material(sql: Sql, workload: str, size: int) -> Any:
 
 def expected(workload: str, size: int, inner: int, aware: bool = True) -> str | None:
     """The digest of a right result of one round; ``None`` where there is no result, or the server makes the digest."""
-    if workload in ("stream", "arrow_stream"):
+    if workload in STREAMS or workload in PARTITIONS:
         rows = RowSet()
         rows.add(data.rows_of(workload, size))
         return rows.value()

@@ -7,7 +7,7 @@ import importlib
 import os
 from typing import Any
 
-from ..workloads import ARROW, Sql
+from ..workloads import ARROW, PARTITIONS, Sql
 
 _OURS = {
     "headrace": "headrace_sync",
@@ -64,12 +64,16 @@ MODULES = {
 
 ARROW_ONLY = ("adbc", "connectorx", "polars")
 """Contestants that have no rows, and take part in the workloads of Arrow alone."""
+READ_PARTS = ("floor", "headrace", "connectorx")
+"""Contestants that read a table in parts, at the same time. polars does it by connectorx."""
 ON_A_LOOP = ("asyncpg", "psqlpy", "asyncmy")
 """Drivers on asyncio whose names do not show it."""
 
 
 def takes_part(name: str, workload: str) -> bool:
     """Returns true if a contestant is started for a workload."""
+    if workload in PARTITIONS:
+        return name in READ_PARTS or not any(name in known for known in MODULES.values())
     return name not in ARROW_ONLY or workload in ARROW
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ..digest import RowSet, arrow_rows
@@ -118,6 +119,27 @@ class Sync:
     def arrow_in(self, size: int, inner: int, data: Any) -> Any:
         return getattr(self, self.way_in)(size, inner, self.rows_in(data))
 
+    def partitions(self, workload: str, size: int) -> Any:
+        """Reads a table in parts, which are read at the same time; its Arrow data."""
+        raise NotImplementedError
+
+    def _partitions(self, workload: str, size: int, inner: int) -> int:
+        self.kept = [self.partitions(workload, size) for _ in range(inner)]
+        self.take_batch(self.kept[-1])
+        return size
+
+    def partitions_1(self, size: int, inner: int, data: Any) -> int:
+        return self._partitions("partitions_1", size, inner)
+
+    def partitions_2(self, size: int, inner: int, data: Any) -> int:
+        return self._partitions("partitions_2", size, inner)
+
+    def partitions_4(self, size: int, inner: int, data: Any) -> int:
+        return self._partitions("partitions_4", size, inner)
+
+    def partitions_skewed(self, size: int, inner: int, data: Any) -> int:
+        return self._partitions("partitions_skewed", size, inner)
+
     def take(self, rows: Sequence[Any]) -> None:
         """A block of a stream has reached the caller."""
         if self.taking_batches:
@@ -152,12 +174,33 @@ class Floor(Sync):
     def __init__(self, url: str, sql: Sql, uvloop: bool = False) -> None:
         super().__init__(url, sql, uvloop)
         self.rows: dict[int, Rows] = {}
+        self.readers: list[Floor] = []
+        """Those that have a connection for each part of a table."""
 
     def rows_in(self, table: Any) -> Any:
         """The rows, which the first round makes into bytes."""
         if len(table) not in self.rows:
             self.rows[len(table)] = arrow_rows(table)
         return self.rows[len(table)]
+
+    def _partitions(self, workload: str, size: int, inner: int) -> int:
+        statements = self.sql.ranges(workload, size)
+        while len(self.readers) < len(statements):
+            self.readers.append(type(self)(self.url, self.sql))
+            self.readers[-1].start()
+        for _ in range(inner):
+            with ThreadPoolExecutor(len(statements)) as threads:
+                reading = [
+                    threads.submit(reader.fetch, size, 1, statement)
+                    for reader, statement in zip(self.readers, statements, strict=False)
+                ]
+            for each in reading:
+                each.result()
+        return 0
+
+    def stop(self) -> None:
+        for reader in self.readers:
+            reader.stop()
 
 
 class Async(Sync):

@@ -32,6 +32,12 @@ class Contestant(Sync):
         ]
         return self.kept[-1]
 
+    def partitions(self, workload: str, size: int) -> Any:
+        count, column = w.PARTITIONS[workload]
+        parts: dict[str, Any] = {"partition_on": column, "partition_num": count} if count > 1 else {}
+        query = self.sql.select(workload, size)
+        return connectorx.read_sql(self.place, query, return_type="arrow", protocol="binary", **parts)
+
     def arrow_stream(self, size: int, inner: int, data: Any) -> int:
         query = self.sql.stream(size)
         for batch in connectorx.read_sql(

@@ -36,6 +36,7 @@ class Contestant(Floor):
         self.requests: dict[Any, bytes] = {}
 
     def stop(self) -> None:
+        super().stop()
         for link in self.links:
             link.close()
 

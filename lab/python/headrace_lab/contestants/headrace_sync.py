@@ -63,6 +63,14 @@ class Contestant(Sync):
             self.take_batch(batch)
         return size
 
+    def partitions(self, workload: str, size: int) -> Any:
+        import pyarrow
+
+        count, column = w.PARTITIONS[workload]
+        by = "auto" if column == "id" else column
+        with headrace.partitions(self.url, table=self.sql.table(workload, size), by=by, count=count) as plan:
+            return pyarrow.table(plan.read(threads=count))
+
     def executemany(self, size: int, inner: int, data: Any) -> int:
         statement = self.sql.insert(*self.sql.own(5))
         for _ in range(inner):

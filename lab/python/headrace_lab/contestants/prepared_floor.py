@@ -33,6 +33,7 @@ class PreparedFloor(Floor):
         self.requests: dict[Any, tuple[bytes, int]] = {}
 
     def stop(self) -> None:
+        super().stop()
         for link in self.links:
             link.close()
 

@@ -13,6 +13,7 @@ ROWS: Final[dict[str, tuple[str, Callable[[int], data.Row]]]] = {
     "fetch": ("plain", data.plain_row),
     "types": ("types", data.naive_types_row),
     "wide": ("wide", data.wide_row),
+    "parted": ("parted", data.parted_row),
 }
 """The columns and the rows of each kind of table."""
 
@@ -23,7 +24,8 @@ class Filled(Sql):
 
     aware = False
     types: dict[str, str]
-    """The columns of each kind of table: ``users``, ``plain``, ``types``, ``wide``, ``stream``."""
+    """The columns of each kind of table: ``users``, ``plain``, ``types``, ``wide``, ``stream``, and
+    ``parted`` where tables are read in parts."""
 
     def own(self, count: int) -> list[str]:
         """Question marks."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import data
-from ..workloads import ALCHEMY
+from ..workloads import ALCHEMY, PARTITIONS
 from .filled import Prefixed
 
 
@@ -20,6 +20,7 @@ class Statements(Prefixed):
     skips = {
         "bulk_in": "there is no such statement",
         "bulk_out": "there is no such statement",
+        **dict.fromkeys(PARTITIONS, "no other driver reads a table in parts"),
         **dict.fromkeys(ALCHEMY, "SQLAlchemy has no dialect of it"),
     }
     port = 9088

@@ -33,6 +33,7 @@ class Statements(Filled):
         "types": "n decimal(14,4), t datetime(6), a text, b text",
         "wide": ", ".join(f"c{i} {'int' if i % 2 else 'text'}" for i in range(data.WIDE_COLUMNS)),
         "stream": "id int, name text",
+        "parted": "id int PRIMARY KEY, k int, name varchar(64), f double, d date, INDEX (k)",
     }
 
     def create_schema(self, admin: Any) -> None:

@@ -25,6 +25,7 @@ ROWS: Final = {
     "fetch": (data.PLAIN, data.PLAIN_SQL),
     "types": (data.TYPES, data.TYPES_SQL),
     "wide": (data.WIDE, data.WIDE_SQL),
+    "parted": (data.PARTED, data.PARTED_SQL),
 }
 """The columns and the rows of each kind of table."""
 
