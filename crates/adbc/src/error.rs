@@ -2,7 +2,7 @@
 
 use adbc_core::error::{Error, Status};
 use headrace_core::sqlstate::SqlState;
-use headrace_core::{Condition, Diagnostics, ErrorClass, Fatal, FatalKind, Mismatch};
+use headrace_core::{Condition, Diagnostics, ErrorClass, Fatal, FatalKind, Mismatch, MismatchKind};
 use std::ffi::c_char;
 
 /// The key of the detail with the 0-based number of the row of parameters that an error is about.
@@ -113,7 +113,11 @@ pub fn of_fatal(fatal: &Fatal) -> Error {
 
 /// A value that does not fit.
 pub fn of_mismatch(mismatch: &Mismatch, row: Option<u64>) -> Error {
-    let status = if mismatch.out_of_range { Status::InvalidData } else { Status::InvalidArguments };
+    let status = match mismatch.kind {
+        MismatchKind::OutOfRange => Status::InvalidData,
+        MismatchKind::WrongType => Status::InvalidArguments,
+        MismatchKind::LostTransaction => Status::InvalidState,
+    };
     let details = row.map(|row| vec![(ROW.to_owned(), row.to_string().into_bytes())]);
     Error { details, ..of(status, in_row(mismatch.message.clone(), row)) }
 }

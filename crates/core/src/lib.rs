@@ -23,6 +23,7 @@
 //! * [`limits`]: every limit of the engine, by name and with its unit.
 #![forbid(unsafe_code)]
 
+pub mod block;
 pub mod buffer;
 mod cache;
 pub mod cancel;
@@ -45,11 +46,12 @@ pub mod transitions;
 pub mod verb;
 pub mod words;
 
+pub use block::WhenLost;
 pub use buffer::{ReadBuffer, WriteBuffer};
 pub use cancel::Left;
 pub use codeset::CodeSet;
 pub use column::{Column, Described};
-pub use params::{Mismatch, Parameters, Value, ValueKind};
+pub use params::{Mismatch, MismatchKind, Parameters, Value, ValueKind};
 pub use protocol::{Discarded, Fatal, FatalKind, Outcome, Protocol, ResponseHandler, Room, shortened};
 pub use queue::{Failure, Pending, Pipelining, Queue, Requests, Slot};
 pub use run::{Cells, ColumnSink, Run};

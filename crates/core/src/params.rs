@@ -61,25 +61,45 @@ pub enum ValueKind {
     Other,
 }
 
-/// A value that does not match the type that the server expects.
+/// Why something is not sent to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MismatchKind {
+    /// A value of the wrong kind, or a request that cannot be made of what was given.
+    WrongType,
+    /// The value is of the right kind but too large, too long or otherwise outside the type: DataError.
+    OutOfRange,
+    /// It is part of a transaction that the server has ended: see [`crate::block`].
+    LostTransaction,
+}
+
+/// A value that does not match the type that the server expects, or a request that is refused before it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// What happened, ending with what would fit: "300 does not fit smallint (-32768 to 32767)".
     pub message: String,
-    /// The value is of the right kind but too large, too long or otherwise outside the type: DataError, not
-    /// a wrong type.
-    pub out_of_range: bool,
+    /// The kind of error, for programs.
+    pub kind: MismatchKind,
 }
 
 impl Mismatch {
     /// A value of the wrong kind.
     pub fn wrong_type(message: impl Into<String>) -> Self {
-        Self { message: message.into(), out_of_range: false }
+        Self { message: message.into(), kind: MismatchKind::WrongType }
     }
 
     /// A value of the right kind that is outside the type.
     pub fn out_of_range(message: impl Into<String>) -> Self {
-        Self { message: message.into(), out_of_range: true }
+        Self { message: message.into(), kind: MismatchKind::OutOfRange }
+    }
+
+    /// A request of a transaction that the server has ended.
+    pub fn lost_transaction(message: impl Into<String>) -> Self {
+        Self { message: message.into(), kind: MismatchKind::LostTransaction }
+    }
+
+    /// Returns true if the value is of the right kind but outside the type.
+    pub fn is_out_of_range(&self) -> bool {
+        self.kind == MismatchKind::OutOfRange
     }
 }
 

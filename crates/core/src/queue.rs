@@ -3,12 +3,16 @@
 //! All requests are in one queue. The first [`Queue::started`] of them have begun to be sent. What depends on the
 //! protocol is in the type of its pending requests, which has a [`Slot`] and implements [`Pending`].
 
+use crate::block::{self, Blocks, WhenLost};
 use crate::cancel::Left;
+use crate::params::Mismatch;
 use crate::protocol::{Discarded, Fatal, Outcome, ResponseHandler, Room};
 use crate::verb::Effect;
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::{Index, IndexMut};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// Why a request will not be done.
 pub enum Failure<H: ResponseHandler> {
@@ -62,6 +66,8 @@ pub struct Slot<H: ResponseHandler> {
     pub handler: Option<H>,
     /// See [`ResponseHandler::lane`].
     pub lane: u64,
+    /// The number of the program's transaction block that it is part of; 0 for none.
+    pub block: u64,
     /// The response handler was discarded after something of the request was sent.
     pub abandoned: bool,
     /// Why the request will not be done.
@@ -93,7 +99,7 @@ impl<H: ResponseHandler> fmt::Debug for Slot<H> {
 impl<H: ResponseHandler> Slot<H> {
     /// The slot of a request that the machine itself makes, in the lane of another one.
     pub fn own(id: u64, lane: u64) -> Self {
-        Self { id, handler: None, lane, abandoned: false, failure: None, repeated: false }
+        Self { id, handler: None, lane, block: 0, abandoned: false, failure: None, repeated: false }
     }
 
     /// Returns true if a request whose statement was stale may be done again with a fresh one: once, and only if its response
@@ -177,6 +183,10 @@ pub trait Pending {
     fn is_end(&self) -> bool {
         false
     }
+    /// What becomes of it in a transaction block that the server has ended. PostgreSQL's server refuses it itself.
+    fn when_lost(&self) -> WhenLost {
+        WhenLost::Sent
+    }
 }
 
 /// The handler's error type and so on, by the type of pending requests.
@@ -195,11 +205,14 @@ pub struct Queue<R> {
     left: Option<Left>,
     /// The request whose response handler is full.
     full: Option<u64>,
+    /// The transaction blocks of the program.
+    blocks: Blocks,
 }
 
 impl<R> Default for Queue<R> {
     fn default() -> Self {
-        Self { requests: VecDeque::new(), started: 0, next_id: 1, pauses: 0, left: None, full: None }
+        let (requests, blocks) = (VecDeque::new(), Blocks::default());
+        Self { requests, started: 0, next_id: 1, pauses: 0, left: None, full: None, blocks }
     }
 }
 
@@ -207,7 +220,7 @@ impl<R: Pending> Queue<R> {
     /// Appends a request, which `make` makes around its slot, and returns its number.
     pub fn submit(&mut self, handler: R::Handler, make: impl FnOnce(Slot<R::Handler>) -> R) -> u64 {
         let lane = handler.lane();
-        let slot = Slot { handler: Some(handler), ..Slot::own(self.next_id, lane) };
+        let slot = Slot { handler: Some(handler), block: self.blocks.open(), ..Slot::own(self.next_id, lane) };
         self.append(make(slot))
     }
 
@@ -345,6 +358,8 @@ impl<R: Pending> Queue<R> {
         self.last().is_none_or(|last| {
             last.slot().lane == next.slot().lane
                 && last.pipelining() == Pipelining::Free
+                // An earlier request may end the transaction. Whether it is to be committed is decided after it.
+                && next.when_lost() != WhenLost::Commits
                 && next.pipelining() != Pipelining::Alone
         })
     }
@@ -361,8 +376,44 @@ impl<R: Pending> Queue<R> {
     /// If there is none.
     pub fn start(&mut self) -> usize {
         assert!(self.started < self.requests.len(), "there is no request to start");
+        let when_lost = self.requests[self.started].when_lost();
+        let block = self.requests[self.started].slot().block;
+        if when_lost == WhenLost::Commits
+            && let Some(reason) = self.blocks.reason(block)
+        {
+            let error = block::not_committed(reason).into();
+            let request = &mut self.requests[self.started];
+            request.replace_discarded(None);
+            request.slot_mut().failure.get_or_insert(Failure::Client { error, row: None });
+        }
         self.started += 1;
         self.started - 1
+    }
+
+    /// The server has ended the transaction of this block because of an error; without effect for block 0, which is none.
+    pub fn transaction_lost(&mut self, block: u64, reason: &str) {
+        self.blocks.lose(block, reason);
+    }
+
+    /// Returns true if the server has ended the transaction of the block that is open.
+    pub fn is_lost(&self) -> bool {
+        self.blocks.reason(self.blocks.open()).is_some()
+    }
+
+    /// The error of a request of this block that was started before it was known that the server has ended the
+    /// transaction, and that would have gone on.
+    pub fn refusal<E: From<Mismatch>>(&self, block: u64) -> Option<E> {
+        self.blocks.reason(block).map(|reason| block::refused(reason).into())
+    }
+
+    /// Takes the next request out if it is one of a block whose transaction the server has ended: it has failed. Called
+    /// before it would be started.
+    pub fn take_refused(&mut self) -> Option<R> {
+        let next = self.next().filter(|next| next.when_lost() == WhenLost::Refused)?;
+        let error = self.refusal(next.slot().block)?;
+        let mut request = self.requests.remove(self.started)?;
+        request.slot_mut().failure = Some(Failure::Client { error, row: None });
+        Some(request)
     }
 
     /// The last request that was started was not: it waits again, before the others.
@@ -540,6 +591,9 @@ pub trait Requests {
     fn in_flight(&self) -> usize;
     /// Returns true if there is a request of this number.
     fn has(&self, id: u64) -> bool;
+    /// The number of the program's transaction block that is open, 0 for none: the program's side sets it, before the
+    /// first request of a block is submitted, and after its end was.
+    fn block(&self) -> &Arc<AtomicU64>;
 }
 
 impl<R: Pending> Requests for Queue<R> {
@@ -589,6 +643,10 @@ impl<R: Pending> Requests for Queue<R> {
 
     fn has(&self, id: u64) -> bool {
         self.by_id(id).is_some()
+    }
+
+    fn block(&self) -> &Arc<AtomicU64> {
+        self.blocks.shared()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Operations on a session and its transaction that every database has: as data, from which each protocol makes its own
 //! requests.
 
+use crate::block::WhenLost;
 use std::sync::Arc;
 
 /// An isolation level of the SQL standard.
@@ -95,6 +96,20 @@ impl Verb {
             Self::CommitPrepared(_) | Self::RollbackPrepared(_) | Self::Ping => Effect::Keeps,
             // It ends the transaction, or is refused in one.
             Self::Reset => Effect::Unknown,
+        }
+    }
+
+    /// What becomes of it in a block whose transaction the server has ended.
+    pub fn when_lost(&self) -> WhenLost {
+        match self {
+            Self::Commit(IfUnsent::RollBack) => WhenLost::Commits,
+            Self::Rollback(IfUnsent::RollBack) => WhenLost::RollsBack,
+            // Ends that are not a block's come after it; the others are not of the transaction.
+            Self::Commit(IfUnsent::Forget) | Self::Rollback(IfUnsent::Forget) | Self::Reset | Self::Ping => {
+                WhenLost::Sent
+            }
+            Self::Begin(_) | Self::Savepoint { .. } | Self::Release(_) | Self::RollbackTo(_) => WhenLost::Refused,
+            Self::Prepare(_) | Self::CommitPrepared(_) | Self::RollbackPrepared(_) => WhenLost::Refused,
         }
     }
 

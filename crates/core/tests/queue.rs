@@ -3,11 +3,12 @@
 use headrace_core::{
     Cancellation, Certificate, Column, Condition, Described, Diagnostics, Discarded, Effect, ErrorClass, Failure,
     Fatal, FatalKind, IfUnsent, Left, Mismatch, NextStep, Pending, Pipelining, Queue, Requests, Room, Session, Sink,
-    Slot, TransactionStatus, WriteBuffer,
+    Slot, TransactionStatus, WhenLost, WriteBuffer,
 };
 use headrace_testkit::{Dialect, Shared, TestHandler};
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 struct Plain;
@@ -86,6 +87,14 @@ impl Pending for Request {
     }
     fn is_cancellable(&self) -> bool {
         self.slot.abandoned
+    }
+    fn when_lost(&self) -> WhenLost {
+        match self.name {
+            "commit" => WhenLost::Commits,
+            "rollback" => WhenLost::RollsBack,
+            "ping" => WhenLost::Sent,
+            _ => WhenLost::Refused,
+        }
     }
 }
 
@@ -430,4 +439,92 @@ fn a_pause_of_another_cancel_request_outlasts_the_request_that_was_left() {
     assert!(!session.queue.may_start(), "the other cancel request may hit the next request");
     session.unpause();
     assert!(session.queue.may_start());
+}
+
+/// A queue in the block of this number, with these requests.
+fn in_block(number: u64, names: &[&'static str]) -> (Queue<Request>, Vec<Shared>) {
+    let mut queue = Queue::default();
+    queue.block().store(number, Ordering::SeqCst);
+    let received = names.iter().map(|name| submit(&mut queue, name, 0).1).collect();
+    (queue, received)
+}
+
+/// Starts and ends the next request; returns what was sent.
+fn run_next(queue: &mut Queue<Request>) -> Option<&'static str> {
+    if let Some(refused) = queue.take_refused() {
+        refused.slot.finish(());
+        return None;
+    }
+    let at = queue.start();
+    let sent = queue[at].name;
+    queue.pop_front()?.slot.finish(());
+    Some(sent)
+}
+
+#[test]
+fn nothing_of_a_block_is_sent_once_its_transaction_was_lost() {
+    let (mut queue, received) = in_block(1, &["insert", "ping", "insert"]);
+    queue.transaction_lost(1, "deadlock");
+    queue.transaction_lost(1, "a consequence");
+    assert!(queue.is_lost());
+    assert_eq!([(); 3].map(|()| run_next(&mut queue)), [None, Some("ping"), None]);
+    assert!(end(&received[0]).contains("deadlock"), "{}", end(&received[0]));
+    assert_eq!(end(&received[1]), "done");
+}
+
+#[test]
+fn the_end_of_a_lost_block_is_a_rollback_that_fails() {
+    let (mut queue, received) = in_block(1, &["commit"]);
+    queue.transaction_lost(1, "deadlock");
+    queue.block().store(0, Ordering::SeqCst);
+    assert_eq!(run_next(&mut queue), Some("rollback"));
+    assert!(end(&received[0]).contains("not committed") && end(&received[0]).contains("deadlock"));
+    let (_, later) = submit(&mut queue, "insert", 0);
+    assert_eq!(run_next(&mut queue), Some("insert"));
+    assert_eq!((end(&later).as_str(), queue.is_lost()), ("done", false));
+    let (mut queue, received) = in_block(1, &["rollback"]);
+    queue.transaction_lost(1, "deadlock");
+    assert_eq!((run_next(&mut queue), end(&received[0]).as_str()), (Some("rollback"), "done"));
+}
+
+#[test]
+fn a_transaction_that_no_block_began_is_not_lost_with_its_error() {
+    let (mut queue, _) = in_block(0, &["insert"]);
+    queue.transaction_lost(0, "deadlock");
+    assert_eq!((queue.is_lost(), run_next(&mut queue)), (false, Some("insert")));
+    // A savepoint in such a transaction ends without an end of its own.
+    let (mut queue, _) = in_block(1, &[]);
+    queue.transaction_lost(1, "deadlock");
+    for number in [0, 2] {
+        queue.block().store(number, Ordering::SeqCst);
+        for name in ["insert", "commit"] {
+            submit(&mut queue, name, 0);
+            assert_eq!((queue.is_lost(), run_next(&mut queue)), (false, Some(name)), "block {number}");
+        }
+    }
+}
+
+#[test]
+fn a_block_is_committed_after_its_requests_are_answered() {
+    let (mut queue, _) = in_block(1, &["insert", "commit"]);
+    queue.start();
+    assert!(!queue.may_start(), "the insert may end the transaction");
+    queue.block().store(0, Ordering::SeqCst);
+    queue.transaction_lost(1, "deadlock");
+    queue.pop_front();
+    assert!(queue.may_start());
+    assert_eq!(run_next(&mut queue), Some("rollback"));
+}
+
+#[test]
+fn a_block_that_begins_while_the_one_before_ends_is_another() {
+    let (mut queue, _) = in_block(1, &["insert", "commit"]);
+    queue.block().store(2, Ordering::SeqCst);
+    let (_, begun) = submit(&mut queue, "begin", 0);
+    queue.start();
+    queue.transaction_lost(1, "deadlock");
+    queue.pop_front();
+    assert_eq!(run_next(&mut queue), Some("rollback"));
+    assert_eq!(run_next(&mut queue), Some("begin"));
+    assert_eq!((end(&begun).as_str(), queue.is_lost()), ("done", false));
 }

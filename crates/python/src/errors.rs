@@ -2,7 +2,7 @@
 
 use crate::globals::globals;
 use headrace_core::sqlstate::CONDITIONS;
-use headrace_core::{Condition, Diagnostics, ErrorClass, Fatal, Mismatch};
+use headrace_core::{Condition, Diagnostics, ErrorClass, Fatal, Mismatch, MismatchKind};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -104,7 +104,11 @@ pub fn client_error(py: Python<'_>, failure: ClientError, row: Option<u64>) -> P
         ClientError::Mismatch(mismatch) => match globals(py) {
             Err(error) => error,
             Ok(globals) => {
-                let class = if mismatch.out_of_range { &globals.data_error } else { &globals.programming_error };
+                let class = match mismatch.kind {
+                    MismatchKind::WrongType => &globals.programming_error,
+                    MismatchKind::OutOfRange => &globals.data_error,
+                    MismatchKind::LostTransaction => &globals.in_failed_transaction,
+                };
                 raise(py, class, of_row(mismatch.message))
             }
         },

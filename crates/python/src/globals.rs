@@ -72,6 +72,7 @@ globals! {
     operational_error: "headrace.errors", "OperationalError";
     connection_closed: "headrace.errors", "ConnectionClosed";
     pipeline_aborted: "headrace.errors", "PipelineAborted";
+    in_failed_transaction: "headrace.errors", "InFailedSqlTransaction";
 }
 
 static GLOBALS: PyOnceLock<Globals> = PyOnceLock::new();

@@ -66,6 +66,8 @@ class Transactions(ABC):
         """Blocks of ``transaction()`` that are open."""
         self.blocks: list[Block] = []
         """These blocks, and those that are being entered, from the outermost inwards."""
+        self.number = 0
+        """The number of the outermost of them, for the engine; 0 for none."""
         self.unfinished: set[Block] = set()
         """All blocks whose task or thread has not come to their end, be they lost or not."""
         self.crossed = False
@@ -190,8 +192,9 @@ class Transactions(ABC):
 
     def has_savepoint(self, rollback: bool) -> bool:
         """Returns true if the savepoint of an inner block can still be there: a deadlock, or a statement that commits
-        by itself, may have ended the transaction."""
-        return True
+        by itself, may have ended the transaction. A RELEASE after a deadlock is refused by the engine, so that the
+        block fails."""
+        return not (rollback and self.wire.last_status() is TransactionStatus.INERROR)
 
     def leave_transaction(self, state: tuple[str | None, bool], rollback: bool) -> Flow[None]:
         """Ends a block, which is counted no more."""
@@ -229,7 +232,18 @@ class Transactions(ABC):
 
     def _recount(self) -> None:
         self.depth = sum(block.counted for block in self.blocks)
+        if self.depth and not self.number:
+            # From now on a transaction that the server ends is one of a block, which fails with it.
+            self.number = next(self.numbers)
+            self.wire.set_block(self.number)
         self.refresh_begin()
+
+    def _close_blocks(self) -> None:
+        """The end of a block was queued. If no other is open, what comes next is not part of one."""
+        with self._nesting:
+            if not self.depth:
+                self.number = 0
+                self.wire.set_block(0)
 
     @contextlib.contextmanager
     def ordered(self) -> Generator[None]:
@@ -302,6 +316,7 @@ class Transactions(ABC):
                 if block.begins and block.resets == self.resets and begun:
                     yield from self.end_block(True)
             finally:
+                self._close_blocks()
                 if block in self.unfinished:
                     yield from self.finish(block, isinstance(error, Error))
             raise
@@ -359,6 +374,7 @@ class Transactions(ABC):
                 # An interrupted beginning may have no state.
                 state = block.state or (None, block.begins)
                 flow = None if block.lost else Begun(self.leave_transaction(state, rollback))
+                self._close_blocks()
         except BaseException as error:
             try:
                 yield from self.undo(block, interrupted=not isinstance(error, Exception))
@@ -383,6 +399,7 @@ class Transactions(ABC):
             mine = block.begins and not block.lost and not self.blocks
             ends = interrupted and mine and self.foresee().may_be_open
             flow = Begun(self.end_block(True)) if ends else None
+            self._close_blocks()
         if flow is not None:
             yield from flow.rest()
 
@@ -391,6 +408,7 @@ class Transactions(ABC):
         with self._nesting:
             self.blocks.clear()
             self._recount()
+            self._close_blocks()
 
     def needs_reset(self) -> bool:
         """Returns true if something is open, outside of any transaction, that would see what the next user does."""

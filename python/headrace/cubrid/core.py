@@ -216,7 +216,7 @@ class CubridCore(Core):
 
     def has_savepoint(self, rollback: bool) -> bool:
         """A deadlock may have ended the transaction."""
-        return self.wire.in_transaction()
+        return self.wire.in_transaction() and super().has_savepoint(rollback)
 
     def needs_reset(self) -> bool:
         """A cursor that stays open keeps the broker from using the process for others."""

@@ -301,7 +301,7 @@ class MySqlCore(Core):
 
     def has_savepoint(self, rollback: bool) -> bool:
         """A deadlock, or a statement that commits by itself, may have ended the transaction."""
-        return self.wire.in_transaction()
+        return self.wire.in_transaction() and super().has_savepoint(rollback)
 
     def reset(self, mode: str) -> Flow[None]:
         """Back to a fresh state: ``rollback`` ends an open transaction, ``discard`` forgets all session state."""

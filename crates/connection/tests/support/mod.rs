@@ -10,6 +10,7 @@ use rustls::ServerConnection;
 use rustls::pki_types::PrivateKeyDer;
 use std::io::{Read, Write};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// The state of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +41,7 @@ pub struct Lines {
     /// How each request that waited ended.
     pub received: Vec<String>,
     last: Option<String>,
+    block: Arc<AtomicU64>,
 }
 
 impl Lines {
@@ -53,6 +55,7 @@ impl Lines {
             left: None,
             received: Vec::new(),
             last: None,
+            block: Arc::default(),
         };
         let mut write_buffer = WriteBuffer::new();
         if lines.stage == (Stage::Tls { request_first: true }) {
@@ -123,6 +126,9 @@ impl Requests for Lines {
     }
     fn has(&self, _: u64) -> bool {
         self.lines.is_empty()
+    }
+    fn block(&self) -> &Arc<AtomicU64> {
+        &self.block
     }
 }
 

@@ -6,7 +6,7 @@ pub(super) use super::stage::Stage;
 use super::stage::{Event, State, TRANSITIONS};
 use super::statement::Statement;
 pub(super) use headrace_core::Failure;
-use headrace_core::{Modes, Pending, Pipelining, ResponseHandler, Slot, Verb};
+use headrace_core::{Modes, Pending, Pipelining, ResponseHandler, Slot, Verb, WhenLost};
 use std::sync::Arc;
 
 /// A request in the queue.
@@ -156,5 +156,9 @@ impl<H: CasHandler> Pending for PendingRequest<H> {
     fn is_end(&self) -> bool {
         let is_batch_over = matches!(&self.stage, Stage::Sent if self.is_batch());
         self.is_settling || is_batch_over || self.request.effect().is_owed_end()
+    }
+
+    fn when_lost(&self) -> WhenLost {
+        self.request.when_lost()
     }
 }

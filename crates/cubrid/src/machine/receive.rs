@@ -80,15 +80,21 @@ impl<H: CasHandler> Machine<H> {
         };
         pending.replies_due -= 1;
         pending.is_answered = true;
+        let in_block = pending.in_block;
         if let Some(error) = &error {
             let aborted = error.origin == Origin::Dbms && error.code == dbms::UNILATERALLY_ABORTED;
-            self.has_failed |= aborted && pending.in_block;
+            if aborted && pending.in_block {
+                // The status may still be that of a transaction.
+                (self.has_failed, self.is_begun) = (true, false);
+                let block = pending.slot.block;
+                self.queue.transaction_lost(block, &error.to_string());
+            }
         }
         if !self.pools_statements && !self.info.is_active {
             self.statements.lost_all();
             self.cursors.clear();
         }
-        if pending.in_block && !matches!(expect, Expect::EndTran { .. }) {
+        if in_block && !matches!(expect, Expect::EndTran { .. }) {
             self.check_begun(expect, error.as_ref())?;
         }
         let reply = error.map_or_else(|| Ok(Reader::coded(payload, self.options.codeset)), Err);

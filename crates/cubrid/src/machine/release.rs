@@ -132,7 +132,10 @@ impl<H: CasHandler> PendingRequest<H> {
         if self.state() != State::Queued {
             self.go(Event::Released, Stage::Queued);
         }
-        self.slot.failure = None;
+        // That of an end is about its block, which is lost whatever becomes of the connection.
+        if !self.request.effect().is_owed_end() {
+            self.slot.failure = None;
+        }
         self.statement = None;
         self.is_cached = false;
         self.is_pinned = false;

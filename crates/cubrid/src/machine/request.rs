@@ -1,8 +1,8 @@
 //! The requests of a connection.
 
 use crate::lexer;
-use headrace_core::Verb;
 use headrace_core::verb::{Effect, IfUnsent};
+use headrace_core::{Verb, WhenLost};
 use std::sync::Arc;
 
 /// How the rows of a batch are sent. If a strategy is not possible the next best is used: the effect is the same.
@@ -167,6 +167,16 @@ impl Request {
     pub(super) fn effect(&self) -> Effect {
         let own = if self.begins() { Effect::Begins } else { Effect::Keeps };
         self.verb().map_or(own, |verb| verb.effect())
+    }
+
+    /// What becomes of it in a block whose transaction the server has ended. COMMIT and ROLLBACK as texts are not the end
+    /// of the block.
+    pub(super) fn when_lost(&self) -> WhenLost {
+        match self {
+            Request::Verb(verb) => verb.when_lost(),
+            Request::CloseCursor { .. } | Request::Version => WhenLost::Sent,
+            _ => WhenLost::Refused,
+        }
     }
 
     /// The statement's text.

@@ -24,7 +24,10 @@ impl<H: CasHandler> Machine<H> {
                     if !self.may_start() {
                         return;
                     }
-                    self.start_next(cx, write_buffer);
+                    match self.queue.take_refused() {
+                        Some(refused) => refused.slot.finish(cx),
+                        None => self.start_next(cx, write_buffer),
+                    }
                     true
                 }
                 Some(State::Queued) => {
@@ -205,7 +208,13 @@ impl<H: CasHandler> Machine<H> {
     /// The statement of the request that was started last is known: executes it, or begins its batch.
     fn bind_tail(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
+        let refusal = self.queue.refusal(self.queue[at].slot.block);
         let pending = &mut self.queue[at];
+        if let Some(error) = refusal {
+            // The transaction has ended while its statement was prepared.
+            pending.refuse(error);
+            return self.complete(cx, write_buffer);
+        }
         let is_batch = pending.is_batch();
         let (Some(statement), Some(handler)) = (pending.statement.clone(), &mut pending.slot.handler) else {
             // Discarded while its statement was prepared.

@@ -214,10 +214,11 @@ pub fn a_block_is_pipelined_and_ends_with_one_function() {
     let received = [1, 2, 3].map(|n| session.execute(INSERT, vec![V::Int(n)]));
     let committed = session.verb(Verb::Commit(IfUnsent::RollBack));
     let after = session.execute(INSERT, vec![V::Int(4)]);
-    assert_eq!(session.sent(), ["EXECUTE 1", "EXECUTE 1", "EXECUTE 1", "END_TRAN COMMIT"]);
+    assert_eq!(session.sent(), ["EXECUTE 1", "EXECUTE 1", "EXECUTE 1"]);
     assert_eq!(session.machine.transaction_ahead(), Some(false));
     session.feed(&[inserted(1, 1), error(1, -2, -670), inserted(1, 1)].concat()).unwrap();
     assert_eq!(received.map(|received| end(&received)), ["done", "server -670", "done"]);
+    assert_eq!(session.sent(), ["END_TRAN COMMIT"], "one of them could have ended the transaction");
     session.feed(&done(0)).unwrap();
     assert_eq!((end(&committed).as_str(), session.machine.in_transaction()), ("done", false));
     // What is outside of a block is not sent before everything else is answered.
@@ -307,6 +308,46 @@ pub fn a_deadlock_leaves_a_block_that_has_failed() {
     session.sent();
     session.feed(&done(0)).unwrap();
     assert_eq!(session.machine.transaction(), TransactionStatus::Idle);
+}
+
+/// A session in a transaction that is a block of the program, with [`INSERT`] in its cache.
+fn in_block_of_program() -> Session {
+    let session = with_insert(Session::in_block());
+    session.machine.requests().block().store(1, std::sync::atomic::Ordering::SeqCst);
+    session
+}
+
+#[test]
+pub fn nothing_follows_a_deadlock_and_the_end_of_the_block_fails() {
+    // The status may tell of a transaction or not.
+    for status in [0, 1] {
+        let mut session = in_block_of_program();
+        let first = session.execute(INSERT, vec![V::Int(1)]);
+        session.feed(&error(status, -2, -72)).unwrap();
+        session.sent();
+        let later = [session.execute(INSERT, vec![V::Int(2)]), session.execute("delete from t", vec![])];
+        assert!(session.sent().is_empty());
+        assert_eq!(end(&first), "server -72");
+        assert!(later.iter().all(|later| end(later).contains("not executed")), "{}", end(&later[0]));
+        let committed = session.verb(Verb::Commit(IfUnsent::RollBack));
+        assert_eq!(session.sent(), ["END_TRAN ROLLBACK"]);
+        session.feed(&done(0)).unwrap();
+        assert!(end(&committed).contains("not committed"), "{}", end(&committed));
+        session.machine.requests().block().store(0, std::sync::atomic::Ordering::SeqCst);
+        session.execute(INSERT, vec![V::Int(3)]);
+        assert_eq!(session.sent(), ["EXECUTE 1 autocommit"]);
+    }
+}
+
+#[test]
+pub fn a_statement_that_is_being_prepared_is_not_executed_after_a_deadlock() {
+    let mut session = in_block_of_program();
+    session.execute(INSERT, vec![V::Int(1)]);
+    let later = session.execute("delete from t", vec![]);
+    session.sent();
+    session.feed(&[error(1, -2, -72), prepared(2, 22, 0)].concat()).unwrap();
+    assert!(session.sent().is_empty());
+    assert!(end(&later).contains("not executed"), "{}", end(&later));
 }
 
 #[test]

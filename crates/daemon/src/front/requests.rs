@@ -15,7 +15,7 @@ use crate::replies::Ended;
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::rows::Datum;
 use headrace_core::{
-    Diagnostics, Discarded, ErrorClass, Fatal, Left, Mismatch, Outcome, Sink, TransactionStatus, Verb,
+    Diagnostics, Discarded, ErrorClass, Fatal, Left, Mismatch, MismatchKind, Outcome, Sink, TransactionStatus, Verb,
 };
 use headrace_io::Progress;
 use headrace_io::tokio::Client;
@@ -518,7 +518,11 @@ fn failure<B: Backend>(
             Some(Failure { sqlstate, message: error.message().into_owned(), detail, hint: None })
         }
         Outcome::Client { error, .. } => {
-            let sqlstate = if error.out_of_range { "22003" } else { "22023" };
+            let sqlstate = match error.kind {
+                MismatchKind::OutOfRange => "22003",
+                MismatchKind::WrongType => "22023",
+                MismatchKind::LostTransaction => "25P02",
+            };
             Some(Failure::new(sqlstate, format!("headraced: {}", error.message)))
         }
         Outcome::Skipped => Some(Failure::new("25P02", "headraced: an earlier statement has failed")),

@@ -290,6 +290,7 @@ impl<H: IfxHandler> Session for Machine<H> {
 
     fn transaction(&self) -> TransactionStatus {
         match self.open {
+            _ if self.queue.is_lost() => TransactionStatus::Failed,
             true => TransactionStatus::InTransaction,
             false => TransactionStatus::Idle,
         }

@@ -11,7 +11,7 @@ use crate::limits as own;
 use crate::messages::kind;
 use crate::messages::server::ServerError;
 pub(super) use headrace_core::Failure;
-use headrace_core::{Mismatch, Pending, Pipelining, ResponseHandler, Slot, Statements, Verb};
+use headrace_core::{Mismatch, Pending, Pipelining, ResponseHandler, Slot, Statements, Verb, WhenLost};
 use std::sync::Arc;
 
 /// The statement of a request, and its source.
@@ -315,5 +315,9 @@ impl<H: IfxHandler> Pending for PendingRequest<H> {
 
     fn is_end(&self) -> bool {
         self.ends_block()
+    }
+
+    fn when_lost(&self) -> WhenLost {
+        self.request.when_lost()
     }
 }

@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 /// A transaction is already open.
 const ALREADY_OPEN: i32 = -535;
+/// The transaction is rolled back, as it has filled the logical logs. Manual: "-458 Long transaction aborted".
+const LONG_TRANSACTION_ABORTED: i32 = -458;
 
 impl<H: IfxHandler> Machine<H> {
     pub(super) fn read(
@@ -123,7 +125,10 @@ impl<H: IfxHandler> Machine<H> {
                     self.reply.error = Some(error);
                 }
             }
-            Message::XactStat { open } => self.open = open,
+            Message::XactStat { open } => {
+                self.reply.has_ended |= self.open && !open;
+                self.open = open;
+            }
             Message::InsertDone { serial8, bigserial } => {
                 if serial8 != 0 || bigserial != 0 {
                     self.reply.serial = Some(if serial8 != 0 { serial8 } else { bigserial });
@@ -182,6 +187,7 @@ impl<H: IfxHandler> Machine<H> {
         self.groups.pop_front();
         self.read_past_urgent();
         let reply = std::mem::take(&mut self.reply);
+        self.check_block(group, &reply);
         if group.expect == Expect::Duplicate {
             self.copy_answered(reply.error.is_some());
         }
@@ -286,6 +292,20 @@ impl<H: IfxHandler> Machine<H> {
         }
         self.settle(cx, write_buffer);
         Ok(())
+    }
+
+    /// The server may have ended the transaction of a block with an error. What follows would be no part of it.
+    fn check_block(&mut self, group: Group, reply: &Reply) {
+        let Some(error) = &reply.error else { return };
+        let is_end = matches!(
+            group.expect,
+            Expect::Commit | Expect::AutoCommit | Expect::Rollback | Expect::Undo | Expect::Begin | Expect::CleanUp
+        );
+        if !is_end && self.in_block && (reply.has_ended || error.sqlcode == LONG_TRANSACTION_ABORTED) {
+            self.in_block &= self.open;
+            let block = self.pending(group.request_id).map_or(0, |pending| pending.slot.block);
+            self.queue.transaction_lost(block, &error.to_string());
+        }
     }
 
     /// Tracks the transaction, by SQ_XACTSTAT or by the kind of request. If a BEGIN failed, the statements sent after

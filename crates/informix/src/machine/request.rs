@@ -1,6 +1,7 @@
 //! The requests of a connection, and the groups that were sent for them.
 
 use crate::messages::server::ServerError;
+use headrace_core::WhenLost;
 use headrace_core::verb::{Effect, IfUnsent, Verb};
 use headrace_core::words::keeps_transaction;
 use std::sync::Arc;
@@ -124,6 +125,15 @@ pub enum Request {
 }
 
 impl Request {
+    /// What becomes of it in a block whose transaction the server has ended.
+    pub(super) fn when_lost(&self) -> WhenLost {
+        match self {
+            Request::Verb(verb) => verb.when_lost(),
+            Request::Close { .. } => WhenLost::Sent,
+            _ => WhenLost::Refused,
+        }
+    }
+
     /// Returns true if it is the end of a block, which has to be sent.
     pub(super) fn is_owed_end(&self) -> bool {
         matches!(self, Request::Verb(verb) if verb.effect().is_owed_end())
@@ -237,6 +247,8 @@ pub(super) struct Group {
 #[derive(Debug, Default)]
 pub(super) struct Reply {
     pub error: Option<ServerError>,
+    /// The server has reported that the transaction has ended.
+    pub has_ended: bool,
     /// SQ_DONEs so far.
     pub dones: u64,
     /// The number of them before the error. A server that continues after it sends more.

@@ -39,7 +39,10 @@ impl<H: IfxHandler> Machine<H> {
                     {
                         return;
                     }
-                    self.start_next(cx, write_buffer);
+                    match self.queue.take_refused() {
+                        Some(refused) => refused.slot.finish(cx),
+                        None => self.start_next(cx, write_buffer),
+                    }
                 }
                 Some((State::Queued, _)) => self.start_statement(write_buffer),
                 Some((State::Bindable, _)) if self.requests_types(write_buffer) => {}
@@ -235,7 +238,13 @@ impl<H: IfxHandler> Machine<H> {
     /// The statement of the last started request is known: executes it, opens its cursor, or begins its batch.
     fn bind_tail(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
+        let refusal = self.queue.refusal(self.queue[at].slot.block);
         let pending = &mut self.queue[at];
+        if let Some(error) = refusal {
+            // The transaction has ended while its statement was prepared.
+            pending.slot.failure = Some(Failure::Client { error, row: None });
+            return pending.go(Event::Refused, Stage::Sent);
+        }
         if let Request::Routine { .. } = pending.request {
             return self.call_routine(cx, write_buffer);
         }

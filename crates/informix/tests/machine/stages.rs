@@ -3,7 +3,7 @@
 
 use crate::support::bytes;
 use crate::support::session::{EOT, Session};
-use headrace_core::{Discarded, Protocol, Session as _};
+use headrace_core::{Discarded, IfUnsent, Modes, Protocol, Session as _, TransactionStatus, Verb};
 use headrace_informix::machine::{Declare, Request};
 use headrace_testkit::{TestValue as V, unhex};
 
@@ -141,4 +141,35 @@ pub fn a_query_of_many_blocks_that_is_older_than_its_table_is_prepared_again() {
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.feed(&[rows(0..2), done(2)].concat()).unwrap();
     assert_eq!((received.get().rows.len(), received.get().end.as_deref()), (2, Some("done")));
+}
+
+/// The replies to BEGIN WORK and to the preparation of an UPDATE.
+const BEGUN: &str = "0063000100010000000c";
+const UPDATE: &str = "000800060000000000000000000000000000000f000000000000000000000000000000370000000100000001000c";
+
+#[test]
+pub fn nothing_follows_an_error_that_ends_the_transaction_of_a_block() {
+    // SQ_XACTSTAT 3 before an error; an error that is known to do it.
+    for reply in ["0063000300000001 000dff00000000000000 0000000c", "000dfe36000000000000 0000000c"] {
+        let mut session = Session::start();
+        session.machine.requests().block().store(1, std::sync::atomic::Ordering::SeqCst);
+        let begun = session.ask(Request::Verb(Verb::Begin(Modes::default())), Vec::new(), Vec::new());
+        session.feed(&unhex(BEGUN)).unwrap();
+        assert_eq!(begun.get().end.as_deref(), Some("done"));
+        let updated = session.execute("update t set a = 1", Vec::new(), true);
+        session.feed(&unhex(UPDATE)).unwrap();
+        session.sent();
+        session.feed(&unhex(&reply.replace(' ', ""))).unwrap();
+        assert!(updated.get().end.unwrap_or_default().starts_with("server"), "{:?}", updated.get().end);
+        assert_eq!(session.machine.transaction(), TransactionStatus::Failed);
+        session.sent();
+        let later = session.execute("update t set a = 1", Vec::new(), true);
+        assert!(session.sent().is_empty());
+        assert!(later.get().end.unwrap_or_default().contains("not executed"), "{:?}", later.get().end);
+        let commit = session.ask(Request::Verb(Verb::Commit(IfUnsent::RollBack)), Vec::new(), Vec::new());
+        if !session.sent().is_empty() {
+            session.feed(&unhex("000dff01000000000000 0000000c".replace(' ', "").as_str())).unwrap();
+        }
+        assert!(commit.get().end.unwrap_or_default().contains("not committed"), "{:?}", commit.get().end);
+    }
 }

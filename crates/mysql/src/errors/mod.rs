@@ -170,6 +170,22 @@ impl ServerError {
         is_lost || self.sqlstate.starts_with("40")
     }
 
+    /// Returns true if the transaction has ended with it, whatever the engine and its settings: a deadlock. That includes
+    /// a transaction that another node of a cluster has won against.
+    pub fn always_ends_transaction(&self) -> bool {
+        matches!(self.code, er::LOCK_DEADLOCK | er::XA_RBROLLBACK | er::XA_RBDEADLOCK)
+    }
+
+    /// Returns true if the transaction may have ended with it, in a server of some kind, version or setting, beside those
+    /// of [`Self::ends_transaction`]: a snapshot that is too old (MariaDB's `innodb_snapshot_isolation`), a node that has
+    /// left its cluster, the errors of engines with numbers of their own.
+    pub fn may_end_transaction(&self) -> bool {
+        matches!(
+            self.code,
+            er::CHECKREAD | er::UNKNOWN_COM_ERROR | er::ERROR_DURING_COMMIT | er::GET_ERRNO | er::GET_ERRMSG
+        )
+    }
+
     /// Returns true if the statement was cancelled, or ran longer than the session permits.
     pub fn is_interruption(&self) -> bool {
         match self.numbering {

@@ -7,6 +7,7 @@
 mod batch;
 mod batch_reply;
 mod binding;
+mod block;
 mod chunk;
 mod pending;
 mod receive;
@@ -269,6 +270,7 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
 
     fn transaction(&self) -> TransactionStatus {
         match self.session.in_transaction() {
+            _ if self.queue.is_lost() => TransactionStatus::Failed,
             true => TransactionStatus::InTransaction,
             false => TransactionStatus::Idle,
         }
@@ -276,6 +278,7 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
 
     fn shared_transaction(&self) -> TransactionStatus {
         match self.shares_transaction() {
+            _ if self.queue.is_lost() => TransactionStatus::Failed,
             true => TransactionStatus::InTransaction,
             false => TransactionStatus::Idle,
         }

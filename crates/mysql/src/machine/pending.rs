@@ -6,7 +6,7 @@ pub(super) use super::stage::Stage;
 use super::stage::{Event, State, TRANSITIONS};
 use super::statement::Statement;
 pub(super) use headrace_core::Failure;
-use headrace_core::{Pending, Pipelining, ResponseHandler, Slot};
+use headrace_core::{Pending, Pipelining, ResponseHandler, Slot, WhenLost};
 use std::sync::Arc;
 
 /// The statement of a request.
@@ -149,5 +149,13 @@ impl<H: MyHandler> Pending for PendingRequest<H> {
     fn is_cancellable(&self) -> bool {
         let undone = matches!(&self.stage, Stage::Batch(batch) if batch.is_ending());
         self.slot.abandoned && !undone
+    }
+
+    fn when_lost(&self) -> WhenLost {
+        match self.request.when_lost() {
+            // Of a load's own transaction.
+            when if when.is_end() && self.reservation != 0 => WhenLost::Sent,
+            when => when,
+        }
     }
 }

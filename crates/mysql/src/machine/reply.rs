@@ -310,6 +310,7 @@ impl<H: MyHandler> Machine<H> {
         if self.session.report(&completion, changes) {
             self.forget_statements();
         }
+        self.check_suspicion();
         if completion.status.contains(StatusFlags::IN_TRANS) && matches!(kind, Kind::Result { binary: false }) {
             self.note_chained();
         }
@@ -395,6 +396,7 @@ impl<H: MyHandler> Machine<H> {
         if error.is_fatal() {
             self.closing_error = Some(error.clone());
         }
+        self.suspect(&error);
         if error.ends_transaction() {
             self.session.doubtful = true;
         }

@@ -1,6 +1,8 @@
 //! The requests of a connection.
 
+use super::verb::COMMIT;
 use crate::sql::changes_session;
+use headrace_core::WhenLost;
 use headrace_core::verb::Effect;
 use headrace_core::words::keeps_transaction;
 use std::sync::Arc;
@@ -143,6 +145,20 @@ impl Request {
             },
             Request::ResetConnection | Request::Reserve | Request::Within { .. } => Effect::Unknown,
             _ => Effect::Keeps,
+        }
+    }
+
+    /// What becomes of it in a block whose transaction the server has ended.
+    pub(super) fn when_lost(&self) -> WhenLost {
+        match self {
+            Request::Verb(VerbStatement { sql, effect, .. }) if effect.is_owed_end() => match &**sql {
+                COMMIT => WhenLost::Commits,
+                _ => WhenLost::RollsBack,
+            },
+            // Ends that are not a block's come after it.
+            Request::Verb(VerbStatement { effect: Effect::Ends(_), .. }) => WhenLost::Sent,
+            Request::CloseCursor { .. } | Request::Ping | Request::ResetConnection | Request::Reserve => WhenLost::Sent,
+            _ => WhenLost::Refused,
         }
     }
 

@@ -40,10 +40,13 @@ impl<H: MyHandler> Machine<H> {
                 return;
             }
             if matches!(self.queue.last().map(PendingRequest::state), None | Some(State::Sent)) {
-                if !self.may_start() {
+                if !self.may_start() || self.asks_for_status() {
                     return;
                 }
-                self.start_next(cx, write_buffer);
+                match self.queue.take_refused() {
+                    Some(refused) => self.finish(cx, refused),
+                    None => self.start_next(cx, write_buffer),
+                }
             }
         }
     }
@@ -297,13 +300,19 @@ impl<H: MyHandler> Machine<H> {
         else {
             return self.drop_tail(cx, None);
         };
-        let Some(handler) = &mut pending.slot.handler else {
+        if pending.slot.handler.is_none() {
             // Discarded while it was being prepared.
             if execute.cursor.is_some() {
                 self.keep(statement);
             }
             return self.drop_tail(cx, None);
-        };
+        }
+        if let Some(error) = self.queue.refusal(self.queue[at].slot.block) {
+            // The transaction has ended while it was being prepared.
+            return self.drop_tail(cx, Some(Failure::Client { error, row: None }));
+        }
+        let pending = &mut self.queue[at];
+        let Some(handler) = &mut pending.slot.handler else { return };
         if let Rows::Batch { .. } = execute.rows {
             pending.go(Event::BatchBegun, Stage::Batch(Box::new(Batch::new(&execute, &statement, &self.session))));
             return;

@@ -10,6 +10,18 @@ use crate::types::Lists;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+/// An error that may have ended the transaction of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Suspicion {
+    /// The number of the block.
+    pub block: u64,
+    /// The error.
+    pub reason: String,
+    /// It is known to do so in some servers, or with some settings: nothing is executed before the server has reported
+    /// the status. Another error is not expected to; it is only compared with the status that is reported next.
+    pub is_likely: bool,
+}
+
 /// The session as the server last reported it.
 #[derive(Clone, Debug, Default)]
 pub struct Session {
@@ -37,6 +49,8 @@ pub struct Session {
     pub(super) foreign_charset: Option<String>,
     /// An error may have ended the transaction since; errors carry no status.
     pub(super) doubtful: bool,
+    /// An error in a block that may have ended its transaction, while that is unknown.
+    pub(super) suspicion: Option<Suspicion>,
     /// The session's `completion_type` may not be the default.
     pub(super) completes_otherwise: bool,
     /// A statement failed outside of autocommit. What it has locked, tables' definitions too, stays locked until the end

@@ -1,5 +1,6 @@
 //! The machine, on bytes.
 
+mod blocks;
 mod conversations;
 mod replay;
 mod stages;

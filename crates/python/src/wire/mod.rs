@@ -143,6 +143,8 @@ pub struct Wire {
     limits: Limits,
     /// Statements begin a transaction if none is open.
     pub(crate) begins: AtomicBool,
+    /// The number of the transaction block that is open: the machine reads it.
+    block: Arc<AtomicU64>,
     /// The number of threads whose requests wait until a stream or a COPY has released the connection.
     waiting: AtomicUsize,
     released: (Mutex<()>, Condvar),

@@ -214,6 +214,12 @@ impl Wire {
         self.begins.store(begins, Ordering::SeqCst);
     }
 
+    /// A transaction block is open from now on, with a number that no other of the connection has; 0 for none. If the
+    /// server ends its transaction, nothing of it is sent any more.
+    fn set_block(&self, number: u64) {
+        self.block.store(number, Ordering::SeqCst);
+    }
+
     /// From now on `gate` is called before a request is queued, and raises if the request must not be queued: while
     /// something is open on the connection for which it would have to wait. It must not use the connection.
     fn occupy(&self, py: Python<'_>, gate: Py<PyAny>) -> PyResult<()> {

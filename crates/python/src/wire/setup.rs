@@ -106,6 +106,7 @@ impl Wire {
             keepalive_count: get(options, "keepalives_count")?,
             user_timeout: seconds(options, "tcp_user_timeout")?,
         };
+        let block = machine.requests().block().clone();
         let state = State {
             connection: Connection::new(machine, write_buffer, tls),
             io: Io::None,
@@ -147,6 +148,7 @@ impl Wire {
             timings: Default::default(),
             limits: Limits { read: seconds(options, "read_timeout")?, write: seconds(options, "write_timeout")? },
             begins: AtomicBool::new(true),
+            block,
             waiting: AtomicUsize::new(0),
             released: Default::default(),
             arrivals: AtomicU64::new(0),

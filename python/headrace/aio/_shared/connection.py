@@ -444,7 +444,8 @@ class LoopConnection(LoopWaiting[R]):
 
         Raises:
             InterfaceError: at its end, if the transaction around the block had ended before.
-            InFailedSqlTransaction: at its end, if the transaction had failed (PostgreSQL).
+            InFailedSqlTransaction: at its end, if the server has ended the transaction because of an error. Until then
+                statements in the block raise it, too, and are not executed.
             DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.

@@ -74,6 +74,8 @@ pub struct Session {
     /// The same for each savepoint of the transaction.
     savepoints: Vec<(String, Known)>,
     failed: bool,
+    /// True if the next change ends the transaction, for tests of drivers.
+    aborts: bool,
     /// True if the running statement is one of several in a text.
     part: bool,
     /// True for the first message of a group.
@@ -125,6 +127,7 @@ impl Session {
             before: None,
             savepoints: Vec::new(),
             failed: false,
+            aborts: false,
             part: false,
             fresh: true,
         }

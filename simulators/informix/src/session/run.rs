@@ -106,6 +106,10 @@ impl Session {
     /// Changes rows with the last bound values; returns their number.
     pub(super) fn write(&mut self, sql: &str, table: &str, deleting: bool) -> Result<i64> {
         let values = self.parameter_values()?;
+        if std::mem::take(&mut self.aborts) {
+            self.rollback()?;
+            return Err(SqlError::new(-458, ""));
+        }
         let mut kept = self.prepared()?.write.take();
         // The row for a client's file is written before the file is requested, which can fail.
         let changed = if sql.contains("ifx_filetolob(") {
@@ -404,6 +408,7 @@ impl Session {
                 faults.set(&value).map_err(|problem| SqlError::new(-1286, problem))?;
                 self.link.next_faults = Some(faults);
             }
+            Action::Environment(name, value) if name == "headrace_abort" => self.aborts = value == "on",
             Action::CreateTable(table) => self.create_table(&table)?,
             Action::Several(parts) => return self.run_several(parts),
             Action::SelectInto(table) if self.part => drop(self.select_into(&table)?),

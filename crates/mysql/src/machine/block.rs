@@ -1,0 +1,84 @@
+//! Blocks whose transaction the server has ended: [`headrace_core::block`].
+//!
+//! An ERR packet has no status. Some errors always end the transaction. Of others that may, the server is asked before
+//! anything else of the block is sent: the answer to COM_PING has the status. After any other error the status that
+//! comes next is compared: a table's engine may have numbers of its own.
+
+use super::pending::PendingRequest;
+use super::request::{Request, VerbStatement};
+use super::session::Suspicion;
+use super::{Machine, MyHandler};
+use crate::packets::capabilities::StatusFlags;
+use crate::packets::reply::ServerError;
+use headrace_core::verb::Effect;
+use headrace_core::words::keeps_transaction;
+use headrace_core::{Pending as _, WhenLost};
+
+impl<H: MyHandler> Machine<H> {
+    /// The request in front has failed.
+    pub(super) fn suspect(&mut self, error: &ServerError) {
+        let block = self.queue.first().map_or(0, |pending| pending.slot.block);
+        if block == 0 || !self.shares_transaction() {
+            return;
+        }
+        if error.always_ends_transaction() {
+            self.session.suspicion = None;
+            return self.queue.transaction_lost(block, &error.to_string());
+        }
+        let is_likely = error.ends_transaction() || error.may_end_transaction();
+        let is_known = self.session.suspicion.as_ref().is_some_and(|known| known.is_likely || !is_likely);
+        if !is_known && (is_likely || self.front_keeps_transaction()) {
+            self.session.suspicion = Some(Suspicion { block, reason: error.to_string(), is_likely });
+        }
+    }
+
+    /// The server has reported the status after the request in front.
+    pub(super) fn check_suspicion(&mut self) {
+        let Some(suspicion) = self.session.suspicion.take() else { return };
+        // What ends a transaction leaves none, whatever came before.
+        if !self.front_keeps_transaction() {
+            return;
+        }
+        let status = self.session.status;
+        let is_asked = matches!(self.queue.first().map(|pending| &pending.request), Some(Request::Ping));
+        // Without autocommit, a statement that was in flight has begun another transaction.
+        let is_another = suspicion.is_likely && !is_asked && !status.contains(StatusFlags::AUTOCOMMIT);
+        if is_another || !status.contains(StatusFlags::IN_TRANS) {
+            self.queue.transaction_lost(suspicion.block, &suspicion.reason);
+        }
+    }
+
+    /// Returns true if the request in front neither ends nor begins a transaction.
+    fn front_keeps_transaction(&self) -> bool {
+        match self.queue.first().map(|pending| &pending.request) {
+            Some(Request::Execute(execute)) => keeps_transaction(&execute.sql),
+            Some(Request::Query { sql, .. }) => keeps_transaction(sql),
+            Some(Request::Verb(VerbStatement { effect, .. })) => *effect == Effect::Keeps,
+            Some(Request::ResetConnection) | None => false,
+            Some(_) => true,
+        }
+    }
+
+    /// Returns true if an error may have ended the transaction of the block that is open, and nothing may be sent before
+    /// the server has reported the status. It is asked for it once everything in flight is answered.
+    pub(super) fn asks_for_status(&mut self) -> bool {
+        let Some(block) = self.session.suspicion.as_ref().filter(|known| known.is_likely).map(|known| known.block)
+        else {
+            return false;
+        };
+        match self.queue.next().map(|next| (next.when_lost(), next.slot.lane, next.slot.block)) {
+            None => false,
+            Some((_, _, other)) if other != block => {
+                self.session.suspicion = None;
+                false
+            }
+            // It is a rollback, or its answer has the status too.
+            Some((WhenLost::RollsBack | WhenLost::Sent, ..)) => false,
+            Some((_, lane, _)) if self.queue.started() == 0 => {
+                self.queue.insert_own(lane, |slot| PendingRequest::new(slot, Request::Ping, false, false));
+                false
+            }
+            Some(_) => true,
+        }
+    }
+}

@@ -1,0 +1,224 @@
+"""A block of ``transaction()`` whose transaction the server has ended, by a deadlock for one: nothing of the block is
+executed any more, and its end raises an error, whatever the program has caught in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import headrace
+from headrace import errors
+from live import CUBRID_URL
+from waiting import AsyncWork
+
+from .conftest import Database
+
+TABLE = "hr_lost_transactions"
+ROWS = 40
+
+HOOKS = {
+    "cubrid": "set system parameters 'headrace_deadlock=1'",
+    "informix": "set environment headrace_abort 'on'",
+}
+"""How the test servers are made to end the transaction with the next change."""
+
+
+@pytest.fixture(autouse=True)
+def table(any_db: Database) -> None:
+    """Rows that two connections can lock."""
+    with any_db.connect(autocommit=True) as conn:
+        conn.execute(f"drop table if exists {TABLE}")
+        conn.execute(f"create table {TABLE} (id int primary key, n int)")
+        conn.executemany(f"insert into {TABLE} values ({any_db.differences.mark}, 0)", [(i,) for i in range(ROWS)])
+
+
+def changed(db: Database) -> list[int]:
+    """The rows that were changed for good."""
+    with db.connect(autocommit=True) as conn:
+        return sorted(row[0] for row in conn.execute(f"select id from {TABLE} where n > 0"))
+
+
+def update(row: int) -> str:
+    """A statement that changes one row, which must not be 30 or more."""
+    return f"update {TABLE} set n = n + 1 where id = {row}"
+
+
+async def lose(db: Database, conn: Any) -> None:
+    """Has the server end the connection's transaction, by an error that is caught."""
+    if db.kind == "postgresql":
+        with pytest.raises(errors.DivisionByZero):
+            await conn.execute("select 1/0")
+    elif db.kind == "mysql" or (db.kind == "cubrid" and CUBRID_URL):
+        await deadlock(db, conn)
+    else:
+        await conn.execute(HOOKS[db.kind])
+        with pytest.raises(errors.DatabaseError):
+            await conn.execute(update(20))
+
+
+async def deadlock(db: Database, conn: Any) -> None:
+    """Loses against another connection, which has changed more rows."""
+    async with await db.aconnect(autocommit=False) as rival:
+        await rival.execute(f"update {TABLE} set n = n - 1 where id >= 30")
+        await rival.execute(f"update {TABLE} set n = n - 1 where id = 11")
+        await conn.execute(update(10))
+        waits = AsyncWork(rival.execute, f"update {TABLE} set n = n - 1 where id = 10")
+        with pytest.raises((errors.DeadlockDetected, errors.SerializationFailure)):
+            await conn.execute(update(11))
+        await waits.result()
+        await rival.rollback()
+
+
+async def test_a_block_whose_transaction_was_lost_fails_at_its_end(any_db: Database) -> None:
+    async with await any_db.aconnect(autocommit=True) as conn:
+        with pytest.raises(errors.InFailedSqlTransaction, match="rolled back, not committed") as caught:
+            async with conn.transaction():
+                await conn.execute(update(1))
+                await lose(any_db, conn)
+        assert caught.value.sqlstate == "25P02"
+        assert isinstance(caught.value, headrace.InternalError)
+        await conn.execute(update(2))
+        async with conn.transaction():
+            await conn.execute(update(3))
+        assert not conn._core.in_transaction()
+    assert changed(any_db) == [2, 3]
+
+
+async def test_what_follows_in_a_lost_block_is_not_executed(any_db: Database) -> None:
+    mark = any_db.differences.mark
+    async with await any_db.aconnect(autocommit=True) as conn:
+        with pytest.raises(errors.InFailedSqlTransaction):
+            async with conn.transaction():
+                await lose(any_db, conn)
+                with pytest.raises(errors.InFailedSqlTransaction) as caught:
+                    await conn.execute(update(4))
+                assert caught.value.sqlstate == "25P02"
+                with pytest.raises(errors.InFailedSqlTransaction):
+                    await conn.fetch(f"select id from {TABLE}")
+                with pytest.raises(errors.InFailedSqlTransaction):
+                    await conn.executemany(f"update {TABLE} set n = n + 1 where id = {mark}", [(5,), (6,)])
+                with pytest.raises(errors.InFailedSqlTransaction):
+                    await conn.fetch_arrow(f"select id from {TABLE}")
+        assert await conn.fetchval(f"select count(*) from {TABLE}") == ROWS
+    assert changed(any_db) == []
+
+
+async def test_a_lost_block_that_is_left_by_its_error_is_rolled_back(any_db: Database) -> None:
+    async with await any_db.aconnect(autocommit=True) as conn:
+        with pytest.raises(KeyError):
+            async with conn.transaction():
+                await conn.execute(update(1))
+                await lose(any_db, conn)
+                raise KeyError
+        async with conn.transaction():
+            await lose(any_db, conn)
+            raise headrace.Rollback
+        async with conn.transaction(force_rollback=True):
+            await lose(any_db, conn)
+        await conn.execute(update(2))
+    assert changed(any_db) == [2]
+
+
+async def test_a_savepoint_is_lost_with_the_block_around_it(any_db: Database) -> None:
+    if any_db.kind == "postgresql":
+        pytest.skip("its savepoints outlive errors")
+    async with await any_db.aconnect(autocommit=True) as conn:
+        with pytest.raises(errors.InFailedSqlTransaction, match="not committed"):
+            async with conn.transaction():
+                await conn.execute(update(1))
+                with pytest.raises(KeyError):
+                    async with conn.transaction():
+                        await conn.execute(update(2))
+                        await lose(any_db, conn)
+                        raise KeyError
+                with pytest.raises(errors.InFailedSqlTransaction, match="not executed"):
+                    await conn.execute(update(3))
+                with pytest.raises(errors.InFailedSqlTransaction, match="not executed"):
+                    async with conn.transaction():
+                        pass
+        await conn.execute(update(4))
+    assert changed(any_db) == [4]
+
+
+async def test_an_inner_block_whose_transaction_was_lost_fails_at_its_end(any_db: Database) -> None:
+    async with await any_db.aconnect(autocommit=True) as conn:
+        with pytest.raises(errors.InFailedSqlTransaction):
+            async with conn.transaction():
+                await conn.execute(update(1))
+                async with conn.transaction():
+                    await lose(any_db, conn)
+        await conn.execute(update(4))
+    assert changed(any_db) == [4]
+
+
+async def test_a_pipeline_in_a_lost_block_is_not_executed(any_db: Database) -> None:
+    async with await any_db.aconnect(autocommit=True) as conn:
+        with pytest.raises(errors.InFailedSqlTransaction):
+            async with conn.transaction():
+                await lose(any_db, conn)
+                with pytest.raises(errors.InFailedSqlTransaction):
+                    async with conn.pipeline():
+                        for row in range(5):
+                            await conn.execute(update(row))
+        async with conn.transaction(), conn.pipeline():
+            await conn.execute(update(6))
+    assert changed(any_db) == [6]
+
+
+async def test_a_block_within_a_transaction_of_the_program_fails_alone(any_db: Database) -> None:
+    async with await any_db.aconnect(autocommit=False) as conn:
+        await conn.execute(update(1))
+        with pytest.raises(errors.InFailedSqlTransaction):
+            async with conn.transaction():
+                await lose(any_db, conn)
+        if any_db.kind == "postgresql":
+            await conn.rollback()
+        # There is no transaction any more: the next statement begins another.
+        await conn.execute(update(2))
+        await conn.commit()
+        async with conn.transaction():
+            await conn.execute(update(3))
+        await conn.commit()
+    assert changed(any_db) == [2, 3]
+
+
+async def test_without_a_block_the_next_statement_begins_a_transaction(any_db: Database) -> None:
+    async with await any_db.aconnect(autocommit=False) as conn:
+        await conn.execute(update(1))
+        await lose(any_db, conn)
+        if any_db.kind == "postgresql":
+            with pytest.raises(errors.InFailedSqlTransaction):
+                await conn.execute(update(2))
+            await conn.rollback()
+        await conn.execute(update(2))
+        await conn.commit()
+    assert changed(any_db) == [2]
+
+
+async def test_an_error_that_leaves_the_transaction_does_not_end_the_block(any_db: Database) -> None:
+    if any_db.kind == "postgresql":
+        pytest.skip("every error fails its transaction")
+    async with await any_db.aconnect(autocommit=True) as conn:
+        async with conn.transaction():
+            await conn.execute(update(1))
+            with pytest.raises(errors.IntegrityError):
+                await conn.execute(f"insert into {TABLE} values (1, 1)")
+            await conn.execute(update(2))
+            async with conn.transaction():
+                with pytest.raises(errors.IntegrityError):
+                    await conn.execute(f"insert into {TABLE} values (1, 1)")
+        async with conn.transaction():
+            with pytest.raises(errors.IntegrityError):
+                await conn.execute(f"insert into {TABLE} values (1, 1)")
+    assert changed(any_db) == [1, 2]
+
+
+async def test_a_reset_ends_a_lost_block(any_db: Database) -> None:
+    async with await any_db.aconnect(autocommit=True) as conn:
+        async with conn.transaction():
+            await lose(any_db, conn)
+            await conn.reset()
+            await conn.execute(update(1))
+        await conn.execute(update(2))
+    assert changed(any_db) == [1, 2]
