@@ -185,7 +185,7 @@ pub enum Discarded {
     /// nothing else.
     Alone,
     /// The server is working on it, and later requests are in flight: a cancel request that arrives late would hit one
-    /// of those.
+    /// of those. Or it is about to be answered, and the server does not survive a cancel request there.
     Followed,
     /// The server is working on it, and it ends a transaction block: it must not be cancelled. The caller closes the
     /// connection if it is not answered in time.

@@ -29,6 +29,8 @@ pub struct PendingRequest<H: ResponseHandler> {
     pub(super) replies_due: usize,
     /// A reply to it has come.
     pub(super) is_answered: bool,
+    /// Its EXECUTE was answered: only pages of its rows can follow.
+    pub(super) is_executed: bool,
     /// Its batch has failed, and is undone.
     pub(super) is_undone: bool,
     /// Rows that a batch has changed, once it is over.
@@ -50,6 +52,7 @@ impl<H: CasHandler> PendingRequest<H> {
             is_settling: false,
             replies_due: 0,
             is_answered: false,
+            is_executed: false,
             is_undone: false,
             affected: None,
             results_left: 0,
@@ -148,9 +151,11 @@ impl<H: CasHandler> Pending for PendingRequest<H> {
         self.replies_due > 0
     }
 
-    /// The end of a transaction must not be cancelled.
+    /// The end of a transaction must not be cancelled, and neither must FETCH: a CAS of 11.3.2 that is interrupted in it
+    /// dereferences a null pointer in `cursor_next_tuple`. No page takes long, as the rows were made by EXECUTE.
     fn is_cancellable(&self) -> bool {
-        self.slot.abandoned && !self.is_end()
+        let is_fetching = self.is_executed || matches!(self.request, Request::FetchAt { .. });
+        self.slot.abandoned && !is_fetching && !self.is_end()
     }
 
     fn is_end(&self) -> bool {

@@ -80,6 +80,7 @@ impl<H: CasHandler> Machine<H> {
         };
         pending.replies_due -= 1;
         pending.is_answered = true;
+        pending.is_executed |= expect == Expect::Execute;
         let in_block = pending.in_block;
         if let Some(error) = &error {
             let aborted = error.origin == Origin::Dbms && error.code == dbms::UNILATERALLY_ABORTED;

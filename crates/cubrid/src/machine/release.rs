@@ -4,8 +4,8 @@
 //! released has read none of the requests that were in flight. One that has crashed may have executed a statement, and
 //! looks the same to the client. The statement is therefore sent again only if the broker connects the session with the
 //! same process, which has not crashed then; otherwise the connection ends, as it is unknown whether the statement was
-//! executed. Requests that change nothing are sent again in any case, and so is the first statement of a transaction block:
-//! nothing of that was committed.
+//! executed. Requests that change nothing are sent again in any case, and so is the first statement of a transaction block
+//! whose COMMIT was not in flight: nothing of that was committed.
 
 use super::pending::{PendingRequest, Stage};
 use super::request::Request;
@@ -15,7 +15,7 @@ use super::{CasHandler, Loss, Machine, Options, Phase};
 use crate::messages::CasInfo;
 use crate::messages::login::{Connected, SessionId};
 use headrace_core::limits::RESUMES;
-use headrace_core::{Fatal, FatalKind, WriteBuffer};
+use headrace_core::{Fatal, FatalKind, Verb, WriteBuffer};
 
 /// What has to hold of a session that is resumed.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,12 @@ impl<H: CasHandler> Machine<H> {
             return false;
         }
         let Some(Connected { session, process_id, .. }) = self.connected else { return false };
-        let has_executed = self.queue.in_flight().any(PendingRequest::may_have_executed);
+        let commits = self.queue.in_flight().any(|pending| matches!(pending.request.verb(), Some(Verb::Commit(_))));
+        let has_executed = self.queue.in_flight().any(|pending| pending.may_have_executed(commits));
+        if let Some(first) = self.queue.in_flight().next() {
+            // Whether they are in a block is as it was before they were sent: one of them may have been its end.
+            (self.in_block, self.is_open) = (first.in_block, first.in_block);
+        }
         let mut ids: Vec<u64> = self.queue.in_flight().map(|pending| pending.slot.id).collect();
         ids.reverse();
         for id in &ids {
@@ -115,11 +120,13 @@ impl<H: CasHandler> Machine<H> {
 }
 
 impl<H: CasHandler> PendingRequest<H> {
-    /// Returns true if it was sent, and would change something a second time. In a block it would not: the server rolls
-    /// back what it has done with the connection on which it was sent.
-    fn may_have_executed(&self) -> bool {
+    /// Returns true if it was sent, and would change something a second time. In a block it would not, unless a COMMIT was
+    /// in flight after it: the server rolls back what it has done with the connection on which it was sent.
+    fn may_have_executed(&self, commits: bool) -> bool {
         let executes = matches!(self.request, Request::Execute(_) | Request::Open { .. } | Request::WriteObject { .. });
-        executes && !self.in_block && !matches!(self.state(), State::Queued | State::Preparing | State::Bindable)
+        executes
+            && (commits || !self.in_block)
+            && !matches!(self.state(), State::Queued | State::Preparing | State::Bindable)
     }
 
     /// Returns true if rows of its batch may have been taken.
@@ -141,6 +148,7 @@ impl<H: CasHandler> PendingRequest<H> {
         self.is_pinned = false;
         self.is_settling = false;
         self.replies_due = 0;
+        self.is_executed = false;
         self.is_undone = false;
         self.affected = None;
         self.results_left = 0;

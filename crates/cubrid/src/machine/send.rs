@@ -285,6 +285,7 @@ impl<H: CasHandler> Machine<H> {
         }
         pending.slot.repeat();
         pending.statement = None;
+        pending.is_executed = false;
         pending.is_pinned = true;
         pending.go(Event::Again, Stage::Queued);
     }

@@ -1,9 +1,9 @@
 //! The broker gives the CAS of a session to another client.
 
 use crate::support::session::{Session, greeting, options};
-use crate::support::{frame, inserted, prepared, selected};
+use crate::support::{done, frame, inserted, prepared, selected};
 use headrace_core::protocol::{Fatal, Protocol};
-use headrace_core::{FatalKind, NextStep, Session as _};
+use headrace_core::{FatalKind, IfUnsent, Modes, NextStep, Session as _, TransactionStatus, Verb};
 use headrace_cubrid::machine::Request;
 use headrace_cubrid::messages::parameter;
 use headrace_testkit::TestValue as V;
@@ -121,6 +121,41 @@ fn a_statement_is_not_sent_again_to_another_process_and_other_requests_are() {
     assert_eq!(session.sent(), ["GET_DB_VERSION"]);
     session.feed(&frame(0, b"\0\0\0\x0011.3\0")).unwrap();
     assert_eq!((received.get().end.as_deref(), session.machine.process_id()), (Some("done"), 77));
+}
+
+#[test]
+pub fn a_block_whose_end_was_in_flight_is_a_block_again() {
+    for (verb, name) in
+        [(Verb::Rollback(IfUnsent::Forget), "END_TRAN ROLLBACK"), (Verb::Commit(IfUnsent::RollBack), "END_TRAN COMMIT")]
+    {
+        let mut session = start_known();
+        session.verb(Verb::Begin(Modes::default()));
+        let received = session.execute(INSERT, vec![V::Int(2)]);
+        let ended = session.verb(verb);
+        assert_eq!(session.sent(), ["EXECUTE 1", name]);
+        assert!(lose(&mut session));
+        session.write_buffer.take();
+        session.feed(&greeting()).unwrap();
+        assert_eq!(session.sent(), ["PREPARE insert into t values (?)"]);
+        session.feed(&prepared(1, 20, 1)).unwrap();
+        assert_eq!(session.sent(), ["EXECUTE 1", name], "it commits nothing by itself");
+        session.feed(&[inserted(1, 1), done(0)].concat()).unwrap();
+        assert_eq!((received.get().end.as_deref(), ended.get().end.as_deref()), (Some("done"), Some("done")));
+        assert_eq!(session.machine.transaction(), TransactionStatus::Idle);
+    }
+}
+
+#[test]
+fn a_block_whose_commit_was_in_flight_is_not_sent_to_another_process() {
+    let mut session = start_known();
+    session.verb(Verb::Begin(Modes::default()));
+    let received = session.execute(INSERT, vec![V::Int(2)]);
+    session.verb(Verb::Commit(IfUnsent::RollBack));
+    assert!(lose(&mut session));
+    let lost = session.feed(&another_process()).unwrap_err();
+    assert!(lost.message.contains("unknown whether"), "{}", lost.message);
+    session.machine.abort((), &lost);
+    assert!(received.get().end.unwrap().contains("unknown whether"));
 }
 
 #[test]
