@@ -126,7 +126,7 @@ fn a_statement_is_not_sent_again_to_another_process_and_other_requests_are() {
 #[test]
 pub fn a_block_whose_end_was_in_flight_is_a_block_again() {
     for (verb, name) in
-        [(Verb::Rollback(IfUnsent::Forget), "END_TRAN ROLLBACK"), (Verb::Commit(IfUnsent::RollBack), "END_TRAN COMMIT")]
+        [(Verb::Rollback(IfUnsent::Forget), "END_TRAN ROLLBACK"), (Verb::Commit(IfUnsent::Forget), "END_TRAN COMMIT")]
     {
         let mut session = start_known();
         session.verb(Verb::Begin(Modes::default()));
@@ -150,7 +150,7 @@ fn a_block_whose_commit_was_in_flight_is_not_sent_to_another_process() {
     let mut session = start_known();
     session.verb(Verb::Begin(Modes::default()));
     let received = session.execute(INSERT, vec![V::Int(2)]);
-    session.verb(Verb::Commit(IfUnsent::RollBack));
+    session.verb(Verb::Commit(IfUnsent::Forget));
     assert!(lose(&mut session));
     let lost = session.feed(&another_process()).unwrap_err();
     assert!(lost.message.contains("unknown whether"), "{}", lost.message);
