@@ -132,6 +132,18 @@ impl Fatal {
     pub fn end_of_input() -> Self {
         Self::gone("the server closed the connection unexpectedly")
     }
+
+    /// The error of a request that was in flight: if the connection has ended without the server's word, it may have
+    /// been executed, or not.
+    pub fn in_flight(&self) -> Self {
+        let message = match self.kind {
+            FatalKind::ConnectionLost | FatalKind::NoAnswer => {
+                format!("{}; it is unknown whether the statement in flight was executed", self.message)
+            }
+            _ => self.message.clone(),
+        };
+        Self::new(self.kind, message)
+    }
 }
 
 /// A text for error messages, cut to [`limits::SHOWN_BYTES`].

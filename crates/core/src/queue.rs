@@ -547,19 +547,20 @@ impl<R: Pending> Queue<R> {
 
     /// Ends every request with `reason`. The error with which the server ended the session, `closing_error`, goes to
     /// the first request that has a response handler: requests that were discarded, or are the machine's own, may come
-    /// before it.
+    /// before it. Those that have begun to be sent are told that they may have been executed.
     pub fn abort(&mut self, cx: Context<'_, R>, reason: &Fatal, closing_error: Option<ServerError<R>>) {
-        self.started = 0;
+        let started = std::mem::take(&mut self.started);
         self.full = None;
         let mut closing_error = closing_error;
-        for request in std::mem::take(&mut self.requests) {
+        for (at, request) in std::mem::take(&mut self.requests).into_iter().enumerate() {
             let mut slot = request.into_slot();
             if slot.handler.is_some()
                 && let Some(error) = closing_error.take()
             {
                 slot.fail(error);
             }
-            let outcome = slot.failure.take().map_or_else(|| Outcome::Fatal(reason.clone()), Failure::outcome);
+            let lost = || if at < started { reason.in_flight() } else { reason.clone() };
+            let outcome = slot.failure.take().map_or_else(|| Outcome::Fatal(lost()), Failure::outcome);
             slot.finish_with(cx, outcome);
         }
     }

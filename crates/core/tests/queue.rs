@@ -244,6 +244,22 @@ fn the_closing_error_goes_to_the_first_request_that_waits() {
 }
 
 #[test]
+fn a_request_in_flight_learns_that_it_may_have_been_executed() {
+    let unknown = "; it is unknown whether the statement in flight was executed";
+    for (reason, after) in [
+        (Fatal::gone("reset"), unknown),
+        (Fatal::new(FatalKind::NoAnswer, "late"), unknown),
+        (Fatal::new(FatalKind::Closed, "closed"), ""),
+    ] {
+        let mut queue = Queue::default();
+        let waiting = [submit(&mut queue, "sent", 0).1, submit(&mut queue, "not sent", 0).1];
+        queue.start();
+        queue.abort((), &reason, None);
+        assert_eq!(waiting.each_ref().map(end), [format!("fatal {reason}{after}"), format!("fatal {reason}")]);
+    }
+}
+
+#[test]
 fn an_earlier_failure_is_not_replaced_by_the_closing_error() {
     let mut queue = Queue::default();
     let waiting = [submit(&mut queue, "failed", 0).1, submit(&mut queue, "second", 0).1];
