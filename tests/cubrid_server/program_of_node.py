@@ -10,19 +10,16 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from archives import alone
+from toolchains import node_modules
 
 from .statements import CHANGES, CLEANUP, ERRORS, EXPRESSIONS, QUERIES, SETUP, TYPES
 
 FOLDER = Path(__file__).parent / "node"
-INSTALLED = FOLDER.parents[2] / "build" / "node-cubrid"
-"""Where what npm fetches is kept from run to run."""
 TIMEOUT = 100
 """Seconds; it takes three."""
 NOT_SENT = ("SELECT ?", "SELECT 'unterminated")
@@ -42,25 +39,6 @@ PARAMETERS: list[tuple[str, str, list[Any]]] = [
 """Types of columns, names that node-cubrid has for the types of parameters, and values."""
 SCHEMA = [(1, "hr_a"), (2, "hr_v"), (4, "hr_b"), (12, "hr_a"), (16, "hr_b"), (17, "hr_b"), (18, "hr_a")]
 """Queries of the catalogue."""
-
-
-def modules() -> Path:
-    """Installs node-cubrid below ``build``, once, and returns the folder of its packages.
-
-    Raises RuntimeError if it cannot be installed.
-    """
-    if not shutil.which("npm"):
-        raise RuntimeError("node-cubrid is fetched by npm: apt-get install npm")
-    INSTALLED.mkdir(parents=True, exist_ok=True)
-    with alone(INSTALLED):
-        for name in ("package.json", "package-lock.json"):
-            shutil.copyfile(FOLDER / name, INSTALLED / name)
-        if not (INSTALLED / "node_modules" / "node-cubrid").is_dir():
-            command = ["npm", "ci", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]
-            done = subprocess.run(command, cwd=INSTALLED, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise RuntimeError(f"npm could not install node-cubrid:\n{done.stdout}{done.stderr}")
-    return INSTALLED / "node_modules"
 
 
 def lines(text: str) -> list[str]:
@@ -86,7 +64,7 @@ def run(host: str, port: int, database: str) -> str:
     }
     done = subprocess.run(
         ["node", FOLDER / "program.js", host, str(port), database],
-        env={**os.environ, "NODE_PATH": str(modules()), "TZ": "UTC"},
+        env={**os.environ, "NODE_PATH": str(node_modules(FOLDER, "node-cubrid")), "TZ": "UTC"},
         input=json.dumps(given),
         capture_output=True,
         text=True,

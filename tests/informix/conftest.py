@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,9 +14,9 @@ import pytest
 
 import headrace.aio.informix
 import headrace.informix
-from archives import alone
 from headrace.testing import InformixServer, informix
 from live import PREFIX, URL, cleaned, live_server
+from toolchains import java_command
 
 from . import sample
 from .relay import Recorder
@@ -52,18 +51,7 @@ def connection(server: InformixServer) -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def jdbc_command() -> list[str]:
     """The command that runs the interop test with JDBC, compiled with Maven, which fetches IBM's driver."""
-    if not (shutil.which("mvn") and shutil.which("javac")):
-        pytest.fail(
-            "the interop test with JDBC needs Maven and a JDK of Java 17 or newer:"
-            " apt-get install maven default-jdk-headless"
-        )
-    classpath = PROJECT / "target" / "classpath"
-    command = ["mvn", "-q", "-B", "compile", "dependency:build-classpath", f"-Dmdep.outputFile={classpath}"]
-    with alone(PROJECT / "target" / "classes"):
-        built = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
-    if built.returncode:
-        pytest.fail(f"Maven could not build the interop test with JDBC in {PROJECT}:\n{built.stdout}{built.stderr}")
-    return ["java", "-cp", f"{PROJECT / 'target' / 'classes'}:{classpath.read_text().strip()}"]
+    return java_command(PROJECT)
 
 
 @pytest.fixture(scope="session")

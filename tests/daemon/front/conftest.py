@@ -1,4 +1,4 @@
-"""headraced in front of MariaDB, and of the test servers of Informix and CUBRID: one daemon for the whole run."""
+"""headraced in front of MariaDB, PostgreSQL and the test servers of Informix and CUBRID: one daemon for all tests."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ import pytest
 import headrace
 import headrace.testing
 
+from ..conftest import config
+
 PORT = 5432
 START_SECONDS = 30
 
@@ -34,6 +36,8 @@ class Front:
     """Of the server itself."""
     one_row: str
     """What follows an expression in a query of one row: FROM and a table, where the server needs one."""
+    limited: str = "select {columns} from {table} limit $1"
+    """The query of a number of rows."""
 
     @property
     def socket(self) -> Path:
@@ -87,7 +91,7 @@ def running(program: Path, text: str) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def fronts(program: Path) -> Iterator[dict[str, Front]]:
+def fronts(program: Path, server: headrace.testing.PostgresServer) -> Iterator[dict[str, Front]]:
     """All databases behind one daemon; each also with one session, with two, and with sessions of the clients' own."""
     with ExitStack() as stack:
         urls = {
@@ -102,12 +106,21 @@ def fronts(program: Path) -> Iterator[dict[str, Front]]:
             f"[databases.{name}_session]\nurl = {json.dumps(url)}\npool_mode = 'session'\n"
             for name, url in urls.items()
         )
-        folder = stack.enter_context(running(program, text))
-        one_row = {"informix": " from systables where tabid = 1"}
-        yield {name: Front(name, folder, url, one_row.get(name, "")) for name, url in urls.items()}
+        folder = stack.enter_context(running(program, text + config(server, postgresql="")))
+        differs = {"informix": (" from systables where tabid = 1", "select first $1 {columns} from {table}")}
+        yield {
+            name: Front(name, folder, url, *differs.get(name, ("",)))
+            for name, url in {**urls, "postgresql": server.url}.items()
+        }
 
 
 @pytest.fixture(params=["mariadb", "informix", "cubrid"])
 def front(request: pytest.FixtureRequest, fronts: dict[str, Front]) -> Front:
     """Each of them in turn."""
+    return fronts[request.param]
+
+
+@pytest.fixture(params=["postgresql", "mariadb", "informix", "cubrid"])
+def behind(request: pytest.FixtureRequest, fronts: dict[str, Front]) -> Front:
+    """Each of them, and PostgreSQL."""
     return fronts[request.param]

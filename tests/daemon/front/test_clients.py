@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -15,9 +12,7 @@ import headrace
 
 from .conftest import Front
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
 ROWS = 50
-PROGRAM_SECONDS = 120
 
 
 @pytest.fixture
@@ -62,19 +57,3 @@ def test_our_own_driver(front: Front, people: str) -> None:
         with client.transaction():
             client.execute(f"update {people} set name = %s where id = %s", ("changed", 6))
         assert client.execute(f"select name from {people} where id = %s", (6,)).fetchone() == ("changed",)
-
-
-def test_psql_runs_a_script(front: Front, people: str) -> None:
-    insert, count = f"insert into {people} values (100, 'x')", f"select count(*) from {people}"
-    script = f"begin;\n{insert};\nrollback;\n{count};\nselect 1 +;\n"
-    command = ["psql", "-X", "-A", "-t", "-q", f"host={front.folder} dbname={front.name} user=anyone"]
-    done = subprocess.run(command, input=script, capture_output=True, text=True, check=False, timeout=PROGRAM_SECONDS)
-    assert done.stdout == f"{ROWS}\n"
-    assert "ERROR" in done.stderr
-
-
-def test_a_program_with_nothing_but_a_socket(front: Front, people: str) -> None:
-    query = f"select id, name from {people} where id < $1 order by id"
-    command = [sys.executable, "-I", "-S", EXAMPLES / "daemon_socket.py", front.folder, front.name, query, "2"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PROGRAM_SECONDS)
-    assert done.stdout == "0\tname 0\n1\tname 1\n"

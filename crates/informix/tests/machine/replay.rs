@@ -8,6 +8,8 @@ use headrace_core::{Discarded, IfUnsent, Modes, Session as _, Verb};
 use headrace_informix::machine::{Execute, Logging, Request, Rows};
 use headrace_testkit::{TestValue as V, Trace, unhex};
 
+const CUT: &str = "fatal cut; it is unknown whether the statement in flight was executed";
+
 const OK: &str = "000f000000000000000000000000000000370000000100000001000c";
 
 fn select_rows() -> Vec<Vec<String>> {
@@ -86,7 +88,7 @@ pub fn a_reply_cut_at_every_byte_yields_no_wrong_row_and_an_outcome() {
         session.machine.abort((), &Fatal::gone("cut"));
         let received = received.get();
         assert!(select_rows().starts_with(&received.rows));
-        assert_eq!(received.end.as_deref(), Some("fatal cut"));
+        assert_eq!(received.end.as_deref(), Some(CUT));
         assert!(session.machine.is_idle());
     }
 }

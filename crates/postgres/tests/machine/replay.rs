@@ -5,6 +5,8 @@ use crate::session::*;
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{Discarded, Session as _};
 
+const CUT: &str = "fatal cut; it is unknown whether the statement in flight was executed";
+
 #[test]
 pub fn a_reply_split_at_every_byte_yields_the_same_rows() {
     let reply = select_reply();
@@ -34,7 +36,7 @@ pub fn a_reply_cut_at_every_byte_ends_in_an_error_never_in_a_short_result() {
         session.replay(&reply, 0, cut).unwrap();
         session.machine.abort((), &Fatal::gone("cut"));
         let received = received.get();
-        assert_eq!(received.end.as_deref(), Some("fatal cut"), "cut at {cut}");
+        assert_eq!(received.end.as_deref(), Some(CUT), "cut at {cut}");
         assert!(before.rows.starts_with(&received.rows), "cut at {cut}");
     }
 }
@@ -86,6 +88,6 @@ pub fn nothing_is_received_for_a_full_handler_and_the_rest_is_there_when_it_take
     assert!(session.machine.is_idle() && received.get().end.is_none(), "the rest is read for nobody");
     let (mut session, received) = full();
     session.machine.abort((), &Fatal::gone("cut"));
-    assert_eq!((received.get().rows.len(), received.get().end.as_deref()), (1, Some("fatal cut")));
+    assert_eq!((received.get().rows.len(), received.get().end.as_deref()), (1, Some(CUT)));
     assert_eq!(session.machine.full(), None);
 }
