@@ -152,7 +152,7 @@ def shown(status: dict[str, Any]) -> str:
             [
                 (
                     client["id"],
-                    client["pid"] or "-",
+                    client["pid"] or client["address"] or "-",
                     client["database"],
                     client["user"],
                     client["application"] or "-",

@@ -2,7 +2,7 @@
 
 use headrace_core::limits::TLS_CIPHERTEXT_BYTES;
 use headrace_core::{Fatal, ReadBuffer, WriteBuffer};
-use headrace_tls::TlsClient;
+use headrace_tls::TlsConnection;
 
 /// Both buffers of a connection, and the TLS layer between them and the wire.
 ///
@@ -26,7 +26,7 @@ pub struct Buffers {
 
 #[derive(Debug)]
 struct Layer {
-    client: TlsClient,
+    connection: TlsConnection,
     /// Bytes to write before everything else: ciphertext, preceded by the request for TLS.
     wire: WriteBuffer,
     /// True once TLS has failed: the alert that reports it is the last thing that is sent.
@@ -36,7 +36,7 @@ struct Layer {
 impl Layer {
     /// Encrypts the content of the write buffer, unless TLS has failed.
     fn encrypt(&mut self, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
-        if self.failed { Ok(()) } else { self.client.transmit(write_buffer, self.wire.tail()) }
+        if self.failed { Ok(()) } else { self.connection.transmit(write_buffer, self.wire.tail()) }
     }
 }
 
@@ -73,10 +73,10 @@ impl Buffers {
             self.read_buffer.filled(n);
             return Ok(());
         };
-        if let Err(error) = layer.client.receive(&self.landed[..n], &mut self.read_buffer) {
+        if let Err(error) = layer.connection.receive(&self.landed[..n], &mut self.read_buffer) {
             layer.failed = true;
             // An error while the alert is encrypted does not replace the first error.
-            let _ = layer.client.transmit(&mut WriteBuffer::new(), layer.wire.tail());
+            let _ = layer.connection.transmit(&mut WriteBuffer::new(), layer.wire.tail());
             return Err(error);
         }
         Ok(())
@@ -84,7 +84,7 @@ impl Buffers {
 
     /// Returns true if the peer has closed its side of TLS: no more bytes will come.
     pub fn is_at_end(&self) -> bool {
-        self.tls.as_ref().is_some_and(|layer| layer.client.peer_closed())
+        self.tls.as_ref().is_some_and(|layer| layer.connection.peer_closed())
     }
 
     /// The bytes to write now. Empty if nothing can be written, even if the write buffer has bytes that wait for the
@@ -124,19 +124,19 @@ impl Buffers {
 
     /// Encrypts everything from now on; the reads and writes that follow carry the handshake. With `request_first` the
     /// content of the write buffer is sent unencrypted before the handshake: MySQL requests TLS with a packet that the
-    /// server does not answer.
-    pub fn start_tls(&mut self, client: TlsClient, request_first: bool) {
+    /// server does not answer, and a server of PostgreSQL accepts it with a byte.
+    pub fn start_tls(&mut self, connection: TlsConnection, request_first: bool) {
         let mut wire = WriteBuffer::new();
         if request_first {
             *wire.tail() = self.write_buffer.take();
         }
         self.landed.resize(TLS_CIPHERTEXT_BYTES, 0);
-        self.tls = Some(Box::new(Layer { client, wire, failed: false }));
+        self.tls = Some(Box::new(Layer { connection, wire, failed: false }));
     }
 
     /// The TLS layer.
-    pub fn tls(&self) -> Option<&TlsClient> {
-        self.tls.as_ref().map(|layer| &layer.client)
+    pub fn tls(&self) -> Option<&TlsConnection> {
+        self.tls.as_ref().map(|layer| &layer.connection)
     }
 
     /// Queues the TLS close_notify alert after the bytes that are still to be written.
@@ -144,7 +144,7 @@ impl Buffers {
         if let Some(layer) = &mut self.tls {
             // A layer that cannot encrypt any more is closed without.
             let _ = layer.encrypt(&mut self.write_buffer);
-            layer.client.close_notify();
+            layer.connection.close_notify();
         }
     }
 

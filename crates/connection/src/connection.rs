@@ -4,7 +4,7 @@ use crate::Buffers;
 use headrace_core::limits::REDIRECTS;
 use headrace_core::protocol::ResponseHandler;
 use headrace_core::{Certificate, Fatal, FatalKind, NextStep, Protocol, ReadBuffer, Session, WriteBuffer};
-use headrace_tls::{TlsClient, TlsConfig};
+use headrace_tls::{TlsConfig, TlsConnection};
 use std::time::{Duration, Instant};
 
 /// What a connection needs of a protocol in addition to [`Session`]: the part of [`Protocol`] that does not depend on
@@ -245,7 +245,7 @@ impl<M: Driven + ?Sized> Connection<M> {
                 let reason = "the session needs TLS, and the connection has no settings for it";
                 return Err(Fatal::new(FatalKind::UnusableSetting, reason));
             };
-            self.buffers.start_tls(TlsClient::new(config, server_name)?, request_first);
+            self.buffers.start_tls(TlsConnection::new(config, server_name)?, request_first);
         }
         let Some(client) = self.buffers.tls().filter(|client| !client.is_handshaking()) else { return Ok(false) };
         let certificate = Certificate {

@@ -6,10 +6,12 @@ use crate::limits::STARTUP_TIMEOUT;
 use crate::postgres::session;
 use crate::replies::{self, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION, TOO_MANY_CLIENTS};
 use crate::secret::Secret;
-use crate::startup::{First, first, password};
+use crate::startup::{First, first, password, response};
 use headrace_connection::Buffers;
 use headrace_io::Progress;
 use headrace_io::tokio::Stream;
+use headrace_tls::TlsConnection;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::time::timeout;
 
@@ -20,12 +22,22 @@ pub struct Peer {
     pub process: Option<i32>,
     /// The daemon's own user.
     pub own: bool,
+    /// Where it comes from, if that is TCP.
+    pub address: Option<SocketAddr>,
 }
 
 /// Serves a client until it leaves.
 pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
     let mut client = Client { stream, buffers: Buffers::new() };
-    let (asked, password) = match timeout(STARTUP_TIMEOUT, client.start(&hub, peer.own)).await {
+    // Clients that have proved nothing yet must not take the places of others.
+    let login = match peer.address.map(|_| Arc::clone(&hub.logins).try_acquire_owned()) {
+        Some(Err(_)) => {
+            hub.refused.add(1);
+            return client.refuse(&Ended::new(TOO_MANY_CLIENTS, "headraced: too many clients are logging in")).await;
+        }
+        place => place,
+    };
+    let (asked, password) = match timeout(STARTUP_TIMEOUT, client.start(&hub, &peer)).await {
         Ok(Ok(Some(found))) => found,
         Ok(Ok(None)) | Err(_) => return,
         Ok(Err(ended)) => {
@@ -33,7 +45,8 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
             return client.refuse(&ended).await;
         }
     };
-    let entered = hub.registry.enter(asked.newcomer(peer.process));
+    drop(login);
+    let entered = hub.registry.enter(asked.newcomer(&peer));
     let ended = match hub.wanted(asked, password) {
         Wanted::Postgres(wanted) => session::serve(&mut client, wanted, &hub, &entered).await,
         Wanted::Front(wanted) => fronts::serve(&mut client, wanted, &hub, &entered).await,
@@ -63,16 +76,16 @@ pub struct Client {
 }
 
 impl Client {
-    /// Reads up to the StartupMessage. `None` if that is not what the client wants.
-    async fn start(&mut self, hub: &Arc<Hub>, own: bool) -> Result<Option<(Asked, Option<Secret>)>, Ended> {
+    /// Reads up to the StartupMessage, and has a client of TCP log in. `None` if that is not what the client wants.
+    async fn start(&mut self, hub: &Arc<Hub>, peer: &Peer) -> Result<Option<(Asked, Option<Secret>)>, Ended> {
         loop {
             let found = first(self.buffers.read_buffer.unread());
             match found.map_err(|what| Ended::new(PROTOCOL_VIOLATION, format!("headraced: {what}")))? {
                 Some((message, length)) => {
                     self.buffers.read_buffer.consume(length);
                     match message {
-                        // A Unix socket needs none.
-                        First::Encryption => self.buffers.write_buffer.tail().push(b'N'),
+                        First::Tls => self.encrypt(hub, peer)?,
+                        First::Gss => self.buffers.write_buffer.tail().push(b'N'),
                         First::Cancel(process_id, secret) => {
                             hub.cancel(process_id, secret).await;
                             return Ok(None);
@@ -81,9 +94,7 @@ impl Client {
                             if minor > 0 || !options.is_empty() {
                                 replies::negotiate(self.buffers.write_buffer.tail(), &options);
                             }
-                            let asked = hub.asked(parameters, own)?;
-                            let password = if asked.database.ask_password { self.password().await? } else { None };
-                            return Ok(Some((asked, password)));
+                            return self.asked(hub, peer, parameters).await.map(Some);
                         }
                     }
                 }
@@ -91,6 +102,71 @@ impl Client {
                     Ok(Progress::Eof) | Err(_) => return Ok(None),
                     Ok(_) => {}
                 },
+            }
+        }
+    }
+
+    /// Answers an SSLRequest. A Unix socket needs no encryption.
+    fn encrypt(&mut self, hub: &Hub, peer: &Peer) -> Result<(), Ended> {
+        let config = hub.config();
+        let Some(identity) = config.daemon.identity.as_ref().filter(|_| peer.address.is_some()) else {
+            self.buffers.write_buffer.tail().push(b'N');
+            return Ok(());
+        };
+        // Somebody in between may have put it there.
+        if self.buffers.tls().is_some() || !self.buffers.read_buffer.is_empty() {
+            let what = "headraced: after the request for encryption something was sent that is not encrypted";
+            return Err(Ended::new(PROTOCOL_VIOLATION, what));
+        }
+        let tls = TlsConnection::accept(identity).map_err(|fatal| Ended::new(NOT_ALLOWED, fatal.message))?;
+        self.buffers.write_buffer.tail().push(b'S');
+        self.buffers.start_tls(tls, true);
+        Ok(())
+    }
+
+    /// What a client asks for, once it has proved who it is.
+    async fn asked(
+        &mut self,
+        hub: &Hub,
+        peer: &Peer,
+        parameters: Vec<(String, String)>,
+    ) -> Result<(Asked, Option<Secret>), Ended> {
+        let Some(address) = peer.address else {
+            let asked = hub.asked(parameters, peer.own)?;
+            let password = if asked.database.ask_password { self.password().await? } else { None };
+            return Ok((asked, password));
+        };
+        if self.buffers.tls().is_none() && !address.ip().is_loopback() && !hub.config().daemon.allow_plaintext {
+            return Err(Ended::new(NOT_ALLOWED, "headraced: clients on other machines need TLS (sslmode=require)"));
+        }
+        let named = |name: &str| parameters.iter().rfind(|(known, _)| known == name).map(|(_, value)| value.clone());
+        let user = named("user").unwrap_or_default();
+        let database = named("database").unwrap_or_else(|| user.clone());
+        self.log_in(hub, &user).await?;
+        if !hub.config().clients.get(&user).is_some_and(|account| account.may_use(&database)) {
+            let what = format!("headraced: client {user:?} may not use database {database:?}");
+            return Err(Ended::new(NOT_ALLOWED, what));
+        }
+        let asked = hub.asked(parameters, false)?;
+        if asked.database.ask_password {
+            let what = "headraced: passwords of servers are asked for on the Unix socket only (ask_password)";
+            return Err(Ended::new(NOT_ALLOWED, what));
+        }
+        Ok((asked, None))
+    }
+
+    /// The body of the next message, which answers a question of the login.
+    pub(crate) async fn response(&mut self) -> Result<Vec<u8>, Ended> {
+        loop {
+            let found = response(self.buffers.read_buffer.unread());
+            let found = found.map_err(|what| Ended::new(PROTOCOL_VIOLATION, format!("headraced: {what}")))?;
+            if let Some((body, length)) = found {
+                let body = body.to_vec();
+                self.buffers.read_buffer.consume(length);
+                return Ok(body);
+            }
+            if let Ok(Progress::Eof) | Err(_) = self.stream.exchange(&mut self.buffers, true).await {
+                return Err(Ended::new(NOT_ALLOWED, "headraced: the client has sent no password"));
             }
         }
     }
@@ -124,6 +200,7 @@ impl Client {
 
     /// Sends what is left. A client that is gone, or never reads, is not waited for.
     pub async fn flush(&mut self) {
+        self.buffers.close_notify();
         let _ = timeout(STARTUP_TIMEOUT, self.stream.send_all(&mut self.buffers)).await;
         // A socket that is closed with bytes that nobody has read is an error at the other side.
         while let Ok(Some(Progress::Received)) = self.stream.pull_available(&mut self.buffers) {

@@ -1,18 +1,21 @@
 //! What all clients share: the configuration, the pools, and who is connected.
 
+use crate::client::Peer;
 use crate::config::{Config, Database, Driver};
 use crate::front::fronts::{self, Fronts, Kind};
+use crate::limits::LOGINS;
 use crate::lock;
 use crate::postgres::pool::{self, Key, Limit, Parameters, Pool};
 use crate::postgres::server::is_settable;
 use crate::registry::{Newcomer, Registry};
 use crate::replies::{Ended, MALFORMED_SETTING, NOT_ALLOWED, UNKNOWN_DATABASE};
+use crate::scram::random;
 use crate::secret::Secret;
 use crate::stats::{Counter, Gauge};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 /// The startup parameter by which a client of the daemon's own user names a server that is not configured.
 pub const TARGET: &str = "headrace.target";
@@ -33,6 +36,10 @@ pub struct Hub {
     pub refused: Counter,
     /// When the daemon was started.
     pub since: Instant,
+    /// Makes the salts of users that do not exist, always the same for the same name.
+    pub unknown_users: [u8; 32],
+    /// Places for clients of TCP that are logging in.
+    pub logins: Arc<Semaphore>,
     /// True once the daemon is about to end.
     pub draining: watch::Receiver<bool>,
 }
@@ -59,10 +66,11 @@ pub struct Asked {
 
 impl Asked {
     /// What is known of the client.
-    pub fn newcomer(&self, peer: Option<i32>) -> Newcomer {
+    pub fn newcomer(&self, peer: &Peer) -> Newcomer {
         let application = self.given.get("application_name").cloned().unwrap_or_default();
         let database = self.database.dbname.clone().unwrap_or_else(|| self.name.clone());
-        Newcomer { peer, database, user: self.user.clone(), application }
+        let address = peer.address.map(|address| address.to_string());
+        Newcomer { peer: peer.process, address, database, user: self.user.clone(), application }
     }
 }
 
@@ -78,6 +86,8 @@ impl Hub {
             memory: Gauge::default(),
             refused: Counter::default(),
             since: Instant::now(),
+            unknown_users: random(),
+            logins: Arc::new(Semaphore::new(LOGINS)),
             draining,
         }
     }
@@ -209,12 +219,14 @@ impl Hub {
     }
 
     /// Closes server connections that nobody has used for a while, and forgets pools that nobody needs: those of clients
-    /// that have named a server, or given a password that is not used any more.
+    /// that have named a server, or given a password or startup parameters that are not used any more, and those whose
+    /// server has let nobody in. A client can make any number of them.
     pub fn expire(&self) {
         self.fronts.expire();
         self.pools().iter().for_each(|pool| pool.expire());
         lock(&self.pools).retain(|key, pool| {
-            let needed = !key.of_client && key.password.is_none();
+            let is_plain = !key.of_client && key.password.is_none() && key.startup.len() == 2;
+            let needed = is_plain && pool.stats.opened.value() > 0;
             needed || Arc::strong_count(pool) > 1 || pool.stats.open.value() > 0
         });
     }

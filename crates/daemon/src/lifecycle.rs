@@ -6,6 +6,7 @@ use crate::control;
 use crate::hub::Hub;
 use crate::limits::{EXPIRY, IDLE_EXIT};
 use crate::log::log;
+use crate::network;
 use crate::place::{Access, Place};
 use headrace_io::tokio::Stream;
 use rustix::process::geteuid;
@@ -40,7 +41,7 @@ impl Options {
 
 /// The clients that are served.
 #[derive(Debug, Default)]
-struct Served {
+pub(crate) struct Served {
     number: AtomicUsize,
     left: Notify,
 }
@@ -82,15 +83,19 @@ pub async fn run(options: Options) -> Result<(), String> {
         let options = options.clone();
         Arc::new(move |hub: &Hub| options.read().map(|config| hub.reload(config)))
     };
+    let listeners = network::listen(&hub, &served).await?;
     let mut expiry = interval(idle_exit(&hub, &options).map_or(EXPIRY, |idle| EXPIRY.min(idle / 4)));
     let mut unused_since = Instant::now();
     // Who has started the daemon may not wait for this line.
     let _ = writeln!(std::io::stdout(), "headraced: serving {}", place.shown());
+    for address in &listeners.addresses {
+        let _ = writeln!(std::io::stdout(), "headraced: listening on {address}");
+    }
     let _ = std::io::stdout().flush();
     loop {
         tokio::select! {
             accepted = place.clients.accept() => match accepted {
-                Ok((stream, _)) => admit(stream, &hub, &served),
+                Ok((stream, _)) => admit_local(stream, &hub, &served),
                 // No more file descriptors, for example: the clients that are there go on.
                 Err(error) => {
                     log(format_args!("a client cannot be accepted: {error}"));
@@ -112,7 +117,7 @@ pub async fn run(options: Options) -> Result<(), String> {
                     match timeout(Duration::ZERO, place.clients.accept()).await {
                         Ok(Ok((stream, _))) => {
                             place.come_back(self::access(&hub.config()))?;
-                            admit(stream, &hub, &served);
+                            admit_local(stream, &hub, &served);
                         }
                         _ => return Ok(()),
                     }
@@ -130,7 +135,7 @@ pub async fn run(options: Options) -> Result<(), String> {
         }
     }
     place.leave();
-    drop(place.clients);
+    drop((place.clients, listeners));
     drain.send_replace(true);
     let drained = async {
         while served.number.load(Ordering::Relaxed) > 0 {
@@ -150,24 +155,29 @@ fn access(config: &Config) -> Access {
 }
 
 fn idle_exit(hub: &Hub, options: &Options) -> Option<Duration> {
-    let said = hub.config().daemon.idle_exit.unwrap_or(if options.on_demand { IDLE_EXIT } else { 0.0 });
+    let config = hub.config();
+    // Clients of TCP cannot start a daemon that has ended.
+    let by_default = if options.on_demand && config.daemon.listen.is_empty() { IDLE_EXIT } else { 0.0 };
+    let said = config.daemon.idle_exit.unwrap_or(by_default);
     (said > 0.0).then(|| Duration::from_secs_f64(said))
 }
 
 /// Every process that may connect to the socket acts with this user's rights on the servers.
-fn admit(stream: UnixStream, hub: &Arc<Hub>, served: &Arc<Served>) {
+fn admit_local(stream: UnixStream, hub: &Arc<Hub>, served: &Arc<Served>) {
     let Ok(credentials) = stream.peer_cred() else { return };
     let own = credentials.uid() == geteuid().as_raw();
-    let config = hub.config();
-    if !own && !config.daemon.allowed().is_ok_and(|allowed| allowed.contains(&credentials.uid())) {
+    if !own && !hub.config().daemon.allowed().is_ok_and(|allowed| allowed.contains(&credentials.uid())) {
         hub.refused.add(1);
         return;
     }
-    let full = served.number.load(Ordering::Relaxed) >= config.daemon.max_clients;
-    let peer = Peer { process: credentials.pid(), own };
+    admit(Stream::Unix(stream), Peer { process: credentials.pid(), own, address: None }, hub, served);
+}
+
+/// Serves a client, if there is a place.
+pub(crate) fn admit(stream: Stream, peer: Peer, hub: &Arc<Hub>, served: &Arc<Served>) {
+    let full = served.number.load(Ordering::Relaxed) >= hub.config().daemon.max_clients;
     let (one, hub) = (One::new(served), Arc::clone(hub));
     tokio::spawn(async move {
-        let stream = Stream::Unix(stream);
         if full {
             client::turn_away(stream, &hub).await
         } else {

@@ -12,6 +12,8 @@ pub const QUEUE_WAIT: Duration = Duration::from_secs(30);
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a client may take to send its StartupMessage.
 pub const STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
+/// Clients of TCP that may be logging in at one time.
+pub const LOGINS: usize = 200;
 /// How long a server connection is kept that nobody uses.
 pub const IDLE_SERVER: Duration = Duration::from_secs(300);
 /// How long a server connection may take to become usable again after a client has left it.

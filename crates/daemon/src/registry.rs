@@ -33,6 +33,8 @@ pub struct Client {
     secret: i32,
     /// The number of its process.
     pub peer: Option<i32>,
+    /// Where it comes from, if that is TCP.
+    pub address: Option<String>,
     /// The name of its database.
     pub database: String,
     /// Its user on the server.
@@ -86,6 +88,8 @@ pub struct Registry {
 pub struct Newcomer {
     /// The number of its process.
     pub peer: Option<i32>,
+    /// Where it comes from, if that is TCP.
+    pub address: Option<String>,
     /// The name of its database.
     pub database: String,
     /// Its user on the server.
@@ -99,7 +103,7 @@ impl Registry {
     pub fn enter(&self, newcomer: Newcomer) -> Entered<'_> {
         let mut secret = [0; 4];
         getrandom::fill(&mut secret).expect("the system has random numbers");
-        let Newcomer { peer, database, user, application } = newcomer;
+        let Newcomer { peer, address, database, user, application } = newcomer;
         let mut clients = lock(&self.clients);
         let process_id = loop {
             let number = self.numbers.fetch_add(1, Ordering::Relaxed) & i32::MAX;
@@ -112,6 +116,7 @@ impl Registry {
             process_id,
             secret: i32::from_be_bytes(secret),
             peer,
+            address,
             database,
             user,
             application,

@@ -46,6 +46,8 @@ pub const PROTOCOL_VIOLATION: &str = "08P01";
 pub const REJECTED: &str = "08004";
 /// The server cannot be reached.
 pub const UNREACHABLE: &str = "08001";
+/// The password is wrong, or there is no such user.
+pub const WRONG_PASSWORD: &str = "28P01";
 /// Who asks may not.
 pub const NOT_ALLOWED: &str = "28000";
 
@@ -136,6 +138,26 @@ pub fn cancelled(out: &mut Vec<u8>) {
 /// ReadyForQuery, outside of a transaction.
 pub fn idle(out: &mut Vec<u8>) {
     message(out, backend::READY_FOR_QUERY, |out| out.push(b'I'));
+}
+
+/// The client is to log in by one of these mechanisms of SASL.
+pub fn ask_sasl(out: &mut Vec<u8>, mechanisms: &[&str]) {
+    message(out, backend::AUTHENTICATION, |out| {
+        out.extend_from_slice(&authentication::SASL.to_be_bytes());
+        for name in mechanisms {
+            out.extend_from_slice(name.as_bytes());
+            out.push(0);
+        }
+        out.push(0);
+    });
+}
+
+/// AuthenticationSASLContinue or AuthenticationSASLFinal.
+pub fn sasl(out: &mut Vec<u8>, step: u32, data: &[u8]) {
+    message(out, backend::AUTHENTICATION, |out| {
+        out.extend_from_slice(&step.to_be_bytes());
+        out.extend_from_slice(data);
+    });
 }
 
 /// The client is to send its password.

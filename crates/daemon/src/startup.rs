@@ -11,8 +11,10 @@ const CANCEL_REQUEST: u32 = 80_877_102;
 /// The first message of a client, or the next after a request for encryption.
 #[derive(Debug, PartialEq, Eq)]
 pub enum First {
-    /// SSLRequest or GSSENCRequest.
-    Encryption,
+    /// SSLRequest.
+    Tls,
+    /// GSSENCRequest.
+    Gss,
     /// CancelRequest, with the process id and the secret key.
     Cancel(i32, i32),
     /// StartupMessage.
@@ -39,7 +41,9 @@ pub fn first(bytes: &[u8]) -> Result<Option<(First, usize)>, String> {
     let Some(body) = rest.get(..length - 4) else { return Ok(None) };
     let number = |at: usize| body.get(at..at + 4).map(|four| u32::from_be_bytes([four[0], four[1], four[2], four[3]]));
     let message = match number(0).unwrap_or_default() {
-        SSL_REQUEST | GSSENC_REQUEST => First::Encryption,
+        SSL_REQUEST | GSSENC_REQUEST if body.len() > 4 => return Err("a request for encryption is too long".into()),
+        SSL_REQUEST => First::Tls,
+        GSSENC_REQUEST => First::Gss,
         CANCEL_REQUEST => match (number(4), number(8), body.len()) {
             (Some(process_id), Some(secret), 12) => First::Cancel(process_id as i32, secret as i32),
             _ => return Err("a CancelRequest has another length than 16".into()),
@@ -72,20 +76,38 @@ fn startup(minor: u16, mut body: &[u8]) -> Result<First, String> {
     }
 }
 
-/// Reads PasswordMessage; returns its length too, or `None` if more is needed.
+/// Reads the body of PasswordMessage, SASLInitialResponse or SASLResponse; returns the length of the message too, or
+/// `None` if more is needed.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn password(bytes: &[u8]) -> Result<Option<(Secret, usize)>, String> {
+pub fn response(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, String> {
     let [tag, a, b, c, d, rest @ ..] = bytes else { return Ok(None) };
     let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
     if *tag != frontend::PASSWORD_MESSAGE || !(5..=STARTUP_BYTES).contains(&length) {
         return Err("a password was asked for, and something else was sent".into());
     }
-    let Some(body) = rest.get(..length - 4) else { return Ok(None) };
+    Ok(rest.get(..length - 4).map(|body| (body, length + 1)))
+}
+
+/// The mechanism and the data of SASLInitialResponse.
+pub fn sasl_initial(body: &[u8]) -> Option<(&str, &[u8])> {
+    let end = body.iter().position(|byte| *byte == 0)?;
+    let mechanism = std::str::from_utf8(&body[..end]).ok()?;
+    let [a, b, c, d, data @ ..] = &body[end + 1..] else { return None };
+    let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
+    (data.len() == length).then_some((mechanism, data))
+}
+
+/// Reads PasswordMessage; returns its length too, or `None` if more is needed.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn password(bytes: &[u8]) -> Result<Option<(Secret, usize)>, String> {
+    let Some((body, length)) = response(bytes)? else { return Ok(None) };
     let text = body.strip_suffix(b"\0").and_then(|text| std::str::from_utf8(text).ok());
     let text = text.filter(|text| !text.contains('\0')).ok_or("the password is not UTF-8")?;
-    Ok(Some((Secret::new(text.to_owned()), length + 1)))
+    Ok(Some((Secret::new(text.to_owned()), length)))
 }
 
 #[cfg(test)]
@@ -105,7 +127,7 @@ mod tests {
         }
         let mut bytes = Vec::new();
         frontend::ssl_request(&mut bytes);
-        assert_eq!(first(&bytes), Ok(Some((First::Encryption, 8))));
+        assert_eq!(first(&bytes), Ok(Some((First::Tls, 8))));
         let mut bytes = Vec::new();
         frontend::cancel_request(&mut bytes, 7, &8i32.to_be_bytes());
         assert_eq!(first(&bytes), Ok(Some((First::Cancel(7, 8), 16))));
@@ -130,6 +152,9 @@ mod tests {
             &[0, 0, 0, 7, 0, 0, 0],
             &[0, 0, 0, 8, 0, 2, 0, 0],
             &[0, 0, 0, 9, 0, 3, 0, 0, 65],
+            &[0, 0, 0, 9, 4, 210, 22, 47, 0],
+            &[255, 255, 255, 255],
+            &[128, 0, 0, 0],
         ] {
             assert!(first(bytes).is_err(), "{bytes:?}");
         }

@@ -22,6 +22,7 @@ pub struct Status {
 struct ClientStatus {
     id: i32,
     pid: Option<i32>,
+    address: Option<String>,
     database: String,
     user: String,
     application: String,
@@ -78,6 +79,7 @@ fn of_client(client: &Client) -> ClientStatus {
     ClientStatus {
         id: client.process_id,
         pid: client.peer,
+        address: client.address.clone(),
         database: client.database.clone(),
         user: client.user.clone(),
         application: client.application.clone(),

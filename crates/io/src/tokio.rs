@@ -177,7 +177,11 @@ impl Stream {
         Self::tuned(TcpStream::connect((host, port)).await?, options)
     }
 
-    fn tuned(stream: TcpStream, options: &TcpOptions) -> io::Result<Self> {
+    /// A connection of TCP, with these options.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    pub fn tuned(stream: TcpStream, options: &TcpOptions) -> io::Result<Self> {
         connect::tune(&SockRef::from(&stream), options)?;
         Ok(Self::Tcp(stream))
     }

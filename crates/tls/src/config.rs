@@ -21,7 +21,7 @@ pub enum Verify {
     Ca,
     /// Everything.
     Full,
-    /// Everything, but a certificate that fails is only recorded: see [`crate::TlsClient::is_verified`]. For protocols
+    /// Everything, but a certificate that fails is only recorded: see [`crate::TlsConnection::is_verified`]. For protocols
     /// in which the server can prove in another way that the certificate is its own; code that chooses this must
     /// require that proof.
     Opportunistic,
@@ -154,7 +154,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Fatal> {
     std::fs::read(path).map_err(|error| Fatal::new(FatalKind::UnusableSetting, format!("{}: {error}", path.display())))
 }
 
-fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Fatal> {
+pub(crate) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Fatal> {
     parse_certificates(&read(path)?, &path.display().to_string())
 }
 
@@ -170,7 +170,7 @@ fn parse_certificates(pem: &[u8], source: &str) -> Result<Vec<CertificateDer<'st
     Ok(certificates)
 }
 
-fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, Fatal> {
+pub(crate) fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, Fatal> {
     let pem = read(path)?;
     let has = |words: &[u8]| pem.windows(words.len()).any(|window| window == words);
     // PKCS #8 (RFC 5958), and OpenSSL's older format (RFC 1421 headers).

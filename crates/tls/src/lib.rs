@@ -6,29 +6,33 @@ mod cache;
 mod config;
 pub mod dangerous;
 mod names;
+mod server;
 
 pub use config::{ClientCert, Roots, TlsConfig, Verify};
+pub use server::Identity;
 
 use headrace_core::limits::{TLS_PLAINTEXT_BYTES, WRITE_BUFFER_HIGH_BYTES};
 use headrace_core::{Fatal, FatalKind, ReadBuffer, WriteBuffer};
 use rustls::pki_types::ServerName;
-use rustls::{CertificateError, ClientConnection, Error, ProtocolVersion};
+use rustls::{CertificateError, ClientConnection, Connection, Error, ProtocolVersion, ServerConnection};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// One TLS client connection.
+/// One side of a TLS connection.
 #[derive(Debug)]
-pub struct TlsClient {
-    connection: ClientConnection,
+pub struct TlsConnection {
+    connection: Connection,
     /// True once the peer has sent close_notify.
     peer_closed: bool,
-    /// True if the server's certificate was not verified.
+    /// True if the peer's certificate was not verified.
     unverified: Arc<AtomicBool>,
+    /// The channel binding of the server's own side.
+    own_end_point: Option<Arc<[u8]>>,
 }
 
-impl TlsClient {
+impl TlsConnection {
     /// A client that will greet `server_name` (a DNS name or an IP address).
     ///
     /// A name that no certificate can have is refused only if names are verified; otherwise the handshake has no server
@@ -52,7 +56,17 @@ impl TlsClient {
         };
         let (config, unverified) = cache::configuration(config)?;
         let connection = ClientConnection::new(config, name).map_err(refused)?;
-        Ok(Self { connection, peer_closed: false, unverified })
+        Ok(Self { connection: connection.into(), peer_closed: false, unverified, own_end_point: None })
+    }
+
+    /// A server that waits for a client's greeting. Clients are asked for no certificate.
+    ///
+    /// # Errors
+    /// [`Fatal`]: TLS refuses to start.
+    pub fn accept(identity: &Identity) -> Result<Self, Fatal> {
+        let connection = ServerConnection::new(Arc::clone(&identity.config)).map_err(refused)?;
+        let (unverified, own_end_point) = (Arc::new(AtomicBool::new(true)), identity.end_point.clone());
+        Ok(Self { connection: connection.into(), peer_closed: false, unverified, own_end_point })
     }
 
     /// Returns true if the handshake is still going on.
@@ -94,7 +108,7 @@ impl TlsClient {
     }
 
     /// Decrypts received bytes into the read buffer. Answers of the handshake are sent with the next
-    /// [`TlsClient::transmit`]; so is the alert that reports an error to the peer.
+    /// [`TlsConnection::transmit`]; so is the alert that reports an error to the peer.
     ///
     /// Bytes after the peer's close_notify are ignored (RFC 8446, section 6.1).
     ///
@@ -121,7 +135,7 @@ impl TlsClient {
         self.peer_closed
     }
 
-    /// Queues the close_notify alert; its bytes are sent with the next [`TlsClient::transmit`].
+    /// Queues the close_notify alert; its bytes are sent with the next [`TlsConnection::transmit`].
     pub fn close_notify(&mut self) {
         self.connection.send_close_notify();
     }
@@ -135,6 +149,9 @@ impl TlsClient {
     /// function of its signature, with SHA-256 in place of MD5 and SHA-1. `None` before the handshake, or if the
     /// signature names no single hash function.
     pub fn tls_server_end_point(&self) -> Option<Vec<u8>> {
+        if let Connection::Server(_) = self.connection {
+            return self.own_end_point.as_deref().map(<[u8]>::to_vec);
+        }
         binding::tls_server_end_point(self.connection.peer_certificates()?.first()?)
     }
 

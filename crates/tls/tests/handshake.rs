@@ -4,7 +4,7 @@ mod support;
 
 use headrace_core::FatalKind;
 use headrace_core::{Fatal, ReadBuffer, WriteBuffer};
-use headrace_tls::{ClientCert, Roots, TlsClient, TlsConfig, Verify};
+use headrace_tls::{ClientCert, Roots, TlsConfig, TlsConnection, Verify};
 use rcgen::{BasicConstraints, CertificateParams, GeneralSubtree, IsCa, NameConstraints};
 use rustls::pki_types::CertificateDer;
 use sha2::{Digest, Sha256};
@@ -118,7 +118,7 @@ fn more_plain_text_than_the_wire_may_hold_leaves_in_parts() {
 #[test]
 fn no_plaintext_is_sent_before_the_handshake() {
     let authority = Authority::new("ours");
-    let mut client = TlsClient::new(&asking(Verify::Full, &authority.pem), "db").unwrap();
+    let mut client = TlsConnection::new(&asking(Verify::Full, &authority.pem), "db").unwrap();
     let (mut write_buffer, mut wire) = (WriteBuffer::new(), Vec::new());
     write_buffer.tail().extend_from_slice(b"password");
     client.transmit(&mut write_buffer, &mut wire).unwrap();
@@ -163,7 +163,7 @@ fn the_close_notify_reaches_the_server() {
 fn bytes_that_are_no_tls_are_an_error_and_no_hang() {
     let authority = Authority::new("ours");
     for bytes in [&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], &[0x16, 3, 3, 0xff, 0xff, 1, 2, 3], &[0; 100_000]] {
-        let mut client = TlsClient::new(&asking(Verify::Full, &authority.pem), "db").unwrap();
+        let mut client = TlsConnection::new(&asking(Verify::Full, &authority.pem), "db").unwrap();
         let error = client.receive(bytes, &mut ReadBuffer::new()).unwrap_err();
         assert!(error.message.starts_with("TLS: "), "{error}");
         client.receive(bytes, &mut ReadBuffer::new()).unwrap_err();
@@ -350,7 +350,7 @@ fn files_that_cannot_be_used_are_named() {
         (with_client(&chain.0, &empty.0), &empty.0, "no private key"),
         (with_client(&chain.0, &other_key.0), &other_key.0, "does not belong"),
     ] {
-        let error = TlsClient::new(&config, "db").unwrap_err();
+        let error = TlsConnection::new(&config, "db").unwrap_err();
         assert_eq!(error.kind, FatalKind::UnusableSetting);
         assert!(error.message.contains(named.to_str().unwrap()) && error.message.contains(why), "{why}: {error}");
     }
@@ -363,7 +363,7 @@ fn a_name_that_no_certificate_can_have_matters_only_where_names_are_checked() {
     for name in ["", "no name", "fe80::1%eth0"] {
         attempt(Verify::None, "", name, &identity).unwrap();
         attempt(Verify::Ca, &authority.pem, name, &identity).unwrap();
-        let error = TlsClient::new(&asking(Verify::Full, &authority.pem), name).unwrap_err();
+        let error = TlsConnection::new(&asking(Verify::Full, &authority.pem), name).unwrap_err();
         assert!(error.message.contains(&format!("{name:?}")), "{error}");
     }
 }

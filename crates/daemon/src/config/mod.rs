@@ -1,20 +1,24 @@
 //! The configuration: a TOML file.
 
+mod account;
 mod database;
+mod network;
 mod passfile;
 mod password;
 
+pub use account::Account;
 pub use database::{Database, Driver, PoolMode, TargetSession, addresses};
 
 use crate::front::url;
 use crate::limits::{CLIENTS, DRAIN, MEMORY_MB};
+use headrace_tls::Identity;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The whole file.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// The daemon itself.
@@ -22,10 +26,13 @@ pub struct Config {
     pub daemon: Daemon,
     /// The databases by the names that clients give.
     pub databases: BTreeMap<String, Database>,
+    /// Who may log in over TCP, by name.
+    #[serde(default)]
+    pub clients: BTreeMap<String, Account>,
 }
 
 /// Settings of the daemon itself.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Daemon {
     /// Seconds without a client after which the daemon ends; 0 for never.
@@ -38,6 +45,17 @@ pub struct Daemon {
     pub memory_mb: usize,
     /// Users of the system that may connect, by name or number, besides the daemon's own.
     pub allow_users: Vec<String>,
+    /// Addresses of TCP that clients may connect to.
+    pub listen: Vec<String>,
+    /// A PEM file with the certificate chain that clients on TCP are shown.
+    pub tls_cert: Option<PathBuf>,
+    /// A PEM file with its key.
+    pub tls_key: Option<PathBuf>,
+    /// Clients on other machines may do without TLS.
+    pub allow_plaintext: bool,
+    /// The certificate and the key, read.
+    #[serde(skip)]
+    pub identity: Option<Identity>,
 }
 
 impl Default for Daemon {
@@ -48,6 +66,11 @@ impl Default for Daemon {
             max_clients: CLIENTS,
             memory_mb: MEMORY_MB,
             allow_users: Vec::new(),
+            listen: Vec::new(),
+            tls_cert: None,
+            tls_key: None,
+            allow_plaintext: false,
+            identity: None,
         }
     }
 }
@@ -61,7 +84,7 @@ impl Config {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         // The message of a TOML error quotes the line, which may hold a password.
         let found = url::expanded(&text, url::expand_all).map_err(|what| format!("{}: {what}", path.display()))?;
-        let config: Self = match found {
+        let mut config: Self = match found {
             Some(table) => table.try_into(),
             None => toml::from_str(&text),
         }
@@ -70,6 +93,7 @@ impl Config {
         for (name, database) in &config.databases {
             database.check().map_err(|what| format!("{}: databases.{name}: {what}", path.display()))?;
         }
+        config.prepare().map_err(|what| format!("{}: {what}", path.display()))?;
         Ok(config)
     }
 }

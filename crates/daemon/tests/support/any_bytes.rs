@@ -6,6 +6,7 @@ use headrace_daemon::front::messages::{self, Message};
 use headrace_daemon::front::sql::{Dialect, statement, statements};
 use headrace_daemon::front::values::parameter;
 use headrace_daemon::postgres::relay::{Relay, ServerState};
+use headrace_daemon::scram::{Exchange, Verifier};
 use headrace_daemon::startup;
 use headrace_postgres::types::{Format, TypeRegistry};
 use std::collections::BTreeMap;
@@ -47,10 +48,23 @@ fn relayed(mut data: &[u8]) {
     let _ = relay.pass_over(&mut from_client, &mut to_client);
 }
 
+/// A login, of whose verifier every byte is the fuzzer's: nobody gets in who has not computed a proof.
+fn logged_in(data: &[u8]) {
+    let (first, last) = data.split_at(data.len() / 2);
+    let _ = std::str::from_utf8(first).map(|text| Verifier::of(&format!("SCRAM-SHA-256${text}")));
+    let Some((mechanism, message)) = startup::sasl_initial(first) else { return };
+    for end_point in [None, Some(last)] {
+        if let Ok(exchange) = Exchange::begin(mechanism, message, end_point, Verifier::of_nobody("", &[0; 32])) {
+            assert!(exchange.finish(last).is_err(), "a proof was guessed");
+        }
+    }
+}
+
 /// Reads bytes in every way.
 pub fn read(data: &[u8]) {
     let [choice, oid, rest @ ..] = data else { return };
-    let _ = (startup::first(rest), startup::password(rest));
+    let _ = (startup::first(rest), startup::password(rest), startup::response(rest));
+    logged_in(rest);
     let _ = (messages::length(rest), Message::read(rest));
     let mut left = rest;
     while let Some((_, bytes)) = message(&mut left) {

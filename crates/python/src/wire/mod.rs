@@ -35,7 +35,7 @@ use asyncio::OwnLoop;
 use headrace_connection::{Connection, Limits};
 use headrace_core::{Cancellation, Fatal, NextStep, TransactionStatus, WriteBuffer};
 use headrace_io::{Address, Hangup, Link, TcpOptions, Waker};
-use headrace_tls::TlsClient;
+use headrace_tls::TlsConnection;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::cell::Cell;
@@ -326,7 +326,7 @@ impl State {
         (&mut *self.connection.machine, &mut self.connection.buffers.write_buffer)
     }
 
-    fn tls_client(&self) -> Option<&TlsClient> {
+    fn tls_client(&self) -> Option<&TlsConnection> {
         match &self.io {
             Io::None => None,
             Io::Blocking(_) | Io::Transport { .. } => self.connection.buffers.tls(),
@@ -415,12 +415,12 @@ impl Wire {
 
     /// The encryption of the connection, or None.
     fn tls_info(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        Ok(self.lock(py)?.tls_client().map(TlsClient::describe))
+        Ok(self.lock(py)?.tls_client().map(TlsConnection::describe))
     }
 
     /// Returns true if the TLS session is an earlier one that was taken up again.
     fn tls_resumed(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.lock(py)?.tls_client().is_some_and(TlsClient::is_resumed))
+        Ok(self.lock(py)?.tls_client().is_some_and(TlsConnection::is_resumed))
     }
 
     /// The number of cached prepared statements.

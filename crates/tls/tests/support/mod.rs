@@ -1,7 +1,7 @@
 //! An authority, certificates of every kind, and a TLS server in memory.
 
 use headrace_core::{Fatal, ReadBuffer, WriteBuffer};
-use headrace_tls::{Roots, TlsClient, TlsConfig, Verify};
+use headrace_tls::{Roots, TlsConfig, TlsConnection, Verify};
 use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, SigningKey};
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -158,7 +158,7 @@ pub fn asking(verify: Verify, roots: &str) -> TlsConfig {
 
 /// A client and a server joined by two vectors.
 pub struct Joined {
-    pub client: TlsClient,
+    pub client: TlsConnection,
     pub server: ServerConnection,
     pub read_buffer: ReadBuffer,
     pub write_buffer: WriteBuffer,
@@ -171,7 +171,7 @@ pub struct Joined {
 impl Joined {
     pub fn new(config: &TlsConfig, name: &str, server: &Server<'_>) -> Self {
         Self {
-            client: TlsClient::new(config, name).unwrap(),
+            client: TlsConnection::new(config, name).unwrap(),
             server: ServerConnection::new(server.config()).unwrap(),
             read_buffer: ReadBuffer::new(),
             write_buffer: WriteBuffer::new(),

@@ -8,18 +8,32 @@ import java.util.Properties;
 /**
  * Asks a database through headraced with pgjdbc.
  *
- * <p>Arguments: the folder of the daemon's socket, a name in its configuration, and a table with the columns id, whole
- * numbers from 0, and name. Java has Unix sockets for channels only; junixsocket has them for JDBC.
+ * <p>Arguments: the folder of the daemon's socket, or its HOST:PORT, where it listens on TCP; a name in its
+ * configuration; and a table with the columns id, whole numbers from 0, and name. Java has Unix sockets for channels only;
+ * junixsocket has them for JDBC. On TCP the user and the password are those of PGUSER and PGPASSWORD, and PGSSLROOTCERT
+ * names the trusted certificates.
  */
 public final class Daemon {
-    public static void main(String[] arguments) throws SQLException {
+    private static Connection connect(String where, String database) throws SQLException {
         Properties properties = new Properties();
+        if (where.contains(":")) {
+            properties.setProperty("user", System.getenv("PGUSER"));
+            properties.setProperty("password", System.getenv("PGPASSWORD"));
+            properties.setProperty("sslmode", "verify-full");
+            properties.setProperty("sslrootcert", System.getenv("PGSSLROOTCERT"));
+            properties.setProperty("channelBinding", "require");
+            return DriverManager.getConnection("jdbc:postgresql://" + where + "/" + database, properties);
+        }
         properties.setProperty("user", "anyone");
         properties.setProperty("sslmode", "disable");
         properties.setProperty("socketFactory", "org.newsclub.net.unix.AFUNIXSocketFactory$FactoryArg");
-        properties.setProperty("socketFactoryArg", arguments[0] + "/.s.PGSQL.5432");
+        properties.setProperty("socketFactoryArg", where + "/.s.PGSQL.5432");
+        return DriverManager.getConnection("jdbc:postgresql://localhost/" + database, properties);
+    }
+
+    public static void main(String[] arguments) throws SQLException {
         String table = arguments[2];
-        try (Connection connection = DriverManager.getConnection("jdbc:postgresql://localhost/" + arguments[1], properties)) {
+        try (Connection connection = connect(arguments[0], arguments[1])) {
             try (PreparedStatement one = connection.prepareStatement("select id, name from " + table + " where id = ?")) {
                 // After five executions pgjdbc prepares the statement by a name, and asks for binary values.
                 for (int id = 0; id < 8; id++) {
