@@ -194,8 +194,14 @@ class Rehearsal:
 INSERT = "insert into hr_once values (?, ?)"
 
 
+def haste(n: int) -> float:
+    """Seconds that a statement of some blocks may take, which is too short for many: they are interrupted at any place,
+    and rolled back."""
+    return n // 20 % 9 * 0.000_3
+
+
 def thread(rehearsal: Rehearsal, me: int) -> None:
-    """A client in a thread: single statements, batches and transactions by turns."""
+    """A client in a thread: single statements, batches, transactions, pipelined ones, and hasty ones by turns."""
     n = 0
     while not rehearsal.is_over:
         try:
@@ -213,13 +219,18 @@ def thread(rehearsal: Rehearsal, me: int) -> None:
             try:
                 if n % 5:
                     conn.execute(INSERT, key)
-                elif n % 10:
+                elif n % 20 == 5:
                     conn.executemany(INSERT, [key] * rows)
-                else:
-                    ends = False
-                    with conn.transaction():
+                elif n % 20 == 15:
+                    with conn.pipeline(), conn.transaction():
                         for _ in range(rows):
                             conn.execute(INSERT, key)
+                else:
+                    ends = False
+                    name, timeout = (None, None) if n % 20 else ("mine", haste(n))
+                    with conn.transaction(name):
+                        for _ in range(rows):
+                            conn.execute(INSERT, key, timeout=timeout)
                             way.append((conn.cas_pid, conn.resumed))
                         ends = True
                     way.append((conn.cas_pid, conn.resumed))
@@ -251,13 +262,18 @@ async def task(rehearsal: Rehearsal, me: int) -> None:
             try:
                 if n % 5:
                     await conn.execute(INSERT, key)
-                elif n % 10:
+                elif n % 20 == 5:
                     await conn.executemany(INSERT, [key] * rows)
-                else:
-                    ends = False
-                    async with conn.transaction():
+                elif n % 20 == 15:
+                    async with conn.pipeline(), conn.transaction():
                         for _ in range(rows):
                             await conn.execute(INSERT, key)
+                else:
+                    ends = False
+                    name, timeout = (None, None) if n % 20 else ("mine", haste(n))
+                    async with conn.transaction(name):
+                        for _ in range(rows):
+                            await conn.execute(INSERT, key, timeout=timeout)
                             way.append((conn.cas_pid, conn.resumed))
                         ends = True
                     way.append((conn.cas_pid, conn.resumed))
