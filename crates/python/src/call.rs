@@ -81,7 +81,10 @@ impl Completion {
                     match outcome {
                         Ok(value) => future.call_method1(pyo3::intern!(py, "set_result"), (value,))?,
                         Err(error) => {
-                            future.call_method1(pyo3::intern!(py, "set_exception"), (error.into_value(py),))?
+                            future.call_method1(pyo3::intern!(py, "set_exception"), (error.into_value(py),))?;
+                            // Retrieved: a pipeline that is lost raises one error for all of its statements, and asyncio
+                            // would log those of the others.
+                            future.call_method0(pyo3::intern!(py, "exception"))?
                         }
                     };
                     Ok(())
