@@ -10,13 +10,21 @@ import signal
 import socket
 import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
 import headrace
 
 from .conftest import Daemon, config
+
+
+class Place(Protocol):
+    """What has a daemon's folder."""
+
+    @property
+    def folder(self) -> Path:
+        """Of its sockets."""
 
 
 class _Unix(http.client.HTTPConnection):
@@ -31,7 +39,7 @@ class _Unix(http.client.HTTPConnection):
         self.sock.connect(str(self.path))
 
 
-def ask(daemon: Daemon, method: str, path: str) -> tuple[int, str]:
+def ask(daemon: Place, method: str, path: str) -> tuple[int, str]:
     """The status and the body of the answer of the daemon's second socket."""
     connection = _Unix(daemon.folder / ".s.PGSQL.5432.http")
     connection.request(method, path)
@@ -39,7 +47,7 @@ def ask(daemon: Daemon, method: str, path: str) -> tuple[int, str]:
     return answer.status, answer.read().decode()
 
 
-def status(daemon: Daemon) -> dict[str, Any]:
+def status(daemon: Place) -> dict[str, Any]:
     """The daemon's state."""
     found: dict[str, Any] = json.loads(ask(daemon, "GET", "/status")[1])
     return found

@@ -11,7 +11,7 @@ use crate::registry::{Newcomer, Registry};
 use crate::replies::{Ended, MALFORMED_SETTING, NOT_ALLOWED, UNKNOWN_DATABASE};
 use crate::scram::random;
 use crate::secret::Secret;
-use crate::stats::{Counter, Gauge};
+use crate::stats::{Counter, Gauge, Shown};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -211,11 +211,12 @@ impl Hub {
         }
     }
 
-    /// The pools.
-    pub fn pools(&self) -> Vec<Arc<Pool>> {
-        let mut pools: Vec<Arc<Pool>> = lock(&self.pools).values().cloned().collect();
-        pools.sort_by(|one, other| one.label().cmp(other.label()));
-        pools
+    /// What is shown of the pools of all databases.
+    pub fn shown(&self) -> Vec<Shown> {
+        let mut shown: Vec<Shown> = lock(&self.pools).values().map(|pool| pool.shown()).collect();
+        shown.extend(self.fronts.shown());
+        shown.sort_by(|one, other| one.label.cmp(&other.label));
+        shown
     }
 
     /// Closes server connections that nobody has used for a while, and forgets pools that nobody needs: those of clients
@@ -223,7 +224,9 @@ impl Hub {
     /// server has let nobody in. A client can make any number of them.
     pub fn expire(&self) {
         self.fronts.expire();
-        self.pools().iter().for_each(|pool| pool.expire());
+        let pools: Vec<Arc<Pool>> = lock(&self.pools).values().cloned().collect();
+        pools.iter().for_each(|pool| pool.expire());
+        drop(pools);
         lock(&self.pools).retain(|key, pool| {
             let is_plain = !key.of_client && key.password.is_none() && key.startup.len() == 2;
             let needed = is_plain && pool.stats.opened.value() > 0;

@@ -1,20 +1,19 @@
 //! Metrics in Prometheus' text format. Those that OpenTelemetry has a name for (`db.client.connection.*`, semantic
 //! conventions for database client metrics) have that name, as Prometheus writes it.
 
+use crate::config::Driver;
 use crate::hub::Hub;
-use crate::postgres::pool::Pool;
 use crate::registry::Activity;
-use crate::stats::{BOUNDS, Histogram};
+use crate::stats::{BOUNDS, Histogram, Shown};
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 /// A metric of pools: its name, its type, its description, and its value in a pool.
-type OfPool = (&'static str, &'static str, &'static str, fn(&Pool) -> f64);
+type OfPool = (&'static str, &'static str, &'static str, fn(&Shown) -> f64);
 
-const OF_POOLS: [OfPool; 13] = [
+const OF_POOLS: [OfPool; 8] = [
     ("db_client_connection_max", "gauge", "Server connections allowed.", |pool| pool.size as f64),
     ("db_client_connection_pending_requests", "gauge", "Clients that wait for a server connection.", |pool| {
-        pool.waiting() as f64
+        pool.waiting as f64
     }),
     ("db_client_connection_timeouts_total", "counter", "Clients that got no server connection.", |pool| {
         pool.stats.not_lent.value() as f64
@@ -28,6 +27,14 @@ const OF_POOLS: [OfPool; 13] = [
     ("headraced_lent_total", "counter", "Times that a server connection was lent.", |pool| {
         pool.stats.lent.value() as f64
     }),
+    ("headraced_cancelled_total", "counter", "Statements of clients that have left.", |pool| {
+        pool.stats.cancelled.value() as f64
+    }),
+    ("headraced_pool_connections", "gauge", "Server connections that are open.", |pool| pool.stats.open.value() as f64),
+];
+
+/// Those of pools of PostgreSQL only: of other databases no statements are shared, and bytes are not counted.
+const OF_POSTGRESQL: [OfPool; 5] = [
     ("headraced_statements_shared_total", "counter", "Parse messages that no server had to see.", |pool| {
         pool.stats.spared.value() as f64
     }),
@@ -39,14 +46,10 @@ const OF_POOLS: [OfPool; 13] = [
     }),
     ("headraced_received_bytes_total", "counter", "Bytes from servers.", |pool| pool.stats.received.value() as f64),
     ("headraced_sent_bytes_total", "counter", "Bytes to servers.", |pool| pool.stats.sent.value() as f64),
-    ("headraced_cancelled_total", "counter", "Statements of clients that have left.", |pool| {
-        pool.stats.cancelled.value() as f64
-    }),
-    ("headraced_pool_connections", "gauge", "Server connections that are open.", |pool| pool.stats.open.value() as f64),
 ];
 
 /// A histogram of pools: its name, its description, and where it is in a pool.
-type OfTimes = (&'static str, &'static str, fn(&Pool) -> &Histogram);
+type OfTimes = (&'static str, &'static str, fn(&Shown) -> &Histogram);
 
 const TIMES: [OfTimes; 3] = [
     ("db_client_connection_wait_time_seconds", "How long clients wait for a server connection.", |pool| {
@@ -59,11 +62,11 @@ const TIMES: [OfTimes; 3] = [
 /// All of them.
 pub fn text(hub: &Hub) -> String {
     let mut out = String::new();
-    let pools = hub.pools();
+    let pools = hub.shown();
     of_the_daemon(&mut out, hub);
     head(&mut out, "db_client_connection_count", "gauge", "Server connections by state.");
     for pool in &pools {
-        let idle = pool.idle() as i64;
+        let idle = pool.idle as i64;
         for (state, n) in [("idle", idle), ("used", (pool.stats.open.value() - idle).max(0))] {
             let labels = format!("{},db_client_connection_state=\"{state}\"", name_of(pool));
             line(&mut out, "db_client_connection_count", &labels, n as f64);
@@ -72,6 +75,11 @@ pub fn text(hub: &Hub) -> String {
     for (name, kind, what, value) in OF_POOLS {
         head(&mut out, name, kind, what);
         pools.iter().for_each(|pool| line(&mut out, name, &name_of(pool), value(pool)));
+    }
+    for (name, kind, what, value) in OF_POSTGRESQL {
+        head(&mut out, name, kind, what);
+        let pools = pools.iter().filter(|pool| pool.driver == Driver::Postgresql);
+        pools.for_each(|pool| line(&mut out, name, &name_of(pool), value(pool)));
     }
     for (name, what, times) in TIMES {
         head(&mut out, name, "histogram", what);
@@ -101,7 +109,7 @@ fn of_the_daemon(out: &mut String, hub: &Hub) {
     line(out, "headraced_uptime_seconds", "", hub.since.elapsed().as_secs_f64());
 }
 
-fn by_name(out: &mut String, pools: &[Arc<Pool>]) {
+fn by_name(out: &mut String, pools: &[Shown]) {
     head(out, "headraced_pins_total", "counter", "Server connections that stay with their client, by reason.");
     for pool in pools {
         for (reason, n) in pool.stats.pins.all() {
@@ -117,8 +125,8 @@ fn by_name(out: &mut String, pools: &[Arc<Pool>]) {
     }
 }
 
-fn name_of(pool: &Pool) -> String {
-    format!("db_client_connection_pool_name=\"{}\"", escaped(pool.label()))
+fn name_of(pool: &Shown) -> String {
+    format!("db_client_connection_pool_name=\"{}\"", escaped(&pool.label))
 }
 
 fn escaped(text: &str) -> String {

@@ -1,11 +1,13 @@
 //! Counters of a pool, and of the daemon.
 
+use crate::config::{Driver, PoolMode};
 use crate::limits::COUNTED_SQLSTATES;
 use crate::lock;
+use crate::postgres::pool::NotLent;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// A number that only grows.
 #[derive(Debug, Default)]
@@ -113,6 +115,39 @@ pub struct Stats {
     pub pins: Counts<&'static str>,
     /// Errors by SQLSTATE.
     pub errors: Counts<String>,
+}
+
+impl Stats {
+    /// A client was lent a server connection, or not, after it has waited since `began`.
+    pub fn note_lending<T>(&self, began: Instant, lent: &Result<T, NotLent>) {
+        match lent {
+            Ok(_) => {
+                self.lent.add(1);
+                self.wait.observe(began.elapsed());
+            }
+            Err(NotLent::Failed(_)) => self.failed.add(1),
+            Err(_) => self.not_lent.add(1),
+        }
+    }
+}
+
+/// What is shown of a pool, whichever database it is of.
+#[derive(Debug)]
+pub struct Shown {
+    /// The user and the name of the database.
+    pub label: String,
+    /// The kind of its server.
+    pub driver: Driver,
+    /// When its connections go back.
+    pub mode: PoolMode,
+    /// The number of connections that it may have.
+    pub size: usize,
+    /// Those that nobody uses.
+    pub idle: usize,
+    /// Clients that wait for one.
+    pub waiting: usize,
+    /// Its counters.
+    pub stats: Arc<Stats>,
 }
 
 /// Counters by name.

@@ -1,8 +1,8 @@
 //! The state of the daemon, for people and programs.
 
 use crate::hub::Hub;
-use crate::postgres::pool::Pool;
 use crate::registry::{Activity, Client};
+use crate::stats::Shown;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ pub fn of(hub: &Hub) -> Status {
         uptime_seconds: hub.since.elapsed().as_secs_f64(),
         draining: *hub.draining.borrow(),
         clients: hub.registry.all().iter().map(|client| of_client(client)).collect(),
-        pools: hub.pools().iter().map(|pool| of_pool(pool)).collect(),
+        pools: hub.shown().iter().map(of_pool).collect(),
         memory_bytes: hub.memory.value(),
     }
 }
@@ -90,17 +90,17 @@ fn of_client(client: &Client) -> ClientStatus {
     }
 }
 
-fn of_pool(pool: &Pool) -> PoolStatus {
+fn of_pool(pool: &Shown) -> PoolStatus {
     let stats = &pool.stats;
     let (shared, prepared) = (stats.spared.value(), stats.prepared.value());
     PoolStatus {
-        pool: pool.label().to_owned(),
-        driver: "postgresql",
+        pool: pool.label.clone(),
+        driver: pool.driver.name(),
         mode: pool.mode.name(),
         size: pool.size,
         open: stats.open.value(),
-        idle: pool.idle(),
-        waiting: pool.waiting(),
+        idle: pool.idle,
+        waiting: pool.waiting,
         lent_total: stats.lent.value(),
         not_lent_total: stats.not_lent.value(),
         wait_seconds_total: stats.wait.seconds(),

@@ -10,6 +10,7 @@ use crate::lock;
 use crate::postgres::pool::{Key, Parameters};
 use crate::registry::Entered;
 use crate::replies::Ended;
+use crate::stats::Shown;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -49,6 +50,15 @@ impl Lender {
             Self::MySql(pool) => pool.expire(),
             Self::Informix(pool) => pool.expire(),
             Self::Cubrid(pool) => pool.expire(),
+        }
+    }
+
+    /// What is shown of it.
+    fn shown(&self) -> Shown {
+        match self {
+            Self::MySql(pool) => pool.shown(),
+            Self::Informix(pool) => pool.shown(),
+            Self::Cubrid(pool) => pool.shown(),
         }
     }
 
@@ -94,13 +104,21 @@ impl Fronts {
         Wanted { lender, settings }
     }
 
+    /// What is shown of each pool.
+    pub fn shown(&self) -> Vec<Shown> {
+        lock(&self.pools).values().map(Lender::shown).collect()
+    }
+
     /// Closes sessions that nobody has used for a while, and forgets the pools of clients that have named a server or
-    /// given a password, when nobody needs them.
+    /// given a password, and those whose server has let nobody in, when nobody needs them.
     pub fn expire(&self) {
         let pools: Vec<Lender> = lock(&self.pools).values().cloned().collect();
         pools.iter().for_each(Lender::expire);
         drop(pools);
-        lock(&self.pools).retain(|key, pool| !key.of_client && key.password.is_none() || pool.is_used());
+        lock(&self.pools).retain(|key, pool| {
+            let is_plain = !key.of_client && key.password.is_none();
+            is_plain && pool.shown().stats.opened.value() > 0 || pool.is_used()
+        });
     }
 
     /// Forgets the pools of databases that the configuration has changed: clients that are connected keep theirs.

@@ -78,7 +78,9 @@ impl<B: Backend> Session<'_, B> {
         let Some(mut lent) = self.lent.take() else { return };
         if unfinished || lent.opened.server.connection.ended().is_some() {
             // Nobody waits for what it does.
-            let _ = timeout(RESET_TIMEOUT, cancel(&mut lent.opened, &self.pool)).await;
+            if let Ok(Ok(())) = timeout(RESET_TIMEOUT, cancel(&mut lent.opened, &self.pool)).await {
+                self.pool.stats.cancelled.add(1);
+            }
             return lent.opened.server.close(());
         }
         let open = lent.opened.server.connection.machine.transaction() != TransactionStatus::Idle;

@@ -8,6 +8,7 @@ use crate::lock;
 use crate::postgres::pool::{Key, NotLent};
 use crate::postgres::server::shortened;
 use crate::secret::Secret;
+use crate::stats::{Shown, Stats};
 use headrace_core::{Fatal, FatalKind, Verb};
 use headrace_io::tokio::Client;
 use headrace_io::{Address, TcpOptions};
@@ -29,6 +30,11 @@ pub struct Pool<B> {
     pub name: String,
     /// When its sessions go back.
     pub mode: PoolMode,
+    /// Its counters.
+    pub stats: Arc<Stats>,
+    /// The number of its sessions.
+    size: usize,
+    label: String,
     password: Option<Secret>,
     idle: Mutex<Vec<Opened<B>>>,
     permits: Arc<Semaphore>,
@@ -48,6 +54,18 @@ pub struct Opened<B> {
     used: Instant,
     /// When it is to be replaced.
     ends: Instant,
+    /// It counts as open, if it is one of the pool's.
+    counted: Option<Counted>,
+}
+
+/// A session that is open as long as this exists.
+#[derive(Debug)]
+struct Counted(Arc<Stats>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.open.add(-1);
+    }
 }
 
 /// A session that is lent.
@@ -55,6 +73,7 @@ pub struct Opened<B> {
 pub struct Lent<B> {
     /// The session.
     pub opened: Opened<B>,
+    since: Instant,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -62,15 +81,18 @@ impl<B: Backend> Pool<B> {
     /// An empty pool.
     pub fn new(database: Arc<Database>, key: &Key) -> Self {
         let (user, name) = (key.of("user"), key.of("database"));
-        let permits = Arc::new(Semaphore::new(database.size_of(user)));
+        let size = database.size_of(user);
         Self {
+            stats: Arc::default(),
+            size,
+            label: key.label(&database),
+            permits: Arc::new(Semaphore::new(size)),
             mode: database.mode_of(user),
             database,
             user: user.into(),
             name: name.into(),
             password: key.password.clone(),
             idle: Mutex::default(),
-            permits,
             waiting: AtomicUsize::new(0),
         }
     }
@@ -80,6 +102,13 @@ impl<B: Backend> Pool<B> {
     /// # Errors
     /// [`NotLent`].
     pub async fn lend(&self) -> Result<Lent<B>, NotLent> {
+        let began = Instant::now();
+        let lent = self.lend_unless_full().await;
+        self.stats.note_lending(began, &lent);
+        lent
+    }
+
+    async fn lend_unless_full(&self) -> Result<Lent<B>, NotLent> {
         let permit = match Arc::clone(&self.permits).try_acquire_owned() {
             Ok(permit) => permit,
             Err(_) => self.queue().await?,
@@ -91,9 +120,9 @@ impl<B: Backend> Pool<B> {
                     true => opened,
                     false => continue,
                 },
-                None => self.open().await.map_err(|fatal| NotLent::Failed(fatal.into()))?,
+                None => self.opencounted().await.map_err(|fatal| NotLent::Failed(fatal.into()))?,
             };
-            return Ok(Lent { opened, _permit: permit });
+            return Ok(Lent { opened, since: Instant::now(), _permit: permit });
         }
     }
 
@@ -116,6 +145,16 @@ impl<B: Backend> Pool<B> {
             Ok(permit) => Ok(permit.expect("the semaphore of a pool is never closed")),
             Err(_) => Err(NotLent::QueueTimeout),
         }
+    }
+
+    async fn opencounted(&self) -> Result<Opened<B>, Fatal> {
+        let began = Instant::now();
+        let mut opened = self.open().await?;
+        self.stats.open.add(1);
+        self.stats.opened.add(1);
+        self.stats.create.observe(began.elapsed());
+        opened.counted = Some(Counted(Arc::clone(&self.stats)));
+        Ok(opened)
     }
 
     /// Opens a session, at the first of the hosts that answers.
@@ -182,6 +221,7 @@ impl<B: Backend> Pool<B> {
             address,
             used: now,
             ends: now + shortened(self.database.server_lifetime()),
+            counted: None,
         })
     }
 
@@ -196,6 +236,7 @@ impl<B: Backend> Pool<B> {
     /// Takes a session back that is as good as new.
     pub fn take_back(&self, lent: Lent<B>) {
         let mut opened = lent.opened;
+        self.stats.used.observe(lent.since.elapsed());
         if opened.is_old() {
             return opened.server.close(());
         }
@@ -221,9 +262,17 @@ impl<B: Backend> Pool<B> {
         lock(&self.idle).len()
     }
 
-    /// The number of clients that wait for one.
-    pub fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Relaxed)
+    /// What is shown of it.
+    pub fn shown(&self) -> Shown {
+        Shown {
+            label: self.label.clone(),
+            driver: self.database.driver,
+            mode: self.mode,
+            size: self.size,
+            idle: self.idle(),
+            waiting: self.waiting.load(Ordering::Relaxed),
+            stats: Arc::clone(&self.stats),
+        }
     }
 }
 

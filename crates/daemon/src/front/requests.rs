@@ -198,6 +198,7 @@ impl<B: Backend> Session<'_, B> {
                 out.extend_from_slice(&after);
             }
             Some(failure) => {
+                self.pool.stats.errors.add(failure.sqlstate.clone());
                 failure.write(out);
                 drop(slot);
                 self.cancelling = None;

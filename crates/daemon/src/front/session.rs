@@ -257,6 +257,7 @@ impl<B: Backend> Session<'_, B> {
         if let Err(failure) = done {
             self.cancelling = None;
             self.skipping = true;
+            self.pool.stats.errors.add(failure.sqlstate.clone());
             self.local(|out| failure.write(out));
         }
     }
@@ -470,6 +471,9 @@ impl<B: Backend> Session<'_, B> {
                 );
             }
             return Ok(());
+        }
+        if self.pinned.is_none() {
+            self.pool.stats.pins.add(reason);
         }
         let reason = *self.pinned.get_or_insert(reason);
         self.of.turns(Activity::Pinned(reason));

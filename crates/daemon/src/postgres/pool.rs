@@ -6,7 +6,7 @@ use super::statements::Catalog;
 use crate::config::{Database, PoolMode};
 use crate::lock;
 use crate::secret::Secret;
-use crate::stats::Stats;
+use crate::stats::{Shown, Stats};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -36,6 +36,16 @@ impl Key {
     /// A startup parameter; empty if there is none of this name.
     pub fn of(&self, name: &str) -> &str {
         self.startup.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+    }
+
+    /// The user and the name of the database, for people.
+    pub fn label(&self, database: &Database) -> String {
+        let (user, dbname) = (self.of("user"), self.of("database"));
+        if self.of_client {
+            format!("{user}@{}:{}/{dbname}", database.host, database.port)
+        } else {
+            format!("{user}@{}", self.name)
+        }
     }
 }
 
@@ -97,16 +107,14 @@ pub enum NotLent {
 impl Pool {
     /// An empty pool.
     pub fn new(database: Arc<Database>, key: &Key, limit: Arc<Limit>) -> Self {
-        let (user, dbname) = (key.of("user"), key.of("database"));
-        let name =
-            if key.of_client { format!("{}:{}/{dbname}", database.host, database.port) } else { key.name.clone() };
+        let user = key.of("user");
         let size = database.size_of(user);
         Self {
             catalog: Arc::new(Catalog::default()),
             stats: Arc::default(),
             mode: database.mode_of(user),
             size,
-            label: format!("{user}@{name}"),
+            label: key.label(&database),
             parameters: key.startup.clone(),
             password: key.password.clone(),
             permits: Arc::new(Semaphore::new(size)),
@@ -119,11 +127,6 @@ impl Pool {
         }
     }
 
-    /// The user and the name of the database, for people.
-    pub fn label(&self) -> &str {
-        &self.label
-    }
-
     /// Lends a connection: the last used one, or a new one.
     ///
     /// # Errors
@@ -131,14 +134,7 @@ impl Pool {
     pub async fn lend(&self) -> Result<Lent, NotLent> {
         let began = Instant::now();
         let lent = self.lend_since(began).await;
-        match &lent {
-            Ok(_) => {
-                self.stats.lent.add(1);
-                self.stats.wait.observe(began.elapsed());
-            }
-            Err(NotLent::Failed(_)) => self.stats.failed.add(1),
-            Err(_) => self.stats.not_lent.add(1),
-        }
+        self.stats.note_lending(began, &lent);
         lent
     }
 
@@ -230,6 +226,19 @@ impl Pool {
     /// The number of connections that nobody uses.
     pub fn idle(&self) -> usize {
         lock(&self.idle).len()
+    }
+
+    /// What is shown of it.
+    pub fn shown(&self) -> Shown {
+        Shown {
+            label: self.label.clone(),
+            driver: self.database.driver,
+            mode: self.mode,
+            size: self.size,
+            idle: self.idle(),
+            waiting: self.waiting(),
+            stats: Arc::clone(&self.stats),
+        }
     }
 
     /// The number of clients that wait for one.

@@ -1,0 +1,39 @@
+"""Pools of every database are in the state and in the metrics of the daemon."""
+
+from __future__ import annotations
+
+import re
+
+import psycopg
+import pytest
+
+from ..test_status import ask, status
+from .conftest import Front
+
+DRIVERS = {"mariadb": "mysql"}
+
+
+def test_pool_is_shown_with_its_lendings_pins_and_errors(front: Front) -> None:
+    table = front.table("shown", "n int primary key")
+    with front.psycopg(database=f"{front.name}_two", autocommit=True) as client:
+        client.execute(f"insert into {table} values (1)")
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            client.execute(f"insert into {table} values (1)")
+        client.execute("begin")
+        client.execute(f"select n from {table}")
+        found = status(front)
+        metrics = ask(front, "GET", "/metrics")[1]
+        client.execute("rollback")
+    pool = next(pool for pool in found["pools"] if pool["pool"].endswith(f"@{front.name}_two"))
+    assert pool["driver"] == DRIVERS.get(front.name, front.name)
+    assert (pool["mode"], pool["size"], pool["waiting"]) == ("transaction", 2, 0)
+    assert pool["open"] >= 1
+    assert pool["open"] > pool["idle"]
+    assert pool["lent_total"] >= 3
+    assert pool["errors_total"] == {"23505": 1}
+    values = dict(re.findall(r"^([^#].*) (\S+)$", metrics, re.MULTILINE))
+    name = f'db_client_connection_pool_name="{pool["pool"]}"'
+    assert values[f"db_client_connection_max{{{name}}}"] == "2"
+    assert int(values[f"headraced_connections_opened_total{{{name}}}"]) >= 1
+    assert int(values[f"db_client_connection_create_time_seconds_count{{{name}}}"]) >= 1
+    assert f"headraced_sent_bytes_total{{{name}}}" not in values
