@@ -5,6 +5,8 @@ executed any more, and its end raises an error, whatever the program has caught 
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -46,30 +48,30 @@ def update(row: int) -> str:
     return f"update {TABLE} set n = n + 1 where id = {row}"
 
 
-def lose(db: Database, conn: Any) -> None:
-    """Has the server end the connection's transaction, by an error that is caught."""
+@contextlib.contextmanager
+def losing(db: Database, conn: Any) -> Iterator[str]:
+    """A statement with which the server ends the connection's transaction."""
     if db.kind == "postgresql":
-        with pytest.raises(errors.DivisionByZero):
-            conn.execute("select 1/0")
+        yield "select 1/0"
     elif db.kind == "mysql" or (db.kind == "cubrid" and CUBRID_URL):
-        deadlock(db, conn)
+        # Another connection, which has changed more rows, wins.
+        with db.connect(autocommit=False) as rival:
+            rival.execute(f"update {TABLE} set n = n - 1 where id >= 30")
+            rival.execute(f"update {TABLE} set n = n - 1 where id = 11")
+            conn.execute(update(10))
+            waits = Work(rival.execute, f"update {TABLE} set n = n - 1 where id = 10")
+            yield update(11)
+            waits.result()
+            rival.rollback()
     else:
         conn.execute(HOOKS[db.kind])
-        with pytest.raises(errors.DatabaseError):
-            conn.execute(update(20))
+        yield update(20)
 
 
-def deadlock(db: Database, conn: Any) -> None:
-    """Loses against another connection, which has changed more rows."""
-    with db.connect(autocommit=False) as rival:
-        rival.execute(f"update {TABLE} set n = n - 1 where id >= 30")
-        rival.execute(f"update {TABLE} set n = n - 1 where id = 11")
-        conn.execute(update(10))
-        waits = Work(rival.execute, f"update {TABLE} set n = n - 1 where id = 10")
-        with pytest.raises((errors.DeadlockDetected, errors.SerializationFailure)):
-            conn.execute(update(11))
-        waits.result()
-        rival.rollback()
+def lose(db: Database, conn: Any) -> None:
+    """Has the server end the connection's transaction, by an error that is caught."""
+    with losing(db, conn) as statement, pytest.raises(errors.DatabaseError):
+        conn.execute(statement)
 
 
 def test_a_block_whose_transaction_was_lost_fails_at_its_end(any_db: Database) -> None:
@@ -160,6 +162,28 @@ def test_a_pipeline_in_a_lost_block_is_not_executed(any_db: Database) -> None:
         with conn.transaction(), conn.pipeline():
             conn.execute(update(6))
     assert changed(any_db) == [6]
+
+
+def test_what_is_in_flight_when_the_transaction_is_lost_is_undone(any_db: Database) -> None:
+    with any_db.connect(autocommit=True) as conn:
+        for row in (1, 2):
+            # Their statements are prepared.
+            conn.execute(f"update {TABLE} set n = 0 where id = {row}")
+        with pytest.raises(errors.InFailedSqlTransaction), conn.transaction():
+            with losing(any_db, conn) as statement, pytest.raises(errors.DatabaseError), conn.pipeline():
+                conn.execute(statement)
+                for row in (1, 2):
+                    conn.execute(f"update {TABLE} set n = {row} where id = {row}")
+                    conn.execute(f"update {TABLE} set n = n + 1 where id = {any_db.differences.mark}", (row,))
+            with pytest.raises(errors.InFailedSqlTransaction):
+                conn.execute(update(3))
+        assert conn.autocommit
+        conn.execute(update(4))
+        with conn.transaction(), conn.pipeline():
+            conn.execute(update(5))
+            conn.execute(update(6))
+        conn.execute(update(7))
+    assert changed(any_db) == [4, 5, 6, 7]
 
 
 def test_a_block_within_a_transaction_of_the_program_fails_alone(any_db: Database) -> None:

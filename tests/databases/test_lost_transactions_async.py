@@ -3,6 +3,8 @@ executed any more, and its end raises an error, whatever the program has caught 
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -44,30 +46,31 @@ def update(row: int) -> str:
     return f"update {TABLE} set n = n + 1 where id = {row}"
 
 
-async def lose(db: Database, conn: Any) -> None:
-    """Has the server end the connection's transaction, by an error that is caught."""
+@contextlib.asynccontextmanager
+async def losing(db: Database, conn: Any) -> AsyncIterator[str]:
+    """A statement with which the server ends the connection's transaction."""
     if db.kind == "postgresql":
-        with pytest.raises(errors.DivisionByZero):
-            await conn.execute("select 1/0")
+        yield "select 1/0"
     elif db.kind == "mysql" or (db.kind == "cubrid" and CUBRID_URL):
-        await deadlock(db, conn)
+        # Another connection, which has changed more rows, wins.
+        async with await db.aconnect(autocommit=False) as rival:
+            await rival.execute(f"update {TABLE} set n = n - 1 where id >= 30")
+            await rival.execute(f"update {TABLE} set n = n - 1 where id = 11")
+            await conn.execute(update(10))
+            waits = AsyncWork(rival.execute, f"update {TABLE} set n = n - 1 where id = 10")
+            yield update(11)
+            await waits.result()
+            await rival.rollback()
     else:
         await conn.execute(HOOKS[db.kind])
+        yield update(20)
+
+
+async def lose(db: Database, conn: Any) -> None:
+    """Has the server end the connection's transaction, by an error that is caught."""
+    async with losing(db, conn) as statement:
         with pytest.raises(errors.DatabaseError):
-            await conn.execute(update(20))
-
-
-async def deadlock(db: Database, conn: Any) -> None:
-    """Loses against another connection, which has changed more rows."""
-    async with await db.aconnect(autocommit=False) as rival:
-        await rival.execute(f"update {TABLE} set n = n - 1 where id >= 30")
-        await rival.execute(f"update {TABLE} set n = n - 1 where id = 11")
-        await conn.execute(update(10))
-        waits = AsyncWork(rival.execute, f"update {TABLE} set n = n - 1 where id = 10")
-        with pytest.raises((errors.DeadlockDetected, errors.SerializationFailure)):
-            await conn.execute(update(11))
-        await waits.result()
-        await rival.rollback()
+            await conn.execute(statement)
 
 
 async def test_a_block_whose_transaction_was_lost_fails_at_its_end(any_db: Database) -> None:
@@ -164,6 +167,33 @@ async def test_a_pipeline_in_a_lost_block_is_not_executed(any_db: Database) -> N
         async with conn.transaction(), conn.pipeline():
             await conn.execute(update(6))
     assert changed(any_db) == [6]
+
+
+async def test_what_is_in_flight_when_the_transaction_is_lost_is_undone(any_db: Database) -> None:
+    async with await any_db.aconnect(autocommit=True) as conn:
+        for row in (1, 2):
+            # Their statements are prepared.
+            await conn.execute(f"update {TABLE} set n = 0 where id = {row}")
+        with pytest.raises(errors.InFailedSqlTransaction):
+            async with conn.transaction():
+                async with losing(any_db, conn) as statement:
+                    with pytest.raises(errors.DatabaseError):
+                        async with conn.pipeline():
+                            await conn.execute(statement)
+                            for row in (1, 2):
+                                await conn.execute(f"update {TABLE} set n = {row} where id = {row}")
+                                await conn.execute(
+                                    f"update {TABLE} set n = n + 1 where id = {any_db.differences.mark}", (row,)
+                                )
+                with pytest.raises(errors.InFailedSqlTransaction):
+                    await conn.execute(update(3))
+        assert conn.autocommit
+        await conn.execute(update(4))
+        async with conn.transaction(), conn.pipeline():
+            await conn.execute(update(5))
+            await conn.execute(update(6))
+        await conn.execute(update(7))
+    assert changed(any_db) == [4, 5, 6, 7]
 
 
 async def test_a_block_within_a_transaction_of_the_program_fails_alone(any_db: Database) -> None:

@@ -96,6 +96,8 @@ pub(super) struct Batch {
     pub(super) remedy: Option<Remedy>,
     /// The position in the write buffer at which it began.
     mark: u64,
+    /// It turns autocommit off, for the rest of the program's block: see [`super::block`].
+    holds_block: bool,
     /// Rows encoded.
     encoded: u64,
     /// Rows answered, if each is a command of its own.
@@ -123,6 +125,7 @@ impl Batch {
         let atomic = matches!(execute.rows, Rows::Batch { atomic: true, .. });
         Self {
             atomic,
+            holds_block: false,
             guard: Guard::None,
             phase: Phase::Idle,
             frame,
@@ -213,7 +216,9 @@ impl<H: MyHandler> Machine<H> {
     /// Sends what the last batch can send now; returns true if it did anything.
     pub(super) fn advance_batch(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let paused = self.queue.is_paused();
-        let (status, doubtful) = (self.session.status, self.session.doubtful);
+        let (mut status, doubtful) = (self.session.status, self.session.doubtful);
+        let holds_block = self.queue.last_at().is_some_and(|at| self.is_to_hold_block(at));
+        status.set(StatusFlags::AUTOCOMMIT, status.contains(StatusFlags::AUTOCOMMIT) && !holds_block);
         let Some(pending) = self.queue.last_mut() else { return false };
         let (replies_due, abandoned) = (pending.replies_due, pending.slot.handler.is_none());
         let given_up = pending.slot.failure.is_some() || abandoned;
@@ -242,6 +247,7 @@ impl<H: MyHandler> Machine<H> {
             }
             Phase::Idle => {
                 batch.set_guard(status);
+                batch.holds_block = holds_block;
                 self.open_batch(cx, write_buffer);
                 true
             }
@@ -366,6 +372,10 @@ impl<H: MyHandler> Machine<H> {
         batch.go(BatchEvent::FirstRow, Phase::Rows { exhausted: false });
         batch.mark = mark;
         let (guard, chunked) = (batch.guard, batch.frame.is_some());
+        if batch.holds_block {
+            self.holds_block = true;
+            self.own_query("SET autocommit=0", Kind::Manual, write_buffer);
+        }
         match guard {
             Guard::None => {}
             Guard::Autocommit => self.own_query("SET autocommit=0", Kind::Guard, write_buffer),
@@ -400,8 +410,9 @@ impl<H: MyHandler> Machine<H> {
     /// The response handler's own error about `row`. If nothing of the batch has left yet, nothing will.
     fn refuse(&mut self, cx: H::Context<'_>, error: H::Error, row: u64, write_buffer: &mut WriteBuffer) {
         let failure = Failure::Client { error, row: Some(row) };
-        let mark = self.batch().map_or(u64::MAX, |batch| batch.mark);
+        let (mark, holds_block) = self.batch().map_or((u64::MAX, false), |batch| (batch.mark, batch.holds_block));
         if self.take_back(write_buffer, mark, 0) {
+            self.holds_block &= !holds_block;
             return self.drop_tail(cx, Some(failure));
         }
         if let Some(Phase::Rows { exhausted }) = self.batch().map(|batch| &mut batch.phase) {

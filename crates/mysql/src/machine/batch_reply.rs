@@ -84,9 +84,6 @@ impl<H: MyHandler> Machine<H> {
                     *lost = true;
                 }
             }
-            (Kind::Restore, Err(error)) => {
-                return Err(Fatal::peer(format!("the server did not go back to autocommit: {}", error.message)));
-            }
             _ => {}
         }
         Ok(())

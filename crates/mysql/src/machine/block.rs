@@ -3,9 +3,15 @@
 //! An ERR packet has no status. Some errors always end the transaction. Of others that may, the server is asked before
 //! anything else of the block is sent: the answer to COM_PING has the status. After any other error the status that
 //! comes next is compared: a table's engine may have numbers of its own.
+//!
+//! Requests that are in flight after one that ends the transaction are executed all the same. With autocommit on each
+//! would be committed. So autocommit is turned off before the first request of a block that is sent while another is in
+//! flight, and before a batch, until the end of the block: they are then part of another transaction, which the
+//! ROLLBACK at the end of the block undoes.
 
-use super::pending::PendingRequest;
-use super::request::{Request, VerbStatement};
+use super::pending::{PendingRequest, Stage};
+use super::reply::Kind;
+use super::request::{Execute, Request, Rows, VerbStatement};
 use super::session::Suspicion;
 use super::{Machine, MyHandler};
 use crate::packets::capabilities::StatusFlags;
@@ -33,14 +39,15 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// The server has reported the status after the request in front.
-    pub(super) fn check_suspicion(&mut self) {
+    pub(super) fn check_suspicion(&mut self, kind: Kind) {
         let Some(suspicion) = self.session.suspicion.take() else { return };
         // What ends a transaction leaves none, whatever came before.
         if !self.front_keeps_transaction() {
             return;
         }
         let status = self.session.status;
-        let is_asked = matches!(self.queue.first().map(|pending| &pending.request), Some(Request::Ping));
+        let is_asked =
+            kind == Kind::Manual || matches!(self.queue.first().map(|pending| &pending.request), Some(Request::Ping));
         // Without autocommit, a statement that was in flight has begun another transaction.
         let is_another = suspicion.is_likely && !is_asked && !status.contains(StatusFlags::AUTOCOMMIT);
         if is_another || !status.contains(StatusFlags::IN_TRANS) {
@@ -57,6 +64,19 @@ impl<H: MyHandler> Machine<H> {
             Some(Request::ResetConnection) | None => false,
             Some(_) => true,
         }
+    }
+
+    /// Returns true if autocommit has to be off before a request that was just started, or a batch that begins, is sent.
+    pub(super) fn is_to_hold_block(&self, at: usize) -> bool {
+        let pending = &self.queue[at];
+        let follows = match &pending.request {
+            // It is sent in a batch's first message, which may be taken back.
+            Request::Execute(Execute { rows: Rows::Batch { .. }, .. }) => matches!(pending.stage(), Stage::Batch(_)),
+            Request::Execute(_) | Request::Query { .. } | Request::Fetch { .. } => self.queue.started() > 1,
+            _ => false,
+        };
+        let autocommits = !self.manual && !self.holds_block && self.session.status.contains(StatusFlags::AUTOCOMMIT);
+        pending.slot.block != 0 && follows && autocommits
     }
 
     /// Returns true if an error may have ended the transaction of the block that is open, and nothing may be sent before

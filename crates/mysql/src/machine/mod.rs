@@ -107,6 +107,8 @@ pub struct Machine<H: ResponseHandler> {
     manual_due: bool,
     /// Autocommit was turned off, even if the server has not received that yet.
     manual: bool,
+    /// Autocommit was turned off for the rest of a block: see [`block`].
+    holds_block: bool,
     session: Session,
     closing_error: Option<ServerError>,
 }
@@ -135,6 +137,7 @@ impl<H: MyHandler> Machine<H> {
             cursors: BTreeMap::new(),
             manual_due: false,
             manual: false,
+            holds_block: false,
             session: Session::default(),
             closing_error: None,
         })
@@ -148,7 +151,7 @@ impl<H: MyHandler> Machine<H> {
 
     /// True if the server commits each statement by itself; None while that is unknown, as requests are in flight.
     pub fn autocommits(&self) -> Option<bool> {
-        let status = self.session.status.contains(StatusFlags::AUTOCOMMIT);
+        let status = self.holds_block || self.session.status.contains(StatusFlags::AUTOCOMMIT);
         (self.queue.is_empty() && self.is_ready()).then_some(status && !self.manual_due)
     }
 

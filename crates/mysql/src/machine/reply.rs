@@ -79,9 +79,9 @@ pub(super) enum Kind {
     Release,
     /// ROLLBACK TO SAVEPOINT of a batch.
     RollbackTo,
-    /// `SET autocommit=1` after a batch.
+    /// `SET autocommit=1` after a batch or a block.
     Restore,
-    /// `SET autocommit=0` before the first request.
+    /// `SET autocommit=0` before the first request, or in a block.
     Manual,
     /// COMMIT of a transaction that the server has chained to one that the driver has ended.
     Unchain,
@@ -310,7 +310,7 @@ impl<H: MyHandler> Machine<H> {
         if self.session.report(&completion, changes) {
             self.forget_statements();
         }
-        self.check_suspicion();
+        self.check_suspicion(kind);
         if completion.status.contains(StatusFlags::IN_TRANS) && matches!(kind, Kind::Result { binary: false }) {
             self.note_chained();
         }
@@ -409,6 +409,9 @@ impl<H: MyHandler> Machine<H> {
         if kind == Kind::Manual {
             // Without it the next statements would be committed one by one.
             return Err(Fatal::peer(format!("the server did not turn autocommit off: {}", error.message)));
+        }
+        if kind == Kind::Restore {
+            return Err(Fatal::peer(format!("the server did not go back to autocommit: {}", error.message)));
         }
         if kind == Kind::Unchain {
             // The next statements would be part of it, and be lost with it.

@@ -17,7 +17,7 @@ use crate::packets::reply::ServerError;
 use crate::sql::Scan;
 use crate::types::{Lists, encode_param, encode_param_for_mysql, splice_literal};
 use headrace_core::verb::Effect;
-use headrace_core::{Mismatch, Parameters, ResponseHandler, WriteBuffer, limits};
+use headrace_core::{Mismatch, Parameters, Pending as _, ResponseHandler, WriteBuffer, limits};
 use std::sync::Arc;
 
 impl<H: MyHandler> Machine<H> {
@@ -110,10 +110,15 @@ impl<H: MyHandler> Machine<H> {
         if std::mem::take(&mut self.chained) {
             self.own_query(&self.session.end(COMMIT), Kind::Unchain, write_buffer);
         }
+        if self.is_to_hold_block(at) {
+            self.own_query("SET autocommit=0", Kind::Manual, write_buffer);
+            self.holds_block = true;
+        }
         let pending = &mut self.queue[at];
         if !matches!(pending.request, Request::Execute(_) | Request::Prepare { .. }) {
             pending.go(Event::StartWhole, Stage::Sent);
         }
+        let ends_block = pending.when_lost().is_end();
         match pending.request.clone() {
             Request::Execute(execute) => self.start_execute(at, &execute, cx, write_buffer),
             Request::Prepare { sql } => self.start_prepare(at, &sql, cx, write_buffer),
@@ -162,7 +167,11 @@ impl<H: MyHandler> Machine<H> {
                 let next = self.wire.write(write_buffer, |out| command::bare(out, Command::ResetConnection));
                 self.expect(next, Kind::Simple);
                 self.own_query("SET NAMES utf8mb4", Kind::Guard, write_buffer);
+                self.holds_block = false;
             }
+        }
+        if ends_block && std::mem::take(&mut self.holds_block) {
+            self.own_query("SET autocommit=1", Kind::Restore, write_buffer);
         }
     }
 

@@ -156,3 +156,38 @@ pub fn an_error_outside_of_a_block_changes_nothing() {
     });
     assert_eq!(sent, ["done", "done"]);
 }
+
+#[test]
+pub fn what_is_in_flight_after_a_deadlock_is_undone_with_the_block() {
+    let mut session = in_block();
+    let updates = ["update t set a = 1", "update t set a = 2", "update t set a = 3"];
+    let received = updates.map(|sql| text(&mut session, sql));
+    session.flush();
+    let [first, second, third] = updates.map(|sql| format!("COM_QUERY {sql}"));
+    let sent = [first.as_str(), "COM_QUERY SET autocommit=0", &second, &third];
+    assert_eq!(session.peer.sent(), sent);
+    // Without autocommit the second one has begun another transaction.
+    answer(&mut session, [err(DEADLOCK), ok(0), ok(IN_TRANS), ok(IN_TRANS)]);
+    assert_eq!(received.each_ref().map(end)[1..], ["done", "done"]);
+    assert_eq!(session.machine.autocommits(), Some(true), "of the program's own statements");
+    let commit = verb(&mut session, Verb::Commit(IfUnsent::RollBack));
+    session.machine.requests().block().store(0, Ordering::SeqCst);
+    answer(&mut session, [ok(0), ok(AUTOCOMMIT)]);
+    assert_eq!(session.peer.sent(), ["COM_QUERY ROLLBACK", "COM_QUERY SET autocommit=1"]);
+    assert!(end(&commit).contains("not committed"), "{}", end(&commit));
+    let next = text(&mut session, "update t set a = 4");
+    answer(&mut session, [ok(AUTOCOMMIT)]);
+    assert_eq!(end(&next), "done");
+    assert_eq!(session.peer.sent(), ["COM_QUERY update t set a = 4"]);
+}
+
+#[test]
+pub fn autocommit_that_cannot_be_turned_on_again_ends_the_connection() {
+    let mut session = in_block();
+    let updates = ["update t set a = 1", "update t set a = 2"].map(|sql| text(&mut session, sql));
+    answer(&mut session, [ok(3), ok(IN_TRANS), ok(IN_TRANS)]);
+    assert_eq!(updates.each_ref().map(end), ["done", "done"]);
+    verb(&mut session, Verb::Commit(IfUnsent::RollBack));
+    session.peer.replies.extend([ok(0), err(DUPLICATE)]);
+    assert!(session.run().is_err_and(|reason| reason.message.contains("autocommit")));
+}
