@@ -101,3 +101,13 @@ def test_what_a_cursor_that_streams_cannot_do(conn: Connection) -> None:
         with pytest.raises(errors.ProgrammingError):
             cursor.fetchall()
         assert cursor.execute("select 1").fetchall() == [(1,)]
+
+
+def test_cancel_leaves_the_rows_of_a_stream_alone(conn: Connection, numbers: str) -> None:
+    with conn.cursor(stream=True) as cursor:
+        cursor.itersize = 300  # type: ignore[attr-defined]
+        cursor.execute(many(numbers))
+        rows = [cursor.fetchone()]
+        conn.cancel()
+        assert rows + cursor.fetchall() == EXPECTED
+    assert conn.fetchval("select 42") == 42

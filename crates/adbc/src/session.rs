@@ -187,6 +187,9 @@ impl<D: Database> Live<D> {
     fn send_cancel(&mut self) -> std::result::Result<Sent, Fatal> {
         let deadline = Some(Instant::now() + CANCEL);
         let Some(client) = &mut self.client else { return Ok(Sent::Done) };
+        if client.connection.machine.only_fetches() {
+            return Ok(Sent::Done);
+        }
         match client.connection.machine.cancellation() {
             Cancellation::Message(message) => {
                 cancel(&self.place.address, &self.target.tcp(), message, deadline).map(|()| Sent::Done)

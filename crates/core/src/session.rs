@@ -135,6 +135,11 @@ pub trait Session {
     fn discard(&mut self, id: u64) -> Discarded {
         self.requests_mut().discard(id)
     }
+    /// Returns true if the server only sends rows that it has made already: there is nothing to cancel, and the server of
+    /// some protocols does not survive a cancel request then.
+    fn only_fetches(&self) -> bool {
+        false
+    }
     /// Returns true if the server works on nothing but requests that were discarded, so that cancelling cannot hit
     /// anything else.
     fn is_at_discarded(&self) -> bool {

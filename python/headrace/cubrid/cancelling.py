@@ -25,6 +25,10 @@ class Cancelling(CubridBase[R], BlockingConnection[R]):
 
     def _send_cancel(self, timeout: float) -> None:
         core = self._core
+        if core.wire.only_fetches():
+            # The rows were made when the statement was executed. A process of the server that is interrupted while it
+            # sends them crashes.
+            return
         deadline = time.monotonic() + timeout
         sent = answered = False
         try:

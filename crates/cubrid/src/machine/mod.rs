@@ -336,6 +336,11 @@ impl<H: CasHandler> headrace_core::Session for Machine<H> {
         &mut self.queue
     }
 
+    fn only_fetches(&self) -> bool {
+        let mut at_server = self.queue.in_flight().filter(|pending| pending.replies_due > 0).peekable();
+        at_server.peek().is_some() && at_server.all(PendingRequest::is_fetching)
+    }
+
     fn is_occupied(&self) -> bool {
         self.streams()
     }

@@ -104,6 +104,12 @@ impl<H: CasHandler> PendingRequest<H> {
         self.go(Event::Refused, Stage::Sent);
     }
 
+    /// Returns true if the server only fetches pages of its rows. A CAS of 11.3.2 that is interrupted in FETCH
+    /// dereferences a null pointer in `cursor_next_tuple`. No page takes long, as the rows were made by EXECUTE.
+    pub(super) fn is_fetching(&self) -> bool {
+        self.is_executed || matches!(self.request, Request::FetchAt { .. })
+    }
+
     /// Returns true if it has many rows of parameters.
     pub(super) fn is_batch(&self) -> bool {
         matches!(self.request, Request::Execute(Execute { rows: Rows::Batch { .. }, .. }))
@@ -151,11 +157,9 @@ impl<H: CasHandler> Pending for PendingRequest<H> {
         self.replies_due > 0
     }
 
-    /// The end of a transaction must not be cancelled, and neither must FETCH: a CAS of 11.3.2 that is interrupted in it
-    /// dereferences a null pointer in `cursor_next_tuple`. No page takes long, as the rows were made by EXECUTE.
+    /// The end of a transaction must not be cancelled, and neither must FETCH.
     fn is_cancellable(&self) -> bool {
-        let is_fetching = self.is_executed || matches!(self.request, Request::FetchAt { .. });
-        self.slot.abandoned && !is_fetching && !self.is_end()
+        self.slot.abandoned && !self.is_fetching() && !self.is_end()
     }
 
     fn is_end(&self) -> bool {

@@ -174,6 +174,7 @@ pub fn a_discarded_select_is_closed_and_no_further_page_is_fetched() {
         session.feed(&selected(1, 9, &[(1, 10)], false)).unwrap();
         session.sent();
         let id = session.machine.next_id() - 1;
+        assert!(session.machine.only_fetches());
         assert_eq!(session.machine.discard(id), Discarded::Followed, "FETCH must not be cancelled");
         // Two pages were in flight.
         session.feed(&[fetched(1, &[(2, 20)], false), fetched(1, &[(3, 30)], false)].concat()).unwrap();
@@ -202,6 +203,7 @@ pub fn a_discarded_last_page_ends_the_request() {
     session.execute(SELECT, vec![V::Int(0)]);
     session.feed(&prepared(1, 21, 1)).unwrap();
     let id = session.machine.next_id() - 1;
+    assert!(!session.machine.only_fetches());
     assert_eq!(session.machine.discard(id), Discarded::Alone);
     session.feed(&selected(1, 1, &[(1, 10)], true)).unwrap();
     assert!(session.machine.is_idle());

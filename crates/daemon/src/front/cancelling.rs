@@ -57,6 +57,9 @@ pub(super) async fn cancel<B: Backend>(opened: &mut Opened<B>, pool: &Pool<B>) -
 /// The same, in the way that its protocol has.
 async fn try_to_cancel<B: Backend>(opened: &mut Opened<B>, pool: &Pool<B>) -> Result<Sent, Fatal> {
     let client = &mut opened.server;
+    if client.connection.machine.only_fetches() {
+        return Ok(Sent::Done);
+    }
     match client.connection.machine.cancellation() {
         Cancellation::Impossible => {}
         Cancellation::Message(message) => send_cancel(&opened.address, &TcpOptions::default(), message).await?,

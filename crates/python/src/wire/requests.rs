@@ -279,6 +279,11 @@ impl Wire {
         Ok(self.lock(py)?.connection.machine.is_at_discarded())
     }
 
+    /// Returns true if the server only sends rows that it has made already, so that there is nothing to cancel.
+    fn only_fetches(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.connection.machine.only_fetches())
+    }
+
     /// Returns true if a cancel request is worth repeating, as the server still works on discarded requests. Then
     /// nothing is started before `pause_requests(False)`.
     fn pause_at_discarded(&self, py: Python<'_>) -> PyResult<bool> {

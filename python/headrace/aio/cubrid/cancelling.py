@@ -24,6 +24,10 @@ class AsyncCancelling(CubridBase[R], LoopConnection[R]):
 
     async def _send_cancel(self) -> None:
         core = self._core
+        if core.wire.only_fetches():
+            # The rows were made when the statement was executed. A process of the server that is interrupted while it
+            # sends them crashes.
+            return
         sent = answered = False
         try:
             # The broker answers in the clear, also where its sessions are encrypted.
