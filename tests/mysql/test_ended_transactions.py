@@ -19,9 +19,10 @@ def server() -> Iterator[headrace.testing.MariaDBServer]:
         yield running
 
 
-def prepared(connect: Any) -> tuple[Any, Any]:
+def prepared(url: str) -> tuple[Any, Any]:
     """A connection in autocommit, and another one that has locked row 2."""
-    conn, rival = connect(autocommit=True), connect(autocommit=False)
+    conn: Any = headrace.connect(url, autocommit=True)
+    rival: Any = headrace.connect(url, autocommit=False)
     conn.execute("drop table if exists ended")
     conn.execute("create table ended (id int primary key, n int)")
     conn.executemany("insert into ended values (?, 0)", [(1,), (2,), (3,)])
@@ -47,7 +48,7 @@ def changed(conn: Any) -> list[tuple[int, int]]:
 
 
 def test_a_lock_timeout_ends_the_block_where_it_ends_the_transaction(server: headrace.testing.MariaDBServer) -> None:
-    conn, rival = prepared(lambda **more: headrace.connect(server.url, **more))
+    conn, rival = prepared(server.url)
     with conn, rival:
         with pytest.raises(errors.InFailedSqlTransaction, match="1205"):
             run(conn, rival, errors.LockNotAvailable)
@@ -55,14 +56,14 @@ def test_a_lock_timeout_ends_the_block_where_it_ends_the_transaction(server: hea
 
 
 def test_a_lock_timeout_leaves_the_block_where_it_undoes_the_statement(my_url: str) -> None:
-    conn, rival = prepared(lambda **more: headrace.connect(my_url, **more))
+    conn, rival = prepared(my_url)
     with conn, rival:
         run(conn, rival, errors.LockNotAvailable)
         assert changed(conn) == [(1, 1), (3, 1)]
 
 
 def test_a_row_that_is_newer_than_the_snapshot_ends_the_block(server: headrace.testing.MariaDBServer) -> None:
-    conn, rival = prepared(lambda **more: headrace.connect(server.url, **more))
+    conn, rival = prepared(server.url)
     with conn, rival:
         rival.rollback()
         conn.execute("set innodb_snapshot_isolation = 1")
