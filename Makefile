@@ -40,7 +40,7 @@ SOURCES     := pyproject.toml Cargo.toml Cargo.lock $(call rust,crates)
 ADBC_SOURCES := adbc/pyproject.toml Cargo.toml Cargo.lock $(call rust,crates)
 LAB_SOURCES := lab/pyproject.toml Cargo.toml Cargo.lock $(call rust,lab/crates)
 
-.PHONY: help race mariadb-server postgres-server test test-live test-dialects test-free-threaded free-threaded lint bench fuzz docs build \
+.PHONY: help race mariadb-server postgres-server test test-live test-dialects test-engines test-free-threaded free-threaded lint bench fuzz docs build \
 	windows windows-check windows-tools mingw go wheel sdist test-wheel test-sdist release-check server simulators jdbc libmariadb cargo
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -51,6 +51,7 @@ help:
 	@echo "make test-live INFORMIX_URL=...  the tests of the Informix driver's behaviour, on a server of your own"
 	@echo "make test-live CUBRID_URL=...    the same of the CUBRID driver"
 	@echo "make test-dialects  all of SQLAlchemy's tests, also those of PostgreSQL on asyncio, which take long"
+	@echo "make test-engines  the adapters for Spark and Ray on the engines themselves, which it installs into .venv-engines"
 	@echo "make test-free-threaded FREE_THREADED=python3.14t  the tests of threads and tasks, without the global lock"
 	@echo "make lint    ruff, mypy, pyright, stubtest, generated files, docs, workflows, rustfmt, clippy"
 	@echo "make bench   micro-benchmarks of the codecs, from Rust and from Python"
@@ -100,6 +101,24 @@ test-live: build $(STAMPS)/lab $(STAMPS)/test
 # SQLAlchemy's own tests, with those on asyncio that take too long for `make test`.
 test-dialects: build $(STAMPS)/lab $(STAMPS)/test server
 	@HEADRACE_DIALECTS=all $(BIN)/python -m pytest tests/dialects $(TEST_ARGS)
+
+# Spark and Ray take 730 MB and a minute. Their environment has what they need in addition to that of the tests.
+ENGINES := $(CURDIR)/.venv-engines
+
+test-engines: build $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/engines mariadb-server postgres-server
+	@echo "==> test-engines: pytest tests/engines $(TEST_ARGS)"
+	@HEADRACE_ENGINES=1 $(ENGINES)/bin/python -m pytest tests/engines $(TEST_ARGS)
+
+$(STAMPS)/engines: pyproject.toml $(STAMPS)/test | $(STAMPS)/venv
+	@command -v java >/dev/null || .ci/packages default-jre-headless
+	@echo "==> installing Python packages: engines"
+	@$(PYTHON) -m venv --clear $(ENGINES)
+	@site=$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'); \
+		echo "import site; site.addsitedir('$$site')" \
+		>$$($(ENGINES)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tests.pth
+	@$(BIN)/python .ci/extras.py engines >$@.txt
+	@$(ENGINES)/bin/python -m pip install --quiet -r $@.txt
+	@touch $@
 
 # Where threads meet: the oracle and company tests, the pools, and what is said of behaviour.
 FREE_THREADED_TESTS := tests/behaviour tests/pool tests/databases tests/company tests/oracle

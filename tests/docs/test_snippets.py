@@ -13,10 +13,12 @@ import headrace.mysql
 from headrace.testing import MysqldServer, PostgresServer
 
 ROOT = Path(__file__).resolve().parents[2]
+OF_ENGINES = {"docs/howto/ray.md", "docs/howto/spark.md"}
+"""Pages on what ``make test-engines`` installs and runs."""
 PAGES = sorted(
     path.relative_to(ROOT).as_posix()
     for path in [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
-    if "```python" in path.read_text(encoding="utf-8")
+    if "```python" in path.read_text(encoding="utf-8") and path.relative_to(ROOT).as_posix() not in OF_ENGINES
 )
 MYSQL_PAGES = [page for page in PAGES if "import headrace.mysql" in (ROOT / page).read_text(encoding="utf-8")]
 ON_A_DAEMON = {"daemon_socket.py"}
