@@ -8,8 +8,6 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-import hypothesis
-import hypothesis.strategies as st
 import polars
 import pyarrow
 import pytest
@@ -350,45 +348,6 @@ async def test_a_loop_stream_knows_its_columns_from_its_first_batch_on(each_db: 
             assert pyarrow.schema(stream).names == stream.column_names
         with pytest.raises(AttributeError):
             stream.__arrow_c_stream__()
-
-
-# property
-
-NUMBERS = st.none() | st.integers(-(2**31) + 1, 2**31 - 1)
-TEXTS = st.none() | st.text(st.characters(codec="latin-1", exclude_categories=["Cc", "Zs"]), min_size=1, max_size=30)
-FLOATS = st.none() | st.floats(-1e100, 1e100).map(lambda number: number + 0.0)
-CELLS = st.lists(st.tuples(NUMBERS, TEXTS, FLOATS, NUMBERS), max_size=60)
-
-
-@pytest.fixture
-def cells(each_db: Database) -> Iterator[Any]:
-    """A connection with an empty table of several types."""
-    with each_db.connect(autocommit=True) as conn:
-        conn.execute("drop table if exists arrow_cells")
-        double = {"postgresql": "double precision", "informix": "float"}.get(each_db.kind, "double")
-        latin = " character set utf8mb4" if each_db.kind == "mysql" else ""
-        kinds = f"a int, b varchar(60){latin}, c {double}, d numeric(20, 2)"
-        conn.execute(f"create table arrow_cells (nr int, {kinds})")
-        yield conn
-
-
-@hypothesis.settings(
-    max_examples=25, deadline=None, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
-)
-@hypothesis.given(rows=CELLS, batch_rows=st.integers(1, 50))
-def test_every_cell_is_that_of_the_row(
-    each_db: Database, cells: Any, rows: list[tuple[Any, ...]], batch_rows: int
-) -> None:
-    mark = "%s" if each_db.kind == "postgresql" else "?"
-    cells.execute("delete from arrow_cells")
-    if rows:
-        marks = ", ".join([mark] * 5)
-        cells.executemany(f"insert into arrow_cells values ({marks})", [(nr, *row) for nr, row in enumerate(rows)])
-    sql = "select * from arrow_cells order by nr"
-    wanted = cells.fetch(sql)
-    assert rows_of(cells.stream_arrow(sql, batch_rows=batch_rows)) == wanted
-    table = pyarrow.table(cells.fetch_arrow(sql, batch_rows=batch_rows))
-    assert rows_of(table.to_batches()) == wanted
 
 
 @pytest.fixture

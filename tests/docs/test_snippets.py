@@ -30,6 +30,7 @@ EXAMPLES = sorted(
 
 def run(server: PostgresServer, *command: str, more: dict[str, str] | None = None) -> None:
     where = {"PGHOST": server.host, "PGPORT": str(server.port), "PGUSER": server.user, "PGDATABASE": server.database}
+    where["DATABASE_URL"] = f"postgresql://{server.user}@{server.host}:{server.port}/app"
     done = subprocess.run(
         [sys.executable, *command],
         cwd=ROOT,
