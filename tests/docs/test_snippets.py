@@ -28,7 +28,7 @@ EXAMPLES = sorted(
 )
 
 
-def run(server: PostgresServer, *command: str, more: dict[str, str] | None = None) -> None:
+def run(server: PostgresServer, *command: str, more: dict[str, str] | None = None, seconds: float = 120) -> None:
     where = {"PGHOST": server.host, "PGPORT": str(server.port), "PGUSER": server.user, "PGDATABASE": server.database}
     where["DATABASE_URL"] = f"postgresql://{server.user}@{server.host}:{server.port}/app"
     done = subprocess.run(
@@ -37,7 +37,7 @@ def run(server: PostgresServer, *command: str, more: dict[str, str] | None = Non
         env={**os.environ, **where, **(more or {})},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=seconds,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

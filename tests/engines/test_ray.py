@@ -18,6 +18,9 @@ from headrace.writing import Written
 
 from .conftest import EXPECTED, ROWS, First, staging_tables, written
 
+# An engine takes long to start where other programs run.
+pytestmark = pytest.mark.timeout(900)
+
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[None]:
