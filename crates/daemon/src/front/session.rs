@@ -8,8 +8,7 @@ use super::portal::{Portal, Prepared};
 use super::replies::{self, Failure};
 use super::requests::{Item, Running};
 use super::sql::{self, Action, Dialect, Server, Transaction};
-use super::types::{ANY, Target};
-use super::values::parameter;
+use super::types::Target;
 use crate::client::Client;
 use crate::config::PoolMode;
 use crate::hub::Hub;
@@ -64,7 +63,7 @@ pub(super) struct Session<'a, B: Backend> {
     pub(super) pinned: Option<&'static str>,
     pub(super) isolation: Option<Isolation>,
     /// A portal that is to be described, most often by the execution that follows.
-    describing: Option<String>,
+    pub(super) describing: Option<String>,
     /// The client has said goodbye.
     pub(super) leaving: bool,
 }
@@ -262,118 +261,6 @@ impl<B: Backend> Session<'_, B> {
         }
     }
 
-    fn parse(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<(), Failure> {
-        let prepared = Prepared::new(sql::statement(&*self.dialect, sql, types))?;
-        self.statements.insert(name.to_owned(), Arc::new(prepared));
-        self.local(|out| replies::bare(out, tag::PARSE_COMPLETE));
-        Ok(())
-    }
-
-    async fn bind(&mut self, bind: &super::messages::Bind<'_>) -> Result<Result<(), Failure>, Ended> {
-        let Some(prepared) = self.statements.get(bind.statement).cloned() else {
-            return Ok(Err(unknown_statement(bind.statement)));
-        };
-        let (types, given) = (&prepared.statement.types, bind.values.len());
-        if given != types.len() {
-            let what = format!("headraced: the statement has {} parameters, and {given} are given", types.len());
-            return Ok(Err(Failure::new(PROTOCOL_VIOLATION, what)));
-        }
-        let mut values = Vec::with_capacity(given);
-        if let Action::Server(_) = prepared.statement.action {
-            for (number, ((format, value), oid)) in bind.values.iter().zip(types).enumerate() {
-                match parameter(&self.registry, *oid, *format, *value) {
-                    Ok(value) => values.push(value),
-                    Err(why) => {
-                        return Ok(Err(Failure::new("22P02", format!("headraced: parameter ${}: {why}", number + 1))));
-                    }
-                }
-            }
-        }
-        let order = &prepared.statement.order;
-        let is_plain = order.len() == values.len() && order.iter().enumerate().all(|(at, number)| at == *number);
-        if !is_plain {
-            values = order.iter().map(|number| values[*number].clone()).collect();
-        }
-        self.close_portal(bind.portal).await?;
-        let portal = Portal::new(prepared, values, bind.results.clone());
-        self.portals.insert(bind.portal.to_owned(), portal);
-        self.local(|out| replies::bare(out, tag::BIND_COMPLETE));
-        Ok(Ok(()))
-    }
-
-    async fn describe_statement(&mut self, name: &str) -> Result<Result<(), Failure>, Ended> {
-        let Some(prepared) = self.statements.get(name).cloned() else { return Ok(Err(unknown_statement(name))) };
-        let types: Vec<u32> = prepared.statement.types.iter().map(|oid| if *oid == 0 { ANY } else { *oid }).collect();
-        if let Err(failure) = self.describe(&prepared).await? {
-            return Ok(Err(failure));
-        }
-        self.local(|out| replies::parameters(out, &types));
-        self.write_columns(&prepared, &[]);
-        Ok(Ok(()))
-    }
-
-    fn defer_description(&mut self, name: &str) -> Result<(), Failure> {
-        let portal = self.portals.get(name).ok_or_else(|| unknown_portal(name))?;
-        let prepared = portal.prepared.clone();
-        match prepared.statement.action {
-            // The execution will describe it, if it comes next.
-            Action::Server(_) if portal.running.is_none() => self.describing = Some(name.to_owned()),
-            _ => {
-                let formats = portal.formats.clone();
-                self.write_columns(&prepared, &formats);
-            }
-        }
-        Ok(())
-    }
-
-    async fn describe_portal(&mut self, name: &str) -> Result<Result<(), Failure>, Ended> {
-        let Some(portal) = self.portals.get(name) else { return Ok(Err(unknown_portal(name))) };
-        let (prepared, formats) = (portal.prepared.clone(), portal.formats.clone());
-        if let Err(failure) = self.describe(&prepared).await? {
-            return Ok(Err(failure));
-        }
-        self.write_columns(&prepared, &formats);
-        Ok(Ok(()))
-    }
-
-    /// RowDescription or NoData.
-    fn write_columns(&mut self, prepared: &Prepared, formats: &[Format]) {
-        match prepared.columns() {
-            Some(columns) => self.local(|out| replies::columns(out, &columns, formats)),
-            None => self.local(|out| replies::bare(out, tag::NO_DATA)),
-        }
-    }
-
-    async fn execute_portal(&mut self, name: &str, rows: u32) -> Result<Result<(), Failure>, Ended> {
-        let describes = self.describing.take().is_some();
-        let Some(portal) = self.portals.get_mut(name) else { return Ok(Err(unknown_portal(name))) };
-        let rows = (rows > 0).then_some(u64::from(rows));
-        if let Some(running) = portal.running.take() {
-            self.settle().await?;
-            self.queue.push_back(Item::resumed(running, rows, name));
-            return self.settle().await.map(Ok);
-        }
-        let (prepared, formats) = (portal.prepared.clone(), portal.formats.clone());
-        let values = match prepared.statement.action {
-            Action::Server(_) => std::mem::take(&mut portal.values),
-            _ => Vec::new(),
-        };
-        if portal.is_done {
-            return Ok(Err(Failure::new("55000", format!("headraced: portal {name:?} was executed"))));
-        }
-        portal.is_done = matches!(prepared.statement.action, Action::Server(_));
-        match &prepared.statement.action {
-            Action::Server(server) => {
-                let limit = rows.map(|rows| (rows, name.to_owned()));
-                let promised = prepared.described().filter(|_| !describes);
-                let execution =
-                    Execution { server, values, formats: &formats, describes, promised, is_text: false, limit };
-                self.start(execution).await
-            }
-            action => self.act(action, &formats).await,
-        }
-    }
-
     /// A text of the simple protocol.
     async fn query(&mut self, text: &str) -> Result<(), Ended> {
         self.settle().await?;
@@ -414,7 +301,7 @@ impl<B: Backend> Session<'_, B> {
     }
 
     /// What the daemon does itself.
-    async fn act(&mut self, action: &Action, formats: &[Format]) -> Result<Result<(), Failure>, Ended> {
+    pub(super) async fn act(&mut self, action: &Action, formats: &[Format]) -> Result<Result<(), Failure>, Ended> {
         self.settle().await?;
         if self.skipping {
             return Ok(Ok(()));
@@ -430,7 +317,7 @@ impl<B: Backend> Session<'_, B> {
     }
 
     /// Sends a statement to the server; its reply is in the queue then.
-    async fn start(&mut self, execution: Execution<'_>) -> Result<Result<(), Failure>, Ended> {
+    pub(super) async fn start(&mut self, execution: Execution<'_>) -> Result<Result<(), Failure>, Ended> {
         let Execution { server, values, formats, describes, promised, is_text, limit } = execution;
         if !server.reads || limit.is_some() {
             self.settle().await?;
@@ -581,17 +468,17 @@ impl<B: Backend> Session<'_, B> {
 }
 
 /// A statement that is to be executed.
-struct Execution<'s> {
-    server: &'s Server,
-    values: Vec<headrace_core::rows::Datum>,
-    formats: &'s [Format],
+pub(super) struct Execution<'s> {
+    pub(super) server: &'s Server,
+    pub(super) values: Vec<headrace_core::rows::Datum>,
+    pub(super) formats: &'s [Format],
     /// RowDescription goes before its rows.
-    describes: bool,
+    pub(super) describes: bool,
     /// The columns that the client was told of.
-    promised: Option<Option<Vec<Target>>>,
-    is_text: bool,
+    pub(super) promised: Option<Option<Vec<Target>>>,
+    pub(super) is_text: bool,
     /// The number of rows after which it is suspended, and its portal.
-    limit: Option<(u64, String)>,
+    pub(super) limit: Option<(u64, String)>,
 }
 
 fn broken(what: Broken) -> Ended {
@@ -599,14 +486,6 @@ fn broken(what: Broken) -> Ended {
         Broken::Malformed(what) => Ended::new(PROTOCOL_VIOLATION, format!("headraced: {what}")),
         Broken::TooLarge(what) => Ended::new(TOO_LARGE, format!("headraced: {what}")),
     }
-}
-
-fn unknown_statement(name: &str) -> Failure {
-    Failure::new("26000", format!("prepared statement {name:?} does not exist"))
-}
-
-fn unknown_portal(name: &str) -> Failure {
-    Failure::new("34000", format!("portal {name:?} does not exist"))
 }
 
 /// The connection to the server is lost.
