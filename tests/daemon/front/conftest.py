@@ -92,7 +92,8 @@ def running(program: Path, text: str) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def fronts(program: Path, server: headrace.testing.PostgresServer) -> Iterator[dict[str, Front]]:
-    """All databases behind one daemon; each also with one session, with two, and with sessions of the clients' own."""
+    """All databases behind one daemon; each also with one session, with two, with two that no other test counts, and
+    with sessions of the clients' own."""
     with ExitStack() as stack:
         urls = {
             "mariadb": stack.enter_context(headrace.testing.mariadb()).url,
@@ -103,6 +104,7 @@ def fronts(program: Path, server: headrace.testing.PostgresServer) -> Iterator[d
             f"[databases.{name}]\nurl = {json.dumps(url)}\n"
             f"[databases.{name}_one]\nurl = {json.dumps(url)}\npool_size = 1\n"
             f"[databases.{name}_two]\nurl = {json.dumps(url)}\npool_size = 2\n"
+            f"[databases.{name}_shown]\nurl = {json.dumps(url)}\npool_size = 2\n"
             f"[databases.{name}_session]\nurl = {json.dumps(url)}\npool_mode = 'session'\n"
             for name, url in urls.items()
         )

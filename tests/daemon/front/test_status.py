@@ -15,7 +15,7 @@ DRIVERS = {"mariadb": "mysql"}
 
 def test_pool_is_shown_with_its_lendings_pins_and_errors(front: Front) -> None:
     table = front.table("shown", "n int primary key")
-    with front.psycopg(database=f"{front.name}_two", autocommit=True) as client:
+    with front.psycopg(database=f"{front.name}_shown", autocommit=True) as client:
         client.execute(f"insert into {table} values (1)")
         with pytest.raises(psycopg.errors.UniqueViolation):
             client.execute(f"insert into {table} values (1)")
@@ -24,7 +24,7 @@ def test_pool_is_shown_with_its_lendings_pins_and_errors(front: Front) -> None:
         found = status(front)
         metrics = ask(front, "GET", "/metrics")[1]
         client.execute("rollback")
-    pool = next(pool for pool in found["pools"] if pool["pool"].endswith(f"@{front.name}_two"))
+    pool = next(pool for pool in found["pools"] if pool["pool"].endswith(f"@{front.name}_shown"))
     assert pool["driver"] == DRIVERS.get(front.name, front.name)
     assert (pool["mode"], pool["size"], pool["waiting"]) == ("transaction", 2, 0)
     assert pool["open"] >= 1
