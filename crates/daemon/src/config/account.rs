@@ -1,10 +1,10 @@
 //! Who may log in over TCP.
 
+use super::password::{in_environment, in_file};
 use crate::scram::Verifier;
 use crate::secret::Secret;
 use serde::Deserialize;
 use std::path::PathBuf;
-use zeroize::Zeroizing;
 
 /// A client that logs in over TCP. Of its password only what SCRAM needs to check it is kept.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -27,13 +27,8 @@ impl Account {
     pub(super) fn prepare(&mut self) -> Result<(), String> {
         let secret = match (self.password.take(), &self.password_file, &self.password_env) {
             (Some(password), None, None) => password,
-            (None, Some(path), None) => {
-                let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-                Secret::new(Zeroizing::new(text).lines().next().unwrap_or_default().to_owned())
-            }
-            (None, None, Some(name)) => {
-                Secret::new(std::env::var(name).map_err(|error| format!("password_env {name}: {error}"))?)
-            }
+            (None, Some(path), None) => in_file(path).map_err(|fatal| fatal.message)?,
+            (None, None, Some(name)) => in_environment(name).map_err(|fatal| fatal.message)?,
             _ => return Err("one of password, password_file and password_env must be given".into()),
         };
         self.verifier = Some(Verifier::of(secret.reveal())?);

@@ -20,12 +20,10 @@ impl Database {
     /// [`Fatal`]: the source of the password fails.
     pub async fn password_for(&self, host: &str, port: u16, user: &str, dbname: &str) -> Result<Option<Secret>, Fatal> {
         if let Some(path) = &self.password_file {
-            let text = std::fs::read_to_string(path).map_err(|error| failed("password_file", path.display(), error))?;
-            return Ok(Some(first_line(&Zeroizing::new(text))));
+            return in_file(path).map(Some);
         }
         if let Some(name) = &self.password_env {
-            let value = env::var(name).map_err(|error| failed("password_env", name, error))?;
-            return Ok(Some(Secret::new(value)));
+            return in_environment(name).map(Some);
         }
         if let Some(command) = &self.password_command {
             return printed(command).await.map(Some);
@@ -40,6 +38,17 @@ impl Database {
         passfile::find(&path, [host, &port.to_string(), dbname, user])
             .map_err(|error| failed("passfile", path.display(), error))
     }
+}
+
+/// The first line of a `password_file`.
+pub(super) fn in_file(path: &Path) -> Result<Secret, Fatal> {
+    let text = std::fs::read_to_string(path).map_err(|error| failed("password_file", path.display(), error))?;
+    Ok(first_line(&Zeroizing::new(text)))
+}
+
+/// The variable that `password_env` names.
+pub(super) fn in_environment(name: &str) -> Result<Secret, Fatal> {
+    env::var(name).map(Secret::new).map_err(|error| failed("password_env", name, error))
 }
 
 fn default_passfile() -> Option<PathBuf> {

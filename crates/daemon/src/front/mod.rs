@@ -1,9 +1,10 @@
 //! Databases that are not PostgreSQL's, for clients that speak its protocol.
 //!
 //! SQL goes through as it is written, in the server's dialect. [`sql`] finds out who has to do a statement: the server,
-//! the daemon ([`catalog`]), or the session, as a verb of transactions. [`session`] has the client's messages, `extended` those of statements and portals, `requests`
-//! the way of replies, `lending` the session that a client has, `cancelling` the end of a statement; [`handler`] and
-//! [`values`] make PostgreSQL's rows of the server's. What differs between the databases is in [`backend`].
+//! the daemon ([`catalog`]), or the session, as a verb of transactions. [`session`] has the client's messages,
+//! `extended` those of statements and portals, `requests` the way of replies, `lending` the session that a client has,
+//! `cancelling` the end of a statement; [`handler`] and [`values`] make PostgreSQL's rows of the server's. What differs
+//! between the databases is in [`backend`].
 
 pub mod backend;
 mod cancelling;
