@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -132,7 +133,7 @@ class HeadraceDatasink(Datasink[Written]):
         if first is None:
             return Written("", 0, ())
         rest = (table.select(first.schema.names).cast(first.schema) for table in tables if table.num_rows)
-        batches = (batch for table in _chain(first, rest) for batch in table.to_batches())
+        batches = (batch for table in itertools.chain((first,), rest) for batch in table.to_batches())
         reader: Any = pyarrow.RecordBatchReader.from_batches(first.schema, batches)
         return self._job.write(reader, url=self._url)
 
@@ -155,11 +156,6 @@ class HeadraceDatasink(Datasink[Written]):
         """
         if self._begun:
             self._job.abort(url=self._url)
-
-
-def _chain(first: Any, rest: Iterable[Any]) -> Iterator[Any]:
-    yield first
-    yield from rest
 
 
 def write(dataset: Any, url: Url, table: str, *, overwrite: bool = False, idempotent: bool = True) -> None:
