@@ -81,13 +81,15 @@ def test_more_clients_than_the_server_takes_share_ten_sessions(
             for number, client in enumerate(clients):
                 client.connect(str(daemon.socket))
                 client.sendall(sent + message(b"Q", b"select %d\0" % (10_000 + number)))
-            assert 1 <= daemon.backends() <= 10
             for number, client in enumerate(clients):
                 expected, received = b"%d" % (10_000 + number), b""
                 while not received.endswith(b"Z\0\0\0\x05I") or expected not in received:
                     piece = client.recv(65536)
                     assert piece, received[-300:]
                     received += piece
+                if number == 0:
+                    # Before the first answer no connection may be open yet.
+                    assert 1 <= daemon.backends() <= 10
             assert 1 <= daemon.backends() <= 10
         finally:
             for client in clients:
