@@ -26,6 +26,8 @@ class HoldsCancels(Accepting):
             if held:
                 self.came.set()
                 self.released.wait(20)
+                if self.ended.is_set():
+                    return
             server.sendall(block)
             if held:
                 # The server reads what has come before the end of it.
@@ -38,6 +40,13 @@ class HoldsCancels(Accepting):
                 client.sendall(block)
         if self.released.is_set():
             self.passed.set()
+
+    def close(self) -> None:
+        """Ends everything; what is still held never comes."""
+        self.ended.set()
+        self.released.set()
+        self.passed.set()
+        super().close()
 
 
 def release(proxy: HoldsCancels) -> None:

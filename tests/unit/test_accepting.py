@@ -26,7 +26,7 @@ class Echo(Accepting):
 
 
 def test_strangers_who_connect_at_the_end_leave_no_socket() -> None:
-    for _ in range(20):
+    for _ in range(5):
         echo = Echo()
         over = threading.Event()
 
