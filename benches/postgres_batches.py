@@ -54,7 +54,7 @@ def unnest(kind: str) -> Write:
     sql = f"insert into batch select a, {around.format('b')}, c, d from unnest({arrays}) as rows (a, b, c, d){behind}"
 
     def write(conn: Any, rows: Sequence[Row]) -> None:
-        conn.execute(sql, [list(column) for column in zip(*rows)])
+        conn.execute(sql, [list(column) for column in zip(*rows, strict=True)])
 
     return write
 
