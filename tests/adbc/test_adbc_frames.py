@@ -56,6 +56,20 @@ def test_duckdb_reads_a_stream_of_the_driver(adbc: Adbc, conn: dbapi.Connection)
     assert found == [(1000, 499_500, "x")]
 
 
+def test_duckdb_queries_and_fills_a_database_by_arrow_streams(adbc: Adbc, conn: dbapi.Connection) -> None:
+    """DuckDB reads the result by its name in Python, while the server sends it, and its own results are ingested."""
+    with conn.cursor() as cursor, duckdb.connect() as duck:
+        sent = duck.sql("select n::int as id, 'name ' || n as name from range(20000) t(n)")
+        assert cursor.adbc_ingest("t", sent.to_arrow_reader(), mode="append") == 20_000
+        with adbc.connect(batch_rows="1000") as other, other.cursor() as reading:
+            run(reading, "select id, name from t")
+            orders = reading.fetch_record_batch()
+            wanted = "select count(*), sum(id), max(name) from orders where id % 2 = 0"
+            assert duck.execute(wanted).fetchall() == [(10_000, 99_990_000, "name 9998")]
+            # A stream has been read then: a second query would find no rows.
+            assert orders.read_all().num_rows == 0
+
+
 def test_driver_is_found_by_the_name_of_its_manifest(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

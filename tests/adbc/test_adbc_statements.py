@@ -155,6 +155,52 @@ def test_wrong_password_is_refused_without_showing_it(checking: Adbc) -> None:
     assert ":wrong" not in str(raised.value)
 
 
+PARAMETER_TYPES = {"postgresql": [pa.int32(), pa.string()], "mysql": [pa.null()] * 2, "cubrid": [pa.null()] * 2}
+
+
+def test_parameters_have_a_schema(adbc: Adbc, conn: dbapi.Connection) -> None:
+    with conn.cursor() as cursor:
+        # The second time the statement is known.
+        for _ in range(2):
+            schema = cursor.adbc_prepare(insert(adbc))
+            if adbc.kind == "informix":
+                assert schema is None
+                continue
+            assert schema is not None
+            assert (schema.names, schema.types) == (["", ""], PARAMETER_TYPES[adbc.kind])
+        without = cursor.adbc_prepare("select id from t")
+        assert without is None if adbc.kind == "informix" else without == pa.schema([])
+
+
+@pytest.mark.parametrize("any_db", ["postgresql"], indirect=True)
+def test_several_statements_are_executed_as_one(adbc: Adbc, conn: dbapi.Connection) -> None:
+    with conn.cursor() as cursor:
+        run(
+            cursor, "insert into t values (1, ';'); insert into t values (2, null); select id, name from t order by id;"
+        )
+        table = cursor.fetch_arrow_table()
+        run(cursor, "select id, name from t order by id")
+        assert table == cursor.fetch_arrow_table()
+        assert table.to_pydict() == {"id": [1, 2], "name": [";", None]}
+        run(cursor, "select g, repeat('x', 100) as x from generate_series(1, 100000) g; select 1")
+        assert sum(batch.num_rows for batch in cursor.fetch_record_batch()) == 100_000
+        with pytest.raises(dbapi.IntegrityError):
+            run(cursor, "insert into t values (3, 'undone'); insert into t values (1, 'again')")
+        with pytest.raises(dbapi.ProgrammingError, match="multiple commands"):
+            run(cursor, "insert into t values ($1, 'x'); select 1", 3)
+    assert rows(conn, "select count(*) from t") == [(2,)]
+
+
+@pytest.mark.parametrize("value", ["text", b"bytes", 4, 4.5])
+def test_unknown_options_are_not_implemented(url: str, value: Any) -> None:
+    with dbapi.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
+        for owner in (connection.adbc_database, connection.adbc_connection, cursor.adbc_statement):
+            with pytest.raises(dbapi.NotSupportedError):
+                owner.set_options(there_is_none=value)
+            with pytest.raises(dbapi.ProgrammingError, match="NOT_FOUND"):
+                owner.get_option("there_is_none")
+
+
 def test_unknown_option_names_the_known_ones() -> None:
     with pytest.raises(dbapi.Error, match="sslmode"):
         dbapi.connect("postgresql://jo@nowhere/db?ssl_mode=on")

@@ -1,11 +1,14 @@
 //! The response handler: rows become record batches.
 
 use crate::bound::{Bound, Params, Unsent};
+use crate::databases::type_name;
 use crate::error::{Refusal, of, of_fatal, of_server};
 use adbc_core::error::{Error, Status};
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
+use headrace_arrow::schema::inner;
 use headrace_arrow::{Batches, Options};
+use headrace_core::column::Kind;
 use headrace_core::protocol::{RowWriter, Summary, Taken};
 use headrace_core::{Described, Fatal, Outcome, ResponseHandler, Room, Run};
 use std::marker::PhantomData;
@@ -32,6 +35,8 @@ struct State {
     take: Take,
     /// `None` before the columns are known.
     batches: Option<Batches>,
+    /// The parameters of a statement that was described.
+    parameters: Vec<Kind>,
     /// The first result has ended: what follows is another one.
     ended: bool,
     /// Rows of statements that return none.
@@ -49,6 +54,7 @@ impl Reply {
             options,
             take,
             batches: None,
+            parameters: Vec::new(),
             ended: false,
             affected: None,
             cancelled: false,
@@ -78,6 +84,14 @@ impl Reply {
     pub fn schema(&self) -> SchemaRef {
         let schema = self.lock().batches.as_ref().map(|batches| batches.schema().clone());
         schema.unwrap_or_else(|| Arc::new(Schema::empty()))
+    }
+
+    /// The schema of the parameters of a statement that was described. They have no names, and the type of some is not
+    /// known.
+    pub fn parameters(&self) -> Schema {
+        let state = self.lock();
+        let fields = state.parameters.iter().map(|kind| inner("", kind, &state.options));
+        Schema::new(fields.collect::<Vec<_>>())
     }
 
     /// Returns true if the statement returns rows.
@@ -202,7 +216,11 @@ impl<C: Described, E: Refusal> ResponseHandler for Call<C, E> {
         if state.ended || state.batches.as_ref().is_some_and(|batches| batches.rows() > 0) {
             return;
         }
-        state.batches = Some(Batches::new(columns.columns(), state.options));
+        let columns = columns.columns();
+        state.batches = Some(Batches::new(columns, state.options).annotated(columns, type_name));
+    }
+    fn parameters(&mut self, (): (), kinds: &[Kind]) {
+        self.reply.lock().parameters = kinds.to_vec();
     }
     fn rows<R: Run>(&mut self, (): (), run: &mut R) -> Result<Room, Fatal> {
         let mut state = self.reply.lock();

@@ -10,6 +10,7 @@ use crate::partition;
 use crate::reader::Reader;
 use crate::session::Cancel;
 use crate::statement::HeadraceStatement;
+use crate::statistics::statistics;
 use adbc_core::constants::{
     ADBC_OPTION_ISOLATION_LEVEL_DEFAULT, ADBC_OPTION_ISOLATION_LEVEL_READ_COMMITTED,
     ADBC_OPTION_ISOLATION_LEVEL_READ_UNCOMMITTED, ADBC_OPTION_ISOLATION_LEVEL_REPEATABLE_READ,
@@ -17,7 +18,7 @@ use adbc_core::constants::{
 };
 use adbc_core::error::{Result, Status};
 use adbc_core::options::{InfoCode, ObjectDepth, OptionConnection, OptionValue};
-use adbc_core::schemas::GET_TABLE_TYPES_SCHEMA;
+use adbc_core::schemas::{GET_STATISTIC_NAMES_SCHEMA, GET_TABLE_TYPES_SCHEMA};
 use adbc_core::{CancelHandle, Connection, Optionable};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader, StringArray};
 use arrow_schema::Schema;
@@ -183,11 +184,18 @@ impl Connection for HeadraceConnection {
     }
 
     fn get_statistic_names(&self) -> Result<Batches> {
-        Err(unsupported("statistics"))
+        // Those of the driver's own, beside the ones that ADBC has names for: there are none.
+        one(RecordBatch::new_empty(GET_STATISTIC_NAMES_SCHEMA.clone()))
     }
 
-    fn get_statistics(&self, _: Option<&str>, _: Option<&str>, _: Option<&str>, _: bool) -> Result<Batches> {
-        Err(unsupported("statistics"))
+    fn get_statistics(
+        &self,
+        catalog: Option<&str>,
+        schema: Option<&str>,
+        table: Option<&str>,
+        _approximate: bool,
+    ) -> Result<Batches> {
+        one(statistics(&mut self.link.lock(), catalog, schema, table)?)
     }
 
     fn commit(&mut self) -> Result<()> {

@@ -134,17 +134,16 @@ impl Optionable for HeadraceDatabase {
     type Option = OptionDatabase;
 
     fn set_option(&mut self, key: OptionDatabase, value: OptionValue) -> Result<()> {
-        let given = text(&key, &value)?;
         match &key {
-            OptionDatabase::Uri => self.uri = Some(given),
-            OptionDatabase::Username => self.username = Some(given),
-            OptionDatabase::Password => self.password = Some(Secret(given)),
+            OptionDatabase::Uri => self.uri = Some(text(&key, &value)?),
+            OptionDatabase::Username => self.username = Some(text(&key, &value)?),
+            OptionDatabase::Password => self.password = Some(Secret(text(&key, &value)?)),
             OptionDatabase::Other(name) => {
                 if set_arrow(&mut self.arrow, name, &value)? {
                     return Ok(());
                 }
                 let Some(parameter) = name.strip_prefix(PREFIX) else { return Err(unknown("database", name)) };
-                self.settings.insert(parameter.to_owned(), given);
+                self.settings.insert(parameter.to_owned(), text(&key, &value)?);
             }
             _ => return Err(unknown("database", key.as_ref())),
         }

@@ -12,8 +12,8 @@ use arrow_schema::{ArrowError, DataType};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The version of the libraries for Arrow that this one is built with.
-const ARROW_VERSION: &str = "60.1.0";
+/// The version of the libraries for Arrow that this one is built with, as drivers report it.
+const ARROW_VERSION: &str = "v60.1.0";
 
 enum Value {
     Text(String),

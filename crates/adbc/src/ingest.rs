@@ -7,8 +7,10 @@ use adbc_core::constants::{
     ADBC_INGEST_OPTION_MODE_REPLACE,
 };
 use adbc_core::error::Result;
-use arrow_schema::{DataType, Field, Schema};
+use arrow_array::{Array as _, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader, make_array};
+use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
 use headrace_arrow::schema::EXTENSION_NAME;
+use std::sync::Arc;
 
 /// What happens to the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,6 +71,8 @@ pub struct Plan {
     pub prepare: Vec<String>,
     /// The statement that is executed for each row.
     pub insert: String,
+    /// The statements between which the rows are inserted in UTC.
+    pub in_utc: Option<[&'static str; 2]>,
 }
 
 impl Ingest {
@@ -104,8 +108,46 @@ impl Ingest {
         let columns: Vec<String> = schema.fields().iter().map(|field| dialect.quote(field.name())).collect();
         let values: Vec<String> = (1..=columns.len()).map(|number| dialect.placeholder(number)).collect();
         let insert = format!("INSERT INTO {name} ({}) VALUES ({})", columns.join(", "), values.join(", "));
-        Ok(Plan { prepare, insert })
+        Ok(Plan { prepare, insert, in_utc: dialect.in_utc().filter(|_| has_instants(schema)) })
     }
+}
+
+/// Returns true if a column has timestamps with a zone.
+fn has_instants(schema: &Schema) -> bool {
+    schema.fields().iter().any(|field| matches!(field.data_type(), DataType::Timestamp(_, Some(_))))
+}
+
+/// The schema of the same rows whose instants are timestamps in UTC without a zone.
+fn in_utc(schema: &Schema) -> Schema {
+    let field = |field: &Arc<Field>| match field.data_type() {
+        DataType::Timestamp(unit, Some(_)) => {
+            Arc::new(field.as_ref().clone().with_data_type(DataType::Timestamp(*unit, None)))
+        }
+        _ => field.clone(),
+    };
+    Schema::new_with_metadata(schema.fields().iter().map(field).collect::<Fields>(), schema.metadata().clone())
+}
+
+/// The same rows, whose instants are timestamps in UTC without a zone. No value is copied.
+///
+/// # Errors
+/// The batch contradicts its schema.
+pub fn batch_in_utc(batch: &RecordBatch) -> std::result::Result<RecordBatch, ArrowError> {
+    let schema = in_utc(&batch.schema());
+    let array = |(array, field): (&ArrayRef, &Arc<Field>)| {
+        if array.data_type() == field.data_type() {
+            return Ok(array.clone());
+        }
+        array.to_data().into_builder().data_type(field.data_type().clone()).build().map(make_array)
+    };
+    let arrays = batch.columns().iter().zip(schema.fields()).map(array).collect::<std::result::Result<_, _>>()?;
+    RecordBatch::try_new(Arc::new(schema), arrays)
+}
+
+/// The same for the batches of a stream.
+pub fn stream_in_utc(reader: Box<dyn RecordBatchReader + Send>) -> Box<dyn RecordBatchReader + Send> {
+    let schema = Arc::new(in_utc(&reader.schema()));
+    Box::new(RecordBatchIterator::new(reader.map(|batch| batch_in_utc(&batch?)), schema))
 }
 
 /// The SQL type for the values of a column.
@@ -144,7 +186,7 @@ mod tests {
         let ingest = |mode| Ingest { table: Some("t".to_owned()), mode, ..Ingest::default() };
         let plan = |mode| ingest(mode).plan(dialect(Kind::Postgres), &schema).unwrap();
         let insert = r#"INSERT INTO "t" ("a""b", "c") VALUES ($1, $2)"#;
-        assert_eq!(plan(Mode::Append), Plan { prepare: vec![], insert: insert.to_owned() });
+        assert_eq!(plan(Mode::Append), Plan { prepare: vec![], insert: insert.to_owned(), in_utc: None });
         let create = r#"CREATE TABLE "t" ("a""b" BIGINT, "c" TEXT)"#;
         assert_eq!(plan(Mode::Create).prepare, [create]);
         assert_eq!(plan(Mode::Replace).prepare, [r#"DROP TABLE IF EXISTS "t""#, create]);

@@ -6,7 +6,7 @@
 //! * [`session`]: a connection of `headrace-io`, whichever protocol it has; [`call`]: the response handler of its
 //!   requests, which makes record batches; [`bound`]: the rows of parameters;
 //! * [`link`]: what the objects of one connection share; [`reader`]: a result that is read batch by batch;
-//! * [`ingest`], [`objects`], [`info`]: tables of record batches, and metadata;
+//! * [`ingest`]: tables of record batches; [`objects`], [`statistics`], [`info`]: metadata;
 //! * [`databases`]: what differs between databases;
 //! * `exported`: the functions that a driver manager looks for.
 #![deny(unsafe_code)]
@@ -23,12 +23,14 @@ mod exported;
 pub mod info;
 pub mod ingest;
 pub mod link;
+mod nested;
 pub mod objects;
 pub mod options;
 pub mod partition;
 pub mod reader;
 pub mod session;
 pub mod statement;
+pub mod statistics;
 pub mod table;
 pub mod target;
 pub mod uri;

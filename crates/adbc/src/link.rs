@@ -175,7 +175,13 @@ impl Core {
         for statement in &plan.prepare {
             self.update(&statement.as_str().into(), None, Rows::One)?;
         }
-        self.update(&plan.insert.as_str().into(), Some(bound), Rows::Bulk)
+        let insert = plan.insert.as_str().into();
+        let Some([utc, back]) = plan.in_utc else { return self.update(&insert, Some(bound), Rows::Bulk) };
+        self.command(utc)?;
+        let inserted = self.update(&insert, Some(bound), Rows::Bulk);
+        let restored = self.command(back);
+        let inserted = inserted?;
+        restored.map(|()| inserted)
     }
 
     fn submit(&mut self, ask: &Ask, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {

@@ -1,15 +1,15 @@
 //! The hierarchy of catalogs, schemas, tables and columns, as ADBC's `GetObjects` returns it.
 
 use crate::link::Core;
+use crate::nested::{field, lists, structs, texts};
 use crate::table::Table as Rows;
 use adbc_core::error::Result;
 use adbc_core::options::ObjectDepth;
 use adbc_core::schemas::{
     COLUMN_SCHEMA, CONSTRAINT_SCHEMA, GET_OBJECTS_SCHEMA, OBJECTS_DB_SCHEMA_SCHEMA, TABLE_SCHEMA, USAGE_SCHEMA,
 };
-use arrow_array::{ArrayRef, BooleanArray, Int16Array, Int32Array, ListArray, RecordBatch, StringArray, StructArray};
-use arrow_buffer::{NullBuffer, OffsetBuffer};
-use arrow_schema::{ArrowError, DataType, Field};
+use arrow_array::{ArrayRef, BooleanArray, Int16Array, Int32Array, RecordBatch};
+use arrow_schema::{ArrowError, Field};
 use std::sync::Arc;
 
 /// What to list.
@@ -61,6 +61,13 @@ struct Constraint {
     usage: Vec<[Option<String>; 4]>,
 }
 
+impl Constraint {
+    /// Returns true if it refers to columns of another table; others have no such list.
+    fn is_foreign(&self) -> bool {
+        self.kind == "FOREIGN KEY"
+    }
+}
+
 /// Returns true if a name matches a pattern of SQL's LIKE: `%` for any text, `_` for any character.
 pub fn is_like(name: &str, pattern: &str) -> bool {
     fn matches(name: &[char], pattern: &[char]) -> bool {
@@ -76,7 +83,8 @@ pub fn is_like(name: &str, pattern: &str) -> bool {
     matches(&name.chars().collect::<Vec<_>>(), &pattern.chars().collect::<Vec<_>>())
 }
 
-fn passes(name: Option<&str>, pattern: Option<&str>) -> bool {
+/// Returns true if a name passes a filter: a pattern, or the empty text for names that are empty or null.
+pub fn passes(name: Option<&str>, pattern: Option<&str>) -> bool {
     match pattern {
         None => true,
         Some("") => name.unwrap_or_default().is_empty(),
@@ -115,12 +123,16 @@ pub fn objects(core: &mut Core, filter: &Filter<'_>) -> Result<RecordBatch> {
     batch(&catalogs).map_err(|error| crate::error::of(adbc_core::error::Status::Internal, error.to_string()))
 }
 
-fn query(core: &mut Core, sql: &str) -> Result<Vec<Vec<Option<String>>>> {
+/// The rows of a query for metadata.
+///
+/// # Errors
+/// It has failed.
+pub fn query(core: &mut Core, sql: &str) -> Result<Vec<Vec<Option<String>>>> {
     Ok(Rows::of(&core.query(sql)?).into_rows())
 }
 
 /// The first values of a row, null where it has fewer.
-fn fields<const N: usize>(row: Vec<Option<String>>) -> [Option<String>; N] {
+pub fn fields<const N: usize>(row: Vec<Option<String>>) -> [Option<String>; N] {
     let mut values = row.into_iter();
     std::array::from_fn(|_| values.next().flatten())
 }
@@ -195,32 +207,6 @@ fn find_table<'a>(
     let schema = find_schema(catalogs, catalog, schema)?;
     // Rows come in the order of their tables.
     schema.tables.as_mut()?.iter_mut().rev().find(|known| Some(&known.name) == table.as_ref())
-}
-
-/// A list of which some are null.
-fn lists<T>(ty: &DataType, all: &[Option<&Vec<T>>], values: ArrayRef) -> std::result::Result<ArrayRef, ArrowError> {
-    let DataType::List(item) = ty else { return Err(ArrowError::SchemaError("not a list".to_owned())) };
-    let lengths = all.iter().map(|list| list.map_or(0, Vec::len));
-    let nulls: NullBuffer = all.iter().map(Option::is_some).collect();
-    Ok(Arc::new(ListArray::try_new(item.clone(), OffsetBuffer::from_lengths(lengths), values, Some(nulls))?))
-}
-
-fn structs(ty: &DataType, columns: Vec<ArrayRef>) -> std::result::Result<ArrayRef, ArrowError> {
-    let DataType::Struct(fields) = ty else { return Err(ArrowError::SchemaError("not a struct".to_owned())) };
-    Ok(Arc::new(StructArray::try_new(fields.clone(), columns, None)?))
-}
-
-fn texts<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
-    Arc::new(values.collect::<StringArray>())
-}
-
-/// The type of a field of a struct, or of the only field of a list's.
-fn field<'a>(ty: &'a DataType, name: &str) -> std::result::Result<&'a DataType, ArrowError> {
-    let found = match ty {
-        DataType::Struct(fields) => fields.find(name).map(|(_, field)| field.data_type()),
-        _ => None,
-    };
-    found.ok_or_else(|| ArrowError::SchemaError(format!("no field {name}")))
 }
 
 fn batch(catalogs: &[Catalog]) -> std::result::Result<RecordBatch, ArrowError> {
@@ -315,7 +301,8 @@ fn column_array(columns: &[&Column]) -> std::result::Result<ArrayRef, ArrowError
 
 fn constraint_array(constraints: &[&Constraint]) -> std::result::Result<ArrayRef, ArrowError> {
     let names: Vec<_> = constraints.iter().map(|constraint| Some(&constraint.columns)).collect();
-    let usages: Vec<_> = constraints.iter().map(|constraint| Some(&constraint.usage)).collect();
+    let usages: Vec<_> =
+        constraints.iter().map(|constraint| constraint.is_foreign().then_some(&constraint.usage)).collect();
     let used: Vec<_> = constraints.iter().flat_map(|constraint| &constraint.usage).collect();
     let part = |at: usize| texts(used.iter().map(move |usage| usage[at].as_deref().or((at > 1).then_some(""))));
     let usage = structs(&USAGE_SCHEMA, (0..4).map(part).collect())?;

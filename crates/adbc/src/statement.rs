@@ -4,17 +4,17 @@ use crate::bound::Bound;
 use crate::call::Reply;
 use crate::connection::Canceller;
 use crate::database::{get_arrow, number, set_arrow};
-use crate::error::{state, unsupported};
-use crate::ingest::{Ingest, Mode};
+use crate::error::{of, state, unsupported};
+use crate::ingest::{Ingest, Mode, batch_in_utc, stream_in_utc};
 use crate::link::Link;
 use crate::options::{flag, missing, text, unknown};
 use crate::partition;
 use crate::reader::Reader;
-use adbc_core::error::Result;
+use adbc_core::error::{Result, Status};
 use adbc_core::options::{OptionStatement, OptionValue};
 use adbc_core::{CancelHandle, Optionable, PartitionedResult, Statement};
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use arrow_schema::Schema;
+use arrow_schema::{Schema, SchemaRef};
 use headrace_arrow::Options;
 use headrace_arrow::input::Meaning;
 use headrace_core::Mismatch;
@@ -37,6 +37,28 @@ enum Rows {
     Stream(Box<dyn RecordBatchReader + Send>),
     /// A stream that was read.
     Spent,
+}
+
+impl Rows {
+    /// Their schema; `None` once they were read.
+    fn schema(&self) -> Option<SchemaRef> {
+        match self {
+            Self::Batch(batch) => Some(batch.schema()),
+            Self::Stream(stream) => Some(stream.schema()),
+            Self::Spent => None,
+        }
+    }
+
+    /// See [`batch_in_utc`].
+    fn in_utc(self) -> Result<Self> {
+        Ok(match self {
+            Self::Batch(batch) => {
+                Self::Batch(batch_in_utc(&batch).map_err(|error| of(Status::InvalidArguments, error.to_string()))?)
+            }
+            Self::Stream(stream) => Self::Stream(stream_in_utc(stream)),
+            Self::Spent => Self::Spent,
+        })
+    }
 }
 
 impl HeadraceStatement {
@@ -160,8 +182,16 @@ impl Statement for HeadraceStatement {
     fn execute_update(&mut self) -> Result<Option<i64>> {
         self.release_last();
         let affected = if self.ingest.table.is_some() {
+            let schema = self.bound.as_ref().and_then(Rows::schema);
+            let Some(schema) = schema else {
+                self.rows()?;
+                return Err(state("no rows are bound to ingest"));
+            };
+            let plan = self.ingest.plan(self.link.lock().dialect, &schema)?;
+            if plan.in_utc.is_some() {
+                self.bound = self.bound.take().map(Rows::in_utc).transpose()?;
+            }
             let bound = self.rows()?.ok_or_else(|| state("no rows are bound to ingest"))?;
-            let plan = self.ingest.plan(self.link.lock().dialect, bound.schema())?;
             self.link.ingest(&plan, bound)?
         } else {
             let sql = self.sql()?;
@@ -188,7 +218,8 @@ impl Statement for HeadraceStatement {
     }
 
     fn get_parameter_schema(&self) -> Result<Schema> {
-        Err(unsupported("the schema of parameters"))
+        let reply = self.link.lock().describe(&self.sql()?, self.arrow)?;
+        Ok(reply.parameters())
     }
 
     fn prepare(&mut self) -> Result<()> {

@@ -4,7 +4,7 @@ use crate::builder::Builder;
 use crate::options::Options;
 use crate::schema::schema;
 use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use headrace_core::{Cells, Column, ColumnSink};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -49,11 +49,22 @@ impl Batches {
     /// Without rows.
     pub fn new(columns: &[Column], options: Options) -> Self {
         let schema = Arc::new(schema(columns, &options));
-        let builder = |(column, field): (&Column, &Arc<arrow_schema::Field>)| {
-            Builder::new(&column.kind, field.data_type(), &options)
-        };
+        let builder = |(column, field): (&Column, &Arc<Field>)| Builder::new(&column.kind, field.data_type(), &options);
         let builders = columns.iter().zip(schema.fields()).map(builder).collect();
         Self { schema, builders, options, rows: 0, earlier: 0, earlier_bytes: 0, done: VecDeque::new(), refused: None }
+    }
+
+    /// The same with other metadata of the fields: of each column what `metadata` returns is added.
+    #[must_use]
+    pub fn annotated(mut self, columns: &[Column], metadata: impl Fn(&Column) -> Option<(String, String)>) -> Self {
+        let field = |(field, column): (&Arc<Field>, &Column)| {
+            let mut all = field.metadata().clone();
+            all.extend(metadata(column));
+            field.as_ref().clone().with_metadata(all)
+        };
+        let fields: Vec<Field> = self.schema.fields().iter().zip(columns).map(field).collect();
+        self.schema = Arc::new(Schema::new(fields));
+        self
     }
 
     /// The schema of every batch.

@@ -31,8 +31,8 @@ pub fn field(column: &Column, options: &Options) -> Field {
     field.with_metadata(metadata)
 }
 
-/// A field of a nested type.
-pub(crate) fn inner(name: &str, kind: &Kind, options: &Options) -> Field {
+/// A field for values of a kind, without the column that they are of.
+pub fn inner(name: &str, kind: &Kind, options: &Options) -> Field {
     Field::new(name, data_type(kind, options), true).with_metadata(extension(kind))
 }
 

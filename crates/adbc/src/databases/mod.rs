@@ -9,10 +9,11 @@ use crate::bound::Bound;
 use crate::call::Call;
 use crate::error::Refusal;
 use crate::session::{Cancel, Live, Rows, Session};
-use crate::target::{Encryption, Kind, Place, Target};
+use crate::target::{self, Encryption, Place, Target};
 use adbc_core::error::Result;
 use arrow_schema::DataType;
 use headrace_connection::Connection;
+use headrace_core::column::{Column, Kind, Native};
 use headrace_core::{Described, Protocol, ValueKind, limits};
 use std::sync::Arc;
 
@@ -98,6 +99,11 @@ pub trait Dialect: Send + Sync + std::fmt::Debug {
     fn ingested(&self, name: &str, _table: &str, _temporary: bool) -> Result<String> {
         Ok(name.to_owned())
     }
+    /// The statements that set the session's time zone to UTC and back, of a database whose values have no zone: instants
+    /// are inserted between them.
+    fn in_utc(&self) -> Option<[&'static str; 2]> {
+        None
+    }
     /// Tables can be made and dropped in a transaction, which a failure undoes.
     fn makes_tables_in_transactions(&self) -> bool;
 
@@ -129,6 +135,11 @@ pub trait Dialect: Send + Sync + std::fmt::Debug {
     /// The query for constraints, in order: catalog, schema, table, name, type, column, and the catalog, schema, table
     /// and column that it refers to; `None` if the driver has none.
     fn constraints(&self, table: Option<&str>) -> Option<String>;
+    /// The query for what the server's planner knows, in order: catalog, schema, table, column or NULL, the key of ADBC's
+    /// statistic, its value; `None` if the driver has none.
+    fn statistics(&self, _table: Option<&str>) -> Option<String> {
+        None
+    }
     /// The name of a type, of what the query for columns returns.
     fn type_name(&self, found: &str) -> String {
         found.to_owned()
@@ -159,13 +170,35 @@ fn item(ty: &DataType) -> Option<&DataType> {
 }
 
 /// The SQL of a kind of database.
-pub fn dialect(kind: Kind) -> &'static dyn Dialect {
+pub fn dialect(kind: target::Kind) -> &'static dyn Dialect {
     match kind {
-        Kind::Postgres => &postgres::Sql,
-        Kind::MySql => &mysql::Sql,
-        Kind::Informix => &informix::Sql,
-        Kind::Cubrid => &cubrid::Sql,
+        target::Kind::Postgres => &postgres::Sql,
+        target::Kind::MySql => &mysql::Sql,
+        target::Kind::Informix => &informix::Sql,
+        target::Kind::Cubrid => &cubrid::Sql,
     }
+}
+
+/// The metadata of a field that names the type of its column, as the drivers of the ADBC driver foundry write it; none if
+/// the name is not known.
+pub fn type_name(column: &Column) -> Option<(String, String)> {
+    let (key, name) = match &column.native {
+        Native::Postgres { type_oid, .. } => {
+            let name = headrace_postgres::types::name(*type_oid).map(str::to_owned);
+            ("POSTGRESQL:type", name.or_else(|| other(&column.kind)))
+        }
+        Native::MySql { type_name, .. } => ("MYSQL:type", Some(type_name.to_string())),
+        Native::Informix { type_word, length, type_name, .. } => {
+            ("INFORMIX:type", Some(headrace_informix::types::name(*type_word, type_name, *length).to_string()))
+        }
+        Native::Cubrid { type_name, .. } => ("CUBRID:type", Some(type_name.to_string())),
+    };
+    name.filter(|name| !name.is_empty()).map(|name| (key.to_owned(), name))
+}
+
+/// The name of a type that only one database has.
+fn other(kind: &Kind) -> Option<String> {
+    if let Kind::Other(name) = kind { Some(name.to_string()) } else { None }
 }
 
 /// Opens a session.
@@ -174,9 +207,9 @@ pub fn dialect(kind: Kind) -> &'static dyn Dialect {
 /// No server takes a connection, or it has refused the session.
 pub fn open(target: &Target, cancel: Arc<Cancel>) -> Result<Box<dyn Session>> {
     Ok(match target.kind {
-        Kind::Postgres => Box::new(Live::<postgres::Postgres>::open(target, cancel)?),
-        Kind::MySql => Box::new(Live::<mysql::MySql>::open(target, cancel)?),
-        Kind::Informix => Box::new(Live::<informix::Informix>::open(target, cancel)?),
-        Kind::Cubrid => Box::new(Live::<cubrid::Cubrid>::open(target, cancel)?),
+        target::Kind::Postgres => Box::new(Live::<postgres::Postgres>::open(target, cancel)?),
+        target::Kind::MySql => Box::new(Live::<mysql::MySql>::open(target, cancel)?),
+        target::Kind::Informix => Box::new(Live::<informix::Informix>::open(target, cancel)?),
+        target::Kind::Cubrid => Box::new(Live::<cubrid::Cubrid>::open(target, cancel)?),
     })
 }

@@ -7,7 +7,7 @@ use crate::error::{Refusal, of_fatal, unsupported};
 use crate::session::Rows;
 use crate::target::{Encryption, Place, Target};
 use adbc_core::error::Result;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
 use headrace_connection::Connection;
 use headrace_core::{ValueKind, WriteBuffer};
 use headrace_io::Address;
@@ -75,6 +75,15 @@ impl Refusal for ServerError {
     }
 }
 
+/// The digits of a fraction of a second that a unit needs, of which there are six at most.
+fn digits(unit: TimeUnit) -> u8 {
+    match unit {
+        TimeUnit::Second => 0,
+        TimeUnit::Millisecond => 3,
+        TimeUnit::Microsecond | TimeUnit::Nanosecond => 6,
+    }
+}
+
 /// Its SQL. A database is a catalog, and there are no schemas in it: the only one has no name.
 #[derive(Debug)]
 pub struct Sql;
@@ -126,9 +135,11 @@ impl Dialect for Sql {
             DataType::Binary | DataType::LargeBinary | DataType::BinaryView => "LONGBLOB".to_owned(),
             DataType::FixedSizeBinary(bytes @ 1..=65_535) => format!("VARBINARY({bytes})"),
             DataType::Date32 | DataType::Date64 => "DATE".to_owned(),
-            DataType::Time32(_) | DataType::Time64(_) | DataType::Duration(_) => "TIME(6)".to_owned(),
-            DataType::Timestamp(_, None) => "DATETIME(6)".to_owned(),
-            DataType::Timestamp(_, Some(_)) => "TIMESTAMP(6) NULL".to_owned(),
+            DataType::Time32(unit) | DataType::Time64(unit) | DataType::Duration(unit) => {
+                format!("TIME({})", digits(*unit))
+            }
+            DataType::Timestamp(unit, None) => format!("DATETIME({})", digits(*unit)),
+            DataType::Timestamp(unit, Some(_)) => format!("TIMESTAMP({}) NULL", digits(*unit)),
             DataType::Struct(_) | DataType::Map(..) => "JSON".to_owned(),
             other => item(other).map(|_| "JSON".to_owned())?,
         })
@@ -141,6 +152,12 @@ impl Dialect for Sql {
     }
     fn drop_temporary(&self) -> Result<&'static str> {
         Ok("DROP TEMPORARY TABLE")
+    }
+    fn in_utc(&self) -> Option<[&'static str; 2]> {
+        Some([
+            "SET @headrace_time_zone = @@SESSION.time_zone, @@SESSION.time_zone = '+00:00'",
+            "SET @@SESSION.time_zone = @headrace_time_zone",
+        ])
     }
     fn makes_tables_in_transactions(&self) -> bool {
         false
@@ -189,6 +206,16 @@ impl Dialect for Sql {
              AND k.TABLE_NAME = t.TABLE_NAME AND k.CONSTRAINT_NAME = t.CONSTRAINT_NAME \
              WHERE 1 = 1{} ORDER BY 1, 3, 4, k.ORDINAL_POSITION",
             like("t.TABLE_NAME", table)
+        ))
+    }
+    fn statistics(&self, table: Option<&str>) -> Option<String> {
+        let tables = like("TABLE_NAME", table);
+        Some(format!(
+            "SELECT TABLE_SCHEMA, '', TABLE_NAME, CAST(NULL AS CHAR), 6, TABLE_ROWS FROM information_schema.TABLES \
+             WHERE TABLE_ROWS IS NOT NULL{tables} \
+             UNION ALL SELECT TABLE_SCHEMA, '', TABLE_NAME, COLUMN_NAME, 1, MAX(CARDINALITY) \
+             FROM information_schema.STATISTICS WHERE SEQ_IN_INDEX = 1 AND CARDINALITY IS NOT NULL{tables} \
+             GROUP BY TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME ORDER BY 1, 3, 4"
         ))
     }
 }

@@ -14,6 +14,7 @@ use headrace_postgres::machine::{
     Binding, Columns, Execute, Machine, Options, Purpose, Request, Rows as PgRows, Secret, Tls,
 };
 use headrace_postgres::messages::backend::ServerError;
+use headrace_postgres::sql::is_several;
 use headrace_postgres::types::{self, Oid};
 use std::sync::Arc;
 
@@ -55,6 +56,9 @@ impl Database for Postgres {
     }
 
     fn execute(sql: &Arc<str>, rows: Rows, bound: Option<&Bound>) -> Request {
+        if rows == Rows::One && bound.is_none() && is_several(sql) {
+            return Request::Script { sql: sql.clone(), prelude: None, copy: false };
+        }
         let mut execute = Execute::new(sql.clone());
         match rows {
             Rows::One => execute.hints = bound.map(hints).unwrap_or_default(),
@@ -239,6 +243,23 @@ impl Dialect for Sql {
              LEFT JOIN pg_catalog.pg_namespace fn ON fn.oid = fc.relnamespace \
              LEFT JOIN pg_catalog.pg_attribute fa ON fa.attrelid = fc.oid AND fa.attnum = k.confkey[at.i] \
              WHERE k.contype IN ('p', 'u', 'f', 'c'){} ORDER BY n.nspname, c.relname, k.conname, at.i",
+            like("c.relname", table)
+        ))
+    }
+    fn statistics(&self, table: Option<&str>) -> Option<String> {
+        // A number of distinct values below 0 is a share of the rows.
+        Some(format!(
+            "WITH t AS (SELECT n.nspname, c.relname, c.relkind, c.reltuples::float8 AS count \
+             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+             WHERE c.relkind IN ('r', 'm', 'f', 'p') AND c.reltuples >= 0 AND n.nspname !~ '^pg_(toast|temp)'{}) \
+             SELECT current_database()::text, t.nspname::text, t.relname::text, NULL::text AS attname, 6, \
+             t.count::bigint FROM t \
+             UNION ALL SELECT current_database()::text, t.nspname::text, t.relname::text, s.attname::text, k.key, \
+             CASE k.key WHEN 0 THEN s.avg_width WHEN 5 THEN round(s.null_frac * t.count) \
+             ELSE CASE WHEN s.n_distinct < 0 THEN round(-s.n_distinct * t.count) ELSE s.n_distinct END END::bigint \
+             FROM t JOIN pg_catalog.pg_stats s ON s.schemaname = t.nspname AND s.tablename = t.relname \
+             AND s.inherited = (t.relkind = 'p') CROSS JOIN (VALUES (0), (1), (5)) AS k(key) \
+             ORDER BY 2, 3, 4 NULLS FIRST, 5",
             like("c.relname", table)
         ))
     }

@@ -228,8 +228,8 @@ impl<H: CasHandler> Machine<H> {
         let Some(sql) = pending.request.sql().cloned() else { return Ok(()) };
         let statement = Arc::new(Statement::new(sql.clone(), prepared, epoch));
         if let Request::Prepare { .. } = pending.request {
-            if let (Some(columns), Some(handler)) = (&statement.columns, &mut pending.slot.handler) {
-                handler.columns(cx, columns);
+            if let Some(handler) = &mut pending.slot.handler {
+                statement.describe(cx, handler);
             }
             pending.go(Event::PreparedLast, Stage::Sent);
         } else {

@@ -173,8 +173,8 @@ impl<H: CasHandler> Machine<H> {
         let pending = &mut self.queue[at];
         if let Some(statement) = known {
             if let Request::Prepare { .. } = pending.request {
-                if let (Some(columns), Some(handler)) = (&statement.columns, &mut pending.slot.handler) {
-                    handler.columns(cx, columns);
+                if let Some(handler) = &mut pending.slot.handler {
+                    statement.describe(cx, handler);
                 }
                 pending.go(Event::StartWhole, Stage::Sent);
                 return self.complete(cx, write_buffer);

@@ -1,10 +1,12 @@
 //! Prepared statements and the plans made for their columns.
 
+use super::CasHandler;
 use crate::lexer;
 use crate::messages::description::Field;
 use crate::messages::server::Prepared as Reply;
 use crate::messages::statement;
 use crate::types::{self, Decoder};
+use headrace_core::column::Kind;
 use headrace_core::{Column, Described, Epoch, Prepared};
 use std::sync::{Arc, OnceLock};
 
@@ -77,6 +79,14 @@ impl Statement {
     /// Returns true for a CALL that returns the values of its parameters.
     pub(super) fn is_call(&self) -> bool {
         self.statement_type == statement::CALL_SP
+    }
+
+    /// Passes its description on: of its parameters the number is known, but not the types.
+    pub(super) fn describe<H: CasHandler>(&self, cx: H::Context<'_>, handler: &mut H) {
+        handler.parameters(cx, &vec![Kind::Null; self.parameters]);
+        if let Some(columns) = &self.columns {
+            handler.columns(cx, columns);
+        }
     }
 
     /// The name of its type: `INSERT`.

@@ -276,8 +276,8 @@ impl<H: MyHandler> Machine<H> {
         } else {
             pending.go(Event::Prepared, Stage::Bindable);
         }
-        if let (true, Some(columns), Some(handler)) = (only, &columns, &mut pending.slot.handler) {
-            handler.columns(cx, columns);
+        if let (true, Some(handler)) = (only, &mut pending.slot.handler) {
+            statement.describe(cx, handler);
         }
         if !cursor {
             self.keep(statement);

@@ -216,8 +216,8 @@ impl<H: MyHandler> Machine<H> {
     fn start_prepare(&mut self, at: usize, sql: &Arc<str>, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         match self.statements.get(sql).cloned() {
             Some(statement) => {
-                if let (Some(columns), Some(handler)) = (statement.columns(), &mut self.queue[at].slot.handler) {
-                    handler.columns(cx, &columns);
+                if let Some(handler) = &mut self.queue[at].slot.handler {
+                    statement.describe(cx, handler);
                 }
                 self.drop_tail(cx, None);
             }

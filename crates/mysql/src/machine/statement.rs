@@ -1,10 +1,12 @@
 //! Prepared statements and the plans made for their columns.
 
+use super::MyHandler;
 use super::binding::Binding;
 use crate::packets::capabilities::Capabilities;
 use crate::packets::column::{Column as Field, PrepareOk};
 use crate::sql::{Lexer, Modes, is_one_of, words};
 use crate::types::{self, Decoder, decode_binary_row, decode_text_row};
+use headrace_core::column;
 use headrace_core::token::Kind;
 use headrace_core::{Column, Described, Epoch, Fatal, Parameters, Prepared, Sink};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -201,6 +203,14 @@ impl Statement {
     /// The columns that the server described last, `None` when it returns no rows.
     pub fn columns(&self) -> Option<Arc<Columns>> {
         self.columns.lock().ok()?.clone()
+    }
+
+    /// Passes its description on. MySQL's types of parameters are guesses, and MariaDB has none.
+    pub(super) fn describe<H: MyHandler>(&self, cx: H::Context<'_>, handler: &mut H) {
+        handler.parameters(cx, &vec![column::Kind::Null; self.params]);
+        if let Some(columns) = self.columns() {
+            handler.columns(cx, &columns);
+        }
     }
 
     pub(super) fn set_columns(&self, columns: &Arc<Columns>) {

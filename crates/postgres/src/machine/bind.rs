@@ -10,7 +10,7 @@ use super::work::{PortalDescription, Preparation, Work};
 use super::{Machine, PgHandler, Server};
 use crate::messages::frontend;
 use crate::messages::tag::Target;
-use crate::types::Format;
+use crate::types::{self, Format};
 use headrace_core::{Mismatch, Outcome, Parameters, Slot, WriteBuffer, limits};
 
 impl<H: PgHandler> Machine<H> {
@@ -32,6 +32,9 @@ impl<H: PgHandler> Machine<H> {
             pending.columns_from_here(cx, statement.columns.as_ref());
         }
         let Request::Execute(execute) = &pending.request else {
+            if let (Request::Describe { .. }, Some(handler)) = (&pending.request, &mut pending.slot.handler) {
+                handler.parameters(cx, &types::kinds(&self.registry, &statement.parameters));
+            }
             pending.go(Event::NothingToExecute, Stage::AwaitSync);
             return;
         };

@@ -209,6 +209,13 @@ pub(crate) fn statements(sql: &str) -> Vec<&str> {
     found
 }
 
+/// Returns true if a text has several statements, which only the simple protocol executes.
+pub fn is_several(sql: &str) -> bool {
+    // Most texts have one, and at most a semicolon at their end.
+    sql.trim_end_matches([';', ' ', '\n']).contains(';')
+        && statements(sql).into_iter().filter(|statement| Lexer::new(statement).next().is_some()).nth(1).is_some()
+}
+
 /// A statement with the server's own parameters. `with_params` indicates whether parameters are given: without them a
 /// percent sign is an ordinary character.
 ///
@@ -247,6 +254,22 @@ fn has_python_parameter(sql: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn several_statements_are_told_from_one() {
+        for (sql, expected) in [
+            ("select 1", false),
+            ("select 1;", false),
+            ("select 1 ; \n", false),
+            ("select 1; -- the end", false),
+            ("select ';'; /* ; */", false),
+            ("do $$ begin null; end $$", false),
+            ("select 1; select 2", true),
+            (";select 1;\nselect 2;", true),
+        ] {
+            assert_eq!(is_several(sql), expected, "{sql}");
+        }
+    }
 
     #[test]
     fn parameters_that_are_only_assigned_are_found() {

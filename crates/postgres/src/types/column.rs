@@ -28,6 +28,11 @@ pub fn columns(registry: &TypeRegistry, fields: &[Field]) -> Arc<[Column]> {
     fields.iter().map(column).collect()
 }
 
+/// The properties of values of these types.
+pub fn kinds(registry: &TypeRegistry, oids: &[Oid]) -> Vec<Kind> {
+    oids.iter().map(|oid| kind(registry, *oid, -1, 0)).collect()
+}
+
 /// The properties of a value of the type; it is inside `depth` other types.
 fn kind(registry: &TypeRegistry, oid: u32, modifier: i32, depth: usize) -> Kind {
     if registry.custom(oid).is_some() {

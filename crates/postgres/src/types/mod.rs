@@ -20,7 +20,8 @@ mod text;
 mod write;
 
 pub(crate) use builtin::is_multirange_of;
-pub use column::{columns, precision_and_scale, size};
+pub use builtin::name;
+pub use column::{columns, kinds, precision_and_scale, size};
 pub use copy_binary::{decode_binary_row, encode_binary_row};
 pub use copy_text::{decode_text_line, encode_text_row};
 pub use decode::{Decoder, decode_row, find_cells};
