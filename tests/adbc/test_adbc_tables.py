@@ -83,7 +83,7 @@ TYPE_NAMES = {
     "postgresql": (b"POSTGRESQL:type", b"int4", b"varchar"),
     "mysql": (b"MYSQL:type", b"int", b"varchar"),
     "informix": (b"INFORMIX:type", b"INTEGER", b"VARCHAR(40)"),
-    "cubrid": (b"CUBRID:type", b"INTEGER", b"VARCHAR"),
+    "cubrid": (b"CUBRID:type", b"INT", b"VARCHAR"),
 }
 
 
