@@ -65,7 +65,8 @@ help:
 	@echo "make build   both extension modules and the ADBC driver into .venv, optimised"
 
 # PostgreSQL comes as a wheel, MySQL is fetched by the lab, the Informix test server is built; MariaDB is the system's.
-race: build $(STAMPS)/lab $(if $(findstring mariadb,$(RACE_ARGS))$(findstring --across,$(RACE_ARGS)),mariadb-server)
+race: build $(STAMPS)/lab $(if $(findstring mariadb,$(RACE_ARGS))$(findstring --across,$(RACE_ARGS)),mariadb-server) \
+		$(if $(findstring --daemon,$(RACE_ARGS)),go cargo)
 	@echo "==> race: headrace race $(RACE_ARGS)"
 	@$(BIN)/headrace race $(RACE_ARGS)
 

@@ -11,14 +11,14 @@ import difflib
 import json
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import headrace
 
-from . import INTERRUPTED, across, databases, profile
+from . import INTERRUPTED, across, daemon, databases, profile
 from . import workloads as w
 from .contestants import known
 from .differences import DIFFERENCES
@@ -60,6 +60,12 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help=f"{', '.join(across.DATABASES)} side by side, each through headrace and its usual driver: "
         f"{across.ROWS:,} rows (--size), {across.ROUNDS} rounds",
+    )
+    race.add_argument(
+        "--daemon",
+        action="store_true",
+        help=f"{', '.join(daemon.CLIENTS)} on PostgreSQL directly, through headraced and through PgBouncer; "
+        f"{daemon.ROUNDS} rounds ({daemon.QUICK_ROUNDS} with --quick)",
     )
     race.add_argument("--quick", action="store_true", help=f"fewer sizes, {QUICK_ROUNDS} rounds: a first look")
     race.add_argument("--workload", action="append", default=[], help="only this one; repeatable, or with commas")
@@ -198,18 +204,34 @@ def percentage(text: str) -> float:
         raise UsageError(f"--fail-over {text!r} is not a percentage such as 25%") from None
 
 
+class Forms(NamedTuple):
+    """What is made of the JSON of a kind of race."""
+
+    terminal: Callable[[dict[str, Any]], None]
+    markdown: Callable[[dict[str, Any]], str]
+    page: Callable[[dict[str, Any]], str]
+
+
+def forms(report: dict[str, Any]) -> Forms:
+    """The forms of a report, by the race that it is of."""
+    from . import page
+    from . import report as of_race
+    from .across import report as of_across
+    from .daemon import report as of_daemon
+
+    if of_across.is_across(report):
+        return Forms(of_across.terminal, of_across.markdown, of_across.page)
+    if of_daemon.is_daemon(report):
+        return Forms(of_daemon.terminal, of_daemon.markdown, of_daemon.page)
+    return Forms(of_race.terminal, of_race.markdown, page.page)
+
+
 def write(report: dict[str, Any], args: argparse.Namespace) -> None:
     """Writes what was asked for."""
-    from . import page
-    from . import report as make
-    from .across import report as of_across
-
-    to_markdown, to_html = make.markdown, page.page
-    if of_across.is_across(report):
-        to_markdown, to_html = of_across.markdown, of_across.page
+    to = forms(report)
     if getattr(args, "json", None):
         write_json(report, args.json)
-    for path, text in ((args.markdown, to_markdown), (args.html, to_html)):
+    for path, text in ((args.markdown, to.markdown), (args.html, to.page)):
         if path:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text(report), encoding="utf-8")
@@ -336,6 +358,53 @@ def race_across(args: argparse.Namespace) -> int:
     return 1 if any(row["error"] or row["disqualified"] for row in result["results"]) else 0
 
 
+def daemon_plan(args: argparse.Namespace) -> daemon.Plan:
+    """What the command line asks for. Raises UsageError."""
+    for option in ("database", "url", "baseline", "server_pid"):
+        if getattr(args, option):
+            raise UsageError(f"--{option.replace('_', '-')} does not go with --daemon, which starts its own server")
+    sides: list[tuple[str, str]] = []
+    for name in choose("contestant", args.contestant, daemon.CLIENTS, daemon.SIDES):
+        sides += [tuple(side.split("/")) for side in daemon.SIDES if name in (side, side.partition("/")[0])]  # type: ignore[misc]
+    names = choose("workload", args.workload, daemon.WORKLOADS)
+    known_sizes = {size for name in names for size in daemon.WORKLOADS[name].sizes}
+    if unknown := set(args.size) - known_sizes:
+        raise UsageError(
+            f"none of the workloads has the size {min(unknown):,}; they have {', '.join(map(str, sorted(known_sizes)))}"
+        )
+    chosen: list[tuple[str, int]] = []
+    for name in names:
+        workload = daemon.WORKLOADS[name]
+        offered = workload.quick if args.quick and not args.size else workload.sizes
+        chosen += [(name, size) for size in offered if not args.size or size in args.size]
+    rounds = args.rounds if args.rounds is not None else daemon.QUICK_ROUNDS if args.quick else daemon.ROUNDS
+    return daemon.Plan(list(dict.fromkeys(sides)), chosen, at_least_one("--rounds", rounds), args.quick)
+
+
+def race_daemon(args: argparse.Namespace) -> int:
+    """Runs the daemon's race. Ctrl-C ends it with what was raced until then. The exit code is 0 where headrace did
+    everything right; that a goal was missed is a result."""
+    from .daemon import report as make
+
+    plan = daemon_plan(args)
+    results_go_to(args, "build/daemon")
+    kept = Kept(args.json)
+    stopped = False
+    try:
+        with progress() as tell:
+            daemon.race(plan, tell, kept.save)
+    except KeyboardInterrupt:
+        stopped = True
+    result = kept.report
+    if result is None:
+        print("headrace: stopped before a workload was done", file=sys.stderr)
+        return INTERRUPTED
+    make.terminal(result)
+    write(result, args)
+    say_where(args)
+    return INTERRUPTED if stopped else 1 if make.failed(result) else 0
+
+
 def results_go_to(args: argparse.Namespace, folder: str) -> None:
     """Sets the files that are written where none was named, unless the server was given."""
     if not args.url and not (args.json or args.html or args.markdown):
@@ -377,11 +446,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser().parse_args(argv)
     try:
         if args.command == "race":
-            return race_across(args) if args.across else race(args)
+            if args.across and args.daemon:
+                raise UsageError("--across and --daemon are two races")
+            return race_across(args) if args.across else race_daemon(args) if args.daemon else race(args)
         if args.command == "report":
-            from . import report as make
-            from .across import report as of_across
-
             if all(map(is_results, args.results)):
                 iibench.lay_over(args.results, args.html, args.markdown)
                 return 0
@@ -389,10 +457,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 raise UsageError("only results of iibench can be laid over each other")
             result = json.loads(args.results[0].read_text(encoding="utf-8"))
             write(result, args)
-            if of_across.is_across(result):
-                of_across.terminal(result)
-            else:
-                make.terminal(result)
+            forms(result).terminal(result)
             return 0
         if args.command == "iibench":
             try:

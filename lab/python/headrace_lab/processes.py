@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Final
@@ -40,22 +40,14 @@ def interpreter(name: str) -> str:
     return os.environ.get(f"HEADRACE_{name.upper().replace('-', '_')}_PYTHON", sys.executable)
 
 
-class Worker:
-    """A contestant's process."""
+class Process:
+    """A process that answers requests: JSON objects, one per line."""
 
-    def __init__(
-        self,
-        name: str,
-        url: str,
-        schema: str,
-        cores: Halves | None = None,
-        database: str = "postgresql",
-        module: str = "headrace_lab.worker",
-    ) -> None:
+    def __init__(self, name: str, command: Sequence[str], cores: frozenset[int] | None = None) -> None:
         self.name = name
         self._log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115, closed in stop()
         self.process = subprocess.Popen(
-            [interpreter(name), "-m", module, name, url, schema, database],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -64,7 +56,7 @@ class Worker:
         )
         if cores is not None:
             # Before it has threads: those that it makes inherit this.
-            pin(self.process.pid, cores.clients)
+            pin(self.process.pid, cores)
         self._info: dict[str, Any] | None = None
 
     @property
@@ -88,10 +80,9 @@ class Worker:
         last = self._log.read().strip().splitlines()[-1:]
         return {"error": f"the process ended with code {code}: {''.join(last) or 'it printed nothing'}"}
 
-    def run(self, workload: str, size: int, inner: int, digest: bool) -> dict[str, Any]:
-        """One round. An answer with ``error`` has no times."""
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Sends a request, and returns its answer. One with ``error`` has nothing else."""
         assert self.process.stdin is not None
-        request = {"workload": workload, "size": size, "inner": inner, "digest": digest}
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
@@ -110,6 +101,26 @@ class Worker:
         if self.process.stdout:
             self.process.stdout.close()
         self._log.close()
+
+
+class Worker(Process):
+    """A contestant's process."""
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        schema: str,
+        cores: Halves | None = None,
+        database: str = "postgresql",
+        module: str = "headrace_lab.worker",
+    ) -> None:
+        command = [interpreter(name), "-m", module, name, url, schema, database]
+        super().__init__(name, command, None if cores is None else cores.clients)
+
+    def run(self, workload: str, size: int, inner: int, digest: bool) -> dict[str, Any]:
+        """One round. An answer with ``error`` has no times."""
+        return self.ask({"workload": workload, "size": size, "inner": inner, "digest": digest})
 
 
 @contextlib.contextmanager

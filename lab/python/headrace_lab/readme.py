@@ -9,7 +9,9 @@ own: times between ``<!-- race:postgresql:begin -->`` and the like, client CPU t
 not in the results stays as it is. The overviews in the README (``README.md`` unless named) are made
 of the tables of that page: without results, only the overviews are written. The one of client CPU is empty as long as
 no database has a table of it, and a database without a table is in neither. Results of a race across databases go
-between ``<!-- race:across:begin -->`` and its end.
+between ``<!-- race:across:begin -->`` and its end, those of the daemon's race between
+``<!-- race:daemon-goals:begin -->``, ``<!-- race:daemon:begin -->`` and ``<!-- race:daemon-cpu:begin -->`` and their
+ends.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .across import report as of_across
+from .daemon import report as of_daemon
 from .report import duration, where
 from .stats import quotient
 
@@ -82,6 +85,8 @@ OVERVIEW: Final = "overview"
 """The name of the README's table of times between its marks."""
 ACROSS: Final = "across"
 """The name of the page's table of the race across databases between its marks."""
+DAEMON: Final = "daemon"
+"""What the names of the page's tables of the daemon's race begin with."""
 CPU: Final = "-cpu"
 """What the names of tables of client CPU time end with."""
 OVERVIEW_DATABASES: Final = {
@@ -303,6 +308,10 @@ def main(argv: list[str]) -> int:
                 report = json.loads(Path(name).read_text(encoding="utf-8"))
                 if of_across.is_across(report):
                     page = _put(page, ACROSS, of_across.published(report))
+                    continue
+                if of_daemon.is_daemon(report):
+                    for table_of, text in of_daemon.tables(report).items():
+                        page = _put(page, DAEMON + table_of, text)
                     continue
                 for kind in filter(partial(has_rows, report), ("", ARROW)):
                     page = _put(page, _database(report) + kind, table(report, kind))
