@@ -39,7 +39,7 @@ class Headrace(Client):
 
     def query(self) -> Callable[[int], Rows]:
         cursor, statement = self.conn.cursor(), self.statement
-        return lambda limit: cursor.execute(statement, (limit,)).fetchall()  # type: ignore[no-any-return]
+        return lambda limit: cursor.execute(statement, (limit,)).fetchall()
 
     def batch(self, asked: Sequence[int]) -> Rows:
         return self.conn.fetchmany(self.statement, [(limit,) for limit in asked])  # type: ignore[no-any-return]
@@ -70,7 +70,7 @@ class _HeadraceAsync(AsyncClient):
 
     async def aquery(self, conn: Any) -> Callable[[int], Awaitable[Rows]]:
         fetch, statement = conn.fetch, self.statement
-        return lambda limit: fetch(statement, limit)  # type: ignore[no-any-return]
+        return lambda limit: fetch(statement, limit)
 
 
 class Asyncpg(AsyncClient):
@@ -92,7 +92,7 @@ class Asyncpg(AsyncClient):
 
     async def aquery(self, conn: Any) -> Callable[[int], Awaitable[Rows]]:
         fetch, statement = conn.fetch, self.statement
-        return lambda limit: fetch(statement, limit)  # type: ignore[no-any-return]
+        return lambda limit: fetch(statement, limit)
 
     def batch(self, asked: Sequence[int]) -> Rows:
         return self.wait(self.conn.fetchmany(self.statement, [(limit,) for limit in asked]))  # type: ignore[no-any-return]
@@ -127,7 +127,7 @@ class Psycopg(Client):
 
     def query(self) -> Callable[[int], Rows]:
         cursor, statement = self.conn.cursor(binary=True), self.statement
-        return lambda limit: cursor.execute(statement, (limit,), prepare=True).fetchall()  # type: ignore[no-any-return]
+        return lambda limit: cursor.execute(statement, (limit,), prepare=True).fetchall()
 
     def batch(self, asked: Sequence[int]) -> Rows:
         conn, statement, rows = self.conn, self.statement, Rows()
@@ -168,7 +168,7 @@ class Pg8000(Client):
 
     def query(self) -> Callable[[int], Rows]:
         run = self._prepared().run
-        return lambda limit: run(number=limit)  # type: ignore[no-any-return]
+        return lambda limit: run(number=limit)
 
     def _prepared(self) -> Any:
         if not hasattr(self, "_statement"):

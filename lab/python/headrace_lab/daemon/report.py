@@ -131,14 +131,14 @@ def goal_lines(report: dict[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def _ours(row: Row) -> bool:
-    return row["client"] == "headrace" and row["route"] == HEADRACED
+    return bool(row["client"] == "headrace" and row["route"] == HEADRACED)
 
 
 NOTES: Final = (
-    "Times are of one query, in the workloads of connecting of connecting and one query; medians over the rounds, p99 "
-    "and IQR of the p99s where single queries are timed. Ratios are how many times as long it takes: to the same client "
-    "directly, and to the floor on the same route. The floor sends prepared bytes and decodes nothing; its connect is "
-    "connecting to the socket and one round trip, without a session.",
+    "Times are those of one query, and where a workload connects, of connecting and one query: medians over the rounds "
+    "(p50 where single queries are timed, whose IQR is that of the rounds' p99). Ratios are how many times as long it "
+    "takes: to the same client directly, and to the floor on the same route. The floor sends prepared bytes and decodes "
+    "nothing; its connect is connecting to the socket and one round trip, without a session.",
 )
 
 
@@ -256,7 +256,8 @@ def page(report: dict[str, Any]) -> str:
     """The report as one page that needs nothing but itself: its bars are its own."""
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'><title>headrace: the daemon's race</title>",
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        "<title>headrace: the daemon's race</title>",
         f"<style>{STYLE}.bar{{background:var(--them);height:.8rem;min-width:1px}}.us .bar{{background:var(--us)}}"
         "td.long{min-width:10rem}td:nth-child(2),th:nth-child(2){text-align:left}.missed td{font-weight:600}"
         ".floor .bar{background:var(--floor)}</style></head><body><h1>headrace: the daemon's race</h1>",
