@@ -137,8 +137,8 @@ def _ours(row: Row) -> bool:
 NOTES: Final = (
     "Times are those of one query, and where a workload connects, of connecting and one query: medians over the rounds "
     "(p50 where single queries are timed, whose IQR is that of the rounds' p99). Ratios are how many times as long it "
-    "takes: to the same client directly, and to the floor on the same route. The floor sends prepared bytes and decodes "
-    "nothing; its connect is connecting to the socket and one round trip, without a session.",
+    "takes: to the same client directly, and to the floor on the same route. The floor sends prepared bytes, decodes "
+    "nothing, and its connect is connecting to the socket and one round trip, without a session.",
 )
 
 
