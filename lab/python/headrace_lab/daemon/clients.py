@@ -25,6 +25,9 @@ class Headrace(Client):
         super().__init__(url)
         import headrace
 
+        # The first connection would import it. No import is part of a time: the other drivers are imported whole.
+        import headrace.postgres
+
         self.connect = headrace.connect
         self.many = _HeadraceAsync(url)
 

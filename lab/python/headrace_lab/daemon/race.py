@@ -54,6 +54,10 @@ class Plan:
         """The workloads on each kind of cores."""
         return [(name, size, kind) for name, size in self.workloads for kind in w.WORKLOADS[name].cores]
 
+    def rounds_of(self, name: str) -> int:
+        """The timed rounds of a workload."""
+        return min(self.rounds, w.WORKLOADS[name].most_rounds)
+
 
 @dataclass
 class Times:
@@ -137,7 +141,8 @@ class _Running:
         self.workers: dict[Side, Process] = {}
         self.unavailable: dict[Side, str] = {}
         self.stack = contextlib.ExitStack()
-        self.steps, self.done = len(plan.passes) * len(plan.sides) * (plan.rounds + 1), 0
+        self.steps = sum(plan.rounds_of(name) + 1 for name, _, _ in plan.passes) * len(plan.sides)
+        self.done = 0
 
     @classmethod
     @contextlib.contextmanager
@@ -174,7 +179,7 @@ class _Running:
             bulk = {route: self._bulk(route, stack) for route in self.routes} if name == "beside" else {}
             for side, mine in times.items():
                 self._enter(side, mine, name)
-            for number in range(self.plan.rounds + 1):
+            for number in range(self.plan.rounds_of(name) + 1):
                 for side, mine in times.items():
                     self.tell(f"{name} {size:,} {'/'.join(side)}", self.done / self.steps)
                     self.done += 1

@@ -47,8 +47,9 @@ class Workload:
         quick: the sizes of a first look.
         cores: keys of ``CORES``.
         work: operations in one timed round, in any size; a size that is larger is one round.
-        latencies: the times of single operations are compared, not their sum.
-        counts: rows do not reach the program.
+        latencies: the times of single operations are compared, not their sum. A first look has as many of them, since
+            few have no p99.
+        most_rounds: timed rounds at most; opening connections takes longer than the rounds themselves.
     """
 
     what: str
@@ -57,28 +58,30 @@ class Workload:
     cores: tuple[str, ...]
     work: int
     latencies: bool = False
-    counts: bool = False
+    most_rounds: int = 1_000
 
     def repeats(self, size: int, quick: bool) -> int:
         """How many operations of this size a round consists of."""
-        return max(1, (self.work // 2 if quick else self.work) // max(size, 1))
+        return max(1, (self.work // 2 if quick and not self.latencies else self.work) // size)
 
 
 BATCHES: Final = (9, 99, 999, 9_999)
 WORKLOADS: Final[dict[str, Workload]] = {
     "connect": Workload("connect and one query, again and again in one process", (1,), (1,), (SHARED, APART), 40),
     "connect_cold": Workload("connect and one query, the first of a fresh process", (1,), (1,), (APART,), 1),
-    "one": Workload("one prepared query per call, rows as objects", (1,), (1,), (SHARED, APART), 2_000),
+    "one": Workload("one prepared query per call, rows as objects", (1,), (1,), (SHARED, APART), 1_500),
     "batch": Workload("{size:,} prepared queries in a pipeline, rows as objects", BATCHES, (9, 9_999), (APART,), 6_000),
     "count": Workload(
         "{size:,} prepared queries in a pipeline, count only: no row reaches the program",
-        BATCHES, (9_999,), (APART,), 6_000, counts=True,
+        BATCHES, (9_999,), (APART,), 6_000,
     ),
-    "clients": Workload("queries of {size:,} clients, each one at a time", (1, 8, 64, 500), (8, 64), (FREE,), 4_000),
-    "alone": Workload("times of single queries of one client, alone", (1,), (1,), (FREE,), 1_000, latencies=True),
+    "clients": Workload(
+        "queries of {size:,} clients, each one at a time", (1, 8, 64, 500), (8, 64), (FREE,), 4_000, most_rounds=7
+    ),
+    "alone": Workload("times of single queries of one client, alone", (1,), (1,), (FREE,), 300, latencies=True),
     "beside": Workload(
         f"times of single queries of one client beside {BULK_CLIENTS} clients with batches of {BULK_BATCH:,}",
-        (1,), (1,), (FREE,), 1_000, latencies=True,
+        (1,), (1,), (FREE,), 300, latencies=True,
     ),
 }  # fmt: skip
 
