@@ -244,7 +244,8 @@ class _Running:
             mine.seconds.append(answer["seconds"] / queries)
             mine.cpu.append(answer["cpu"] / queries)
             mine.latencies.append(answer["latencies"])
-            # The clock of /proc ticks 100 times a second, so only the sum over all rounds has a meaning.
+            # Of ended processes the clock of /proc ticks 100 times a second, so only the sum over all rounds has a
+            # meaning.
             mine.server_cpu += (after[0] - before[0]) / queries
             mine.pooler_cpu += (after[1] - before[1]) / queries
 
