@@ -157,25 +157,29 @@ def server_cpu(pids: Collection[int]) -> float:
     if not pids:
         return 0.0
     own = frozenset(map(str, pids))
-    seconds, tick = 0.0, os.sysconf("SC_CLK_TCK")
+    seconds = 0.0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError, IndexError):
             fields = stat.read_text().rpartition(")")[2].split()
             if stat.parent.name in own or fields[1] in own:
-                seconds += max(sum(map(int, fields[11:13])) / tick, _scheduled(stat.parent))
+                seconds += process_cpu(stat.parent.name)
             if stat.parent.name in own:
-                seconds += sum(map(int, fields[13:15])) / tick
+                seconds += sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
     return seconds
 
 
-def _scheduled(process: Path) -> float:
-    """CPU seconds of a process's living threads, in nanoseconds where the kernel counts them. The other clock ticks 100
-    times a second, and rounds each process down: hundreds of them that do a little each would have done nothing."""
-    nanoseconds = 0
+def process_cpu(pid: int | str) -> float:
+    """CPU seconds of a process without its children; 0 if it has ended.
+
+    Of living threads in nanoseconds where the kernel counts them. The other clock ticks 100 times a second, and rounds
+    each process down: hundreds of them that do a little each would have done nothing.
+    """
+    ticks, nanoseconds = 0, 0
     with contextlib.suppress(OSError, ValueError, IndexError):
-        for thread in (process / "task").iterdir():
+        ticks = sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+        for thread in Path(f"/proc/{pid}/task").iterdir():
             nanoseconds += int((thread / "schedstat").read_text().split()[0])
-    return nanoseconds / 1e9
+    return max(ticks / os.sysconf("SC_CLK_TCK"), nanoseconds / 1e9)
 
 
 def machine() -> dict[str, Any]:

@@ -15,7 +15,7 @@ from headrace.testing import PostgresServer, ServerUnavailable
 
 from ..cores import Halves, halves, pin, sides
 from ..databases.postgresql import Statements
-from ..processes import Process, awake, environment, server_cpu
+from ..processes import Process, awake, environment, process_cpu, server_cpu
 from ..stats import iqr, median, percentile, ratio_interval
 from . import golang
 from . import workloads as w
@@ -252,7 +252,7 @@ class _Running:
     def _cpu(self, route: str) -> tuple[float, float]:
         """CPU seconds of the server and of the route's pooler."""
         pooler = self.routes[route].pid
-        return server_cpu([self.server.pid]), server_cpu([pooler] if pooler is not None else [])
+        return server_cpu([self.server.pid]), 0.0 if pooler is None else process_cpu(pooler)
 
 
 class ClientFailed(Exception):
