@@ -30,9 +30,9 @@ from headrace.aio._shared.pipeline import AsyncPipeline
 from headrace.aio._shared.pool_work import LoopPoolWork
 from headrace.aio._shared.server_cursor import LoopServerCursor
 from headrace.aio._shared.waiting import LoopWaiting
+from headrace.aio._shared.watched import Watched
 from headrace.aio.informix.cursor import AsyncServerCursor as AsyncInformixServerCursor
 from headrace.aio.informix.largeobject import AsyncLargeObject
-from headrace.aio.mysql.watched import Watched
 from headrace.aio.pool import AsyncConnectionPool
 from headrace.aio.postgres.connection import AsyncConnection
 from headrace.aio.postgres.copy import AsyncCopy

@@ -98,6 +98,8 @@ class Core(Transactions):
         """The pipelines that are open, by the task or thread that entered them."""
         self.me: Callable[[], Any] = threading.get_ident
         """The task or thread that runs now."""
+        self.watch: Any = None
+        """What ends a connection of a loop that waits for too long; the engine does so without one."""
 
     def seconds(self, limit: Limit) -> float | None:
         """The seconds of a limit, that of the connection where it is None."""

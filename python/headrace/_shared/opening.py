@@ -77,6 +77,13 @@ def left(deadline: float | None) -> float | None:
     return None if deadline is None else max(0.0, deadline - time.monotonic())
 
 
+def share(deadline: float | None, servers: int) -> float | None:
+    """The deadline of the next of ``servers`` that are still to be tried: each has an equal part of what is left, so
+    that one that never answers does not take the time of the others."""
+    remaining = left(deadline)
+    return None if remaining is None else time.monotonic() + remaining / servers
+
+
 def overdue(timeout: float | None) -> ConnectionTimeout:
     """The error for a session that took too long."""
     limit = "what the operating system waits" if timeout is None else f"connect_timeout={timeout:.3g} s"

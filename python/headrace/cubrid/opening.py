@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import errors
 from .._native import CubridWire
-from .._shared.opening import left, no_connection, open_wire, overdue, password_of, resolve
+from .._shared.opening import left, no_connection, open_wire, overdue, password_of, resolve, share
 from ..errors import ConnectionTimeout
 from ..rows import RowFactory, tuple_row
 from .connection import Connection
@@ -69,28 +69,28 @@ def _connect(options: ConnectOptions) -> CubridCore:
     failures: list[errors.Error] = []
     timeout = options.connect_timeout
     deadline = None if timeout is None else time.monotonic() + timeout
-    for host, port in options.places():
+    places = options.places()
+    for number, (host, port) in enumerate(places):
+        limit = share(deadline, len(places) - number)
         try:
-            for address in resolve(host, port, left(deadline)):
+            for address in resolve(host, port, left(limit)):
                 wire_options = options.wire_options(address, host, password_of(options.password))
                 wire = CubridWire(wire_options)
                 try:
-                    open_wire(wire, left(deadline))
-                except ConnectionTimeout:
-                    raise overdue(timeout) from None
+                    open_wire(wire, left(limit))
                 except errors.Error as error:
-                    if is_refusal(error):
+                    if is_refusal(error) or isinstance(error, ConnectionTimeout):
                         raise
                     failures.append(error)
                 else:
                     unreachable.pop((host, port), None)
                     return CubridCore(wire, options, wire_options)
-        except ConnectionTimeout:
-            unreachable[host, port] = time.monotonic()
-            raise overdue(timeout) from None
         except errors.OperationalError as error:
             if is_refusal(error):
                 raise
             failures.append(error)
         unreachable[host, port] = time.monotonic()
+    if isinstance(failures[-1], ConnectionTimeout):
+        # A part of the time was what is named.
+        raise overdue(timeout) from None
     raise no_connection(failures)

@@ -1,8 +1,8 @@
 """The attempts that a connect makes, without I/O: each server in turn, and each of its addresses. Where a server
 redirects is the engine's business.
 
-A plan is a generator. It yields a :class:`Resolve` and is sent the addresses, or a :class:`Try` and is sent the
-session; what went wrong is thrown into it.
+A plan is a generator. It yields a :class:`Turn` for each server, and then a :class:`Resolve` and is sent the addresses,
+or a :class:`Try` and is sent the session; what went wrong is thrown into it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,14 @@ from .._shared.opening import no_connection
 from ..errors import ConnectionTimeout, connect_failed
 from .settings import ConnectOptions
 from .sqlhosts import Target
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The next server is tried."""
+
+    left: int
+    """How many are left, with this one."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,7 @@ class Try:
         self.wire: InformixWire | None = None
 
 
-Plan = Generator["Resolve | Try", Any, "tuple[InformixWire, dict[str, Any]]"]
+Plan = Generator["Turn | Resolve | Try", Any, "tuple[InformixWire, dict[str, Any]]"]
 
 
 def attempts(options: ConnectOptions) -> Plan:
@@ -45,19 +53,21 @@ def attempts(options: ConnectOptions) -> Plan:
     Raises what the last attempt raised, or OperationalError with the reasons of all.
     """
     failures: list[errors.Error] = []
-    for target in options.targets():
+    targets = options.targets()
+    for number, target in enumerate(targets):
+        yield Turn(len(targets) - number)
         try:
             return (yield from _reach(options, target))
-        except ConnectionTimeout:
-            raise
         except errors.Error as error:
             if isinstance(error, errors.InvalidPassword):
                 raise
             failures.append(error)
+    if failures and isinstance(failures[-1], ConnectionTimeout):
+        raise failures[-1]
     raise no_connection(failures)
 
 
-def _tried(step: Try) -> Generator[Resolve | Try, Any, Try]:
+def _tried(step: Try) -> Generator[Turn | Resolve | Try, Any, Try]:
     """Makes an attempt, and where the server asks questions at login (PAM) a second one that waits for them."""
     try:
         yield step

@@ -9,10 +9,10 @@ from typing import Any
 
 from .. import errors
 from .._native import InformixWire
-from .._shared.opening import left, open_wire, overdue, password_of, resolve
+from .._shared.opening import left, open_wire, overdue, password_of, resolve, share
 from ..errors import ConnectionTimeout
 from ..rows import RowFactory, tuple_row
-from .attempts import Resolve, attempts
+from .attempts import Resolve, Turn, attempts
 from .connection import Connection
 from .conversing import converse
 from .core import InformixCore
@@ -75,17 +75,20 @@ def _connect(options: ConnectOptions) -> InformixCore:
     plan = attempts(options)
     timeout = options.connect_timeout
     deadline = None if timeout is None else time.monotonic() + timeout
+    limit = deadline
     answer: Any = None
     try:
         step = next(plan)
         while True:
             try:
-                if isinstance(step, Resolve):
-                    answer = resolve(step.host, step.port, left(deadline))
+                if isinstance(step, Turn):
+                    limit = share(deadline, step.left)
+                elif isinstance(step, Resolve):
+                    answer = resolve(step.host, step.port, left(limit))
                 else:
                     step.wire = InformixWire(step.options)
-                    open_wire(step.wire, left(deadline))
-                    converse(step.wire, options, deadline)
+                    open_wire(step.wire, left(limit))
+                    converse(step.wire, options, limit)
             except errors.Error as error:
                 step = plan.throw(error)
             else:

@@ -84,8 +84,6 @@ class MySqlCore(Core):
         self.isolation_level: str | None = None
         self.read_only: bool | None = None
         self.text = not options.prepared
-        self.watch: Any = None
-        """What ends a connection of a loop that waits for too long; the engine does so without one."""
 
     @property
     def thread_id(self) -> int:

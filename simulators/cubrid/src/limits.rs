@@ -4,6 +4,9 @@ use std::time::Duration;
 
 /// A page of rows is full when it has passed this number of bytes, as with the default NET_BUF_SIZE.
 pub const PAGE: usize = 16 * 1024;
+/// A result outside of a transaction is committed with its execution if its rows have less bytes than these in the
+/// server's own files, whatever they have in a reply.
+pub const COMMITTED_AT_ONCE: usize = 15 * 1024;
 /// Bytes of a large object in the reply to one read.
 pub const LOB_READ: usize = 81_908;
 /// Prepared statements of one CAS.

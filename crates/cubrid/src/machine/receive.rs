@@ -10,7 +10,7 @@ use super::statement::Statement;
 use super::{CasHandler, Expect, Machine, Phase};
 use crate::errors::dbms;
 use crate::messages::login::Connected;
-use crate::messages::server::{Executed, NextResult, Origin, Prepared, ServerError};
+use crate::messages::server::{Executed, NextResult, Origin, Page, Prepared, ServerError};
 use crate::messages::{self, CasInfo, HEADER_BYTES, Reader, client, server, tran};
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, FatalKind, Prepared as _, ReadBuffer, WriteBuffer};
@@ -296,6 +296,14 @@ impl<H: CasHandler> Machine<H> {
                     let rows = u64::try_from(executed.count).ok();
                     handler.result(cx, Summary { tag, rows, ..Summary::default() });
                 }
+                return Ok(());
+            }
+        }
+        let stays_open = self.info.is_active || pending.in_block || matches!(pending.request, Request::Open { .. });
+        if !stays_open && is_last && pending.slot.may_repeat() {
+            let count = i32::try_from(Page::read(&mut reader.clone())?.count).unwrap_or(i32::MAX);
+            if count < executed.count {
+                self.again_open();
                 return Ok(());
             }
         }

@@ -248,8 +248,13 @@ impl<H: CasHandler> Machine<H> {
             },
             fetch: statement.columns.is_some(),
             // The commit of one of several statements would close the results of those before it. All are committed
-            // once the last result was read. Keys are gone after the commit, too.
-            autocommit: !self.in_block && !statement.is_several && !wants_keys,
+            // once the last result was read. Keys are gone after the commit, too, and so are rows for which the first
+            // page has no room.
+            autocommit: !self.in_block
+                && !statement.is_several
+                && !wants_keys
+                && !pending.is_outgrown
+                && !statement.is_outgrown(),
             forward_only: !stays_open,
             timeout_millis: self.query_timeout_millis,
             returned: if statement.is_call() { statement.parameters } else { 0 },
@@ -287,6 +292,19 @@ impl<H: CasHandler> Machine<H> {
         pending.statement = None;
         pending.is_executed = false;
         pending.is_pinned = true;
+        pending.go(Event::Again, Stage::Queued);
+    }
+
+    /// The server has committed with the execution of the first request, a query, and has closed its result before its
+    /// end: it begins again, as a transaction of its own.
+    pub(super) fn again_open(&mut self) {
+        let Some(pending) = self.queue.first_mut() else { return };
+        if let Some(statement) = pending.statement.take() {
+            statement.set_outgrown();
+        }
+        pending.slot.repeat();
+        pending.is_outgrown = true;
+        pending.is_executed = false;
         pending.go(Event::Again, Stage::Queued);
     }
 }

@@ -61,7 +61,7 @@ headrace_core::names! {
         RowFailed = "a row has failed",
         BatchEnded = "every reply has come; the end of the guard is sent",
         Abandoned = "its response handler is gone",
-        Again = "its statement has to be prepared again: it begins again",
+        Again = "its statement has to be prepared again, or executed in a transaction: it begins again",
         Released = "the broker has given the CAS to another client before it read any of it: it begins again",
     }
 }

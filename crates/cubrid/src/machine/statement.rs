@@ -8,6 +8,7 @@ use crate::messages::statement;
 use crate::types::{self, Decoder};
 use headrace_core::column::Kind;
 use headrace_core::{Column, Described, Epoch, Prepared};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The columns of a result, and the decoder of each.
@@ -49,6 +50,8 @@ pub struct Statement {
     pub columns: Option<Arc<Columns>>,
     /// The text has several statements. The number of parameters is that of all, everything else is of the first.
     pub is_several: bool,
+    /// Its result did not fit into the page for which the server took it: see [`Statement::is_outgrown`].
+    outgrown: AtomicBool,
     epoch: Epoch,
 }
 
@@ -60,7 +63,7 @@ impl Statement {
         }
         let columns = statement::has_rows(statement_type).then(|| Arc::new(Columns::new(fields)));
         let is_several = lexer::is_several(&sql);
-        Self { sql, handle, statement_type, parameters, columns, is_several, epoch }
+        Self { sql, handle, statement_type, parameters, columns, is_several, outgrown: AtomicBool::new(false), epoch }
     }
 
     /// The result of a query of the catalogue.
@@ -74,6 +77,17 @@ impl Statement {
         let reply =
             Reply { handle: self.handle, statement_type, parameters: self.parameters, fields, ..Reply::default() };
         Self::new(self.sql.clone(), reply, self.epoch)
+    }
+
+    /// Returns true if the server has closed a result of it before its end. Outside of a transaction it commits with the
+    /// execution where it takes the result for one page, by the size that the rows have in its own files (11.3.2:
+    /// `stran_can_end_after_query_execution`); many types are larger in a reply.
+    pub(super) fn is_outgrown(&self) -> bool {
+        self.outgrown.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_outgrown(&self) {
+        self.outgrown.store(true, Ordering::Relaxed);
     }
 
     /// Returns true for a CALL that returns the values of its parameters.

@@ -36,12 +36,7 @@ pub fn encode_param<V: Value>(value: &V, codeset: CodeSet, out: &mut Vec<u8>) ->
     out.extend_from_slice(&[0; 4]);
     let number = put(value, codeset, out)?;
     let length = out.len() - length_at - 4;
-    if length == 0 && number != code::NULL {
-        return Err(Mismatch::out_of_range(
-            "empty bytes cannot be a parameter, as CUBRID reads them as NULL; write X'' in the statement",
-        )
-        .into());
-    }
+    check_empty(number, length)?;
     let length = u32::try_from(length).ok().filter(|length| *length <= i32::MAX as u32);
     let length = length.ok_or_else(|| Mismatch::out_of_range("the value is longer than 2 GiB"))?;
     out[type_at] = number;
@@ -281,6 +276,16 @@ fn timestamp_fields(micros: i64) -> Result<[i16; 7], Mismatch> {
     Ok([year, month, day, hour, minute, second, millis])
 }
 
+/// Refuses a value of no bytes: the server takes it for NULL.
+fn check_empty(number: u8, length: usize) -> Result<(), Mismatch> {
+    match length {
+        0 if number != code::NULL => Err(Mismatch::out_of_range(
+            "empty bytes cannot be a parameter, as CUBRID reads them as NULL; write X'' in the statement",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The type of the elements, and each with its size; no number of elements. The column may be a MULTISET: servers
 /// refuse one as a parameter, and accept a SEQUENCE for it.
 fn collection<V: Value>(value: &V, number: u8, codeset: CodeSet, out: &mut Vec<u8>) -> Result<u8, V::Error> {
@@ -292,6 +297,7 @@ fn collection<V: Value>(value: &V, number: u8, codeset: CodeSet, out: &mut Vec<u
         if matches!(ty, code::SET | code::SEQUENCE) {
             return Err(Mismatch::wrong_type("a collection cannot contain a collection").into());
         }
+        check_empty(ty, bytes.len())?;
         elements.push((ty, bytes));
     }
     let common = common_type(elements.iter().map(|(ty, _)| *ty)).ok_or_else(|| {
@@ -413,6 +419,7 @@ mod tests {
             (V::Interval(1, 2, 3), "no type for it"),
             (V::List(vec![V::Int(1), V::text("a")]), "do not go together"),
             (V::List(vec![V::List(vec![])]), "cannot contain a collection"),
+            (V::List(vec![V::bytes(b"a"), V::bytes(b"")]), "reads them as NULL"),
         ] {
             let refused = encoded(&value).expect_err("a value that cannot be stored");
             assert!(refused.message.contains(reason), "{value:?}: {refused}");

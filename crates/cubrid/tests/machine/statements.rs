@@ -543,3 +543,40 @@ pub fn columns_that_are_others_than_when_the_statement_was_prepared_are_describe
     session.feed(&frame(1, &[result, &[1], &described, &page].concat())).unwrap();
     assert_eq!((received.get().columns.len(), received.get().lines()), (2, vec!["7|NULL".to_owned()]));
 }
+
+#[test]
+pub fn query_whose_result_the_server_closes_before_its_end_is_executed_in_a_transaction() {
+    let mut session = Session::start();
+    let received = session.execute(SELECT, vec![V::Int(0)]);
+    session.feed(&prepared(1, 21, 1)).unwrap();
+    assert_eq!(session.sent(), ["EXECUTE 1 fetch autocommit"]);
+    // It has committed, though two of four rows are missing.
+    session.feed(&selected(0, 4, &numbered(1..3), false)).unwrap();
+    assert_eq!(session.sent(), ["EXECUTE 1 fetch"]);
+    session.feed(&selected(1, 4, &numbered(1..3), false)).unwrap();
+    assert_eq!(session.sent(), ["FETCH 1 from 3"]);
+    session.feed(&fetched(1, &numbered(3..5), true)).unwrap();
+    assert_eq!(session.sent(), ["END_TRAN COMMIT"]);
+    session.feed(&done(0)).unwrap();
+    assert_eq!((end(&received).as_str(), received.get().lines()), ("done", numbers(1..5)));
+    // From then on at once.
+    let received = session.execute(SELECT, vec![V::Int(0)]);
+    assert_eq!(session.sent(), ["EXECUTE 1 fetch"]);
+    session.feed(&selected(1, 1, &numbered(1..2), true)).unwrap();
+    assert_eq!(session.sent(), ["END_TRAN COMMIT"]);
+    session.feed(&done(0)).unwrap();
+    assert_eq!((end(&received).as_str(), received.get().lines()), ("done", numbers(1..2)));
+}
+
+#[test]
+fn result_that_was_closed_before_its_end_is_an_error_where_the_query_cannot_be_repeated() {
+    let mut session = Session::start();
+    session.execute(SELECT, vec![V::Int(0)]);
+    session.feed(&prepared(1, 21, 1)).unwrap();
+    session.sent();
+    // A server that closes it again.
+    session.feed(&selected(0, 4, &numbered(1..3), false)).unwrap();
+    assert_eq!(session.sent(), ["EXECUTE 1 fetch"]);
+    session.feed(&selected(0, 4, &numbered(1..3), false)).unwrap();
+    assert_eq!(session.sent(), ["FETCH 1 from 3"]);
+}

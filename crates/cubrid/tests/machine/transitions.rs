@@ -14,6 +14,7 @@ fn every_row_of_the_table_is_taken() {
         statements::a_statement_that_is_discarded_before_it_is_executed_is_not_executed,
         statements::what_a_statement_leaves_open_outside_of_a_block_is_ended,
         statements::a_stale_statement_is_prepared_again_once,
+        statements::query_whose_result_the_server_closes_before_its_end_is_executed_in_a_transaction,
         statements::what_cannot_be_sent_is_refused,
         batches::a_batch_outside_of_a_block_is_one_transaction,
         batches::a_batch_that_cannot_be_undone_ends_the_connection,

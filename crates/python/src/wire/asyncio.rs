@@ -2,7 +2,7 @@
 
 use super::{Io, State, Wire};
 use crate::ffi;
-use headrace_core::{Fatal, FatalKind};
+use headrace_core::{Fatal, FatalKind, NextStep};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -154,7 +154,8 @@ impl Wire {
             state.io = Io::None;
             drop(state);
             transport.call_method0(py, "get_protocol")?.call_method1(py, "leave", (transport,))?;
-            return Ok(());
+            let state = self.lock(py)?;
+            return self.reconnect_if_awaited(py, state);
         }
         drop(state);
         if dead {
@@ -167,17 +168,18 @@ impl Wire {
     fn reconnect_if_awaited(&self, py: Python<'_>, state: super::StateGuard<'_>) -> PyResult<()> {
         let is_awaited = state.connection.machine.queued() > 0;
         if is_awaited && self.is_to_reconnect(&state) {
-            drop(state);
-            self.call_reconnector(py)?;
+            self.call_reconnector(py, state)?;
         }
         Ok(())
     }
 
     /// Has the loop connect the session again.
-    pub(super) fn call_reconnector(&self, py: Python<'_>) -> PyResult<()> {
+    pub(super) fn call_reconnector(&self, py: Python<'_>, state: super::StateGuard<'_>) -> PyResult<()> {
         let Some(reconnector) = self.reconnector.get() else { return Ok(()) };
+        let NextStep::Reconnect { port, .. } = state.connection.next_step() else { return Ok(()) };
+        drop(state);
         if !self.reconnecting.swap(true, Ordering::Relaxed) {
-            reconnector.call0(py)?;
+            reconnector.call1(py, (port,))?;
         }
         Ok(())
     }
@@ -268,8 +270,8 @@ impl Wire {
         self.flush(py)
     }
 
-    /// `reconnect` is called, without arguments, when a session that goes on after its connection was lost has to be
-    /// connected again; without one such a session ends.
+    /// `reconnect` is called, with the port, when a session that goes on after its connection was lost has to be
+    /// connected again; without one such a session ends. If the server then names another port, it is called for that.
     fn on_reconnect(&self, reconnect: Py<PyAny>) {
         let _ = self.reconnector.set(reconnect);
     }

@@ -258,9 +258,10 @@ impl Wire {
         true
     }
 
-    /// Returns true if the connection was lost, and a session that goes on has to be connected again.
+    /// Returns true if the connection was lost, and a session that goes on has to be connected again: to its server, or
+    /// to the place that this one has named when it was. On a blocking connection the socket to it is still there then.
     pub(super) fn is_to_reconnect(&self, state: &State) -> bool {
-        matches!(state.io, Io::None)
+        !matches!(state.io, Io::Transport { .. })
             && self.opened.load(Ordering::Relaxed)
             && state.connection.ended().is_none()
             && state.connection.is_redirected()

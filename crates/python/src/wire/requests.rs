@@ -104,8 +104,7 @@ impl Wire {
             return Ok(());
         }
         if self.event_loop.is_some() && self.is_to_reconnect(&state) {
-            drop(state);
-            self.call_reconnector(py)?;
+            self.call_reconnector(py, state)?;
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ from ..._native import Wire
 from ..._shared.opening import addresses, is_address, no_connection, overdue, unknown_host
 from ...errors import Error, OperationalError
 from .transport import open_transport
+from .watch import Watch
 from .within import within
 
 
@@ -39,22 +40,26 @@ async def open_wire(wire: Wire, options: dict[str, Any], timeout: float | None) 
         raise
 
 
-def reconnects(wire: Wire, options: dict[str, Any], timeout: float | None) -> None:
-    """Has the running loop connect ``wire`` again where its session goes on after the connection was lost."""
+def reconnects(wire: Wire, options: dict[str, Any], timeout: float | None, watch: Watch | None) -> None:
+    """Has the running loop connect ``wire`` again where its session goes on after the connection was lost. ``watch`` is
+    what looks at it."""
     loop = asyncio.get_running_loop()
     me = weakref.ref(wire)
+    watching = None if watch is None else weakref.ref(watch)
     tasks: set[asyncio.Task[None]] = set()
 
-    async def again(wire: Wire) -> None:
+    async def again(wire: Wire, port: int) -> None:
         try:
-            await within(timeout, open_transport(loop, wire, options))
+            transport = await within(timeout, open_transport(loop, wire, {"tcp": (options["tcp"][0], port)}))
+            if watching is not None and (watch := watching()) is not None:
+                watch.transport = transport
         except (Error, TimeoutError) as error:
             wire.give_up(f"the connection was lost, and cannot be made again: {error or 'it takes too long'}")
 
-    def begin() -> None:
+    def begin(port: int) -> None:
         wire = me()
         if wire is not None:
-            task = loop.create_task(again(wire))
+            task = loop.create_task(again(wire, port))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
 

@@ -15,10 +15,11 @@ LOOKS: Final = 4
 class Watch:
     """Looks at a connection every ``pause`` seconds while it has requests."""
 
-    def __init__(self, wire: Wire, transport: Any, pause: float) -> None:
+    def __init__(self, wire: Wire, pause: float) -> None:
         self._wire = wire
-        self._transport = transport
         self._pause = pause
+        self.transport: Any = None
+        """Where the bytes come and go. It is another one after the session was connected again."""
         self._handle: asyncio.TimerHandle | None = None
         self._seen: Any = None
         self._since = 0.0
@@ -34,10 +35,10 @@ class Watch:
         wire = self._wire
         if wire.closed or not wire.queued():
             return
-        now, unsent = time.monotonic(), self._transport.get_write_buffer_size()
+        now, unsent = time.monotonic(), self.transport.get_write_buffer_size()
         state = (wire.arrivals(), unsent)
         # While the transport does not read, nothing can be received.
-        if state != self._seen or not self._transport.is_reading():
+        if state != self._seen or not self.transport.is_reading():
             self._seen, self._since = state, now
         silence = wire.silence(bool(unsent))
         if silence is not None and now - self._since >= silence[0]:
@@ -46,7 +47,7 @@ class Watch:
         self._handle = asyncio.get_running_loop().call_later(self._pause, self._look)
 
 
-def watch_over(wire: Wire, transport: Any) -> Watch | None:
-    """A watch where the options that ``wire`` was made with have a timeout."""
+def watch_over(wire: Wire) -> Watch | None:
+    """A watch where the options that ``wire`` was made with have a timeout. It needs the transport before it starts."""
     limits = [silence[0] for silence in (wire.silence(False), wire.silence(True)) if silence is not None]
-    return Watch(wire, transport, min(limits) / LOOKS) if limits else None
+    return Watch(wire, min(limits) / LOOKS) if limits else None

@@ -12,12 +12,12 @@ from typing import TypeVar
 from ...cubrid.connection_base import CubridBase
 from ...cubrid.core import CANCEL_ANSWER_BYTES, CubridCore, check_cancelled
 from ...errors import OperationalError
-from .._shared.connection import LoopConnection
+from .._shared.watched import Watched
 
 R = TypeVar("R")
 
 
-class AsyncCancelling(CubridBase[R], LoopConnection[R]):
+class AsyncCancelling(CubridBase[R], Watched[R]):
     """A connection whose statements can be cancelled."""
 
     _core: CubridCore  # pyright: ignore[reportIncompatibleVariableOverride]

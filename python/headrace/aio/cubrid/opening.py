@@ -8,12 +8,13 @@ from typing import Any
 
 from ... import errors
 from ..._native import CubridWire
-from ..._shared.opening import left, no_connection, overdue
+from ..._shared.opening import left, no_connection, overdue, share
 from ...cubrid.core import CubridCore
 from ...cubrid.settings import ConnectOptions, is_refusal, known, unreachable
 from ...errors import ConnectionTimeout
 from ...rows import RowFactory, tuple_row
 from .._shared.opening import open_wire, password_of, reconnects, resolve
+from .._shared.watch import watch_over
 from .connection import AsyncConnection
 
 
@@ -67,31 +68,35 @@ async def _connect(options: ConnectOptions) -> CubridCore:
     failures: list[errors.Error] = []
     timeout = options.connect_timeout
     deadline = None if timeout is None else time.monotonic() + timeout
-    for host, port in options.places():
+    places = options.places()
+    for number, (host, port) in enumerate(places):
+        limit = share(deadline, len(places) - number)
         try:
-            for address in await resolve(host, port, left(deadline)):
+            for address in await resolve(host, port, left(limit)):
                 wire_options = options.wire_options(address, host, await password_of(options.password))
                 wire = CubridWire(wire_options, asyncio.get_running_loop())  # blocking: wire = CubridWire(wire_options)
-                if not options.windows_broker:  # asyncio only
-                    # First: the broker may take the process back as soon as the session is open.
-                    reconnects(wire, wire_options, timeout)
+                watch = watch_over(wire)  # asyncio only
+                # First: the broker may take the process back as soon as the session is open.  # asyncio only
+                reconnects(wire, wire_options, timeout, watch)  # asyncio only
                 try:
-                    await open_wire(wire, wire_options, left(deadline))  # blocking: open_wire(wire, left(deadline))
-                except ConnectionTimeout:
-                    raise overdue(timeout) from None
+                    transport = await open_wire(wire, wire_options, left(limit))  # asyncio only
+                    # blocking: open_wire(wire, left(limit))
                 except errors.Error as error:
-                    if is_refusal(error):
+                    if is_refusal(error) or isinstance(error, ConnectionTimeout):
                         raise
                     failures.append(error)
                 else:
                     unreachable.pop((host, port), None)
-                    return CubridCore(wire, options, wire_options)
-        except ConnectionTimeout:
-            unreachable[host, port] = time.monotonic()
-            raise overdue(timeout) from None
+                    core = CubridCore(wire, options, wire_options)
+                    if watch is not None:  # asyncio only
+                        watch.transport, core.watch = transport, watch
+                    return core
         except errors.OperationalError as error:
             if is_refusal(error):
                 raise
             failures.append(error)
         unreachable[host, port] = time.monotonic()
+    if isinstance(failures[-1], ConnectionTimeout):
+        # A part of the time was what is named.
+        raise overdue(timeout) from None
     raise no_connection(failures)

@@ -8,9 +8,9 @@ from typing import Any
 
 from ... import errors
 from ..._native import InformixWire
-from ..._shared.opening import left, overdue
+from ..._shared.opening import left, overdue, share
 from ...errors import ConnectionTimeout
-from ...informix.attempts import Resolve, attempts
+from ...informix.attempts import Resolve, Turn, attempts
 from ...informix.core import InformixCore
 from ...informix.settings import ConnectOptions, known
 from ...rows import RowFactory, tuple_row
@@ -73,19 +73,22 @@ async def _connect(options: ConnectOptions) -> InformixCore:
     plan = attempts(options)
     timeout = options.connect_timeout
     deadline = None if timeout is None else time.monotonic() + timeout
+    limit = deadline
     answer: Any = None
     try:
         step = next(plan)
         while True:
             try:
-                if isinstance(step, Resolve):
-                    answer = await resolve(step.host, step.port, left(deadline))
+                if isinstance(step, Turn):
+                    limit = share(deadline, step.left)
+                elif isinstance(step, Resolve):
+                    answer = await resolve(step.host, step.port, left(limit))
                 else:
                     step.wire = InformixWire(step.options, asyncio.get_running_loop())  # asyncio only
                     # blocking: step.wire = InformixWire(step.options)
-                    await open_wire(step.wire, step.options, left(deadline))  # asyncio only
-                    # blocking: open_wire(step.wire, left(deadline))
-                    await converse(step.wire, options, deadline)
+                    await open_wire(step.wire, step.options, left(limit))  # asyncio only
+                    # blocking: open_wire(step.wire, left(limit))
+                    await converse(step.wire, options, limit)
             except errors.Error as error:
                 step = plan.throw(error)
             else:

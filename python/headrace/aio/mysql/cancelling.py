@@ -11,14 +11,15 @@ from typing import TypeVar
 
 from ... import errors
 from ..._native import MySqlWire
+from ...mysql.connection_base import MySqlBase
 from ...mysql.core import MySqlCore
 from .._shared.opening import open_wire, password_of
-from .watched import Watched
+from .._shared.watched import Watched
 
 R = TypeVar("R")
 
 
-class AsyncCancelling(Watched[R]):
+class AsyncCancelling(MySqlBase[R], Watched[R]):
     """A connection whose statements can be cancelled."""
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -79,6 +79,8 @@ async def _connect(options: ConnectOptions) -> MySqlCore:
                 failures.append(error)
             else:
                 core = MySqlCore(wire, options, wire_options)
-                core.watch = watch_over(wire, transport)  # asyncio only
+                core.watch = watch_over(wire)  # asyncio only
+                if core.watch is not None:  # asyncio only
+                    core.watch.transport = transport
                 return core
     raise no_connection(failures)

@@ -14,7 +14,7 @@ use crate::catalog;
 use crate::convert::{self, Mode};
 use crate::engine::Number;
 use crate::errors::{Error, Result, cas};
-use crate::limits::LOCK_PAUSE;
+use crate::limits::{COMMITTED_AT_ONCE, LOCK_PAUSE};
 use crate::lobs;
 use crate::sql::ast::{Statement, Table};
 use crate::sql::{Action, Compiled, Compiler, Parser, ResultColumn, Write, markers, quote, table, tokenize};
@@ -332,8 +332,9 @@ impl Session {
 
     /// The first page, if it was asked for, and the commit.
     fn first_page(&mut self, number: i32, options: &Options, body: &mut Vec<u8>) -> Result<()> {
-        let front = self.handle_at(number)?.results.pop_front();
-        let Some(mut front) = front else { return Ok(()) };
+        let handle = self.handle_at(number)?;
+        let holdable = handle.holdable;
+        let Some(mut front) = handle.results.pop_front() else { return Ok(()) };
         let mut done = true;
         if let Some(held) = &mut front.held {
             done = false;
@@ -341,6 +342,10 @@ impl Session {
                 body.put_i32(0);
                 done = self.put_page(body, held, 1);
             }
+            // The server takes what is left of the result for a part of the page that it has sent.
+            let committed = options.autocommit && !holdable && !done && held.own_bytes() < COMMITTED_AT_ONCE;
+            front.closed = committed;
+            done |= committed;
             held.commits = options.autocommit && options.forward_only && !done;
         }
         let rows = front.held.is_some();

@@ -26,6 +26,7 @@ use crate::limits::{REQUEST, STEPS_PER_LOOK};
 use crate::server::{Server, until_nul};
 use crate::sql::ast::{Statement, Table};
 use crate::sql::{Compiled, ResultColumn};
+use crate::types::code;
 use crate::wire::Output;
 
 /// The version that the server reports.
@@ -49,6 +50,33 @@ struct Held {
     rows: Vec<Vec<u8>>,
     /// True if it is committed with its last row.
     commits: bool,
+}
+
+impl Held {
+    /// The bytes that its rows have in the server's own files, where numbers and times have other sizes than in a reply,
+    /// and an ENUM has no label.
+    fn own_bytes(&self) -> usize {
+        self.rows.iter().map(|row| OWN_HEADER + self.columns.iter().fold((0, &row[..]), own_cell).0).sum()
+    }
+}
+
+/// The bytes of the header of a row, and of that of a value, in the server's own files.
+const OWN_HEADER: usize = 8;
+
+/// Adds the bytes of the next value of a row that is encoded as in a reply.
+fn own_cell<'a>((bytes, row): (usize, &'a [u8]), column: &ResultColumn) -> (usize, &'a [u8]) {
+    let Some((size, rest)) = row.split_first_chunk() else { return (bytes, row) };
+    let size = usize::try_from(i32::from_be_bytes(*size)).unwrap_or(0);
+    let own = match column.ty.code {
+        _ if size == 0 => 0,
+        _ if column.ty.collection != 0 => size,
+        code::INT | code::SHORT | code::FLOAT | code::ENUM | code::DATE | code::TIME | code::TIMESTAMP => 4,
+        code::BIGINT | code::DOUBLE | code::DATETIME => 8,
+        code::NUMERIC | code::DATETIMETZ | code::DATETIMELTZ => 16,
+        code::TIMESTAMPTZ | code::TIMESTAMPLTZ => 8,
+        _ => size,
+    };
+    (bytes + OWN_HEADER + own.next_multiple_of(8), rest.get(size..).unwrap_or_default())
 }
 
 /// A statement of a text.

@@ -1,25 +1,22 @@
-"""Read and write timeouts of an asyncio connection to MySQL or MariaDB."""
+"""Read and write timeouts of an asyncio connection."""
 
 from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from ..._shared.core import Core
 from ..._shared.limits import Limit
-from ...mysql.connection_base import MySqlBase
-from ...mysql.core import MySqlCore
 from ...rows import RowFactory
-from .._shared.blocks import LoopBlocks
-from .._shared.watch import Watch
+from .blocks import LoopBlocks
+from .watch import Watch
 
 R = TypeVar("R")
 
 
-class Watched(MySqlBase[R], LoopBlocks[R]):
+class Watched(LoopBlocks[R]):
     """A connection that is given up when it waits and nothing comes or goes for too long."""
 
-    _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
-
-    def __init__(self, core: MySqlCore, row_factory: RowFactory[R]) -> None:
+    def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
         super().__init__(core, row_factory)
         self._watch: Watch | None = core.watch
 

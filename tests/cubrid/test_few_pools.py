@@ -1,0 +1,77 @@
+"""A pool of more connections than the broker has processes: no statement is lost, and none is executed twice, also
+where processes are killed."""
+
+# Made by tools/async_to_sync.py of test_few_pools_async.py: edit that file, and run the tool.
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+import headrace
+import headrace.cubrid
+import headrace.testing
+from headrace import errors
+from headrace.testing import CubridServer
+from waiting import gather
+
+from .killing import kill
+
+CLIENTS = 6
+STATEMENTS = 15
+
+
+@pytest.fixture
+def few() -> Iterator[CubridServer]:
+    """A server of one process, with an empty table."""
+    with headrace.testing.cubrid(cas=1) as server:
+        with headrace.cubrid.connect(server.url, autocommit=True) as admin:
+            admin.execute("create table once (who int, n int)")
+        yield server
+
+
+def rows(server: CubridServer) -> list[tuple[int, int]]:
+    with headrace.cubrid.connect(server.url) as admin:
+        return sorted(admin.fetch("select who, n from once"))
+
+
+@pytest.mark.parametrize("autocommit", [True, False])
+def test_each_statement_is_executed_once(few: CubridServer, autocommit: bool) -> None:
+    kwargs = {"autocommit": autocommit}
+    with headrace.ConnectionPool(few.url, min_size=3, max_size=3, kwargs=kwargs) as pool:
+
+        def use(who: int) -> None:
+            for n in range(STATEMENTS):
+                with pool.connection() as conn:
+                    conn.execute("insert into once values (?, ?)", (who, n))
+
+        gather(*(partial(use, who) for who in range(CLIENTS)))
+    assert rows(few) == [(who, n) for who in range(CLIENTS) for n in range(STATEMENTS)]
+
+
+def test_a_transaction_whose_process_is_killed_is_undone_and_the_pool_goes_on(few: CubridServer) -> None:
+    with headrace.ConnectionPool(few.url, min_size=1, max_size=1) as pool:
+        with pytest.raises(errors.ConnectionClosed), pool.connection() as conn:
+            conn.execute("insert into once values (1, 1)")
+            kill(few.port, conn.cas_pid)
+            conn.execute("insert into once values (1, 2)")
+        with pytest.raises(errors.ConnectionClosed), pool.connection() as conn:
+            conn.execute("insert into once values (2, 1)")
+            # What is lost at the end only is not taken for committed.
+            kill(few.port, conn.cas_pid)
+        with pool.connection() as conn:
+            conn.execute("insert into once values (3, 1)")
+    assert rows(few) == [(3, 1)]
+
+
+def test_an_idle_connection_whose_process_is_killed_is_resumed(few: CubridServer) -> None:
+    kwargs = {"autocommit": True}
+    with headrace.ConnectionPool(few.url, min_size=1, max_size=1, kwargs=kwargs) as pool:
+        for n in range(4):
+            with pool.connection() as conn:
+                conn.execute("insert into once values (1, ?)", (n,))
+                pid = conn.cas_pid
+            kill(few.port, pid)
+    assert rows(few) == [(1, n) for n in range(4)]

@@ -1,0 +1,58 @@
+"""Results outside of a transaction whose rows the server takes for one page, and that are longer in its replies."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+import headrace.aio.cubrid
+
+WHEN = dt.datetime(2024, 2, 29, 13, 45, 59, 123_000)
+COLUMNS: dict[str, tuple[str, Any, int, list[int]]] = {
+    "datetime": ("datetime", WHEN, 5, [159, 160, 163, 168, 172, 180]),
+    "numeric": ("numeric(38,0)", Decimal("9" * 38), 10, [35, 36, 43, 50, 57, 70]),
+    "enum": (f"enum('{'x' * 40}', 'y')", "x" * 40, 3, [100, 113, 200, 267, 300]),
+    "datetimetz": ("datetimetz", WHEN.replace(tzinfo=dt.timezone.utc), 3, [150, 190, 200, 250]),
+    "list": ("list(numeric(38,0))", [Decimal("9" * 38)] * 3, 2, [40, 60, 80]),
+}
+"""The type, a value of it, how many such columns, and numbers of rows about those where a page is full."""
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+async def test_all_rows_come(url: str, name: str) -> None:
+    kind, value, width, counts = COLUMNS[name]
+    columns = [f"c{n}" for n in range(width)]
+    async with await headrace.aio.cubrid.connect(url, autocommit=True) as conn:
+        await conn.execute("drop table if exists hr_outgrown")
+        await conn.execute(f"create table hr_outgrown ({', '.join(f'{column} {kind}' for column in columns)})")
+        rows = [(value,) * width] * max(counts)
+        await conn.executemany(f"insert into hr_outgrown values ({', '.join('?' * width)})", rows)
+        for count in counts:
+            # A text of its own each: what the first execution has shown is known to later ones.
+            sql = f"select {', '.join(columns)} from hr_outgrown limit {count}"
+            for _ in range(2):
+                assert await conn.fetch(sql) == rows[:count]
+            assert [row async for row in conn.stream(f"{sql} -- streamed", fetch_size=50)] == rows[:count]
+            cursor = conn.cursor(stream=True)
+            await cursor.execute(f"{sql} -- by a cursor")
+            assert await cursor.fetchall() == rows[:count]
+            async with conn.cursor(withhold=True) as held:
+                await held.execute(sql)
+                assert await held.fetchall() == rows[:count]
+        assert conn.transaction_status == 0
+        await conn.execute("drop table hr_outgrown")
+
+
+async def test_all_rows_come_of_pipelined_queries(url: str) -> None:
+    async with await headrace.aio.cubrid.connect(url, autocommit=True, keep_cas=True) as conn:
+        await conn.execute("drop table if exists hr_outgrown")
+        await conn.execute("create table hr_outgrown (a datetime, b datetime, c datetime, d datetime, e datetime)")
+        rows = [(WHEN,) * 5] * 200
+        await conn.executemany("insert into hr_outgrown values (?, ?, ?, ?, ?)", rows)
+        counts = [10, 163, 168, 172, 200]
+        found = await conn.fetchmany("select * from hr_outgrown limit ?", [(count,) for count in counts])
+        assert found == rows[:1] * sum(counts)
+        await conn.execute("drop table hr_outgrown")
