@@ -70,7 +70,9 @@ def _pgbouncer(server: PostgresServer) -> Iterator[Route]:
         program: str | Path = newest_pgbouncer()
     except ServerUnavailable:
         program = system_pgbouncer()
-    more = f"max_client_conn = {MOST_CLIENTS}\nmax_prepared_statements = 200"
+    # headraced does not log connections either.
+    quiet = "log_connections = 0\nlog_disconnections = 0"
+    more = f"max_client_conn = {MOST_CLIENTS}\nmax_prepared_statements = 200\n{quiet}"
     with pgbouncer(program, server, more, BACKENDS, str(server.socket_dir)) as running:
         yield Route(PGBOUNCER, running.url, pgbouncer_version(program), running.pid)
 
