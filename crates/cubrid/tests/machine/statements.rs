@@ -548,6 +548,7 @@ pub fn columns_that_are_others_than_when_the_statement_was_prepared_are_describe
 pub fn query_whose_result_the_server_closes_before_its_end_is_executed_in_a_transaction() {
     let mut session = Session::start();
     let received = session.execute(SELECT, vec![V::Int(0)]);
+    session.sent();
     session.feed(&prepared(1, 21, 1)).unwrap();
     assert_eq!(session.sent(), ["EXECUTE 1 fetch autocommit"]);
     // It has committed, though two of four rows are missing.
