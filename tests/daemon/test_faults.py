@@ -17,7 +17,7 @@ from headrace.testing import PostgresServer
 from waiting import Work, until
 
 from .conftest import Daemon, config, started
-from .test_isolation import startup
+from .raw import startup
 
 WRITERS, WRITES = 6, 300
 

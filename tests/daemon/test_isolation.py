@@ -14,17 +14,12 @@ import psycopg
 import pytest
 
 import headrace
-from headrace.testing import PostgresServer
+from headrace.testing import PostgresServer, postgres
 
 from .conftest import Daemon, config, started
+from .raw import TERMINATE, answers, message, messages, query, startup, values
 
 CLIENTS, STEPS = 8, 60
-
-
-def startup(**parameters: str) -> bytes:
-    """A StartupMessage."""
-    body = struct.pack("!i", 196608) + b"".join(f"{k}\0{v}\0".encode() for k, v in parameters.items()) + b"\0"
-    return struct.pack("!i", len(body) + 4) + body
 
 
 def said(daemon: Daemon, sent: bytes) -> bytes:
@@ -69,6 +64,28 @@ def test_state_of_one_client_does_not_reach_the_next(daemon: Daemon, leak: str) 
         leaking.execute(leak)
     with daemon.connect("one", autocommit=True) as after:
         assert after.execute(look).fetchone() == clean
+
+
+def test_client_without_settings_does_not_get_those_of_the_client_before(daemon: Daemon) -> None:
+    look = query("select current_setting('application_name') || current_setting('timezone')") + TERMINATE
+    with headrace.connect(daemon.server.url) as direct:
+        default = direct.fetchval("show timezone")
+    given = {"application_name": "before", "TimeZone": "Asia/Tokyo", "search_path": "nowhere"}
+    assert values(answers(daemon.socket, startup(user="me", database="one", **given) + look)) == ["beforeAsia/Tokyo"]
+    welcome = answers(daemon.socket, startup(user="me", database="one") + look)
+    assert values(welcome) == [default]
+    assert not [body for tag, body in messages(welcome) if tag == b"S" and any(x in body for x in (b"Tokyo", b"nowhere"))]
+
+
+def test_setting_that_a_server_does_not_report_is_its_clients(program: Path, folder: Path) -> None:
+    """The system's server may be older than 18, which is the first that reports search_path."""
+    with postgres(tls=True) as server, started(program, folder, config(server, app="pool_size = 1"), server) as daemon:
+        look = query("show search_path") + TERMINATE
+        before = answers(daemon.socket, startup(user="me", database="app") + look)
+        given = answers(daemon.socket, startup(user="me", database="app", search_path="nowhere") + look)
+        after = answers(daemon.socket, startup(user="me", database="app") + look)
+    assert values(given) == ["nowhere"]
+    assert values(before) == values(after) != ["nowhere"]
 
 
 def test_settings_with_quotes_and_backslashes_are_values(daemon: Daemon) -> None:
@@ -118,11 +135,6 @@ def test_wrong_key_cancels_nothing(daemon: Daemon) -> None:
             said(daemon, struct.pack("!iiii", 16, 80877102, process_id, random.getrandbits(31)))
         running.join()
     assert outcome == [1]
-
-
-def message(tag: bytes, body: bytes) -> bytes:
-    """A message of a client."""
-    return tag + struct.pack("!i", len(body) + 4) + body
 
 
 def test_part_of_a_message_occupies_nothing(daemon: Daemon) -> None:

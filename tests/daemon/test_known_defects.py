@@ -16,17 +16,12 @@ import headrace
 from headrace.testing import PostgresServer
 
 from .conftest import Daemon, config, started
-from .test_isolation import startup
+from .raw import message, startup
 
 ANSWERS, ROWS = 400, 1000
 CLIENTS = 1500
 MEMORY_KB = 200_000
 VALUES = ["nan", "NaN", "Infinity", "-0", "01234", "t", "1e3", "null", "", "{1,2}", "\\x41", "\u00e4\u4e2d\U0001f600"]
-
-
-def message(tag: bytes, body: bytes) -> bytes:
-    """A message of the protocol."""
-    return tag + struct.pack("!i", len(body) + 4) + body
 
 
 def resident_kb(process: int) -> int:

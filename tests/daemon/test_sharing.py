@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import socket
+import struct
 import threading
 import time
 from typing import Any
@@ -13,6 +15,9 @@ import pytest
 import headrace
 
 from .conftest import Daemon
+from .raw import SYNC, TERMINATE, answers, close, describe, messages, parse, startup
+
+INT4, TEXT = 23, 25
 
 
 def pid(connection: Any) -> int:
@@ -184,6 +189,31 @@ def test_statement_is_prepared_anew_after_its_table_was_altered(daemon: Daemon) 
     with psycopg.connect(**daemon.where("one"), autocommit=True, prepare_threshold=0) as client:
         assert client.execute("select * from altered").fetchall() == [(1, None)]
         client.execute("drop table altered")
+
+
+@pytest.mark.parametrize("change", ["alter table typed alter n type text", "drop table typed; create table typed (n text)"])
+@pytest.mark.parametrize("through", [True, False], ids=["through the daemon", "past it"])
+def test_client_that_prepares_again_gets_the_types_of_now(daemon: Daemon, change: str, through: bool) -> None:
+    """Clients that keep the types of parameters close a statement that does not fit, and prepare it again."""
+    asks = parse("s", "insert into typed values ($1)") + describe("s") + SYNC
+    with headrace.connect(daemon.server.url, autocommit=True) as admin, daemon.connect("one", autocommit=True) as other:
+        admin.executescript("drop table if exists typed; create table typed (n int)")
+        with socket.socket(socket.AF_UNIX) as raw:
+            raw.settimeout(30)
+            raw.connect(str(daemon.socket))
+            types = []
+            for request in (startup(user="me", database="one"), asks, close("s") + asks):
+                raw.sendall(request)
+                received = b""
+                while not received.endswith(b"Z\0\0\0\5I"):
+                    received += raw.recv(65536)
+                found = [struct.unpack_from("!i", body, 2)[0] for tag, body in messages(received) if tag == b"t"]
+                types += found
+                if found:
+                    (other if through else admin).executescript(change)
+        later = messages(answers(daemon.socket, startup(user="me", database="one") + asks + TERMINATE))
+    assert types == [INT4, TEXT]
+    assert [struct.unpack_from("!i", body, 2)[0] for tag, body in later if tag == b"t"] == [TEXT]
 
 
 def test_discard_all_and_deallocate_all(daemon: Daemon) -> None:

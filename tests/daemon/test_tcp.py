@@ -23,7 +23,7 @@ from headrace.testing._certificates import Certificates, make_certificates
 from toolchains import java_command
 
 from .conftest import START_SECONDS, Daemon, config, started
-from .test_isolation import startup
+from .raw import message, startup
 
 PASSWORD = "correct horse"
 SSL_REQUEST = struct.pack("!ii", 8, 80877103)
@@ -75,10 +75,6 @@ def tcp(program: Path, server: PostgresServer, tmp_path_factory: pytest.TempPath
         said = daemon.process.stdout.readline()
         assert said.startswith("headraced: listening on 127.0.0.1:")
         yield OnTcp(daemon, int(said.rpartition(":")[2]), certificates)
-
-
-def message(tag: bytes, body: bytes) -> bytes:
-    return tag + struct.pack("!i", len(body) + 4) + body
 
 
 def initial(first: bytes, mechanism: bytes = b"SCRAM-SHA-256") -> bytes:

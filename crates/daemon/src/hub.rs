@@ -181,23 +181,25 @@ impl Hub {
         let dbname = database.dbname.clone().unwrap_or_else(|| name.clone());
         let mut startup = vec![("user".to_owned(), user), ("database".to_owned(), dbname)];
         startup.extend(rest);
-        let key = Key { name, of_client, startup, password };
-        let mut pools = lock(&self.pools);
-        let pool = match pools.get(&key) {
-            Some(pool) => Arc::clone(pool),
-            None => {
-                let limit = Arc::clone(
-                    lock(&self.limits)
-                        .entry(key.name.clone())
-                        .or_insert_with(|| Arc::new(Limit::new(database.max_connections))),
-                );
-                let pool = Arc::new(Pool::new(Arc::new(database), &key, Arc::clone(&limit)));
-                limit.add(&pool);
-                pools.insert(key, Arc::clone(&pool));
-                pool
-            }
-        };
+        let pool = self.pool(Key { name, of_client, startup, password }, &Arc::new(database));
         pool::Wanted { pool, settings }
+    }
+
+    /// The pool of this key, which is made if there is none.
+    pub fn pool(&self, key: Key, database: &Arc<Database>) -> Arc<Pool> {
+        let mut pools = lock(&self.pools);
+        if let Some(pool) = pools.get(&key) {
+            return Arc::clone(pool);
+        }
+        let limit = Arc::clone(
+            lock(&self.limits)
+                .entry(key.name.clone())
+                .or_insert_with(|| Arc::new(Limit::new(database.max_connections))),
+        );
+        let pool = Arc::new(Pool::new(Arc::clone(database), &key, Arc::clone(&limit)));
+        limit.add(&pool);
+        pools.insert(key, Arc::clone(&pool));
+        pool
     }
 
     /// Cancels what this client runs, if the key is right.

@@ -223,6 +223,26 @@ fn session_keeps_so_many_statements_and_closes_the_one_used_least() {
 }
 
 #[test]
+fn statement_that_its_client_has_closed_is_parsed_again_and_then_shared() {
+    let catalog = Arc::new(Catalog::default());
+    let mut pair = Pair::new(&catalog);
+    let prepare = || say().parse("a", "select 1").sync().0;
+    for (said, replied, told) in
+        [(prepare(), &b"1ZI"[..], &b"1ZI"[..]), (say().close("a").sync().0, b"ZI", b"3ZI"), (prepare(), b"1ZI", b"1ZI")]
+    {
+        assert_eq!(pair.client(&said), Ok(Then::Wait));
+        pair.server(&replies(replied));
+        assert_eq!(pair.told(), replies(told));
+    }
+    assert_eq!(pair.relay.prepared, 2);
+    let mut other = Pair::new(&catalog);
+    std::mem::swap(&mut other.server, &mut pair.server);
+    assert_eq!(other.client(&prepare()), Ok(Then::Wait));
+    other.server(&replies(b"ZI"));
+    assert_eq!(other.told(), replies(b"1ZI"));
+}
+
+#[test]
 fn error_undoes_what_the_server_skips() {
     let rounds = [
         (say().parse("a", "wrong").bind("a").execute().sync(), &b"EZI"[..], &b"EZI"[..]),
@@ -262,6 +282,45 @@ fn sync_during_copy_in_has_no_answer() {
     // Everything at once.
     let all = || say().parse("", "copy t from stdin").bind("").execute().copy(b"1\n").sync();
     converse(&[(all(), b"12GCZI", b"12GCZI")], &[all()]);
+}
+
+#[test]
+fn copy_in_of_the_extended_protocol_keeps_its_session_up_to_the_last_sync() {
+    let begin = || say().parse("", "copy t from stdin").bind("").execute();
+    for (end, reply) in [(say().copy(b"1\n"), &b"C"[..]), (say(), b"E")] {
+        // The first Sync comes before the server has answered, or after.
+        for early in [true, false] {
+            let mut pair = Pair::new(&Arc::new(Catalog::default()));
+            let first = if early { begin().sync() } else { begin() };
+            assert_eq!(pair.client(&first.0), Ok(Then::Wait));
+            pair.server(&replies(b"12G"));
+            if !early {
+                pair.sent();
+                assert_eq!(pair.client(&say().sync().0), Ok(Then::Wait));
+                assert_eq!(pair.sent(), b"", "the server would ignore it");
+            }
+            assert_eq!(pair.client(&end.0), Ok(Then::Wait));
+            pair.server(&replies(reply));
+            assert!(!pair.relay.is_settled(&pair.server), "the server waits for Sync");
+            pair.sent();
+            assert_eq!(pair.client(&say().sync().0), Ok(Then::Wait));
+            assert_eq!(pair.sent(), say().sync().0);
+            pair.server(&replies(b"ZI"));
+            assert!(pair.relay.is_settled(&pair.server));
+        }
+    }
+}
+
+#[test]
+fn data_of_a_copy_is_passed_on_while_others_wait_for_their_turn() {
+    let mut pair = Pair::new(&Arc::new(Catalog::default()));
+    pair.relay.gives_way = true;
+    assert_eq!(pair.client(&say().query("copy t from stdin").0), Ok(Then::Wait));
+    pair.server(&replies(b"G"));
+    pair.sent();
+    assert_eq!(pair.client(&say().copy(b"1\n").query("select 1").0), Ok(Then::Wait));
+    assert_eq!(pair.sent(), say().copy(b"1\n").0);
+    assert!(pair.relay.is_waiting_for_replies());
 }
 
 #[test]

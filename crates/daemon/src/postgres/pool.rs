@@ -9,7 +9,7 @@ use crate::secret::Secret;
 use crate::stats::{Shown, Stats};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
@@ -63,8 +63,9 @@ pub struct Pool {
     /// The number of its connections.
     pub size: usize,
     label: String,
-    parameters: Parameters,
-    password: Option<Secret>,
+    key: Key,
+    /// The names of the settings that the server reports, once a connection has been opened.
+    reported: OnceLock<Vec<String>>,
     /// The connections that nobody uses, the last used at the end.
     idle: Mutex<Vec<Server>>,
     permits: Arc<Semaphore>,
@@ -115,8 +116,8 @@ impl Pool {
             mode: database.mode_of(user),
             size,
             label: key.label(&database),
-            parameters: key.startup.clone(),
-            password: key.password.clone(),
+            key: key.clone(),
+            reported: OnceLock::new(),
             permits: Arc::new(Semaphore::new(size)),
             idle: Mutex::default(),
             waiting: AtomicUsize::new(0),
@@ -166,7 +167,8 @@ impl Pool {
 
     async fn open(&self, place: Place) -> Result<Server, NotOpened> {
         let began = Instant::now();
-        let mut server = Server::open(&self.database, &self.parameters, self.password.as_ref()).await?;
+        let mut server = Server::open(&self.database, &self.key.startup, self.key.password.as_ref()).await?;
+        self.reported.get_or_init(|| server.defaults.keys().cloned().collect());
         server.keep(place, &self.stats);
         self.stats.opened.add(1);
         self.stats.create.observe(began.elapsed());
@@ -244,6 +246,36 @@ impl Pool {
     /// The number of clients that wait for one.
     pub fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// The key of a pool whose sessions are opened with those of a client's settings that the server does not report, which
+    /// cannot follow the client from one session to the other; `None` if there are none. What is left are settings that
+    /// the server reports. Versions before 18 do not report `search_path`.
+    ///
+    /// # Errors
+    /// [`NotLent`]: the server was not reached to see what it reports.
+    pub async fn apart(&self, settings: &mut Parameters) -> Result<Option<Key>, NotLent> {
+        if settings.is_empty() {
+            return Ok(None);
+        }
+        let reported = match self.reported.get() {
+            Some(reported) => reported,
+            None => {
+                let lent = self.lend().await?;
+                self.take_back(lent);
+                self.reported.get().expect("a connection has been opened")
+            }
+        };
+        let known = |name: &str| reported.iter().any(|other| other.eq_ignore_ascii_case(name));
+        let (own, rest): (Parameters, Parameters) =
+            std::mem::take(settings).into_iter().partition(|(name, _)| known(name));
+        *settings = own;
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        let mut key = self.key.clone();
+        key.startup.extend(rest);
+        Ok(Some(key))
     }
 
     /// What a client is welcomed with that asks for these settings, if one was before.

@@ -16,6 +16,7 @@ use headrace_postgres::messages::backend::{ServerError, header, parameter_status
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{backend, field};
 use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,6 +31,8 @@ pub struct Server {
     pub buffers: Buffers,
     /// What the session has.
     pub state: ServerState,
+    /// The settings that the server reported when the session was opened.
+    pub defaults: BTreeMap<String, String>,
     /// How its statement is cancelled.
     pub cancel: Cancel,
     /// When it was last used.
@@ -201,6 +204,7 @@ impl Server {
         let now = Instant::now();
         Ok(Self {
             stream,
+            defaults: connection.machine.parameters().clone(),
             state: ServerState::new(connection.machine.parameters().clone(), SERVER_STATEMENTS),
             buffers: connection.buffers,
             cancel: Cancel { address: address.clone(), message },

@@ -37,7 +37,10 @@ enum Borrowed {
 /// # Errors
 /// [`Ended`]: the client is to be told why its connection ends.
 pub async fn serve(client: &mut Client, wanted: Wanted, hub: &Hub, entered: &Entered<'_>) -> Result<(), Ended> {
-    let Wanted { pool, settings } = wanted;
+    let Wanted { mut pool, mut settings } = wanted;
+    if let Some(key) = pool.apart(&mut settings).await? {
+        pool = hub.pool(key, &pool.database);
+    }
     let parameters = match pool.welcome(&settings) {
         Some(parameters) => parameters,
         None => {
@@ -68,13 +71,12 @@ pub async fn serve(client: &mut Client, wanted: Wanted, hub: &Hub, entered: &Ent
 /// Opens or borrows a server connection to learn what the server makes of a client's settings.
 async fn first_welcome(pool: &Pool, settings: &[(String, String)]) -> Result<BTreeMap<String, String>, Ended> {
     let mut lent = pool.lend().await?;
-    let wanted: BTreeMap<String, String> = settings
-        .iter()
-        .map(|(name, value)| {
-            let reported = lent.server.state.parameters.keys().find(|known| known.eq_ignore_ascii_case(name));
-            (reported.unwrap_or(name).clone(), value.clone())
-        })
-        .collect();
+    // What the client does not set is as it was when the session was opened, whatever others have set since.
+    let mut wanted = lent.server.defaults.clone();
+    for (name, value) in settings {
+        let reported = wanted.keys().find(|known| known.eq_ignore_ascii_case(name));
+        wanted.insert(reported.unwrap_or(name).clone(), value.clone());
+    }
     if let Some(sql) = lent.server.state.adaptation(&wanted) {
         lent.server.run(&sql).await.map_err(Ended::opening)?;
     }
@@ -186,7 +188,10 @@ impl Session<'_> {
         }
         let (client, server) = (&mut self.client.buffers, &mut lent.server);
         // Who sends without a pause lets others go first, from time to time, if they wait.
-        self.relay.gives_way = self.relay.requests >= TURN && self.pool.waiting() > 0;
+        self.relay.gives_way = self.relay.requests >= TURN
+            && self.pool.mode != PoolMode::Session
+            && self.relay.pinned().is_none()
+            && self.pool.waiting() > 0;
         let pinned = self.relay.pinned();
         let then =
             self.relay.from_client(&mut client.read_buffer, &mut server.state, &mut server.buffers.write_buffer)?;

@@ -55,6 +55,11 @@ impl Catalog {
         Arc::new(Statement { name: format!("{PREFIX}{id}").into_bytes(), body: body.into(), id })
     }
 
+    /// Something that statements depend on has changed: who prepares a text from now on has the server parse it.
+    pub fn clear(&self) {
+        lock(&self.statements).clear();
+    }
+
     /// The server has changed in a way that this statement does not fit any more: a client that prepares the text from now on
     /// gets another.
     pub fn forget(&self, statement: &Statement) {

@@ -29,7 +29,7 @@ impl Relay {
     /// are the server's.
     pub(super) fn deallocate(&mut self, name: &[u8], output: &mut WriteBuffer) {
         self.placeholder(output);
-        self.names.remove(name);
+        self.close(name);
         frontend::query(output.tail(), "", &format!("DEALLOCATE {PREFIX}gone"));
     }
 

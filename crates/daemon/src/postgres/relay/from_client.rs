@@ -39,16 +39,21 @@ impl Relay {
                 self.skipped -= n;
                 continue;
             }
+            let Some((tag, length)) = client_header(input.unread())? else { return Ok(Then::Wait) };
             if self.gives_way
                 && !self.unsynced
                 && !self.expected.is_empty()
                 && server.status == TransactionStatus::Idle
-                && !input.is_empty()
+                // The server waits for the data of a COPY before it answers.
+                && !matches!(tag, client::COPY_DATA | client::COPY_DONE | client::COPY_FAIL)
             {
                 self.waits_for_replies = true;
                 return Ok(Then::Wait);
             }
-            let Some((tag, length)) = client_header(input.unread())? else { return Ok(Then::Wait) };
+            if tag == client::SYNC && self.copies_in {
+                self.skipped = length;
+                continue;
+            }
             if self.skipping && !matches!(tag, client::SYNC | client::TERMINATE) {
                 self.skipped = length;
                 continue;
@@ -78,7 +83,10 @@ impl Relay {
                         client::EXECUTE => self.expected.push_back(Expected::Execute),
                         client::SYNC => self.expected.push_back(Expected::Sync),
                         client::FUNCTION_CALL => self.expected.push_back(Expected::Query),
-                        client::COPY_DONE | client::COPY_FAIL => self.expected.push_back(Expected::CopyEnd),
+                        client::COPY_DONE | client::COPY_FAIL => {
+                            self.copies_in = false;
+                            self.expected.push_back(Expected::CopyEnd);
+                        }
                         _ => {}
                     }
                     self.to_server = length;
@@ -141,7 +149,7 @@ impl Relay {
                     let close = tag == client::CLOSE;
                     self.expected.push_back(if close { Expected::Close(None) } else { Expected::Describe });
                 } else if tag == client::CLOSE {
-                    let previous = self.names.remove(name);
+                    let previous = self.close(name);
                     if name.is_empty() {
                         server.prepared.unnamed = None;
                     }
@@ -180,7 +188,7 @@ impl Relay {
         if let Some(gone) = self.deallocated(sql) {
             // DEALLOCATE through the extended protocol, of a statement whose name only the client knows.
             self.placeholder(output);
-            self.names.remove(&gone[..]);
+            self.close(&gone);
             let statement = Catalog::unshared(format!("DEALLOCATE {PREFIX}gone\0\0\0").as_bytes());
             let previous = self.names.insert(name.to_vec(), Arc::clone(&statement));
             self.send_parse(b"", &statement.body, output);
@@ -205,7 +213,11 @@ impl Relay {
             self.expected.push_back(Expected::Parse { statement: None, shown: true, undo: None });
             return;
         }
-        let statement = self.catalog.named(body);
+        let mut statement = self.catalog.named(body);
+        if self.closed.remove(&statement.id()) {
+            self.catalog.forget(&statement);
+            statement = self.catalog.named(body);
+        }
         self.names.insert(name.to_vec(), Arc::clone(&statement));
         let undo = Some((name.to_vec(), None));
         if server.prepared.has(&statement) {

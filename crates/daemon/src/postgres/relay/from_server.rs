@@ -116,10 +116,12 @@ impl Relay {
                 }
             }
             backend::COPY_IN_RESPONSE | backend::COPY_BOTH_RESPONSE if matches!(front, Some(Expected::Execute)) => {
-                // A server that copies in ignores Sync up to the end of the data.
+                // A server that copies in ignores Sync up to the end of the data, and needs one after it.
                 while matches!(self.expected.get(1), Some(Expected::Sync)) {
                     self.expected.remove(1);
                 }
+                self.copies_in = !self.expected.iter().any(|expected| matches!(expected, Expected::CopyEnd));
+                self.unsynced |= !self.expected.iter().any(|expected| matches!(expected, Expected::Sync));
             }
             backend::ERROR_RESPONSE => self.failed(body, server)?,
             backend::READY_FOR_QUERY => {
@@ -141,7 +143,14 @@ impl Relay {
         if tag == b"DISCARD ALL" || tag == b"DEALLOCATE ALL" {
             server.prepared.clear();
             server.stale.clear();
-            self.names.clear();
+            let names: Vec<Vec<u8>> = self.names.keys().cloned().collect();
+            for name in names {
+                self.close(&name);
+            }
+        }
+        // Who has temporary tables drops them often, and they are nobody else's.
+        if tag.starts_with(b"ALTER ") || tag.starts_with(b"DROP ") && self.pinned.is_none() {
+            self.catalog.clear();
         }
         if tag == b"DISCARD ALL" {
             self.pinned = None;
@@ -155,6 +164,7 @@ impl Relay {
         if self.errors.len() < ERRORS {
             self.errors.push(error.sqlstate().to_owned());
         }
+        self.copies_in = false;
         if let Some(Expected::Bind(Some(statement))) = self.expected.front()
             && error.sqlstate() == "0A000"
             && error.field(headrace_postgres::messages::tag::field::ROUTINE) == "RevalidateCachedQuery"

@@ -12,11 +12,11 @@ mod passing_over;
 
 use super::server::is_settable;
 use super::statements::{Catalog, OnServer, Statement};
-use crate::limits::WHOLE_MESSAGE;
+use crate::limits::{KNOWN_STATEMENTS, WHOLE_MESSAGE};
 use headrace_core::{ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::frontend as client;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// What a server connection has, independent of the client that it is lent to.
@@ -110,11 +110,16 @@ pub enum Then {
 pub struct Relay {
     catalog: Arc<Catalog>,
     names: HashMap<Vec<u8>, Arc<Statement>>,
+    /// The statements that this client has closed. One that it prepares again is to be parsed by the server: a table may
+    /// have changed since, and to prepare its statements again is what a client can do about it.
+    closed: HashSet<u64>,
     expected: VecDeque<Expected>,
     /// The client has sent messages of the extended protocol, and no Sync after them.
     unsynced: bool,
     /// An error makes the server skip what comes before the client's next Sync, so it need not be sent.
     skipping: bool,
+    /// The server waits for the data of a COPY of the extended protocol, and ignores Sync.
+    copies_in: bool,
     /// Bytes of the client's message that is skipped.
     skipped: usize,
     /// Bytes of the client's message that is passed on piece by piece.
@@ -151,9 +156,11 @@ impl Relay {
         Self {
             catalog,
             names: HashMap::new(),
+            closed: HashSet::new(),
             expected: VecDeque::new(),
             unsynced: false,
             skipping: false,
+            copies_in: false,
             skipped: 0,
             to_server: 0,
             to_client: 0,
@@ -213,6 +220,17 @@ impl Relay {
     /// Returns true if the server owes nothing, so that the connection can be lent to another client.
     pub fn is_settled(&self, server: &ServerState) -> bool {
         self.owes_nothing() && server.status == TransactionStatus::Idle && self.pinned.is_none()
+    }
+
+    /// Forgets what the client calls by this name, which it has closed.
+    fn close(&mut self, name: &[u8]) -> Option<Arc<Statement>> {
+        let statement = self.names.remove(name)?;
+        // Who closes more than that is not helped by remembering more.
+        if self.closed.len() >= KNOWN_STATEMENTS {
+            self.closed.clear();
+        }
+        self.closed.insert(statement.id());
+        Some(statement)
     }
 
     /// Returns true if every request was answered, and none has begun.

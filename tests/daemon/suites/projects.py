@@ -1,0 +1,87 @@
+"""How the suite of each project is run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from .outcomes import Outcomes, of_go, of_junit
+from .ways import DATABASE, Way
+
+TEST_SECONDS = 60
+PACKAGE_SECONDS = 240
+
+
+@dataclass
+class Job:
+    """A suite to be run."""
+
+    source: Path
+    python: str
+    arguments: list[str]
+    log: Path
+
+
+def environment(**more: str) -> dict[str, str]:
+    """That of this process, without what would change where a client connects to."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PG")} | more
+
+
+def run(command: list[str], job: Job, folder: Path, **variables: str) -> str:
+    """Runs a suite, whose tests may fail; returns what it prints."""
+    with job.log.open("w") as log:
+        subprocess.run(command, cwd=folder, env=environment(**variables), stdout=log, stderr=subprocess.STDOUT)
+    return job.log.read_text(errors="replace")
+
+
+def run_pytest(job: Job, folder: Path, arguments: list[str], **variables: str) -> Outcomes:
+    """Runs a suite by pytest, always in the same order."""
+    with tempfile.TemporaryDirectory() as made:
+        file = Path(made) / "outcomes.xml"
+        limits = ["--continue-on-collection-errors", "-o", f"cache_dir={made}/cache", f"--timeout={TEST_SECONDS}", f"--junitxml={file}"]
+        printed = run([job.python, "-m", "pytest", "-q", *limits, *arguments], job, folder, **variables)
+        if not file.exists():
+            raise SystemExit(f"pytest has not run:\n{printed[-3000:]}")
+        return of_junit(file)
+
+
+def psycopg(job: Job, way: Way) -> Outcomes:
+    """psycopg 3: its tests but those of the pool's timing, which no server changes."""
+    way.psql("create extension hstore")
+    dsn = f"host=127.0.0.1 port={way.port} user=postgres password={way.server.password} dbname={DATABASE}"
+    arguments = ["-p", "no:randomly", "-p", "no:cov", "-m", "not slow and not mypy", *(job.arguments or ["tests", "--ignore=tests/pool"])]
+    return run_pytest(job, job.source, arguments, PSYCOPG_TEST_DSN=dsn)
+
+
+def asyncpg(job: Job, way: Way) -> Outcomes:
+    """asyncpg: its tests make users, which a Unix socket lets in. They are copied, because the checkout is not built."""
+    with tempfile.TemporaryDirectory() as made:
+        shutil.copytree(job.source / "tests", Path(made) / "tests")
+        where = {"PGHOST": str(way.folder), "PGPORT": str(way.socket_port), "PGUSER": "postgres", "PGDATABASE": DATABASE}
+        arguments = job.arguments or ["tests"]
+        arguments += ["--ignore=tests/test__sourcecode.py", "--ignore=tests/test__environment.py"]
+        return run_pytest(job, Path(made), arguments, **where)
+
+
+def pgx(job: Job, way: Way) -> Outcomes:
+    """pgx: all packages, one after the other."""
+    for name in ("hstore", "ltree"):
+        way.psql(f"create extension {name}")
+    way.psql(
+        "create domain uint64 as numeric(20,0)",
+        """create user " tricky, ' } "" \\ test user " superuser password 'secret'""",
+    )
+    tcp = f"host=127.0.0.1 port={way.port} user=postgres password={way.server.password} dbname={DATABASE}"
+    socket = f"host={way.folder} port={way.socket_port} user=postgres dbname={DATABASE}"
+    names = {"DATABASE": tcp, "TCP_CONN_STRING": tcp, "SCRAM_PASSWORD_CONN_STRING": tcp, "UNIX_SOCKET_CONN_STRING": socket}
+    variables = {f"PGX_TEST_{name}": value for name, value in names.items()}
+    command = ["go", "test", "-json", "-count=1", "-p=1", f"-timeout={PACKAGE_SECONDS}s", *(job.arguments or ["./..."])]
+    return of_go(run(command, job, job.source, **variables).splitlines())
+
+
+PROJECTS: dict[str, Callable[[Job, Way], Outcomes]] = {"psycopg": psycopg, "asyncpg": asyncpg, "pgx": pgx}

@@ -1,0 +1,116 @@
+"""Five thousand clients at the same time, on ten server connections."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headrace.testing import PostgresServer
+
+from .conftest import Daemon, config, started
+from .raw import AsyncClient, query, values
+
+CLIENTS, BACKENDS, TRANSACTIONS = 5000, 10, 3
+FILES = CLIENTS + 500
+NAMED = 10
+"""Every so many clients one has settings of its own."""
+IDLE_CLIENT_BYTES = 48 * 1024
+"""What a client that does nothing may cost the daemon, which is what docs/howto/daemon.md says."""
+STARTING = 100
+"""Clients that connect at one time: the kernel keeps so many that were not accepted yet."""
+
+
+@pytest.fixture
+def files() -> Iterator[None]:
+    """As many open files as the test needs; the daemon raises its own limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < FILES:
+        pytest.fail(f"this test needs {FILES} open files, and the system allows {hard}: raise `ulimit -Hn`")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, FILES), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.fixture
+def crowded(program: Path, folder: Path, server: PostgresServer, files: None) -> Iterator[Daemon]:
+    """A daemon in whose queue all of them fit."""
+    text = config(server, app=f"pool_size = {BACKENDS}\nqueue_length = {CLIENTS}\nqueue_wait = 120")
+    with started(program, folder, text, server) as running:
+        yield running
+
+
+def resident(daemon: Daemon) -> int:
+    """The daemon's memory in bytes."""
+    status = Path(f"/proc/{daemon.process.pid}/statm").read_text()
+    return int(status.split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Crowd:
+    """The clients, and how far each has come."""
+
+    def __init__(self) -> None:
+        self.left = [CLIENTS] * TRANSACTIONS
+        """For each transaction how many have not done it yet."""
+        self.passed_over = 0
+        """How often somebody was served twice while another waited."""
+        self.backends: set[str] = set()
+
+    async def connect(self, daemon: Daemon) -> None:
+        """All of them."""
+        starting = asyncio.Semaphore(STARTING)
+
+        async def one(number: int) -> AsyncClient:
+            own = {"application_name": f"client {number}"} if number % NAMED == 0 else {}
+            async with starting:
+                return await AsyncClient.connect(daemon.socket, user="me", database="app", **own)
+
+        self.clients = await asyncio.gather(*map(one, range(CLIENTS)))
+
+    async def leave(self) -> None:
+        """All of them, at once."""
+        for client in self.clients:
+            client.close()
+        await asyncio.gather(*(client.closed.wait() for client in self.clients))
+
+    async def work(self, number: int) -> None:
+        """Some transactions of one client, each in two requests; all that it sees is its own."""
+        client = self.clients[number]
+        name = f"client {number}" if number % NAMED == 0 else ""
+        for n in range(TRANSACTIONS):
+            mine = f"{number} {n}"
+            look = f"begin; select '{mine}'; select current_setting('application_name'); select pg_backend_pid()"
+            found = values(await client.ask(query(look)))
+            assert found[:2] == [mine, name], found
+            again = values(await client.ask(query(f"select pg_backend_pid(); commit; select '{mine} done'")))
+            assert again == [found[2], f"{mine} done"]
+            self.backends.add(found[2])
+            self.left[n] -= 1
+            self.passed_over += n >= 2 and self.left[n - 2] > 0
+
+
+async def test_thousands_of_clients_share_ten_backends_and_none_starves(crowded: Daemon) -> None:
+    before = resident(crowded)
+    crowd = Crowd()
+    began = time.monotonic()
+    await crowd.connect(crowded)
+    connected = time.monotonic()
+    idle = (resident(crowded) - before) / CLIENTS
+    try:
+        await asyncio.gather(*map(crowd.work, range(CLIENTS)))
+    finally:
+        worked, after = time.monotonic(), (resident(crowded) - before) / CLIENTS
+        await crowd.leave()
+    print(
+        f"{CLIENTS} clients: connected in {connected - began:.1f} s, {CLIENTS * TRANSACTIONS} transactions in"
+        f" {worked - connected:.1f} s; bytes of the daemon for each when connected {idle:.0f}, after its work {after:.0f}"
+    )
+    assert crowd.left == [0] * TRANSACTIONS
+    assert len(crowd.backends) <= BACKENDS
+    assert crowd.passed_over == 0
+    assert max(idle, after) < IDLE_CLIENT_BYTES
