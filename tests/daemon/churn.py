@@ -1,5 +1,5 @@
-"""Clients that come, work, fail, and go in every way that there is, for as long as one likes. From time to time all of them
-leave, and what the daemon then occupies is noted.
+"""Clients that come, work, fail, and go in every way that there is, for as long as one likes. From time to time all
+of them leave, and what the daemon then occupies is noted.
 
     cd tests && ../.venv/bin/python -m daemon.churn --seconds 3600
 """
@@ -27,7 +27,7 @@ from headrace.testing import postgres
 from waiting import auntil
 
 from .conftest import ROOT, Daemon, config, started
-from .raw import EXECUTE, SYNC, AsyncClient, bind, message, parse, query, sqlstates, startup, values
+from .raw import EXECUTE, SYNC, AsyncClient, bind, message, parse, query, sqlstates, values
 
 CLIENTS, BACKENDS, TEXTS = 40, 10, 1000
 DATABASE = "app"
@@ -55,7 +55,8 @@ class Churn:
         self.counts: Counter[str] = Counter()
         self.began = time.monotonic()
         self.ways: list[Callable[[AsyncClient, int], Awaitable[None]]] = [
-            self.queries, self.prepares, self.dies_within_a_message, self.dies_while_it_waits, self.dies_in_a_transaction,
+            self.queries, self.prepares, self.dies_within_a_message, self.dies_while_it_waits,
+            self.dies_in_a_transaction,
             self.cancels, self.aborts, self.copies, self.occupies, self.reads_much,
         ]  # fmt: skip
 

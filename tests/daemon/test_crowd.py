@@ -108,7 +108,7 @@ async def test_thousands_of_clients_share_ten_backends_and_none_starves(crowded:
         await crowd.leave()
     print(
         f"{CLIENTS} clients: connected in {connected - began:.1f} s, {CLIENTS * TRANSACTIONS} transactions in"
-        f" {worked - connected:.1f} s; bytes of the daemon for each when connected {idle:.0f}, after its work {after:.0f}"
+        f" {worked - connected:.1f} s; bytes of the daemon for each: connected {idle:.0f}, after its work {after:.0f}"
     )
     assert crowd.left == [0] * TRANSACTIONS
     assert len(crowd.backends) <= BACKENDS

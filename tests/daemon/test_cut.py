@@ -1,5 +1,5 @@
-"""Connections that are cut at each byte of what is said on them, on both sides of the daemon and in both directions. The
-database has one server connection: whoever comes next gets it, or its successor, as if nobody had been there."""
+"""Connections that are cut at each byte of what is said on them, on both sides of the daemon and in both directions.
+The database has one server connection: whoever comes next gets it, or its successor, as if nobody had been there."""
 
 from __future__ import annotations
 
@@ -145,7 +145,8 @@ LOOK = """select concat_ws(' | ', txid_current_if_assigned(), current_setting('a
     current_setting('search_path'), current_setting('TimeZone'), to_regclass('pg_temp.mine'),
     (select count(*) from pg_prepared_statements where name not like 'headraced%'),
     (select count(*) from pg_cursors), (select count(*) from pg_listening_channels()),
-    (select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()), now() = statement_timestamp())"""
+    (select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()),
+    now() = statement_timestamp())"""
 
 
 def look(daemon: Daemon) -> str:

@@ -74,7 +74,9 @@ def test_client_without_settings_does_not_get_those_of_the_client_before(daemon:
     assert values(answers(daemon.socket, startup(user="me", database="one", **given) + look)) == ["beforeAsia/Tokyo"]
     welcome = answers(daemon.socket, startup(user="me", database="one") + look)
     assert values(welcome) == [default]
-    assert not [body for tag, body in messages(welcome) if tag == b"S" and any(x in body for x in (b"Tokyo", b"nowhere"))]
+    assert not [
+        body for tag, body in messages(welcome) if tag == b"S" and any(x in body for x in (b"Tokyo", b"nowhere"))
+    ]
 
 
 def test_setting_that_a_server_does_not_report_is_its_clients(program: Path, folder: Path) -> None:

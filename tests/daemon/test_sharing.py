@@ -191,7 +191,9 @@ def test_statement_is_prepared_anew_after_its_table_was_altered(daemon: Daemon) 
         client.execute("drop table altered")
 
 
-@pytest.mark.parametrize("change", ["alter table typed alter n type text", "drop table typed; create table typed (n text)"])
+@pytest.mark.parametrize(
+    "change", ["alter table typed alter n type text", "drop table typed; create table typed (n text)"]
+)
 @pytest.mark.parametrize("through", [True, False], ids=["through the daemon", "past it"])
 def test_client_that_prepares_again_gets_the_types_of_now(daemon: Daemon, change: str, through: bool) -> None:
     """Clients that keep the types of parameters close a statement that does not fit, and prepare it again."""

@@ -22,10 +22,14 @@ def program() -> Path:
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(prog="daemon.suites", description="a project's test suite, direct and through headraced")
+    parser = argparse.ArgumentParser(
+        prog="daemon.suites", description="a project's test suite, direct and through headraced"
+    )
     parser.add_argument("project", choices=sorted(PROJECTS))
     parser.add_argument("source", type=Path, help="a checkout of the project")
-    parser.add_argument("--python", default=sys.executable, help="an interpreter with the driver and what its tests need")
+    parser.add_argument(
+        "--python", default=sys.executable, help="an interpreter with the driver and what its tests need"
+    )
     parser.add_argument("--daemon", type=Path, help="a headraced that is built already")
     parser.add_argument("--way", action="append", choices=WAYS, help="by default each of them")
     parser.add_argument("--results", type=Path, default=ROOT / "build" / "suites")
@@ -49,7 +53,9 @@ def main() -> None:
     for way in found:
         if way == DIRECT or DIRECT not in found:
             continue
-        print(f"\n{way}: {len(found[way].keys() & found[DIRECT].keys())} tests were run both ways; different from direct:")
+        print(
+            f"\n{way}: {len(found[way].keys() & found[DIRECT].keys())} tests were run both ways; different from direct:"
+        )
         for name, (direct, through) in differences(found[DIRECT], found[way]).items():
             print(f"  {name}: {direct}, {through}")
             if given.verbose and through == FAILED:

@@ -77,7 +77,7 @@ def counts(outcomes: Outcomes) -> str:
 
 
 def differences(direct: Outcomes, through: Outcomes) -> dict[str, tuple[str, str]]:
-    """The tests that do not end alike: each with its outcome direct and through the daemon. What was run only one way is
-    left out."""
+    """The tests that do not end alike: each with its outcome direct and through the daemon. What was run only one way
+    is left out."""
     pairs = {name: (direct[name].kind, through[name].kind) for name in direct.keys() & through.keys()}
     return {name: pair for name, pair in sorted(pairs.items()) if pair[0] != pair[1]}

@@ -43,7 +43,13 @@ def run_pytest(job: Job, folder: Path, arguments: list[str], **variables: str) -
     """Runs a suite by pytest, always in the same order."""
     with tempfile.TemporaryDirectory() as made:
         file = Path(made) / "outcomes.xml"
-        limits = ["--continue-on-collection-errors", "-o", f"cache_dir={made}/cache", f"--timeout={TEST_SECONDS}", f"--junitxml={file}"]
+        limits = [
+            "--continue-on-collection-errors",
+            "-o",
+            f"cache_dir={made}/cache",
+            f"--timeout={TEST_SECONDS}",
+            f"--junitxml={file}",
+        ]
         printed = run([job.python, "-m", "pytest", "-q", *limits, *arguments], job, folder, **variables)
         if not file.exists():
             raise SystemExit(f"pytest has not run:\n{printed[-3000:]}")
@@ -54,15 +60,28 @@ def psycopg(job: Job, way: Way) -> Outcomes:
     """psycopg 3: its tests but those of the pool's timing, which no server changes."""
     way.psql("create extension hstore")
     dsn = f"host=127.0.0.1 port={way.port} user=postgres password={way.server.password} dbname={DATABASE}"
-    arguments = ["-p", "no:randomly", "-p", "no:cov", "-m", "not slow and not mypy", *(job.arguments or ["tests", "--ignore=tests/pool"])]
+    arguments = [
+        "-p",
+        "no:randomly",
+        "-p",
+        "no:cov",
+        "-m",
+        "not slow and not mypy",
+        *(job.arguments or ["tests", "--ignore=tests/pool"]),
+    ]
     return run_pytest(job, job.source, arguments, PSYCOPG_TEST_DSN=dsn)
 
 
 def asyncpg(job: Job, way: Way) -> Outcomes:
-    """asyncpg: its tests make users, which a Unix socket lets in. They are copied, because the checkout is not built."""
+    """asyncpg: its tests make users, which a Unix socket lets in. They are copied, as the checkout is not built."""
     with tempfile.TemporaryDirectory() as made:
         shutil.copytree(job.source / "tests", Path(made) / "tests")
-        where = {"PGHOST": str(way.folder), "PGPORT": str(way.socket_port), "PGUSER": "postgres", "PGDATABASE": DATABASE}
+        where = {
+            "PGHOST": str(way.folder),
+            "PGPORT": str(way.socket_port),
+            "PGUSER": "postgres",
+            "PGDATABASE": DATABASE,
+        }
         arguments = job.arguments or ["tests"]
         arguments += ["--ignore=tests/test__sourcecode.py", "--ignore=tests/test__environment.py"]
         return run_pytest(job, Path(made), arguments, **where)
@@ -78,7 +97,12 @@ def pgx(job: Job, way: Way) -> Outcomes:
     )
     tcp = f"host=127.0.0.1 port={way.port} user=postgres password={way.server.password} dbname={DATABASE}"
     socket = f"host={way.folder} port={way.socket_port} user=postgres dbname={DATABASE}"
-    names = {"DATABASE": tcp, "TCP_CONN_STRING": tcp, "SCRAM_PASSWORD_CONN_STRING": tcp, "UNIX_SOCKET_CONN_STRING": socket}
+    names = {
+        "DATABASE": tcp,
+        "TCP_CONN_STRING": tcp,
+        "SCRAM_PASSWORD_CONN_STRING": tcp,
+        "UNIX_SOCKET_CONN_STRING": socket,
+    }
     variables = {f"PGX_TEST_{name}": value for name, value in names.items()}
     command = ["go", "test", "-json", "-count=1", "-p=1", f"-timeout={PACKAGE_SECONDS}s", *(job.arguments or ["./..."])]
     return of_go(run(command, job, job.source, **variables).splitlines())

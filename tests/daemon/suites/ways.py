@@ -54,10 +54,7 @@ def configuration(server: PostgresServer, mode: str) -> str:
     )
     named = (DATABASE, "postgres", *MADE)
     databases = "".join(f'[databases.{name}]\ndbname = "{name}"\n{common}' for name in named)
-    return (
-        f'[daemon]\nlisten = ["127.0.0.1:0"]\n'
-        f'[clients.postgres]\npassword = "{server.password}"\n{databases}'
-    )
+    return f'[daemon]\nlisten = ["127.0.0.1:0"]\n[clients.postgres]\npassword = "{server.password}"\n{databases}'
 
 
 @contextlib.contextmanager
