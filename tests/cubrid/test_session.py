@@ -83,3 +83,23 @@ async def test_the_same_of_a_loop(url: str, numbers: str) -> None:
         locator = await conn.store_lob(b"x" * 200_000)
         assert await conn.read_lob(locator) == b"x" * 200_000
         await conn.rollback()
+
+
+def test_many_queries_in_one_transaction(conn: Connection, numbers: str) -> None:
+    # The server keeps the results of 100.
+    for n in range(250):
+        assert conn.fetchval(f"select n + {n} from {numbers} where n = 1") == n + 1
+    with conn.pipeline():
+        cursors = [conn.execute(f"select n - {n} from {numbers} where n = 2") for n in range(250)]
+    assert [cursor.fetchone() for cursor in cursors] == [(2 - n,) for n in range(250)]
+    for n in range(150):
+        assert len(list(conn.stream(f"select n, {n} from {numbers}"))) == 1000
+    kept = f"select n from {numbers} where n = ?"
+    with conn.cursor(scrollable=True) as cursor:
+        cursor.execute(f"select n from {numbers} order by n")
+        assert cursor.fetchone() == (0,)
+        for n in range(150):
+            assert (conn.fetchval(kept, n), conn.fetchval(f"select {n} from {numbers} where n = 1")) == (n, n)
+        assert cursor.fetchall() == [(n,) for n in range(1, 1000)]
+    conn.rollback()
+    assert conn.fetchval(kept, 3) == 3

@@ -11,6 +11,8 @@ pub const COMMITTED_AT_ONCE: usize = 15 * 1024;
 pub const LOB_READ: usize = 81_908;
 /// Prepared statements of one CAS.
 pub const STATEMENTS: usize = 2000;
+/// Results that a transaction may have, as with the default `max_query_per_tran`.
+pub const RESULTS: usize = 100;
 /// The largest request, in bytes; more is a client out of step.
 pub const REQUEST: usize = 256 << 20;
 /// Between two attempts to get a lock.

@@ -22,6 +22,7 @@ mod pending;
 mod receive;
 mod release;
 mod request;
+mod results;
 mod run;
 mod send;
 mod stage;
@@ -165,6 +166,8 @@ pub struct Machine<H: ResponseHandler> {
     statements: Statements<Arc<str>, Statement>,
     /// Results that stay open.
     cursors: cursor::Cursors,
+    /// Results of the transaction that were read to their end.
+    open_results: results::OpenResults,
     /// The broker may not give the CAS to another client.
     keeps_cas: bool,
     query_timeout_millis: i32,
@@ -203,6 +206,7 @@ impl<H: CasHandler> Machine<H> {
             pools_statements: true,
             statements: Statements::new(statements),
             cursors: cursor::Cursors::new(),
+            open_results: results::OpenResults::default(),
             keeps_cas: options.keeps_cas,
             query_timeout_millis: options.query_timeout_millis,
             loss: None,

@@ -94,6 +94,7 @@ impl<H: CasHandler> Machine<H> {
         if !self.pools_statements && !self.info.is_active {
             self.statements.lost_all();
             self.cursors.clear();
+            self.open_results.clear();
         }
         if in_block && !matches!(expect, Expect::EndTran { .. }) {
             self.check_begun(expect, error.as_ref())?;

@@ -64,6 +64,7 @@ impl<H: CasHandler> Machine<H> {
         self.expects.clear();
         self.statements.lost_all();
         self.cursors.clear();
+        self.open_results.clear();
         self.is_last_page_due = false;
         self.resuming = Some(Resuming { session, process_id: has_executed.then_some(process_id), attempts: 0 });
         self.phase = Phase::Released;

@@ -123,6 +123,7 @@ impl<H: CasHandler> Machine<H> {
             Verb::Commit(_) | Verb::Rollback(_) => {
                 let is_rollback = matches!(verb, Verb::Rollback(_));
                 if self.in_block || info.is_active {
+                    self.open_results.clear();
                     client::end_tran(out, info, if is_rollback { tran::ROLLBACK } else { tran::COMMIT });
                     self.in_block = false;
                     let before = self.isolation_before.take();
@@ -201,6 +202,7 @@ impl<H: CasHandler> Machine<H> {
         let call = if lexer::is_call(&sql) { prepare::CALL } else { 0 };
         let flags = call | pin | if holds == Some(true) { prepare::HOLDABLE } else { 0 };
         let (autocommit, closed) = (!pending.in_block, self.statements.take_closed());
+        self.open_results.close(&closed);
         client::prepare(write_buffer.tail(), self.info, &text, flags, autocommit, &closed);
         self.expect(Expect::Prepare);
     }
@@ -259,6 +261,15 @@ impl<H: CasHandler> Machine<H> {
             timeout_millis: self.query_timeout_millis,
             returned: if statement.is_call() { statement.parameters } else { 0 },
         };
+        if self.in_block
+            && execute.fetch
+            && !stays_open
+            && let Some(oldest) = self.open_results.open(statement.handle)
+        {
+            client::of_handle(write_buffer.tail(), self.info, function::CURSOR_CLOSE, oldest);
+            self.expects.push_back(Expect::Unneeded);
+            pending.replies_due += 1;
+        }
         let mut request = execute.begin(write_buffer.tail(), self.info);
         let params = handler.params(cx);
         let written = match params.count() == statement.parameters {

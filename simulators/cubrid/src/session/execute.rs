@@ -14,7 +14,7 @@ use crate::catalog;
 use crate::convert::{self, Mode};
 use crate::engine::Number;
 use crate::errors::{Error, Result, cas};
-use crate::limits::{COMMITTED_AT_ONCE, LOCK_PAUSE};
+use crate::limits::{COMMITTED_AT_ONCE, LOCK_PAUSE, RESULTS};
 use crate::lobs;
 use crate::sql::ast::{Statement, Table};
 use crate::sql::{Action, Compiled, Compiler, Parser, ResultColumn, Write, markers, quote, table, tokenize};
@@ -266,6 +266,12 @@ impl Session {
         handle.generated = None;
         let text = handle.text.clone();
         self.fresh_part(number)?;
+        let is_open = |result: &Executed| result.held.is_some() && !result.closed;
+        let open = self.handles.iter().flatten().filter(|handle| handle.results.iter().any(is_open)).count();
+        if open >= RESULTS && !self.handle_at(number)?.parts[0].compiled.columns.is_empty() {
+            let text = format!("Cannot allocate query entry any more. Maximum allocatable entries are {RESULTS}.");
+            return Err(Error::server(-830, text));
+        }
         if std::mem::take(&mut self.hooks.deadlock) {
             self.rollback()?;
             self.open = true;
