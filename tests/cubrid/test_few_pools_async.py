@@ -64,14 +64,3 @@ async def test_a_transaction_whose_process_is_killed_is_undone_and_the_pool_goes
         async with pool.connection() as conn:
             await conn.execute("insert into once values (3, 1)")
     assert rows(few) == [(3, 1)]
-
-
-async def test_an_idle_connection_whose_process_is_killed_is_resumed(few: CubridServer) -> None:
-    kwargs = {"autocommit": True}
-    async with headrace.aio.AsyncConnectionPool(few.url, min_size=1, max_size=1, kwargs=kwargs) as pool:
-        for n in range(4):
-            async with pool.connection() as conn:
-                await conn.execute("insert into once values (1, ?)", (n,))
-                pid = conn.cas_pid
-            kill(few.port, pid)
-    assert rows(few) == [(1, n) for n in range(4)]

@@ -72,8 +72,6 @@ def test_the_limit_of_the_server(url: str, numbers: str, limit: str) -> None:
         with pytest.raises(errors.QueryCanceled):
             conn.execute(slow(numbers))
         with pytest.raises(errors.QueryCanceled):
-            conn.executemany(f"update {numbers} set n = n where n = ? and ({slow(numbers)}) = 1", [(1,), (2,), (3,)])
-        with pytest.raises(errors.QueryCanceled):
             for _ in conn.stream(slow(numbers)):
                 pass
         with pytest.raises(errors.QueryCanceled):
