@@ -14,7 +14,8 @@ SHELL        := /bin/bash
 PYTHON       ?= python3
 RACE_ARGS    ?=
 TEST_ARGS    ?=
-TEST_PROCESSES ?= 2
+# Tests wait for servers: it takes three processes to keep two cores busy.
+TEST_PROCESSES ?= 3
 BENCH_ARGS   ?=
 FUZZ_SECONDS ?= 120
 FREE_THREADED ?= python3.14t
