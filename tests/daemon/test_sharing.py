@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 import headrace
+from waiting import until
 
 from .conftest import Daemon
 from .raw import SYNC, TERMINATE, answers, close, describe, messages, parse, startup
@@ -121,15 +122,27 @@ def test_query_of_a_client_that_dies_is_cancelled(daemon: Daemon) -> None:
             "select count(*) from pg_stat_activity where query like '%of the dead%' and state = 'active' "
             "and pid <> pg_backend_pid()"
         )
-        until = time.monotonic() + 60
-        while not admin.fetchval(running):
-            assert time.monotonic() < until
+        until(lambda: admin.fetchval(running))
         client.pgconn.finish()
-        while admin.fetchval(running):
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        until(lambda: not admin.fetchval(running))
     with daemon.connect("one", autocommit=True) as conn:
         assert conn.fetchval("select 1") == 1
+
+
+def test_query_of_a_client_that_dies_at_once_is_cancelled(daemon: Daemon) -> None:
+    """The server may have the CancelRequest before the query."""
+    query = b"select pg_sleep(600) /* of those that die at once */"
+    for n in range(100):
+        client = psycopg.connect(**daemon.where("two"), autocommit=True)
+        client.pgconn.send_query(query)
+        time.sleep(n / 100_000)
+        client.pgconn.finish()
+    with daemon.connect("two", autocommit=True) as conn:
+        running = (
+            "select count(*) from pg_stat_activity where query like '%die at once%' and state = 'active' "
+            "and pid <> pg_backend_pid()"
+        )
+        until(lambda: conn.fetchval(running) == 0)
 
 
 def test_cancel_hits_its_own_query_only(daemon: Daemon) -> None:

@@ -18,6 +18,9 @@ pub const LOGINS: usize = 200;
 pub const IDLE_SERVER: Duration = Duration::from_secs(300);
 /// How long a server connection may take to become usable again after a client has left it.
 pub const RESET_TIMEOUT: Duration = Duration::from_secs(5);
+/// How soon a cancel request is repeated: it may have come when the server had nothing to do, before the statement or
+/// between two steps of it.
+pub const CANCEL_AGAIN: Duration = Duration::from_millis(100);
 /// Prepared statements of one server connection.
 pub const SERVER_STATEMENTS: usize = 500;
 /// Texts of prepared statements that a pool remembers, in addition to those that a client holds.

@@ -12,6 +12,7 @@ use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, FatalKind, NextStep};
 use socket2::SockRef;
 use std::io::{self, Read};
+use std::net::Shutdown;
 use tokio::io::{Interest, Ready};
 use tokio::net::TcpStream;
 #[cfg(unix)]
@@ -192,6 +193,14 @@ impl Stream {
     /// [`Fatal`]: the connection is lost, or TLS fails.
     pub fn pull_available(&self, buffers: &mut Buffers) -> Result<Option<Progress>, Fatal> {
         self.pull(buffers)
+    }
+
+    /// Tells the peer that nothing more comes. What it sends can still be received.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    pub fn finish(&self) -> io::Result<()> {
+        self.socket().shutdown(Shutdown::Write)
     }
 
     fn socket(&self) -> SockRef<'_> {

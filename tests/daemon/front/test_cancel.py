@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -11,6 +12,7 @@ import psycopg
 import pytest
 
 from headrace_lab.differences import DIFFERENCES
+from waiting import until
 
 from .conftest import Front
 
@@ -74,6 +76,22 @@ def test_cancel_ends_the_wait_for_a_session(front: Front, threads: ThreadPoolExe
         assert holder.execute(query).fetchone() == (1,)
         holder.commit()
         assert waiting.execute(query).fetchone() == (1,)
+
+
+def test_statement_of_a_client_that_leaves_is_cancelled(front: Front, slow: str) -> None:
+    name = f"{front.name}_one"
+    for n in range(30):
+        client = front.psycopg(database=name, autocommit=True)
+        client.pgconn.send_query(slow.encode())
+        # The server may have the cancel request before the statement.
+        time.sleep(n / 10_000)
+        client.pgconn.finish()
+    with front.psycopg(database=name, autocommit=True) as client:
+        assert client.execute(f"select 1{front.one_row}".encode()).fetchone() == (1,)
+    if front.name == "mariadb":
+        with front.direct() as admin:
+            running = "select count(*) from information_schema.processlist where info like %s and id <> connection_id()"
+            until(lambda: admin.fetchval(running, slow[:20] + "%") == 0)
 
 
 def test_late_cancel_is_for_nobody_else(front: Front) -> None:

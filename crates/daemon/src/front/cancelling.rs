@@ -5,8 +5,9 @@ use super::handler::Handler;
 use super::pool::{Opened, Pool};
 use super::requests::{ROOM, plain};
 use super::session::Session;
-use crate::limits::RESET_TIMEOUT;
+use crate::limits::{CANCEL_AGAIN, RESET_TIMEOUT};
 use crate::lock;
+use headrace_connection::Connection;
 use headrace_core::{Cancellation, Fatal, Interrupt};
 use headrace_io::TcpOptions;
 use headrace_io::tokio::cancel as send_cancel;
@@ -15,8 +16,6 @@ use tokio::time::timeout;
 
 /// How soon a cancel request is tried again that the server cannot take yet.
 const SOON: Duration = Duration::from_millis(20);
-/// How soon it is repeated: it may have come when the server had nothing to do, between two steps of the statement.
-const AGAIN: Duration = Duration::from_millis(100);
 
 impl<B: Backend> Session<'_, B> {
     /// Cancels the statement that runs, or tries to. Nothing else is started meanwhile.
@@ -29,7 +28,7 @@ impl<B: Backend> Session<'_, B> {
         lent.opened.server.connection.machine.pause();
         let sent = timeout(RESET_TIMEOUT, try_to_cancel(&mut lent.opened, &self.pool)).await;
         let later = matches!(sent, Ok(Ok(Sent::NotYet)));
-        self.cancelling = Some(Instant::now() + if later { SOON } else { AGAIN });
+        self.cancelling = Some(Instant::now() + if later { SOON } else { CANCEL_AGAIN });
         lent.opened.server.connection.machine.cancel_sent();
         lent.opened.server.connection.machine.unpause();
     }
@@ -52,6 +51,23 @@ pub(super) async fn cancel<B: Backend>(opened: &mut Opened<B>, pool: &Pool<B>) -
         tokio::time::sleep(SOON).await;
     }
     Ok(())
+}
+
+/// The same, until `done` returns true, with as many requests as that takes.
+///
+/// # Errors
+/// [`Fatal`]: the server was not reached, or the connection has ended.
+pub(super) async fn cancel_until<B: Backend>(
+    opened: &mut Opened<B>,
+    pool: &Pool<B>,
+    mut done: impl FnMut(&mut Connection<B>) -> bool,
+) -> Result<(), Fatal> {
+    loop {
+        cancel(opened, pool).await?;
+        if let Ok(driven) = timeout(CANCEL_AGAIN, opened.server.drive((), &mut done)).await {
+            return driven.map(drop);
+        }
+    }
 }
 
 /// The same, in the way that its protocol has.

@@ -1,7 +1,7 @@
 //! When a client has a session of the server, and what becomes of the session after it.
 
 use super::backend::Backend;
-use super::cancelling::cancel;
+use super::cancelling::cancel_until;
 use super::portal::Portal;
 use super::replies::Failure;
 use super::requests::{READ_AHEAD, all, has_left};
@@ -78,7 +78,12 @@ impl<B: Backend> Session<'_, B> {
         let Some(mut lent) = self.lent.take() else { return };
         if unfinished || lent.opened.server.connection.ended().is_some() {
             // Nobody waits for what it does.
-            if let Ok(Ok(())) = timeout(RESET_TIMEOUT, cancel(&mut lent.opened, &self.pool)).await {
+            let portals = self.portals.drain().filter_map(|(_, portal)| portal.running);
+            for running in self.queue.drain(..).map(|item| item.running).chain(portals) {
+                lent.opened.server.connection.machine.discard(running.id);
+            }
+            let idle = cancel_until(&mut lent.opened, &self.pool, |connection| connection.machine.is_idle());
+            if let Ok(Ok(())) = timeout(RESET_TIMEOUT, idle).await {
                 self.pool.stats.cancelled.add(1);
             }
             return lent.opened.server.close(());

@@ -36,7 +36,7 @@ pub(super) const READ_AHEAD: usize = 128 * 1024;
 /// A request to the server.
 #[derive(Debug)]
 pub(super) struct Running<E> {
-    id: u64,
+    pub(super) id: u64,
     slot: Shared<E>,
     command: String,
     describes: bool,
@@ -71,7 +71,7 @@ impl<E> Running<E> {
 /// A request in the queue, and messages after its reply.
 #[derive(Debug)]
 pub(super) struct Item<E> {
-    running: Running<E>,
+    pub(super) running: Running<E>,
     /// The number of rows after which it is suspended, and its portal.
     limit: Option<(u64, String)>,
     /// An earlier request has failed.

@@ -3,7 +3,7 @@
 use super::limit::Place;
 use super::relay::ServerState;
 use crate::config::{Database, TargetSession, addresses};
-use crate::limits::{RESET_TIMEOUT, SERVER_STATEMENTS};
+use crate::limits::{CANCEL_AGAIN, RESET_TIMEOUT, SERVER_STATEMENTS};
 use crate::secret::Secret;
 use crate::stats::Stats;
 use headrace_connection::{Buffers, Connection, TlsSettings};
@@ -262,6 +262,29 @@ impl Server {
         Ok(())
     }
 
+    /// Ends the session, and what the server does for it: that is cancelled until the server has noticed that nothing
+    /// more comes. One CancelRequest may come before the statement has begun.
+    ///
+    /// # Errors
+    /// [`Fatal`]: the server was not reached, or has not ended the session in time.
+    pub async fn give_up(&mut self) -> Result<(), Fatal> {
+        // What was not sent is not executed.
+        drop(self.buffers.take_outgoing());
+        self.stream.finish().map_err(|error| Fatal::gone(error.to_string()))?;
+        let ended = async {
+            loop {
+                self.cancel.send().await?;
+                if timeout(CANCEL_AGAIN, until_end(&mut self.stream, &mut self.buffers)).await.is_ok() {
+                    return Ok(());
+                }
+            }
+        };
+        match timeout(RESET_TIMEOUT, ended).await {
+            Ok(ended) => ended,
+            Err(_) => Err(Fatal::new(FatalKind::NoAnswer, "the server did not end a session in time")),
+        }
+    }
+
     /// Runs a text whose rows nobody wants, and waits for its end.
     ///
     /// # Errors
@@ -394,5 +417,13 @@ impl SslMode {
         let roots = database.sslrootcert.clone().map_or(Roots::System, Roots::File);
         let config = TlsConfig { verify, roots, client, only_tls13: false, alpn: Vec::new(), sni: true };
         Ok(Some(TlsSettings { config, server_name: host.to_owned() }))
+    }
+}
+
+/// Receives, and throws away, until the server has closed the connection.
+async fn until_end(stream: &mut Stream, buffers: &mut Buffers) {
+    while let Ok(Progress::Received | Progress::Sent) = stream.exchange(buffers, true).await {
+        let received = buffers.read_buffer.unread().len();
+        buffers.read_buffer.consume(received);
     }
 }

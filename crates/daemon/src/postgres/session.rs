@@ -290,7 +290,7 @@ impl Session<'_> {
         }
         if !self.relay.owes_nothing() || !lent.server.buffers.write_buffer.is_empty() {
             // Nobody waits for what it does.
-            if lent.server.cancel.send().await.is_ok() {
+            if lent.server.give_up().await.is_ok() {
                 self.pool.stats.cancelled.add(1);
             }
             return;
