@@ -65,10 +65,9 @@ async def attempt(call: Call, scene: Scene, gate: Gate, spoil: Any, problems: di
     """Makes one call while the server is spoilt; notes what is wrong about it."""
     if call.before is not None:
         await call.before(scene)
-    # Not before: what is only prepared may take its time on a busy machine.
     core = (scene.conn.value if isinstance(scene.conn, Now) else scene.conn)._core
     assert core.command_timeout is None
-    core.command_timeout = LIMIT
+    core.command_timeout = scene.limit = LIMIT
     problems[call.name] = "it did not end"
     spoil(scene, gate)
     started = time.monotonic()

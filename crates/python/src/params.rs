@@ -212,6 +212,13 @@ impl<'a> PyValue<'a> {
     }
 }
 
+/// The text in UTF-8, which it has none of if it has a lone surrogate.
+#[inline]
+fn utf8<'a>(text: &'a Bound<'_, PyString>) -> Result<&'a str, ClientError> {
+    text.to_str()
+        .map_err(|error| Mismatch::out_of_range(format!("the text is not Unicode: {}", error.value(text.py()))).into())
+}
+
 /// The Python number in a scalar of numpy, which is not imported for it: a truth value, a whole number or a float.
 fn numpy_number<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     let class = value.get_type();
@@ -323,13 +330,13 @@ impl Value for PyValue<'_> {
 
     fn with_decimal<R>(&self, use_it: impl FnOnce(&str) -> R) -> Result<R, ClientError> {
         let text = self.str_of()?;
-        Ok(use_it(text.to_str()?))
+        Ok(use_it(utf8(&text)?))
     }
 
     #[inline]
     fn with_text<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, ClientError> {
         let text = self.str_of()?;
-        let text = text.to_str()?;
+        let text = utf8(&text)?;
         Ok(use_it(text.as_bytes()))
     }
 
@@ -432,7 +439,7 @@ impl Value for PyValue<'_> {
             return Ok(use_it(bytes.as_bytes()));
         }
         let text = text.cast::<PyString>().map_err(PyErr::from)?;
-        Ok(use_it(text.to_str()?.as_bytes()))
+        Ok(use_it(utf8(text)?.as_bytes()))
     }
 
     fn inet(&self) -> Result<([u8; 16], usize, u8), ClientError> {
@@ -457,7 +464,7 @@ impl Value for PyValue<'_> {
 
     fn bits(&self) -> Result<(usize, Vec<u8>), ClientError> {
         let text = self.str_of()?;
-        let text = text.to_str()?;
+        let text = utf8(&text)?;
         let mut bytes = vec![0u8; text.len().div_ceil(8)];
         for (i, c) in text.bytes().enumerate() {
             match c {
@@ -547,7 +554,7 @@ impl Value for PyValue<'_> {
             return Ok(use_it(bytes.as_bytes(), true));
         }
         match made.cast::<PyString>() {
-            Ok(text) => Ok(use_it(text.to_str()?.as_bytes(), false)),
+            Ok(text) => Ok(use_it(utf8(text)?.as_bytes(), false)),
             Err(_) => Err(Mismatch::wrong_type(format!(
                 "the dumper for {} returned {}; it must return bytes (binary format) or str (text format)",
                 type_name(&self.value),

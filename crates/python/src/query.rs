@@ -219,6 +219,22 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Sql<'py> {
     }
 }
 
+impl Sql<'_> {
+    /// The text.
+    ///
+    /// # Errors
+    /// ProgrammingError if it is not Unicode: it has a lone surrogate.
+    pub fn text(&self) -> PyResult<&str> {
+        self.0.to_str().map_err(|error| not_unicode(self.0.py(), &error))
+    }
+}
+
+/// The exception for a statement that has no UTF-8.
+#[cold]
+pub fn not_unicode(py: Python<'_>, error: &PyErr) -> PyErr {
+    programming(py, &format!("the statement is not Unicode: {}", error.value(py)))
+}
+
 #[cold]
 fn no_text(given: &Bound<'_, PyAny>) -> PyErr {
     let class = type_name(given);

@@ -234,7 +234,7 @@ impl MySqlWire {
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let state = wire.lock(py)?;
-        let sql: Arc<str> = sql.0.to_str()?.into();
+        let sql: Arc<str> = sql.text()?.into();
         let mut call = wire.mysql_call(py, &state, ResultShape::All, sql.clone())?;
         call.script = true;
         wire.enqueue_within(py, state, Request::Query { sql, infile }, call, reservation)

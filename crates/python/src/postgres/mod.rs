@@ -173,11 +173,11 @@ impl PostgresWire {
         copy: Option<Py<CopyBuffer>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        if sql.0.to_str()?.contains('\0') {
+        if sql.text()?.contains('\0') {
             return Err(errors::programming(py, "the statement has a NUL character; remove it"));
         }
         let state = wire.lock(py)?;
-        let sql: Arc<str> = sql.0.to_str()?.into();
+        let sql: Arc<str> = sql.text()?.into();
         let args = Args::Row(PyTuple::empty(py).unbind());
         let mut call = wire.call::<Postgres>(py, &state, args, ResultShape::All, sql.clone())?;
         call.script = true;
@@ -191,7 +191,7 @@ impl PostgresWire {
     fn describe(slf: &Bound<'_, Self>, py: Python<'_>, sql: Sql<'_>) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let state = wire.lock(py)?;
-        let sql: Arc<str> = sql.0.to_str()?.into();
+        let sql: Arc<str> = sql.text()?.into();
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = wire.call::<Postgres>(py, &state, args, ResultShape::One, sql.clone())?;
         wire.enqueue(py, state, Request::Describe { sql }, call)

@@ -5,7 +5,7 @@ use crate::args::Args;
 use crate::call::{PyCall, ResultShape};
 use crate::engine::Dialect;
 use crate::errors;
-use crate::query::Query;
+use crate::query::{Query, not_unicode};
 use headrace_core::{Discarded, Fatal, FatalKind, IfUnsent, Isolation, Left, Modes, Protocol, Verb, limits};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -26,7 +26,7 @@ impl Wire {
         } else if let Some(known) = queries.get_item((sql,))? {
             return Ok(known.cast::<Query>().map_err(PyErr::from)?.clone().unbind());
         }
-        let text = sql.to_str()?;
+        let text = sql.to_str().map_err(|error| not_unicode(py, &error))?;
         let query = Py::new(py, state.connection.machine.convert(py, text, with_params)?)?;
         if text.len() > limits::QUERY_BYTES {
             return Ok(query);
