@@ -57,6 +57,9 @@ CUBRID_PORT: Final = 33000
 """TCP port of CUBRID's broker."""
 CUBRID_RC_TIME: Final = 600.0
 """Seconds in which a broker that was not reached is tried after the others."""
+CUBRID_STATEMENTS: Final = 1_900
+"""Prepared statements that a connection keeps at most, whatever ``statement_cache_size`` is: the broker refuses more
+than 2,000 of a session (MAX_PREPARED_STMT_COUNT of cubrid_broker.conf), cursors that are open among them."""
 CUBRID_FETCHMANY_IN_FLIGHT: Final = 64
 """Statements of ``fetchmany`` that are in flight at a time."""
 CUBRID_LOB_BYTES: Final = 80_000

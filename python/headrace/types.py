@@ -458,7 +458,15 @@ class Opaque:
         return f"<{type(self).__name__} {self.type_name}, {len(self.data)} bytes>"
 
 
-class BlobLocator(Opaque):
+class _Locator(Opaque):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        # The number of bytes would be taken for that of the content.
+        return f"<{type(self).__name__}>"
+
+
+class BlobLocator(_Locator):
     """The reference to a BLOB: the value of a column of that type, and a parameter for one. Its content is read and
     written by ``Connection.open_lob``."""
 
@@ -468,7 +476,7 @@ class BlobLocator(Opaque):
         super().__init__("blob", data)
 
 
-class ClobLocator(Opaque):
+class ClobLocator(_Locator):
     """The reference to a CLOB, like :class:`BlobLocator`."""
 
     __slots__ = ()

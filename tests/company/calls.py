@@ -25,6 +25,8 @@ class Scene:
     conn: Any
     stack: contextlib.AsyncExitStack
     kept: dict[str, Any] = field(default_factory=dict[str, Any])
+    limit: float | None = None
+    """Seconds for each call: none while it is only prepared, which may take its time on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def _method(scene: Scene, name: str, on: Any = None) -> Any:
 
     def call(*args: Any, **keywords: Any) -> Any:
         if "timeout" in inspect.signature(plain).parameters:
-            keywords.setdefault("timeout", LIMIT)
+            keywords.setdefault("timeout", scene.limit)
         return lent(*args, **keywords)
 
     return call
@@ -211,6 +213,7 @@ CALLS = [
     Call("reset_in_transaction", _reset_in_transaction, _write, autocommit=False),
     Call("reset_discard", _discard, kinds=PG + MY + IFX),
     Call("generated_keys", simple("generated_keys", lambda p: p.insert, (1, 1, "row")), kinds=CUB),
+    Call("execute_batch", simple("execute_batch", ["delete from company", "delete from company"]), kinds=CUB),
     Call("schema_info", simple("schema_info", "columns", "company"), kinds=CUB),
     Call("plan", simple("plan", "select 1"), kinds=CUB),
     Call("cancel", simple("cancel")),

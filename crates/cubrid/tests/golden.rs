@@ -161,7 +161,9 @@ fn encoded(request: &[u8]) -> Vec<u8> {
         function::NEXT_RESULT => client::next_result(&mut out, info, a.i32(0)),
         function::EXECUTE_BATCH => {
             let texts: Vec<&[u8]> = (2..a.0.len()).map(|i| a.text(i)).collect();
-            client::execute_batch(&mut out, info, a.u8(0) == 1, a.i32(1), &texts);
+            let mut request = client::execute_batch(&mut out, info, a.i32(1), a.u8(0) == 1);
+            texts.iter().for_each(|text| client::put_text(text, request.arguments()));
+            request.end();
         }
         function::EXECUTE_ARRAY => {
             let mut request = client::execute_array(&mut out, info, a.i32(0), a.i32(1), a.u8(2) == 1);

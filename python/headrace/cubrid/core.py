@@ -6,7 +6,7 @@ A flow is a generator that yields tickets or futures and is sent their results: 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from .._native import ArrowSink, Columns, CubridWire, Result
@@ -145,6 +145,14 @@ class CubridCore(Core):
         """The values that an INSERT generates, of all of its rows."""
         result: Result = yield self.wire.generated_keys(sql, params, begin=self.begins)
         return [row[0] for row in result.rows or ()]
+
+    def execute_batch(self, statements: Iterable[str]) -> Flow[Result]:
+        """The sum of the rows that the texts of statements change."""
+        if isinstance(statements, str):
+            raise ProgrammingError("execute_batch takes several texts: a list of them, not one str")
+        rows = ((statement,) for statement in statements)
+        result: Result = yield self.wire.execute_texts(rows, begin=self.begins)
+        return result
 
     def schema_info(self, kind: str, name: str | None, other: str | None) -> Flow[Result]:
         """The rows of a query of the catalogue."""

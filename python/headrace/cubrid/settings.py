@@ -222,7 +222,9 @@ def _checked(settings: Settings) -> ConnectOptions:
         rc_time=settings.number("rc_time", defaults.CUBRID_RC_TIME),
         keep_cas=settings.boolean("keep_cas", False),
         windows_broker=settings.boolean("windows_broker", False),
-        statement_cache_size=settings.integer("statement_cache_size", defaults.STATEMENT_CACHE_SIZE),
+        statement_cache_size=min(
+            settings.integer("statement_cache_size", defaults.STATEMENT_CACHE_SIZE), defaults.CUBRID_STATEMENTS
+        ),
         unrepresentable=settings.text("unrepresentable") or "raise",
         enable_timing=settings.boolean("enable_timing", False),
         keepalives=settings.boolean("keepalives", True),

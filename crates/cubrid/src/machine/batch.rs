@@ -1,4 +1,4 @@
-//! Batches: many rows of parameters by EXECUTE_ARRAY.
+//! Batches: many rows of parameters by EXECUTE_ARRAY, or the texts of many statements by EXECUTE_BATCH.
 //!
 //! The server executes all rows of a request, also those after one that fails. An atomic batch therefore has a guard:
 //! inside a transaction block a savepoint, outside of one a transaction of its own.
@@ -6,14 +6,17 @@
 use super::joined::Joined;
 use super::pending::{Failure, PendingRequest};
 use super::request::{Execute, Request, Rows};
+use super::send::check_text;
 use super::stage::{Event, Stage};
 use super::statement::Statement;
 use super::{CasHandler, Expect, Machine};
 use crate::errors::{cas, dbms};
+use crate::lexer;
+use crate::messages::client::put_text;
 use crate::messages::server::{BatchResults, Executed, Origin, ServerError};
 use crate::messages::{Reader, client, savepoint, tran};
-use crate::types::encode::encode_row;
-use headrace_core::{CodeSet, Fatal, Parameters, WriteBuffer, limits};
+use crate::types::encode::{coded, encode_row};
+use headrace_core::{CodeSet, Epoch, Fatal, Mismatch, Parameters, Value, ValueKind, WriteBuffer, limits};
 use std::sync::Arc;
 
 /// The savepoint of a batch.
@@ -41,6 +44,34 @@ pub(super) struct Batch {
     pub is_stale: bool,
     /// The error of a statement with many rows, which are being sent one by one.
     pub repeated: Option<ServerError>,
+    /// Each row is the text of a statement.
+    is_texts: bool,
+    /// One of the texts changes definitions.
+    has_redefined: bool,
+}
+
+impl Batch {
+    fn new(statement: Arc<Statement>, joined: Joined, atomic: bool) -> Self {
+        Self {
+            statement,
+            joined,
+            atomic,
+            is_draining: false,
+            encoded: Encoded::default(),
+            is_exhausted: false,
+            sent: 0,
+            affected: 0,
+            is_stale: false,
+            repeated: None,
+            is_texts: false,
+            has_redefined: false,
+        }
+    }
+
+    /// A batch of texts.
+    pub fn of_texts(epoch: Epoch) -> Self {
+        Self { is_texts: true, ..Self::new(Arc::new(Statement::of_texts(epoch)), Joined::None, true) }
+    }
 }
 
 /// Encoded rows.
@@ -73,20 +104,15 @@ impl Encoded {
 impl<H: CasHandler> Machine<H> {
     /// The statement of the request that was started last is known: begins its batch.
     pub(super) fn begin_batch(&mut self, at: usize, statement: Arc<Statement>, write_buffer: &mut WriteBuffer) {
-        let pending = &mut self.queue[at];
-        let Request::Execute(Execute { rows: Rows::Batch { strategy, atomic }, .. }) = pending.request else { return };
-        let batch = Batch {
-            joined: Joined::of(&statement, strategy),
-            statement,
-            atomic,
-            is_draining: false,
-            encoded: Encoded::default(),
-            is_exhausted: false,
-            sent: 0,
-            affected: 0,
-            is_stale: false,
-            repeated: None,
-        };
+        let request = &self.queue[at].request;
+        let Request::Execute(Execute { rows: Rows::Batch { strategy, atomic }, .. }) = *request else { return };
+        let joined = Joined::of(&statement, strategy);
+        self.start_batch(at, Batch::new(statement, joined, atomic), write_buffer);
+    }
+
+    /// Begins a batch.
+    pub(super) fn start_batch(&mut self, at: usize, batch: Batch, write_buffer: &mut WriteBuffer) {
+        let (pending, atomic) = (&mut self.queue[at], batch.atomic);
         pending.go(Event::BatchBegun, Stage::Batch(Box::new(batch)));
         if atomic && pending.in_block {
             client::savepoint(write_buffer.tail(), self.info, savepoint::SET, SAVEPOINT);
@@ -121,12 +147,28 @@ impl<H: CasHandler> Machine<H> {
         let Some(batch) = pending.batch_mut() else { return false };
         let rows = std::mem::take(&mut batch.encoded);
         let (handle, first, is_exhausted) = (batch.statement.handle, batch.sent, batch.is_exhausted);
+        let is_texts = batch.is_texts;
         batch.sent += rows.ends.len() as u64;
         if is_exhausted {
             pending.drain(Event::RowsSent);
         }
-        self.send_array(handle, first, &rows, write_buffer);
+        match is_texts {
+            true => self.send_texts(first, &rows, write_buffer),
+            false => self.send_array(handle, first, &rows, write_buffer),
+        }
         true
+    }
+
+    /// Sends texts.
+    fn send_texts(&mut self, first: u64, texts: &Encoded, write_buffer: &mut WriteBuffer) {
+        if texts.ends.is_empty() {
+            return;
+        }
+        // Without the autocommit byte: the server would commit each statement.
+        let mut request = client::execute_batch(write_buffer.tail(), self.info, self.query_timeout_millis, false);
+        request.arguments().extend_from_slice(&texts.bytes);
+        request.end();
+        self.expect(Expect::Texts { first, rows: texts.ends.len() });
     }
 
     /// Sends rows to the statement of one row.
@@ -184,14 +226,15 @@ impl<H: CasHandler> Machine<H> {
         Ok(())
     }
 
-    /// The reply to some rows.
+    /// The reply to some rows, or, if `typed`, to some texts.
     pub(super) fn array_reply(
         &mut self,
         (first, rows): (u64, usize),
+        typed: bool,
         reply: Result<Reader<'_>, ServerError>,
     ) -> Result<(), Fatal> {
         let results = match reply {
-            Ok(mut reader) => Ok(BatchResults::read(&mut reader, false)?.items),
+            Ok(mut reader) => Ok(BatchResults::read(&mut reader, typed)?.items),
             Err(error) => Err(error),
         };
         let Some(pending) = self.queue.first_mut() else { return Ok(()) };
@@ -247,7 +290,7 @@ impl<H: CasHandler> Machine<H> {
         }
         let pending = &mut self.queue[at];
         let Some(batch) = pending.batch_mut() else { return false };
-        let (atomic, affected, sent) = (batch.atomic, batch.affected, batch.sent);
+        let (atomic, affected, sent, has_redefined) = (batch.atomic, batch.affected, batch.sent, batch.has_redefined);
         if batch.is_stale && affected == 0 && pending.is_cached && pending.slot.may_repeat() {
             let rewound = pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx));
             if rewound {
@@ -259,6 +302,7 @@ impl<H: CasHandler> Machine<H> {
         let pending = &mut self.queue[at];
         let is_undone = atomic && (pending.slot.failure.is_some() || pending.slot.handler.is_none());
         pending.affected = Some(affected);
+        pending.has_redefined = has_redefined;
         pending.is_undone = is_undone;
         pending.go(Event::BatchEnded, Stage::Sent);
         if !pending.in_block {
@@ -283,7 +327,7 @@ fn encode_rows<H: CasHandler>(
     cx: H::Context<'_>,
 ) -> Option<Failure<H>> {
     let (Some(handler), Stage::Batch(batch)) = pending.handler_and_stage() else { return None };
-    let parameters = batch.statement.parameters;
+    let (parameters, is_texts) = (batch.statement.parameters, batch.is_texts);
     let Encoded { bytes, ends } = &mut batch.encoded;
     while !batch.is_exhausted && ends.len() < limits::CHUNK_ROWS && bytes.len() < limits::CHUNK_BYTES {
         let before = bytes.len();
@@ -295,6 +339,9 @@ fn encode_rows<H: CasHandler>(
             Ok(true) => {
                 let params = handler.params(cx);
                 match params.count() == parameters {
+                    true if is_texts => encode_text(&params, codeset, bytes).map(|effect| {
+                        batch.has_redefined |= effect == lexer::Effect::ChangesDefinitions;
+                    }),
                     true => encode_row(&params, codeset, bytes),
                     false => Err(super::send::count_mismatch(parameters, params.count()).into()),
                 }
@@ -309,6 +356,21 @@ fn encode_rows<H: CasHandler>(
         ends.push(bytes.len());
     }
     None
+}
+
+/// Appends the text of a statement, and returns its effect.
+fn encode_text<P: Parameters>(params: &P, codeset: CodeSet, out: &mut Vec<u8>) -> Result<lexer::Effect, P::Error> {
+    let value = params.get(0)?;
+    if value.kind() != ValueKind::Text {
+        return Err(Mismatch::wrong_type("a statement of a batch is a text").into());
+    }
+    let effect = value.with_text(|text| {
+        let sql = std::str::from_utf8(text).map_err(|_| Mismatch::wrong_type("a statement is not UTF-8"))?;
+        check_text(sql)?;
+        put_text(&coded(text, codeset)?, out);
+        Ok::<_, Mismatch>(lexer::effect(sql))
+    })??;
+    Ok(effect)
 }
 
 /// Returns true if the server may have refused a row only because its column is another one than when the statement was

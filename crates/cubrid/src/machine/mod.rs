@@ -86,6 +86,13 @@ enum Expect {
         /// Its rows.
         rows: usize,
     },
+    /// To EXECUTE_BATCH.
+    Texts {
+        /// The number of its first text.
+        first: u64,
+        /// Its texts.
+        rows: usize,
+    },
     /// To EXECUTE, of a row of a batch without parameters.
     Each {
         /// The number of the row.

@@ -37,6 +37,8 @@ pub struct PendingRequest<H: ResponseHandler> {
     pub(super) is_undone: bool,
     /// Rows that a batch has changed, once it is over.
     pub(super) affected: Option<u64>,
+    /// One of the texts of its batch changes definitions.
+    pub(super) has_redefined: bool,
     /// Results after the present one, of a text with several statements.
     pub(super) results_left: usize,
 }
@@ -58,6 +60,7 @@ impl<H: CasHandler> PendingRequest<H> {
             is_executed: false,
             is_undone: false,
             affected: None,
+            has_redefined: false,
             results_left: 0,
         }
     }
@@ -113,9 +116,9 @@ impl<H: CasHandler> PendingRequest<H> {
         self.is_executed || matches!(self.request, Request::FetchAt { .. })
     }
 
-    /// Returns true if it has many rows of parameters.
+    /// Returns true if it has many rows of parameters, or many texts.
     pub(super) fn is_batch(&self) -> bool {
-        matches!(self.request, Request::Execute(Execute { rows: Rows::Batch { .. }, .. }))
+        matches!(self.request, Request::Execute(Execute { rows: Rows::Batch { .. }, .. }) | Request::Texts { .. })
     }
 }
 

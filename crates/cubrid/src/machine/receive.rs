@@ -111,7 +111,8 @@ impl<H: CasHandler> Machine<H> {
                 Ok(reader) => self.next_result(cx, reader, write_buffer)?,
                 Err(error) => self.failed(error),
             },
-            Expect::Array { first, rows } => self.array_reply((first, rows), reply)?,
+            Expect::Array { first, rows } => self.array_reply((first, rows), false, reply)?,
+            Expect::Texts { first, rows } => self.array_reply((first, rows), true, reply)?,
             Expect::Each { row } => self.each_reply(row, reply)?,
             Expect::PrepareJoined => self.prepared_joined(reply)?,
             Expect::Joined => self.joined_reply(reply)?,
@@ -185,7 +186,11 @@ impl<H: CasHandler> Machine<H> {
     /// statement to the end of the block: otherwise what was executed is lost, or was committed, and the rest of the
     /// block would be a transaction of its own.
     fn check_begun(&mut self, expect: Expect, error: Option<&ServerError>) -> Result<(), Fatal> {
-        let executes = matches!(expect, Expect::Execute | Expect::Array { .. } | Expect::Joined | Expect::Each { .. });
+        let executes = match expect {
+            Expect::Execute | Expect::Joined => true,
+            Expect::Array { .. } | Expect::Texts { .. } | Expect::Each { .. } => true,
+            _ => false,
+        };
         self.is_begun |= self.info.is_active || (executes && error.is_none());
         if self.info.is_active || !self.is_begun {
             return Ok(());
@@ -407,7 +412,7 @@ impl<H: CasHandler> Machine<H> {
             }
             let Some(mut pending) = self.queue.pop_front() else { return };
             self.close_unopened(&pending);
-            if pending.request.changes_definitions() {
+            if pending.request.changes_definitions() || pending.has_redefined {
                 self.has_redefined |= pending.in_block;
                 self.statements.forget_all();
             }

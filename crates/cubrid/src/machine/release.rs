@@ -124,7 +124,8 @@ impl<H: CasHandler> PendingRequest<H> {
     /// Returns true if it was sent, and would change something a second time. In a block it would not, unless a COMMIT was
     /// in flight after it: the server rolls back what it has done with the connection on which it was sent.
     fn may_have_executed(&self, commits: bool) -> bool {
-        let executes = matches!(self.request, Request::Execute(_) | Request::Open { .. } | Request::WriteObject { .. });
+        let executes = self.is_batch()
+            || matches!(self.request, Request::Execute(_) | Request::Open { .. } | Request::WriteObject { .. });
         executes
             && (commits || !self.in_block)
             && !matches!(self.state(), State::Queued | State::Preparing | State::Bindable)
@@ -152,6 +153,7 @@ impl<H: CasHandler> PendingRequest<H> {
         self.is_executed = false;
         self.is_undone = false;
         self.affected = None;
+        self.has_redefined = false;
         self.results_left = 0;
     }
 }

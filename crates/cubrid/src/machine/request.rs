@@ -50,6 +50,12 @@ pub struct Execute {
 pub enum Request {
     /// Execute a statement. Its result is read to the end.
     Execute(Execute),
+    /// Execute the texts of statements (EXECUTE_BATCH). Each row of the response handler is one of them, as its only
+    /// parameter. All are applied or none: see [`Rows::Batch`].
+    Texts {
+        /// Begin a transaction block first, unless one is open.
+        begin: bool,
+    },
     /// Prepare a statement without executing it.
     Prepare {
         /// The statement.
@@ -157,7 +163,7 @@ impl Request {
     pub(super) fn begins(&self) -> bool {
         match self {
             Request::Execute(execute) => execute.begin,
-            Request::NewObject { begin, .. } | Request::Open { begin, .. } => *begin,
+            Request::NewObject { begin, .. } | Request::Open { begin, .. } | Request::Texts { begin } => *begin,
             _ => false,
         }
     }

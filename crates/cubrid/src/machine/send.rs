@@ -1,5 +1,6 @@
 //! The sending half: from the queue to the write buffer.
 
+use super::batch::Batch;
 use super::pages::Pages;
 use super::pending::{PendingRequest, Stage};
 use super::request::{Request, Rows};
@@ -100,6 +101,10 @@ impl<H: CasHandler> Machine<H> {
             }
             Request::SchemaInfo { .. } | Request::Plan { .. } => self.start_catalog(at, cx, write_buffer),
             Request::FetchAt { .. } | Request::CloseCursor { .. } => self.start_cursor(at, cx, write_buffer),
+            Request::Texts { .. } => {
+                let batch = Batch::of_texts(self.statements.epoch());
+                self.start_batch(at, batch, write_buffer);
+            }
             Request::Execute(_) | Request::Prepare { .. } | Request::Open { .. } | Request::Verb(_) => {
                 self.start_statement(cx, write_buffer);
             }
@@ -341,6 +346,23 @@ fn several_refused(request: &Request, sql: &str) -> Option<&'static str> {
         Request::Execute(super::Execute { rows: Rows::One, .. }) => None,
         _ => Some("the text contains several statements, which only execute() can send: execute them one by one"),
     }
+}
+
+/// A text of a batch of texts.
+pub(super) fn check_text(sql: &str) -> Result<(), Mismatch> {
+    if sql.contains('\0') {
+        return Err(Mismatch::wrong_type("a statement cannot hold a NUL character"));
+    }
+    let reason = if lexer::has_end(sql) {
+        "the batch contains a statement that ends the transaction: execute it on its own"
+    } else if lexer::is_several(sql) {
+        "a text of the batch contains several statements: each is a text of its own"
+    } else if lexer::has_parameters(sql) {
+        "a text of the batch contains parameters, which only execute() and executemany() take"
+    } else {
+        return Ok(());
+    };
+    Err(Mismatch::wrong_type(reason))
 }
 
 pub(super) fn count_mismatch(expected: usize, given: usize) -> Mismatch {

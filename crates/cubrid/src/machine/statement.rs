@@ -72,6 +72,11 @@ impl Statement {
         Self::new("".into(), reply, epoch)
     }
 
+    /// What stands for the statement of a batch of texts: its only parameter is the text.
+    pub(super) fn of_texts(epoch: Epoch) -> Self {
+        Self::new("".into(), Reply { parameters: 1, ..Reply::default() }, epoch)
+    }
+
     /// The same text with the description of another of its results.
     pub(super) fn at_result(&self, statement_type: u8, fields: Vec<Field>) -> Self {
         let reply =

@@ -48,9 +48,7 @@ impl<'o> Request<'o> {
 
     /// Adds a text, with its NUL.
     pub fn text(self, text: &[u8]) -> Self {
-        self.out.extend_from_slice(&(text.len() as u32 + 1).to_be_bytes());
-        self.out.extend_from_slice(text);
-        self.out.push(0);
+        put_text(text, self.out);
         self
     }
 
@@ -77,6 +75,13 @@ impl<'o> Request<'o> {
         let length = (self.out.len() - self.start - HEADER_BYTES) as u32;
         self.out[self.start..self.start + 4].copy_from_slice(&length.to_be_bytes());
     }
+}
+
+/// Appends a text as an argument, with its NUL.
+pub fn put_text(text: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&(text.len() as u32 + 1).to_be_bytes());
+    out.extend_from_slice(text);
+    out.push(0);
 }
 
 /// A request without arguments: CHECK_CAS, CON_CLOSE, GET_ROW_COUNT, GET_LAST_INSERT_ID, END_SESSION and others.
@@ -178,10 +183,9 @@ pub fn execute_array(
     Request::new(out, info, function::EXECUTE_ARRAY).i32(handle).i32(timeout_millis).u8(autocommit.into())
 }
 
-/// EXECUTE_BATCH: the texts of several statements.
-pub fn execute_batch(out: &mut Vec<u8>, info: CasInfo, autocommit: bool, timeout_millis: i32, texts: &[&[u8]]) {
-    let request = Request::new(out, info, function::EXECUTE_BATCH).u8(autocommit.into()).i32(timeout_millis);
-    texts.iter().fold(request, |request, sql| request.text(sql)).end();
+/// EXECUTE_BATCH, to which the texts of statements can be added, by [`put_text`].
+pub fn execute_batch(out: &mut Vec<u8>, info: CasInfo, timeout_millis: i32, autocommit: bool) -> Request<'_> {
+    Request::new(out, info, function::EXECUTE_BATCH).u8(autocommit.into()).i32(timeout_millis)
 }
 
 /// The number of rows that FETCH asks for. Servers ignore it: a page is as large as the broker's NET_BUF_SIZE.

@@ -11,4 +11,5 @@ mod opening;
 mod release;
 mod replay;
 mod statements;
+mod texts;
 mod transitions;

@@ -1,6 +1,6 @@
 //! The table of states: every row is taken by a conversation, and the documentation shows it.
 
-use crate::{batches, cursors, release, statements};
+use crate::{batches, cursors, release, statements, texts};
 use headrace_cubrid::machine::TRANSITIONS;
 use headrace_testkit::{assert_documented, assert_taken};
 use std::path::Path;
@@ -19,6 +19,7 @@ fn every_row_of_the_table_is_taken() {
         batches::a_batch_outside_of_a_block_is_one_transaction,
         batches::a_batch_that_cannot_be_undone_ends_the_connection,
         batches::a_stale_batch_begins_again_if_its_rows_can_be_read_again,
+        texts::a_batch_of_texts_is_one_transaction,
         cursors::a_result_that_stays_open_is_read_page_by_page,
         release::what_was_in_flight_is_sent_again_to_the_same_process,
     ];

@@ -123,8 +123,18 @@ pub fn fetched(status: u8, rows: &[(i32, i32)], is_last: bool) -> Vec<u8> {
 
 /// The reply to EXECUTE_ARRAY: the number of changed rows, or an error's number.
 pub fn array(status: u8, rows: &[i32]) -> Vec<u8> {
+    results(status, rows, &[])
+}
+
+/// The reply to EXECUTE_BATCH, of INSERTs.
+pub fn batch(status: u8, texts: &[i32]) -> Vec<u8> {
+    results(status, texts, &[20])
+}
+
+fn results(status: u8, rows: &[i32], kind: &[u8]) -> Vec<u8> {
     let mut payload = [&[0; 4][..], &(rows.len() as u32).to_be_bytes()].concat();
     for row in rows {
+        payload.extend_from_slice(kind);
         if *row >= 0 {
             payload.extend_from_slice(&row.to_be_bytes());
             payload.extend_from_slice(&[0; 8]);
@@ -185,6 +195,7 @@ pub fn trace(sent: &[u8]) -> Trace {
             function::EXECUTE_ARRAY => {
                 number(0) + &format!(" {} values", (arguments.len() - 3) / 2) + &is(2, "autocommit")
             }
+            function::EXECUTE_BATCH => format!("{} texts", arguments.len() - 2) + &is(0, "autocommit"),
             function::SAVEPOINT => (if arguments[0] == [1] { "set " } else { "to " }).to_owned() + &text(1),
             function::CURSOR_CLOSE | function::NEXT_RESULT | function::LOB_NEW | function::SET_CAS_CHANGE_MODE => {
                 number(0)

@@ -138,6 +138,18 @@ impl CubridWire {
         wire.enqueue(py, state, Request::Execute(Execute { sql: query.get().sql.clone(), rows, begin }), call)
     }
 
+    /// Queues a batch of texts: rows of one text each.
+    #[pyo3(signature = (rows, *, begin=false))]
+    fn execute_texts(slf: &Bound<'_, Self>, py: Python<'_>, rows: Py<PyAny>, begin: bool) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        let rows = Source::of::<Cubrid>(py, rows)?;
+        let _held = rows.hold();
+        let state = wire.lock(py)?;
+        let args = Args::batch(py, rows, None)?;
+        let call = wire.call::<Cubrid>(py, &state, args, ResultShape::One, "".into())?;
+        wire.enqueue(py, state, Request::Texts { begin: wire.still_begins(begin) }, call)
+    }
+
     /// Queues a query whose result stays open at the server under this number, with `holds` after a commit too. Its
     /// first page comes with the reply.
     #[pyo3(signature = (number, sql, params=None, *, holds=false, begin=false))]

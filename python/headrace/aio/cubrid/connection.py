@@ -181,6 +181,29 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
         """
         return await self._run(self._core.generated_keys(sql, params), timeout)
 
+    async def execute_batch(self, statements: Iterable[str], *, timeout: float | None = None) -> AsyncCursor[R]:
+        """Executes the texts of statements, many with one round trip: all are applied, or none. For one statement with
+        many rows of parameters :meth:`executemany` is much faster.
+
+        The error of a statement has its number, from 0, as ``error.row``. Rows of queries are not returned.
+
+        Args:
+            statements: the texts, each of one statement without parameters that does not end the transaction.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            A cursor, whose ``rowcount`` is the sum.
+
+        Raises:
+            ProgrammingError: one of them is not the text of one such statement.
+            DatabaseError: the server refused a statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        cursor = AsyncCursor(self, self.row_factory)
+        cursor._take(await self._run(self._core.execute_batch(statements), timeout))
+        return cursor
+
     async def plan(self, sql: str, *, timeout: float | None = None) -> str:
         """Returns the plan that the server makes for a statement, which is not executed.
 
