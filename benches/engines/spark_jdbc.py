@@ -1,10 +1,10 @@
-"""A table of PostgreSQL as a Spark data frame: by ``headrace.spark`` and by Spark's own JDBC source with pgjdbc, in 1, 2
-and 4 partitions, side by side in one session of Spark.
+"""A table of PostgreSQL as a Spark data frame: by ``headrace.spark`` and by Spark's own JDBC source with pgjdbc, in 1,
+2 and 4 partitions, side by side in one session of Spark.
 
-Every round reads the whole table and throws the rows away (the format ``noop``), after a round that is not counted. Both
-read by the integer column ``id``, and then by ``k``, in which every tenth value is NULL and half of them are equal; the
-JDBC source needs the bounds of the column, and is given the right ones. What the frames hold is compared first. The peak
-of the resident memory is that of the JVM and, for headrace, of the processes of Python beside it.
+Every round reads the whole table and throws the rows away (the format ``noop``), after a round that is not counted.
+Both read by the integer column ``id``, and then by ``k``, in which every tenth value is NULL and half of them are
+equal; the JDBC source needs the bounds of the column, and is given the right ones. What the frames hold is compared
+first. The memory is that of the JVM and, for headrace, of the processes of Python beside it, at its peak.
 
     make test-engines TEST_ARGS=--collect-only   installs Spark
     .venv-engines/bin/python benches/engines/spark_jdbc.py --driver postgresql.jar
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -122,6 +123,7 @@ def main() -> None:
     parser.add_argument("--driver", type=Path, required=True, help="pgjdbc's jar")
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark: Any = (
         SparkSession.builder.master("local[4]")
         .config("spark.ui.enabled", "false")
@@ -132,12 +134,11 @@ def main() -> None:
     )
     spark.sparkContext.setLogLevel("ERROR")
     with postgres() as server, headrace.connect(server.url, autocommit=True) as admin:
-        admin.execute(
-            "create table lines (id int primary key, k int, name text, price numeric(10, 2), at timestamp)"
-        )
+        admin.execute("create table lines (id int primary key, k int, name text, price numeric(10, 2), at timestamp)")
         admin.execute(
             "insert into lines select n, case when n % 10 = 0 then null when n % 2 = 0 then 7 else n end,"
-            f" 'Name of row ' || n, n / 8.0, timestamp '2026-01-01' + n * interval '1 s' from generate_series(1, {ROWS}) n"
+            " 'Name of row ' || n, n / 8.0, timestamp '2026-01-01' + n * interval '1 s'"
+            f" from generate_series(1, {ROWS}) n"
         )
         admin.execute("create index on lines (k)")
         admin.execute("vacuum analyze lines")
@@ -147,7 +148,8 @@ def main() -> None:
             known = {name: facts(read()) for name, read in ways.items()}
             whole = {what for what, _ in known.values()}
             print(f"\nby {column}: {'all frames are equal' if len(whole) == 1 else known}\n")
-            print("| partitions | rows of the largest part | median | to headrace | peak memory |\n|---|---:|---:|---:|---:|")
+            print("| partitions | rows of the largest part | median | to headrace | peak memory |")
+            print("|---|---:|---:|---:|---:|")
             times: dict[str, list[float]] = {name: [] for name in ways}
             peaks: dict[str, float] = dict.fromkeys(ways, 0.0)
             for number in range(given.rounds + 1):
@@ -158,11 +160,9 @@ def main() -> None:
                         peaks[name] = max(peaks[name], peak)
             for name in ways:
                 ours = statistics.median(times["headrace," + name.partition(",")[2]])
-                median = statistics.median(times[name])
-                print(
-                    f"| {name} | {known[name][1][0]:,} | {median:,.0f} ms | {median / ours:.2f} | {peaks[name]:,.0f} MB |",
-                    flush=True,
-                )
+                median, largest = statistics.median(times[name]), known[name][1][0]
+                figures = f"{largest:,} | {median:,.0f} ms | {median / ours:.2f} | {peaks[name]:,.0f} MB"
+                print(f"| {name} | {figures} |", flush=True)
     spark.stop()
 
 
