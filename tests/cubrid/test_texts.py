@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import headrace.cubrid
+import headrace.testing
 import headrace.types
 from headrace import errors
 
@@ -111,3 +112,17 @@ def test_more_statements_than_the_broker_keeps(url: str) -> None:
         for n in range(2_100):
             assert conn.fetchval(f"select {n} from db_root") == n
     assert repr(headrace.types.BlobLocator(b"1234")) == "<BlobLocator>"
+
+
+def test_a_batch_goes_on_where_the_broker_has_given_the_process_to_others() -> None:
+    with headrace.testing.cubrid(cas=1) as server:
+        one = headrace.cubrid.connect(server.url, autocommit=True)
+        one.execute("create table hr_texts (n int primary key, s varchar(100))")
+        other = headrace.cubrid.connect(server.url, autocommit=True)
+        for n in range(0, 40, 4):
+            # Each of them has the only process when the other one begins.
+            one.execute_batch([insert(n), insert(n + 1)])
+            other.execute_batch((insert(n + 2), insert(n + 3)))
+        assert one.fetchval("select count(*) from hr_texts") == 40
+        one.close()
+        other.close()

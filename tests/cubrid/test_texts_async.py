@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import headrace.aio.cubrid
+import headrace.testing
 import headrace.types
 from headrace import errors
 
@@ -111,3 +112,17 @@ async def test_more_statements_than_the_broker_keeps(url: str) -> None:
         for n in range(2_100):
             assert await conn.fetchval(f"select {n} from db_root") == n
     assert repr(headrace.types.BlobLocator(b"1234")) == "<BlobLocator>"
+
+
+async def test_a_batch_goes_on_where_the_broker_has_given_the_process_to_others() -> None:
+    with headrace.testing.cubrid(cas=1) as server:
+        one = await headrace.aio.cubrid.connect(server.url, autocommit=True)
+        await one.execute("create table hr_texts (n int primary key, s varchar(100))")
+        other = await headrace.aio.cubrid.connect(server.url, autocommit=True)
+        for n in range(0, 40, 4):
+            # Each of them has the only process when the other one begins.
+            await one.execute_batch([insert(n), insert(n + 1)])
+            await other.execute_batch((insert(n + 2), insert(n + 3)))
+        assert await one.fetchval("select count(*) from hr_texts") == 40
+        await one.close()
+        await other.close()

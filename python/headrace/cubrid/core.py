@@ -150,7 +150,10 @@ class CubridCore(Core):
         """The sum of the rows that the texts of statements change."""
         if isinstance(statements, str):
             raise ProgrammingError("execute_batch takes several texts: a list of them, not one str")
-        rows = ((statement,) for statement in statements)
+        rows: Iterable[tuple[str]] = ((statement,) for statement in statements)
+        if isinstance(statements, Sequence):
+            # What can be read again is sent again where the broker has taken the process back.
+            rows = list(rows)
         result: Result = yield self.wire.execute_texts(rows, begin=self.begins)
         return result
 
