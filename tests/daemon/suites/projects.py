@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .outcomes import Outcomes, of_go, of_junit
-from .ways import DATABASE, Way
+from .ways import DATABASE, PASSWORD_OF_TEST, Way
 
 TEST_SECONDS = 60
 PACKAGE_SECONDS = 240
@@ -80,7 +80,8 @@ def asyncpg(job: Job, way: Way) -> Outcomes:
             "PGHOST": str(way.folder),
             "PGPORT": str(way.socket_port),
             "PGUSER": "postgres",
-            "PGDATABASE": DATABASE,
+            # Tests of its pool name this database.
+            "PGDATABASE": "postgres",
         }
         arguments = job.arguments or ["tests"]
         arguments += ["--ignore=tests/test__sourcecode.py", "--ignore=tests/test__environment.py"]
@@ -108,4 +109,53 @@ def pgx(job: Job, way: Way) -> Outcomes:
     return of_go(run(command, job, job.source, **variables).splitlines())
 
 
-PROJECTS: dict[str, Callable[[Job, Way], Outcomes]] = {"psycopg": psycopg, "asyncpg": asyncpg, "pgx": pgx}
+def pgjdbc(job: Job, way: Way) -> Outcomes:
+    """pgjdbc: the tests of the driver on the published jar, compiled by javac, as its own build needs Gradle's plugins."""
+    way.psql(
+        "create extension hstore",
+        f"create user test password '{PASSWORD_OF_TEST}'",
+        f"alter database {DATABASE} owner to test",
+        "create database test_2 owner test",
+    )
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        shutil.copy(Path(__file__).with_name("pgjdbc.xml"), folder / "pom.xml")
+        libraries = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={folder / 'lib'}"]
+        subprocess.run(libraries, cwd=folder, check=True)
+        tests = job.source / "pgjdbc" / "src" / "test"
+        sources = [file for root in (tests, job.source / "testkit" / "src" / "main") for file in root.rglob("*.java")]
+        compiler = ["javac", "-nowarn", "-parameters", "-encoding", "UTF-8", "-cp", f"{folder / 'lib'}/*"]
+        subprocess.run([*compiler, "-d", folder / "classes", *sources], check=True)
+        settings = {
+            "test.url.PGHOST": "127.0.0.1",
+            "test.url.PGPORT": str(way.port),
+            "test.url.PGDBNAME": DATABASE,
+            "user": "test",
+            "password": PASSWORD_OF_TEST,
+            "privilegedUser": "postgres",
+            "privilegedPassword": way.server.password,
+            "junit.jupiter.execution.timeout.default": f"{TEST_SECONDS} s",
+            "junit.jupiter.extensions.autodetection.enabled": "true",
+        }
+        command = [
+            "java",
+            *(f"-D{name}={value}" for name, value in settings.items()),
+            "-cp",
+            os.pathsep.join([f"{folder / 'classes'}", f"{tests / 'resources'}", f"{folder / 'lib'}/*"]),
+            "org.junit.platform.console.ConsoleLauncher",
+            "execute",
+            "--details=tree",
+            "--disable-ansi-colors",
+            f"--reports-dir={folder / 'reports'}",
+            *(job.arguments or [f"--scan-class-path={folder / 'classes'}"]),
+        ]
+        run(command, job, job.source / "pgjdbc")
+        return of_junit(folder / "reports" / "TEST-junit-jupiter.xml")
+
+
+PROJECTS: dict[str, Callable[[Job, Way], Outcomes]] = {
+    "psycopg": psycopg,
+    "asyncpg": asyncpg,
+    "pgx": pgx,
+    "pgjdbc": pgjdbc,
+}

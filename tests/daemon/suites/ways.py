@@ -16,7 +16,7 @@ from ..conftest import started
 DIRECT = "direct"
 WAYS = (DIRECT, "session", "transaction")
 DATABASE = "suite"
-MADE = ("asyncpg_intro_test",)
+MADE = ("asyncpg_intro_test", "testdb", "test_2")
 """Databases that tests make themselves."""
 POOL = {"session": 100, "transaction": 10}
 SETTINGS = {
@@ -25,7 +25,9 @@ SETTINGS = {
     "max_prepared_transactions": 20,
     "wal_level": "logical",
 }
-PASSWORD_FOR_TCP = ["host all postgres 127.0.0.1/32 scram-sha-256"]
+PASSWORD_OF_TEST = "test"
+"""That of the user test of pgjdbc's suite, who owns the database."""
+PASSWORD_FOR_TCP = ["host all postgres,test 127.0.0.1/32 scram-sha-256"]
 
 
 @dataclass
@@ -54,7 +56,9 @@ def configuration(server: PostgresServer, mode: str) -> str:
     )
     named = (DATABASE, "postgres", *MADE)
     databases = "".join(f'[databases.{name}]\ndbname = "{name}"\n{common}' for name in named)
-    return f'[daemon]\nlisten = ["127.0.0.1:0"]\n[clients.postgres]\npassword = "{server.password}"\n{databases}'
+    passwords = {"postgres": server.password, "test": PASSWORD_OF_TEST}
+    clients = "".join(f'[clients.{user}]\npassword = "{password}"\n' for user, password in passwords.items())
+    return f'[daemon]\nlisten = ["127.0.0.1:0"]\n{clients}{databases}'
 
 
 @contextlib.contextmanager
