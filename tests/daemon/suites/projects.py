@@ -110,7 +110,7 @@ def pgx(job: Job, way: Way) -> Outcomes:
 
 
 def pgjdbc(job: Job, way: Way) -> Outcomes:
-    """pgjdbc: the tests of the driver on the published jar, compiled by javac, as its own build needs Gradle's plugins."""
+    """pgjdbc: the tests of the driver on the published jar. They are compiled by javac: its own build needs Gradle."""
     way.psql(
         "create extension hstore",
         f"create user test password '{PASSWORD_OF_TEST}'",
