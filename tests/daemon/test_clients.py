@@ -48,6 +48,16 @@ def test_psycopg_deallocates_what_only_it_knows(daemon: Daemon) -> None:
                 assert client.execute(f"select {n} * %s::int", (n,)).fetchone() == (n * n,)
 
 
+def test_process_id_of_a_client_is_no_servers(daemon: Daemon) -> None:
+    with psycopg.connect(**daemon.where(), autocommit=True) as client:
+        told = client.info.backend_pid
+        assert told != client.execute("select pg_backend_pid()").fetchone()
+        # Servers run on systems whose processes have smaller numbers.
+        assert told > 4_194_304
+        assert client.execute("select pg_terminate_backend(%s)", (told,)).fetchone() == (False,)
+        assert client.execute("select 1").fetchone() == (1,)
+
+
 async def test_asyncpg_with_its_statement_cache(daemon: Daemon) -> None:
     where = {"host": str(daemon.folder), "port": 5432, "database": "two", "user": "anyone"}
     clients: list[Any] = [await asyncpg.connect(**where) for _ in range(PARTIES)]

@@ -25,11 +25,17 @@ pub enum Activity {
     Pinned(&'static str),
 }
 
+/// Added to a client's number for the process id that it is told: no process of Linux has that one (`PID_MAX_LIMIT`), so
+/// a client that names it to `pg_terminate_backend` or `pg_cancel_backend` does not end somebody else's session.
+const ABOVE_PROCESSES: i32 = 1 << 22;
+
 /// A client.
 #[derive(Debug)]
 pub struct Client {
+    /// Its number, from 1.
+    pub number: i32,
     /// The process id that it was told.
-    pub process_id: i32,
+    process_id: i32,
     secret: i32,
     /// The number of its process.
     pub peer: Option<i32>,
@@ -105,14 +111,16 @@ impl Registry {
         getrandom::fill(&mut secret).expect("the system has random numbers");
         let Newcomer { peer, address, database, user, application } = newcomer;
         let mut clients = lock(&self.clients);
-        let process_id = loop {
-            let number = self.numbers.fetch_add(1, Ordering::Relaxed) & i32::MAX;
-            if number != 0 && !clients.contains_key(&number) {
-                break number;
+        let (number, process_id) = loop {
+            let number = self.numbers.fetch_add(1, Ordering::Relaxed) & ((1 << 30) - 1);
+            let process_id = ABOVE_PROCESSES + number;
+            if number != 0 && !clients.contains_key(&process_id) {
+                break (number, process_id);
             }
         };
         let now = Instant::now();
         let client = Arc::new(Client {
+            number,
             process_id,
             secret: i32::from_be_bytes(secret),
             peer,
@@ -170,5 +178,22 @@ impl Entered<'_> {
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
         lock(&self.registry.clients).remove(&self.client.process_id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn told_process_id_is_that_of_no_process() {
+        let registry = Registry::default();
+        registry.numbers.store(-1, Ordering::Relaxed);
+        let clients: Vec<Entered<'_>> = (0..3).map(|_| registry.enter(Newcomer::default())).collect();
+        for entered in &clients {
+            let (process_id, secret) = entered.key();
+            assert!(process_id > ABOVE_PROCESSES);
+            assert!(registry.cancelled_by(process_id, secret).is_some());
+        }
     }
 }

@@ -77,7 +77,7 @@ fn of_client(client: &Client) -> ClientStatus {
         Activity::Pinned(reason) => ("pinned", Some(reason)),
     };
     ClientStatus {
-        id: client.process_id,
+        id: client.number,
         pid: client.peer,
         address: client.address.clone(),
         database: client.database.clone(),
