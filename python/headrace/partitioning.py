@@ -221,7 +221,9 @@ def partitions(
     module = module_for(conninfo, __package__ or "headrace")
     database = module.__name__.rpartition(".")[2]
     rules = rules_of(database)
-    connection: BlockingConnection[Any] = module.connect(conninfo, **rules.connecting(request.shared))
+    # Of the values it reads only some become bounds, and each partition is read as its URL says.
+    keywords = {"unrepresentable": "none", **rules.connecting(request.shared)}
+    connection: BlockingConnection[Any] = module.connect(conninfo, **keywords)
     try:
         source: Source
         planned: Planned
@@ -250,6 +252,7 @@ def partitions(
                     rows=part.rows,
                     numeric=numeric,
                     quote=source.quote,
+                    percent=source.percent if given else "%",
                 )
             )
     except BaseException:

@@ -8,6 +8,7 @@ import pickle
 import random
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pyarrow
@@ -16,7 +17,7 @@ import pytest
 import headrace
 from headrace import ProgrammingError
 
-from .conftest import Database
+from .conftest import TESTED, Database, database
 
 KEYS: dict[str, tuple[str, list[Any]]] = {
     "integers": ("int", [-(2**31) + 1, -5, -1, 0, 1, 2, 3, 3, 3, 7, 2**31 - 1]),
@@ -96,6 +97,56 @@ def test_random_tables_conditions_and_counts(any_db: Database, conn: Any, seed: 
         assert sorted(row for part in plan for row in rows_of(headrace.read(part))) == sorted(whole)
 
 
+@pytest.fixture(params=[name for name in TESTED if name not in ("postgresql", "informix")])
+def no_calendar(request: pytest.FixtureRequest) -> Database:
+    """The databases that have the date 0000-00-00."""
+    return database(request, request.param)
+
+
+@pytest.mark.parametrize("constraint", ["", " not null"])
+def test_dates_that_do_not_exist_are_in_one_part(no_calendar: Database, constraint: str) -> None:
+    """They are no bounds, and not NULL, whatever MySQL says of them."""
+    url = f"{no_calendar.url}{'&' if '?' in no_calendar.url else '?'}unrepresentable=none"
+    with closing(headrace.connect(url, autocommit=True)) as conn:
+        conn.execute("drop table if exists parts")
+        if no_calendar.kind == "mysql":
+            conn.execute("set sql_mode = ''")
+        conn.execute(f"create table parts (k date{constraint}, n int)")
+        for n in range(20):
+            conn.execute(f"insert into parts values ('{f'2020-01-{n:02}' if n > 11 else '0000-00-00'}', {n})")
+        for source in ({"table": "parts"}, {"query": "select k, n from parts"}):
+            for columns in (["k", "n"], ["n"]):
+                with headrace.partitions(url, by="k", count=4, columns=columns, **source) as plan:
+                    found = [row[-1] for part in plan for row in rows_of(headrace.read(part))]
+                    assert sorted(found) == list(range(20)), plan
+                    assert len(plan) >= 2
+
+
+def test_columns_with_a_percent_sign_are_selected(any_db: Database, conn: Any) -> None:
+    if any_db.kind == "informix":
+        pytest.skip("names without quotes")
+    fill(conn, "int", [1, 2, 3, None])
+    quote = '"' if any_db.kind == "postgresql" else "`"
+    query = f"select k, n as {quote}n%{quote} from parts"
+    with headrace.partitions(any_db.url, query=query, by="k", count=2) as plan:
+        assert plan.column_names == ["k", "n%"]
+        assert sorted(row for part in plan for row in rows_of(headrace.read(part, columns=["n%"]))) == [
+            (0,),
+            (1,),
+            (2,),
+            (3,),
+        ]
+
+
+def test_parts_have_about_the_same_number_of_rows(any_db: Database, conn: Any) -> None:
+    fill(conn, "int", list(range(10)))
+    with headrace.partitions(any_db.url, query="select k from parts where k is not null", by="k", count=4) as plan:
+        sizes = [len(rows_of(headrace.read(part))) for part in plan]
+        assert sum(sizes) == 10
+        assert max(sizes) <= 3
+        assert all(part.rows is None or type(part.rows) is int for part in plan)
+
+
 def test_primary_key_is_chosen(any_db: Database, conn: Any) -> None:
     conn.execute("create table parts (name varchar(20), id int not null primary key)")
     conn.executemany(
@@ -154,6 +205,8 @@ def test_mistakes(any_db: Database, conn: Any) -> None:
     with headrace.partitions(any_db.url, table="parts") as plan:
         with pytest.raises(ProgrammingError, match="no column 'x'"):
             headrace.read(plan[0], columns=["x"])
+        with pytest.raises(ProgrammingError, match="sequence"):
+            plan[0].select("k")
         with pytest.raises(ProgrammingError):
             plan.read(0)
 

@@ -60,6 +60,8 @@ class Partition:
     """The Arrow type of exact numbers without a precision, as in ``fetch_arrow``."""
     quote: str
     """The character that quotes a name in SQL."""
+    percent: str
+    """A percent sign in its statement."""
 
     @property
     def sql(self) -> str:
@@ -78,14 +80,14 @@ class Partition:
         Raises:
             ProgrammingError: a column is missing or not unique, or none is named.
         """
-        if not columns:
-            raise ProgrammingError("no column is selected")
+        if isinstance(columns, str) or not columns:
+            raise ProgrammingError("columns are a sequence of at least one name")
         for name in columns:
             if self.columns.count(name) != 1:
                 number = "no column" if name not in self.columns else "more than one column"
                 raise ProgrammingError(f"the partition has {number} {name!r}, only {', '.join(self.columns)}")
         if self.selected == ("*",):
-            selected = tuple(quoted(name, self.quote) for name in columns)
+            selected = tuple(quoted(name, self.quote).replace("%", self.percent) for name in columns)
         else:
             selected = tuple(self.selected[self.columns.index(name)] for name in columns)
         return replace(self, columns=tuple(columns), selected=selected)

@@ -66,6 +66,8 @@ class Source:
     quote: str
     mark: str
     """A parameter."""
+    is_null: str = "IS NULL"
+    """What follows a column whose rows without a value are wanted."""
 
     @property
     def percent(self) -> str:
@@ -184,20 +186,27 @@ def _probed_parts(
 ) -> list[Part]:
     key = quoted(name, source.quote)
     count = source.request.count
-    total: int = source.fetch(connection, f"COUNT({key})", "", ())[0][0]
+    # Informix counts in exact numbers.
+    total = int(source.fetch(connection, f"COUNT({key})", "", ())[0][0])
     step = max(1, -(-total // count))
     bounds: list[Any] = []
+    passed = 0
     while len(bounds) < count - 1 and total > step:
         # Strictly after the last bound: of a value with many rows the next bound is another one.
         condition, params = (f"{key} > {PLACE}", (bounds[-1],)) if bounds else (f"{key} IS NOT NULL", ())
-        before, after = one(step - 1 if bounds else step)
+        before, after = one(passed + (step - 1 if bounds else step))
         found = source.fetch(connection, f"{before}{key}", condition, params, f" ORDER BY {key}{after}")
         if not found:
             break
+        if found[0][0] is None:
+            # Not NULL, but a value that Python cannot hold, such as the date 0000-00-00: it cannot be sent as a bound.
+            passed += step
+            continue
         bounds.append(found[0][0])
+        passed = 0
     parts = ranges(key, PLACE, bounds, [min(step, total)] * (len(bounds) + 1))
     if nullable:
-        parts.append(Part(f"{key} IS NULL", ()))
+        parts.append(Part(f"{key} {source.is_null}", ()))
     elif not bounds:
         parts = [Part("", (), total)]
     return parts

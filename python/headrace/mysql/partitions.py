@@ -20,6 +20,8 @@ MOVES: Final[tuple[str, ...]] = ("SET SESSION TRANSACTION ISOLATION LEVEL READ C
 _PRIMARY: Final = 2
 """The flag of a column that is part of a primary key (PRI_KEY_FLAG)."""
 _NO_SNAPSHOT: Final = "sessions of MySQL and MariaDB cannot share one"
+_IS_NULL: Final = "<=> NULL"
+"""Of a column that is NOT NULL, the date 0000-00-00 IS NULL, too: MySQL manual, "Comparison Functions"."""
 _NAME: Final = re.compile(r"(?:(`(?:[^`]|``)+`|[\w$]+)\s*\.\s*)?(`(?:[^`]|``)+`|[\w$]+)")
 
 address = url_settings
@@ -47,7 +49,7 @@ def beginning(snapshot: str | None) -> list[str]:
 
 def plan(connection: BlockingConnection[Any], request: Request) -> tuple[Source, Planned]:
     """Divides a table or query."""
-    source = Source(request, (request.table or "").strip(), QUOTE, MARK)
+    source = Source(request, (request.table or "").strip(), QUOTE, MARK, _IS_NULL)
 
     def key(fields: list[tuple[Any, ...]]) -> str | None:
         return _table_key(connection, source.relation) if source.relation else _query_key(fields)
