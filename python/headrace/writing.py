@@ -72,7 +72,8 @@ class PartitionedWrite:
             DatabaseError: the table is missing, or no other can be created next to it.
         """
         if self.staging:
-            select = f"SELECT t.*, CAST('{'0' * 32}' AS CHAR(32)) AS {_ATTEMPT} FROM {self.table} t WHERE 1 = 0"
+            source = rules_of(self.database).STAGED.format(self.table)
+            select = f"SELECT t.*, CAST('{'0' * 32}' AS CHAR(32)) AS {_ATTEMPT} FROM {source} WHERE 1 = 0"
             with contextlib.closing(self._connect(url, autocommit=True)) as connection:
                 self._execute(connection, f"CREATE TABLE {self.staging} AS {select}")
                 self._execute(connection, f"CREATE TABLE {self.staging}_open AS SELECT 1 AS n")
@@ -97,9 +98,12 @@ class PartitionedWrite:
         rules = rules_of(self.database)
         rows = _Rows(data, attempt if self.staging else None)
         columns = ", ".join(quoted(name, rules.QUOTE) for name in rows.columns)
+        into = f"{self.staging or self.table} ({columns})"
+        if rules.MARK == "%s":
+            into = into.replace("%", "%%")
         marks = ", ".join([rules.MARK] * len(rows.columns))
         with contextlib.closing(self._connect(url)) as connection:
-            sql = f"INSERT INTO {self.staging or self.table} ({columns}) VALUES ({marks})"
+            sql = f"INSERT INTO {into} VALUES ({marks})"
             _cursor(connection).executemany(sql, rows.reader)
             connection.commit()
         return Written(attempt, rows.count, tuple(name for name in rows.columns if name != _ATTEMPT))
@@ -184,7 +188,8 @@ class PartitionedWrite:
         given = self.url if url is None else url
         module = import_module(f"{__package__}.{self.database}")
         if given is None:
-            return module.connect(autocommit=autocommit, **dict(self.address))  # type: ignore[no-any-return]
+            keywords: dict[str, Any] = {**dict(self.address), "autocommit": autocommit}
+            return module.connect(**keywords)  # type: ignore[no-any-return]
         return module.connect(given() if callable(given) else given, autocommit=autocommit)  # type: ignore[no-any-return]
 
 

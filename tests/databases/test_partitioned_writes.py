@@ -114,6 +114,38 @@ def test_commit_does_not_wait_for_an_attempt_that_still_writes(
     job.abort(url=staged.url)
 
 
+def test_columns_that_are_not_written_have_their_defaults(staged: Database, conn: Any) -> None:
+    if staged.name == "mariadb":
+        # An expression: the staging table does not have it.
+        conn.execute("alter table written add column own varchar(36) not null default (uuid())")
+    else:
+        conn.execute("alter table written add column own varchar(36) default 'own' not null")
+    job = begun(staged)
+    assert job.commit([job.write(rows(0, 10), url=staged.url)], url=staged.url) == 10
+    assert conn.fetchval("select count(own) from written") == 11
+
+
+def test_names_with_a_percent_sign(staged: Database, conn: Any) -> None:
+    quote = '"' if staged.kind == "postgresql" else "`"
+    table, column = f"{quote}to write%s{quote}", f"{quote}a % b{quote}"
+    conn.execute(f"drop table if exists {table}")
+    conn.execute(f"create table {table} ({column} int)")
+    data = pyarrow.table({"a % b": [1, 2, 3]})
+    for idempotent in (True, False):
+        job = partitioned_write(staged.url, table=table, idempotent=idempotent)
+        job.begin(url=staged.url)
+        assert job.commit([job.write(data, url=staged.url)], url=staged.url) == 3
+    assert conn.fetchval(f"select sum({column}) from {table}") == 12
+    conn.execute(f"drop table {table}")
+
+
+def test_autocommit_of_the_url_does_not_matter(staged: Database, conn: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MYSQL_PWD", "tiger")
+    job = partitioned_write(f"{staged.url}{'&' if '?' in staged.url else '?'}autocommit=true", table="written")
+    job.begin()
+    assert job.commit([job.write(rows(0, 10))]) == 10
+
+
 def test_overwriting_replaces_all_rows_or_none(staged: Database, conn: Any) -> None:
     job = begun(staged, overwrite=True)
     done = [job.write(rows(0, 10), url=staged.url), job.write(rows(5, 15), url=staged.url)]

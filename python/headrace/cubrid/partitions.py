@@ -13,6 +13,8 @@ MARK: Final = "?"
 """A parameter."""
 STAGES: Final = True
 """A table can be created of a query, for rows that are not yet part of another one."""
+STAGED: Final = "{} t"
+"""What a staging table is created from."""
 MOVES: Final[tuple[str, ...]] = ()
 """Sent before rows move from a staging table."""
 _NO_SNAPSHOT: Final = "sessions of CUBRID cannot share one"

@@ -15,6 +15,9 @@ MARK: Final = "%s"
 """A parameter."""
 STAGES: Final = True
 """A table can be created of a query, for rows that are not yet part of another one."""
+STAGED: Final = "(SELECT 1 AS one) o LEFT JOIN {} t ON 1 = 0"
+"""What a staging table is created from. The columns of an outer join may be NULL: a default that is an expression is
+not that of the new table, so that a column with NOT NULL would need a value."""
 MOVES: Final[tuple[str, ...]] = ("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",)
 """Sent before rows move from a staging table: an attempt that still writes must not be waited for."""
 _PRIMARY: Final = 2

@@ -19,6 +19,8 @@ MARK: Final = "%s"
 """A parameter."""
 STAGES: Final = True
 """A table can be created of a query, for rows that are not yet part of another one."""
+STAGED: Final = "{} t"
+"""What a staging table is created from."""
 MOVES: Final[tuple[str, ...]] = ()
 """Sent before rows move from a staging table."""
 PLACES: Final = "ctid"
