@@ -11,6 +11,7 @@ import polars
 import pyarrow
 import pytest
 
+import headrace
 from headrace import errors
 
 from .conftest import Database
@@ -200,3 +201,18 @@ def test_a_value_that_does_not_fit(url: str) -> None:
         with pytest.raises(errors.ProgrammingError, match="execute_arrow"):
             cursor.fetch_arrow()
         assert cursor.execute_arrow("select 'NaN'::numeric as x", numeric="string").fetch_df()["x"][0] == "NaN"
+
+
+@pytest.mark.parametrize("value", ["interval '1 month'", "1::numeric(60, 10)", "array[interval '1 month']"])
+async def test_a_type_that_polars_does_not_have(url: str, value: str) -> None:
+    sql = f"select 1 as n, {value} as v"
+    with headrace.connect(url) as conn:
+        with pytest.raises(errors.NotSupportedError, match=r"polars.*v: .*cast the column"):
+            conn.fetch_polars(sql)
+        with pytest.raises(errors.NotSupportedError, match="polars"), conn.cursor() as cursor:
+            cursor.execute_arrow(sql)
+            cursor.fetch_polars()
+        assert conn.fetch_polars(f"select ({value})::text as v")["v"][0]
+    async with await headrace.aio.connect(url) as aconn:
+        with pytest.raises(errors.NotSupportedError, match="polars"):
+            await aconn.fetch_polars(sql)

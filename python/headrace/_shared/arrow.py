@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
 from .._native import ArrowResult, ArrowSink, Result
-from ..errors import ProgrammingError
+from ..errors import NotSupportedError, ProgrammingError
 
 Numeric: TypeAlias = Literal["decimal", "string", "float64"]
 """The Arrow type of exact numbers whose type has no precision."""
@@ -67,5 +67,20 @@ def frame_maker(method: str) -> Callable[[Any], Any]:
 
 
 def polars_maker(method: str) -> Callable[[Any], Any]:
-    """Makes a polars.DataFrame."""
-    return _package("polars", method).DataFrame  # type: ignore[no-any-return]
+    """Makes a polars.DataFrame.
+
+    It raises NotSupportedError for a column whose Arrow type polars does not have.
+    """
+    polars = _package("polars", method)
+
+    def made(result: Any) -> Any:
+        try:
+            return polars.DataFrame(result)
+        except polars.exceptions.PanicException as error:
+            # Not an Exception: it would end a program that handles those.
+            raise NotSupportedError(
+                f"polars cannot take the {result!r}: {error}; cast the column in the query, to text if need be, "
+                "or use fetch_arrow()"
+            ) from error
+
+    return made

@@ -275,6 +275,7 @@ class BlockingConnection(BlockingWaiting[R]):
 
         Raises:
             ModuleNotFoundError: polars is not installed.
+            NotSupportedError: polars does not have the Arrow type of a column.
             DataError: a value does not fit its column's Arrow type; the text names column and row. With
                 ``unrepresentable="none"`` the value is null instead.
             DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.

@@ -257,6 +257,7 @@ class CursorBase(Generic[R]):
 
         Raises:
             ModuleNotFoundError: polars is not installed.
+            NotSupportedError: polars does not have the Arrow type of a column.
             InterfaceError: the cursor is closed.
             ProgrammingError: the last statement was not executed by :meth:`execute_arrow`, or returned no rows.
         """
