@@ -41,6 +41,20 @@ def test_parameters_reach_the_server(adbc: Adbc, conn: dbapi.Connection) -> None
         assert cursor.fetchall() == [(1, "one"), (2, None)]
 
 
+def test_another_number_of_parameters_is_an_error(adbc: Adbc, conn: dbapi.Connection) -> None:
+    query = f"select id from t where id = {adbc.marks(1)}"
+    for given in ((1, 2), (1, "two", None)):
+        with conn.cursor() as cursor, pytest.raises(dbapi.ProgrammingError, match=f"1 parameter, but {len(given)} were"):
+            run(cursor, query, *given)
+        with conn.cursor() as cursor, pytest.raises(dbapi.ProgrammingError, match="parameters?, but 3 were"):
+            run(cursor, insert(adbc), 1, "one", 2)
+    with conn.cursor() as cursor, pytest.raises(dbapi.Error, match="parameters?, but 1 was"):
+        run(cursor, "select id from t", 1)
+    with conn.cursor() as cursor:
+        run(cursor, query, 1)
+        assert cursor.fetchall() == []
+
+
 def test_batch_is_executed_as_a_whole_and_counted(adbc: Adbc, conn: dbapi.Connection) -> None:
     with conn.cursor() as cursor:
         cursor.executemany(insert(adbc), [(i, f"n{i}") for i in range(3000)])

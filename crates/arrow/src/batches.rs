@@ -102,16 +102,19 @@ impl Batches {
             return;
         }
         let bytes = self.bytes() as u64;
-        match self.batch(rows) {
-            Ok(batch) => {
-                let step = self.options.batch_rows.max(1);
-                let starts = (0..rows).step_by(step);
-                self.done.extend(starts.map(|start| batch.slice(start, step.min(rows - start))));
-            }
-            Err(refused) => {
-                self.refused.get_or_insert(refused);
-            }
+        let (batch, refused) = self.batch(rows);
+        // Nothing is given after a value that does not fit.
+        if let (Some(batch), None) = (batch, &self.refused) {
+            let step = self.options.batch_rows.max(1);
+            // The batches before its own are.
+            let given = refused.as_ref().map_or(rows, |refused| {
+                let before = refused.row.saturating_sub(self.earlier) as usize;
+                before - before % step
+            });
+            let starts = (0..given).step_by(step);
+            self.done.extend(starts.map(|start| batch.slice(start, step.min(given - start))));
         }
+        self.refused = self.refused.take().or(refused);
         self.earlier += rows as u64;
         self.earlier_bytes += bytes;
     }
@@ -131,7 +134,9 @@ impl Batches {
         self.done.pop_front()
     }
 
-    fn batch(&mut self, rows: usize) -> Result<RecordBatch, Refused> {
+    /// The rows as one batch, unless they cannot be one, and the first value that does not fit, in whose place the batch
+    /// has a null.
+    fn batch(&mut self, rows: usize) -> (Option<RecordBatch>, Option<Refused>) {
         let (schema, earlier) = (self.schema.clone(), self.earlier);
         let refused = |column: usize, row: usize, reason: String| Refused {
             column,
@@ -141,6 +146,7 @@ impl Batches {
         };
         let mut arrays = Vec::with_capacity(self.builders.len());
         let mut first: Option<Refused> = None;
+        let mut broken = false;
         for (number, builder) in self.builders.iter_mut().enumerate() {
             // First: a list knows its rows only until it is finished.
             let fault = builder.fault();
@@ -150,26 +156,26 @@ impl Batches {
                 if first.as_ref().is_none_or(|first| fault.row < first.row) {
                     first = Some(fault);
                 }
-                continue;
             }
-            match array {
-                Ok(array) if array.len() == rows => arrays.push(array),
-                Ok(array) => {
-                    let reason = format!("{} values were decoded for {rows} rows", array.len());
-                    first.get_or_insert(refused(number, 0, reason));
+            let reason = match array {
+                Ok(array) if array.len() == rows => {
+                    arrays.push(array);
+                    continue;
                 }
-                Err(error) => {
-                    let reason = format!("the server sent bytes that are not text in UTF-8: {}", plain(&error));
-                    first.get_or_insert(refused(number, 0, reason));
-                }
-            }
+                Ok(array) => format!("{} values were decoded for {rows} rows", array.len()),
+                Err(error) => format!("the server sent bytes that are not text in UTF-8: {}", plain(&error)),
+            };
+            broken = true;
+            first.get_or_insert(refused(number, 0, reason));
         }
-        if let Some(first) = first {
-            return Err(first);
+        if broken {
+            return (None, first);
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options)
-            .map_err(|error| refused(0, 0, plain(&error)))
+        match RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options) {
+            Ok(batch) => (Some(batch), first),
+            Err(error) => (None, first.or_else(|| Some(refused(0, 0, plain(&error))))),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Columns of flat values: one method of a [`Sink`] each, and null.
 
-use crate::options::Options;
+use crate::options::{Options, UNLIMITED_PRECISION, UNLIMITED_SCALE};
 use crate::text::Texts;
 use arrow_array::types::{ArrowPrimitiveType, DecimalType, Float32Type, Float64Type};
 use arrow_array::{ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, NullArray, PrimitiveArray};
@@ -483,7 +483,10 @@ where
 
 #[cold]
 fn too_long(text: &str, data_type: &DataType) -> Put {
-    Err(format!("{text} does not fit into {data_type}; numeric='string' gives text, numeric='float64' rounds").into())
+    // A type with a precision of its own keeps it as text, too.
+    let unlimited = *data_type == DataType::Decimal128(UNLIMITED_PRECISION, UNLIMITED_SCALE);
+    let string = if unlimited { "numeric='string' gives text, " } else { "" };
+    Err(format!("{text} does not fit into {data_type}; {string}numeric='float64' rounds").into())
 }
 
 impl<T: DecimalType> Build for Decimals<T>

@@ -92,6 +92,27 @@ fn a_number_that_does_not_fit_names_its_column_and_row() {
 }
 
 #[test]
+fn batches_before_that_of_a_value_that_does_not_fit_are_given() {
+    let options = Options { batch_rows: 2, ..Options::default() };
+    let wrong = || cell(|s| s.int(i64::MAX));
+    let right = || cell(|s| s.int(1));
+    for (runs, given) in [
+        // Of one run that is longer than a batch.
+        (&[&[right(), right(), right(), right(), right(), wrong(), right()][..]][..], &[2, 2][..]),
+        (&[&[right(), right(), wrong(), right()]], &[2]),
+        (&[&[wrong(), right(), right(), right()]], &[]),
+        // None after it, either.
+        (&[&[right(), right()], &[right(), wrong()], &[right(), right()]], &[2]),
+    ] {
+        let mut batches = batches(&INT32, options, runs);
+        let row = batches.refused().map(|refused| refused.row);
+        let all: Vec<_> = std::iter::from_fn(|| batches.take()).map(|batch| batch.num_rows()).collect();
+        assert_eq!(all, given);
+        assert!(row.is_some_and(|row| row >= all.iter().sum::<usize>() as u64));
+    }
+}
+
+#[test]
 fn exact_numbers_keep_every_digit() {
     let cells = [
         cell(|s| s.decimal("-12.50")),
@@ -116,7 +137,8 @@ fn a_digit_is_never_lost() {
         let text = refused(&NUMERIC, &[cell(move |s| s.decimal(put))]);
         assert!(text.contains(put) && text.contains("numeric='string'"), "{text}");
     }
-    assert!(refused(&decimal(4, 2), &[cell(|s| s.decimal128(false, 12345, 2))]).contains("123.45"));
+    let text = refused(&decimal(4, 2), &[cell(|s| s.decimal128(false, 12345, 2))]);
+    assert!(text.contains("123.45") && !text.contains("numeric='string'"), "{text}");
     assert!(refused(&decimal(4, 1), &[cell(|s| s.decimal128(false, 125, 2))]).contains("1.25"));
 }
 

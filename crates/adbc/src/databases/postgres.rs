@@ -14,7 +14,7 @@ use headrace_postgres::machine::{
     Binding, Columns, Execute, Machine, Options, Purpose, Request, Rows as PgRows, Secret, Tls,
 };
 use headrace_postgres::messages::backend::ServerError;
-use headrace_postgres::sql::is_several;
+use headrace_postgres::sql::{is_several, parameters};
 use headrace_postgres::types::{self, Oid};
 use std::sync::Arc;
 
@@ -61,7 +61,11 @@ impl Database for Postgres {
         }
         let mut execute = Execute::new(sql.clone());
         match rows {
-            Rows::One => execute.hints = bound.map(hints).unwrap_or_default(),
+            Rows::One => {
+                execute.hints = bound.map(hints).unwrap_or_default();
+                // With one type more the server would take one value more.
+                execute.hints.truncate(parameters(sql));
+            }
             Rows::Many | Rows::Bulk => {
                 execute.rows = PgRows::Batch;
                 execute.copy_after = Some(if rows == Rows::Bulk { 1 } else { limits::COPY_AFTER_ROWS });

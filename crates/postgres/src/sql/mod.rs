@@ -179,6 +179,17 @@ fn has_parameter(sql: &str) -> bool {
     sql.contains('$') && Lexer::new(sql).any(|token| matches!(token, Token::Parameter(_)))
 }
 
+/// The number of parameters of a statement in the server's own style: the largest of `$1`, `$2`, ...
+///
+/// The server takes more types than that with a Parse, and then as many values, which it drops.
+pub fn parameters(sql: &str) -> usize {
+    let number = |token| match token {
+        Token::Parameter(digits) => digits.parse().ok(),
+        _ => None,
+    };
+    Lexer::new(sql).filter_map(number).max().unwrap_or(0)
+}
+
 /// Returns true if a statement begins with one of these words, after comments and opening parentheses.
 pub(crate) fn begins_with(sql: &str, words: &[&str]) -> bool {
     let word = leading_word(sql);
@@ -268,6 +279,18 @@ mod tests {
             (";select 1;\nselect 2;", true),
         ] {
             assert_eq!(is_several(sql), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn parameters_are_counted() {
+        for (sql, expected) in [
+            ("select 1", 0),
+            ("select $1, $3, $2", 3),
+            ("select '$4', $$ $5 $$, \"$6\" /* $7 */ where a = $1", 1),
+            ("select $99999999999999999999999", 0),
+        ] {
+            assert_eq!(parameters(sql), expected, "{sql}");
         }
     }
 
