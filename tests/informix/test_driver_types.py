@@ -102,6 +102,13 @@ def test_every_value_comes_back(conn: Connection, table: str, kind: str, values:
     assert conn.fetchval(f"select v from {table} where n = 0") is None
 
 
+def test_interval_that_is_rounded_to_zero_has_no_sign(conn: Connection, table: str) -> None:
+    conn.execute(f"create table {table} (n int, v interval day(9) to fraction(5))")
+    conn.execute(f"insert into {table} values (?, ?)", (0, dt.timedelta(microseconds=-1)))
+    conn.executemany(f"insert into {table} values (?, ?)", [(n, dt.timedelta(microseconds=-n)) for n in range(1, 5)])
+    assert {value for (value,) in conn.fetch(f"select v from {table}")} == {dt.timedelta(0)}
+
+
 def test_exact_digits_of_decimals(conn: Connection, table: str) -> None:
     conn.execute(f"create table {table} (a decimal(10,2), b decimal(16), c money)")
     conn.execute(f"insert into {table} values (?, ?, ?)", (5, D("5.10"), D("7")))

@@ -103,16 +103,17 @@ impl Packed {
     }
 }
 
-/// Appends a number; `pairs` are written as they are given, zeros too.
+/// Appends a number; `pairs` are written as they are given, zeros too. Zero has no sign: without a last pair that is not
+/// zero there is no complement.
 pub fn write(out: &mut Vec<u8>, negative: bool, exponent: i32, pairs: &[u8]) {
     let header = (exponent + 64) as u8 & 0x7f;
-    if !negative {
+    let last = pairs.iter().rposition(|pair| *pair != 0);
+    if !negative || last.is_none() {
         out.push(header | 0x80);
         out.extend_from_slice(pairs);
         return;
     }
     out.push(header ^ 0x7f);
-    let last = pairs.iter().rposition(|pair| *pair != 0);
     out.extend(pairs.iter().enumerate().map(|(i, pair)| match last {
         Some(last) if i < last => 99 - pair,
         Some(last) if i == last => 100 - pair,
@@ -175,4 +176,33 @@ pub fn decimal(text: &str) -> Result<DecimalText, String> {
     let mut packed = Vec::with_capacity(pairs.len() + 1);
     write(&mut packed, negative, exponent, &pairs);
     Ok(DecimalText { scale: scale as i16, packed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for (negative, pairs) in
+            [(false, &[1, 0, 99][..]), (true, &[1, 0, 99]), (true, &[0, 0, 1]), (true, &[5, 0, 0]), (false, &[0, 0, 0])]
+        {
+            let mut out = Vec::new();
+            write(&mut out, negative, 2, pairs);
+            let read = Packed::read(&out).expect("it is valid").expect("it is not NULL");
+            assert_eq!((read.negative, read.exponent), (negative, 2), "{pairs:?}");
+            assert!((0..3).all(|i| read.pairs[i] == pairs[i]), "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn zero_has_no_sign() {
+        let written = |negative| {
+            let mut out = Vec::new();
+            write(&mut out, negative, 4, &[0, 0]);
+            out
+        };
+        assert_eq!(written(true), written(false));
+        assert_eq!(written(true), [0x80 | 68, 0, 0]);
+    }
 }
