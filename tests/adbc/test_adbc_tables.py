@@ -96,6 +96,17 @@ def test_fields_name_the_type_of_their_column(adbc: Adbc, conn: dbapi.Connection
         assert [field.metadata[key] for field in schema] == names
 
 
+@pytest.mark.parametrize("any_db", ["mariadb", "mysql", "cubrid"], indirect=True)
+def test_lists_are_refused_before_a_table_is_created(adbc: Adbc, conn: dbapi.Connection) -> None:
+    data = pa.table({"id": [1], "items": [[1, None]]})
+    with conn.cursor() as cursor:
+        run(cursor, "drop table if exists listed")
+        with pytest.raises(dbapi.NotSupportedError, match=r"'items'.*List"):
+            cursor.adbc_ingest("listed", data, mode="create")
+        with pytest.raises(dbapi.Error):
+            run(cursor, "select * from listed")
+
+
 @pytest.mark.parametrize("any_db", ["mariadb", "mysql"], indirect=True)
 def test_times_keep_their_unit_and_instants_their_point_in_time(adbc: Adbc, conn: dbapi.Connection) -> None:
     at = datetime.datetime(2020, 5, 6, 7, 8, 9)

@@ -1,6 +1,6 @@
 //! CUBRID.
 
-use super::{Database, Dialect, STATEMENTS, item, like};
+use super::{Database, Dialect, STATEMENTS, like};
 use crate::bound::Bound;
 use crate::call::Call;
 use crate::error::{Refusal, of_fatal, unsupported};
@@ -120,7 +120,8 @@ impl Dialect for Sql {
             DataType::Timestamp(_, None) => "DATETIME".to_owned(),
             DataType::Timestamp(_, Some(_)) => "DATETIMELTZ".to_owned(),
             DataType::Struct(_) | DataType::Map(..) => "JSON".to_owned(),
-            other => item(other).map(|_| "JSON".to_owned())?,
+            // A list is several values for this database, not JSON.
+            _ => return None,
         })
     }
     fn json_type(&self) -> Option<String> {

@@ -1,6 +1,6 @@
 //! MySQL and MariaDB.
 
-use super::{Database, Dialect, STATEMENTS, item, like};
+use super::{Database, Dialect, STATEMENTS, like};
 use crate::bound::Bound;
 use crate::call::Call;
 use crate::error::{Refusal, of_fatal, unsupported};
@@ -141,7 +141,8 @@ impl Dialect for Sql {
             DataType::Timestamp(unit, None) => format!("DATETIME({})", digits(*unit)),
             DataType::Timestamp(unit, Some(_)) => format!("TIMESTAMP({}) NULL", digits(*unit)),
             DataType::Struct(_) | DataType::Map(..) => "JSON".to_owned(),
-            other => item(other).map(|_| "JSON".to_owned())?,
+            // A list is several values for this database, not JSON.
+            _ => return None,
         })
     }
     fn json_type(&self) -> Option<String> {
