@@ -186,11 +186,8 @@ impl<H: CasHandler> Machine<H> {
     /// statement to the end of the block: otherwise what was executed is lost, or was committed, and the rest of the
     /// block would be a transaction of its own.
     fn check_begun(&mut self, expect: Expect, error: Option<&ServerError>) -> Result<(), Fatal> {
-        let executes = match expect {
-            Expect::Execute | Expect::Joined => true,
-            Expect::Array { .. } | Expect::Texts { .. } | Expect::Each { .. } => true,
-            _ => false,
-        };
+        let is_of_rows = matches!(expect, Expect::Array { .. } | Expect::Texts { .. } | Expect::Each { .. });
+        let executes = is_of_rows || matches!(expect, Expect::Execute | Expect::Joined);
         self.is_begun |= self.info.is_active || (executes && error.is_none());
         if self.info.is_active || !self.is_begun {
             return Ok(());
