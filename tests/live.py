@@ -42,7 +42,7 @@ class LiveServer(InformixServer):
 
 def live_server() -> LiveServer:
     """The server that the URL names."""
-    given = {name: value for name, value in parse(URL).items() if value is not None}
+    given = {name: value for name, value in parse(URL) if value is not None}
     wanted = ("host", "port", "user", "password", "database", "server")
     missing = [name for name in wanted if not given.get(name)]
     if missing:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from adbc_driver_headrace import dbapi
-from databases.conftest import TESTED, Database, any_db, cubrid_served, database, informix_server
+from databases.conftest import Database, any_db, cubrid_served, database, informix_server
+from live import TESTED
 
 __all__ = ["any_db", "cubrid_served", "informix_server"]
 
