@@ -1,14 +1,17 @@
-"""Batches to PostgreSQL that a COPY cannot take, side by side in one run: one row for each execution, pipelined, as
-``executemany`` does it; whole columns as arrays for ``unnest``; and statements with VALUES of many rows.
+"""Batches to PostgreSQL that a COPY cannot take, side by side in one run: ``executemany`` with one row for each
+execution, pipelined, and as it does it by itself, in statements of many rows; and such statements written by hand: the
+columns as arrays for ``unnest``, and VALUES of many rows.
 
 The times are those of a batch in a transaction of its own, on an embedded server and a table that was emptied before.
-A statement of ``unnest`` or with several rows is another one than the program's: what it locks, in which order triggers
-fire and which row is named by an error may differ. So a batch takes one of them only where it wins much.
+A statement of ``unnest`` or with several rows is another one than the program's: in which order triggers fire and which
+row is named by an error may differ. So a batch takes it only where that has the same meaning. ``--within`` measures
+batches in a transaction that is open already.
 """
 
 from __future__ import annotations
 
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,8 +20,8 @@ import headrace
 from headrace.testing import postgres
 
 ROUNDS = 7
-SIZES = (1_000, 10_000, 100_000)
-VALUES_ROWS = (10, 100, 1_000)
+SIZES = (1_000, 5_000, 10_000, 100_000)
+VALUES_ROWS = (100,)
 """Rows of one statement with VALUES."""
 TYPES = ("int", "text", "int", "float8")
 STATEMENTS = {
@@ -44,6 +47,7 @@ def placed(kind: str, first: int) -> str:
 
 
 def pipelined(kind: str) -> Write:
+    """``executemany``, as the connection does it."""
     sql = f"insert into batch values {placed(kind, 1)}{STATEMENTS[kind][1]}"
     return lambda conn, rows: conn.executemany(sql, rows)
 
@@ -71,26 +75,35 @@ def values(kind: str, count: int) -> Write:
 
 def main() -> None:
     """Prints a table for each statement."""
-    with postgres() as server, headrace.connect(server.url) as conn:
+    within = "--within" in sys.argv
+    with (
+        postgres() as server,
+        headrace.connect(server.url, batch_strategy="pipelined") as conn,
+        headrace.connect(server.url) as auto,
+    ):
         print(conn.execute("select version()").fetchone()[0].split(" on ")[0], f"- milliseconds, median of {ROUNDS}")
         conn.execute("create table batch (a int primary key, b text, c int, d float8)")
         conn.commit()
         for kind in STATEMENTS:
-            ways = {"pipelined": pipelined(kind), "unnest": unnest(kind)}
-            ways |= {f"VALUES of {count:,}": values(kind, count) for count in VALUES_ROWS}
+            ways = {"pipelined": (conn, pipelined(kind)), "executemany": (auto, pipelined(kind))}
+            ways |= {"unnest": (conn, unnest(kind))}
+            ways |= {f"VALUES of {count:,}": (conn, values(kind, count)) for count in VALUES_ROWS}
             print(f"\n{kind:22}", *(f"{size:>10,} rows      " for size in SIZES))
             taken: dict[tuple[str, int], list[float]] = {(way, size): [] for way in ways for size in SIZES}
             for size in SIZES:
                 rows = rows_of(size)
                 for _ in range(ROUNDS):
-                    for way, write in ways.items():
+                    for way, (used, write) in ways.items():
                         conn.execute("truncate batch")
                         conn.commit()
+                        if within:
+                            used.execute("select 1")
                         start = time.perf_counter()
-                        write(conn, rows)
-                        conn.commit()
+                        write(used, rows)
+                        used.commit()
                         taken[way, size].append((time.perf_counter() - start) * 1000)
                         assert conn.execute("select count(*) from batch").fetchone()[0] == size
+                        conn.commit()
             for way in ways:
                 print(f"{way:22}", *(cell(taken[way, size], taken["pipelined", size]) for size in SIZES))
 

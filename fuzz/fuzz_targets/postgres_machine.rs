@@ -52,7 +52,8 @@ impl Script {
             ordered: self.flag(7),
             pipeline: u64::from(self.flag(12)) * u64::from(i & 1),
             copy_after: self.flag(15).then_some(1),
-            ..Execute::new(match (self.flag(15), self.flag(4)) {
+            join_from: self.flag(14).then_some(1),
+            ..Execute::new(match (self.flag(15) || self.flag(14), self.flag(4)) {
                 (true, _) => "insert into t values ($1)".into(),
                 (false, true) => "select same".into(),
                 (false, false) => format!("statement {i}"),

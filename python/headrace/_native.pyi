@@ -278,7 +278,7 @@ class PostgresWire(Wire):
         returning: bool = False,
         flat: bool = False,
         pipeline: int = 0,
-        strategy: Literal["auto", "pipelined", "copy"] = "auto",
+        strategy: Literal["auto", "pipelined", "copy", "joined"] = "auto",
     ) -> Any: ...
     def script(
         self,

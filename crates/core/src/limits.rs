@@ -36,6 +36,22 @@ pub const ROWS_UNANSWERED: u64 = 1024;
 /// Rows of a batch to PostgreSQL that are executed one by one before the rest of them is sent by COPY, if the table
 /// allows it: for fewer, the question to the catalogue costs more than is won.
 pub const COPY_AFTER_ROWS: u64 = 1024;
+/// Rows of a batch to PostgreSQL from which on it is sent in statements of many rows, if the table allows it: for fewer, the
+/// question to the catalogue and the preparation of such a statement cost more than is won. If the number of rows is not
+/// known, as many are executed one by one before.
+pub const JOIN_FROM_ROWS: u64 = 5000;
+/// Rows of one such statement.
+pub const JOINED_ROWS: usize = 100;
+/// Parameters of one such statement: with more of them each row takes the server longer.
+pub const JOINED_PARAMETERS: usize = 1000;
+/// The fewest rows that such a statement is prepared for.
+pub const JOINED_ROWS_FEWEST: usize = 10;
+/// Bytes of the text of such a statement.
+pub const JOINED_SQL_BYTES: usize = 64 * 1024;
+/// Bytes of the parameters of such a statement: larger rows win little.
+pub const JOINED_BYTES: usize = 128 * 1024;
+/// Such statements that one batch prepares at most, if its rows differ in the types of their values.
+pub const JOINED_STATEMENTS: usize = 8;
 /// Rows of a batch that are kept while an iterator gives them, so that a batch whose statement turns out to be stale can
 /// be repeated. Those of a list or a tuple can be read again in any number.
 pub const ROWS_KEPT: usize = 1024;

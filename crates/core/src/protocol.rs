@@ -301,6 +301,10 @@ pub trait ResponseHandler: Sized {
     /// Returns true if the rows of a batch can be read again however many of them were read. [`rewind`](Self::rewind) may
     /// succeed also where they cannot.
     fn rereads(&self) -> bool;
+    /// The number of rows of a batch that can be read again, where it is known at once.
+    fn rows_in_all(&self, _cx: Self::Context<'_>) -> Option<u64> {
+        None
+    }
     /// Starts a batch over from its first row, if that is still possible.
     fn rewind(&mut self, cx: Self::Context<'_>) -> bool;
     /// A bulk transfer can begin: whether all of it is binary, and the number of columns.

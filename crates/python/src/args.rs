@@ -94,6 +94,15 @@ impl Args {
         }
     }
 
+    /// The number of rows, of a list or a tuple.
+    pub fn rows_in_all(&self, py: Python<'_>) -> Option<u64> {
+        let Args::Batch(batch) = self else { return None };
+        let rows = batch.source.bind(py);
+        // Without a method of a subclass.
+        let list = rows.cast::<PyList>().ok().map(|rows| rows.len());
+        list.or_else(|| rows.cast::<PyTuple>().ok().map(|rows| rows.len())).map(|rows| rows as u64)
+    }
+
     /// Returns to before the first row; returns false if the rows cannot be read again.
     pub fn rewind(&mut self) -> bool {
         match self {

@@ -333,6 +333,10 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
         self.args.rereads()
     }
 
+    fn rows_in_all(&self, py: Python<'_>) -> Option<u64> {
+        self.args.rows_in_all(py)
+    }
+
     fn rewind(&mut self, py: Python<'_>) -> bool {
         self.affected = None;
         self.results.clear();

@@ -151,6 +151,9 @@ impl<D: Dialect> ResponseHandler for TestHandler<D> {
     fn rereads(&self) -> bool {
         self.rewinds
     }
+    fn rows_in_all(&self, (): ()) -> Option<u64> {
+        self.rewinds.then_some(self.batch.len() as u64)
+    }
     fn rewind(&mut self, (): ()) -> bool {
         if self.rewinds {
             self.next = 0;

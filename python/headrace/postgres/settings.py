@@ -78,7 +78,7 @@ CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "target_session_attrs": ("any", "read-write", "read-only", "primary", "standby", "prefer-standby"),
     "load_balance_hosts": ("disable", "random"),
     "unrepresentable": ("raise", "none", "text"),
-    "batch_strategy": ("auto", "pipelined", "copy"),
+    "batch_strategy": ("auto", "pipelined", "copy", "joined"),
     "ssl_min_protocol_version": ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"),
     "ssl_max_protocol_version": ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"),
     "min_protocol_version": ("3.0", "3.2", "latest"),
@@ -164,7 +164,7 @@ class ConnectOptions(ReusableOptions):
     keepalives_count: int = 0
     tcp_user_timeout: float = 0
     unrepresentable: Literal["raise", "none", "text"] = "raise"
-    batch_strategy: Literal["auto", "pipelined", "copy"] = "auto"
+    batch_strategy: Literal["auto", "pipelined", "copy", "joined"] = "auto"
     prepared: bool = True
     statement_cache_size: int = defaults.STATEMENT_CACHE_SIZE
     enable_timing: bool = False

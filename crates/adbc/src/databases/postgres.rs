@@ -69,6 +69,7 @@ impl Database for Postgres {
             Rows::Many | Rows::Bulk => {
                 execute.rows = PgRows::Batch;
                 execute.copy_after = Some(if rows == Rows::Bulk { 1 } else { limits::COPY_AFTER_ROWS });
+                execute.join_from = Some(limits::JOIN_FROM_ROWS);
             }
         }
         Request::Execute(execute)

@@ -24,6 +24,32 @@ pub(super) struct Answer {
     pub(super) deferred: Option<Box<Deferred>>,
     /// The one result that is of many rows, if a batch went on as a COPY.
     pub(super) copied: Option<Box<Copied>>,
+    /// The statements of many rows that are not answered.
+    pub(super) joined: VecDeque<Joint>,
+    /// The rows that the results of a batch so far have changed.
+    pub(super) affected: u64,
+    /// The savepoint that a batch can be undone to.
+    pub(super) saved: Option<Saved>,
+    /// The release of that savepoint was sent and not answered.
+    pub(super) releases: bool,
+}
+
+/// A statement of many rows. Its result counts as so many, from the result `at` on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Joint {
+    at: u64,
+    rows: u64,
+}
+
+/// A savepoint within a batch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Saved {
+    /// The rows that were executed before it.
+    pub(super) rows: u64,
+    /// The rows that they have changed.
+    pub(super) affected: u64,
+    /// The server has set it.
+    pub(super) is_set: bool,
 }
 
 /// The COPY that a part of a batch was sent by: one result of the batch.
@@ -50,6 +76,45 @@ impl Answer {
             Some(copied) if result > copied.at => result - 1 + copied.rows,
             _ => result,
         }
+    }
+
+    /// A statement of so many rows was sent.
+    pub(super) fn owe_joined(&mut self, rows: u64) {
+        self.joined.push_back(Joint { at: self.owed, rows });
+        self.owed += rows;
+    }
+
+    /// Returns true if the next result is that of a statement of many rows.
+    pub(super) fn awaits_joined(&self) -> bool {
+        self.joined.front().is_some_and(|joint| joint.at == self.results)
+    }
+
+    /// The rows before a savepoint were executed by another attempt.
+    pub(super) fn resume(&mut self, saved: Saved) {
+        self.owed = saved.rows;
+        self.results = saved.rows;
+        self.affected = saved.affected;
+    }
+
+    /// A result has come, which has changed so many rows.
+    #[inline]
+    pub(super) fn count_result(&mut self, changed: Option<u64>) {
+        self.affected += changed.unwrap_or(0);
+        let joint = if self.awaits_joined() { self.joined.pop_front() } else { None };
+        self.results += joint.map_or(1, |joint| joint.rows);
+    }
+
+    /// Takes note of the reply to the statement that sets or releases the savepoint; returns true if it is one.
+    pub(super) fn is_about_savepoint(&mut self, tag: &[u8]) -> bool {
+        match (&mut self.saved, tag) {
+            (Some(saved), b"SAVEPOINT") if !saved.is_set => {
+                saved.affected = self.affected;
+                saved.is_set = true;
+            }
+            (None, b"RELEASE") if self.releases => self.releases = false,
+            _ => return false,
+        }
+        true
     }
 
     /// Returns true if the next result is the one of a COPY.

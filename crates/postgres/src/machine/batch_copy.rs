@@ -7,99 +7,21 @@
 //! one Sync, so that it is one transaction.
 
 use super::answer::Copied;
+use super::batch_joined;
+use super::batch_table::{Bulk, question};
 use super::pending::{PendingRequest, Stage};
 use super::request::{Execute, Request};
 use super::stage::{CatalogueRow, Event, Unsent};
-use super::work::{CopyProgress, Preparation, Work};
+use super::work::{BulkProgress, Preparation, Work};
 use super::{Machine, PgHandler, Server, TransactionStatus};
 use crate::messages::backend::ServerError;
 use crate::messages::frontend;
 use crate::messages::tag::{self, field};
-use crate::sql::{self, PlainInsert};
+use crate::sql;
 use crate::types::{Encoder, Oid, copy_binary, encode_binary_row};
 use headrace_core::protocol::{RowWriter, Taken};
 use headrace_core::{Fatal, Mismatch, Parameters, ResponseHandler, Value, ValueKind, WriteBuffer, limits};
-
-/// The question whether rows can be copied into a table: a row for each column, with its name as it is written, its type,
-/// and the type that this is a domain of; none if they cannot.
-///
-/// What a COPY leaves out, or does once where INSERTs do it for each row: rules, row-level security, triggers of
-/// statements, and triggers after rows, which include foreign keys and constraints that are checked later. Of a
-/// partitioned table this is asked of all partitions. A limit on the time of a statement would be one on all of the
-/// rows. Functions of the user's that read the table would not see the rows before: those of the snapshot of the
-/// statement, where they are not volatile, and any in a CHECK, as rows are kept back while it is evaluated. They may stand
-/// behind an operator, and in the constraints and the default of a domain; those of a domain within another type are not
-/// looked for, such types are refused.
-fn question(insert: &PlainInsert) -> String {
-    let PlainInsert { table, columns, count, .. } = insert;
-    let names: Vec<String> = columns.iter().map(|name| format!("'{name}'")).collect();
-    let (listed, order) = match columns.is_empty() {
-        true => (String::new(), "a.attnum"),
-        false => (
-            format!(
-                " JOIN pg_catalog.unnest(ARRAY[{}]::pg_catalog.name[]) WITH ORDINALITY AS listed(name, place)\
-                 \n ON listed.name OPERATOR(pg_catalog.=) a.attname\n",
-                names.join(", ")
-            ),
-            "listed.place",
-        ),
-    };
-    format!(
-        "WITH RECURSIVE target(oid) AS (\n\
-         SELECT '{table}'::pg_catalog.regclass::pg_catalog.oid\n\
-         UNION SELECT i.inhrelid FROM pg_catalog.pg_inherits i JOIN target\n\
-         ON i.inhparent OPERATOR(pg_catalog.=) target.oid)\n\
-         SELECT pg_catalog.quote_ident(a.attname::pg_catalog.text), a.atttypid, t.typbasetype\n\
-         FROM pg_catalog.pg_attribute a\n\
-         JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) a.atttypid\n\
-         {listed}\
-         WHERE a.attrelid OPERATOR(pg_catalog.=) '{table}'::pg_catalog.regclass\n\
-         AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped\n\
-         AND pg_catalog.current_setting('statement_timeout') OPERATOR(pg_catalog.=) '0'\n\
-         AND NOT EXISTS (SELECT FROM target JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) target.oid\n\
-         WHERE c.relkind OPERATOR(pg_catalog.<>) ALL (ARRAY['r', 'p']::\"char\"[])\n\
-         OR c.relhasrules OR pg_catalog.row_security_active(c.oid)\n\
-         OR EXISTS (SELECT FROM pg_catalog.pg_trigger g\n\
-         JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) g.tgfoid\n\
-         WHERE g.tgrelid OPERATOR(pg_catalog.=) c.oid\n\
-         AND (g.tgtype OPERATOR(pg_catalog.&) 4::pg_catalog.int2) OPERATOR(pg_catalog.<>) 0\n\
-         AND ((g.tgtype OPERATOR(pg_catalog.&) 3::pg_catalog.int2) OPERATOR(pg_catalog.<>) 3\n\
-         OR p.provolatile OPERATOR(pg_catalog.<>) 'v'))\n\
-         OR EXISTS (SELECT FROM (\n\
-         SELECT 'pg_catalog.pg_attrdef'::pg_catalog.regclass, f.oid, 's' FROM pg_catalog.pg_attrdef f\n\
-         WHERE f.adrelid OPERATOR(pg_catalog.=) c.oid\n\
-         UNION ALL SELECT 'pg_catalog.pg_constraint'::pg_catalog.regclass, k.oid, 'sv' FROM pg_catalog.pg_constraint k\n\
-         WHERE k.conrelid OPERATOR(pg_catalog.=) c.oid) AS part(class, oid, refused)\n\
-         JOIN pg_catalog.pg_depend d ON d.classid OPERATOR(pg_catalog.=) part.class\n\
-         AND d.objid OPERATOR(pg_catalog.=) part.oid\n\
-         LEFT JOIN pg_catalog.pg_operator o ON o.oid OPERATOR(pg_catalog.=) d.refobjid\n\
-         AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_operator'::pg_catalog.regclass\n\
-         JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) o.oprcode\n\
-         OR (p.oid OPERATOR(pg_catalog.=) d.refobjid\n\
-         AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass)\n\
-         WHERE pg_catalog.strpos(part.refused, p.provolatile::pg_catalog.text) OPERATOR(pg_catalog.>) 0)\n\
-         OR EXISTS (SELECT FROM pg_catalog.pg_attribute b\n\
-         JOIN pg_catalog.pg_type y ON y.oid OPERATOR(pg_catalog.=) b.atttypid\n\
-         LEFT JOIN pg_catalog.pg_type of ON of.oid OPERATOR(pg_catalog.=)\n\
-         CASE y.typtype WHEN 'd' THEN y.typbasetype ELSE y.typelem END\n\
-         WHERE b.attrelid OPERATOR(pg_catalog.=) c.oid\n\
-         AND b.attnum OPERATOR(pg_catalog.>) 0 AND NOT b.attisdropped AND (\n\
-         of.typtype OPERATOR(pg_catalog.=) ANY (ARRAY['c', 'd', 'r', 'm']::\"char\"[])\n\
-         OR y.typtype OPERATOR(pg_catalog.=) 'c'\n\
-         OR (y.typtype OPERATOR(pg_catalog.=) ANY (ARRAY['r', 'm']::\"char\"[])\n\
-         AND y.typnamespace OPERATOR(pg_catalog.<>) 'pg_catalog'::pg_catalog.regnamespace::pg_catalog.oid)\n\
-         OR (y.typtype OPERATOR(pg_catalog.=) 'd' AND EXISTS (\n\
-         SELECT FROM pg_catalog.pg_depend d WHERE (d.refclassid OPERATOR(pg_catalog.=)\n\
-         'pg_catalog.pg_proc'::pg_catalog.regclass OR d.refclassid OPERATOR(pg_catalog.=)\n\
-         'pg_catalog.pg_operator'::pg_catalog.regclass)\n\
-         AND ((d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_type'::pg_catalog.regclass\n\
-         AND d.objid OPERATOR(pg_catalog.=) y.oid)\n\
-         OR (d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_constraint'::pg_catalog.regclass\n\
-         AND d.objid OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT k.oid FROM pg_catalog.pg_constraint k\n\
-         WHERE k.contypid OPERATOR(pg_catalog.=) y.oid)))))))))\n\
-         ORDER BY {order} LIMIT {count}"
-    )
-}
+use std::sync::atomic::Ordering;
 
 /// The columns as COPY lists them, if they are those that the statement's parameters were described as.
 fn columns_of(rows: &[CatalogueRow], parameters: &[Oid]) -> Option<String> {
@@ -135,24 +57,63 @@ impl Copied {
 }
 
 impl<H: PgHandler> PendingRequest<H> {
-    /// Returns true if it is a batch that has sent enough rows to ask whether it can go on as a COPY.
+    /// Returns true if it is a batch that has sent enough rows to ask whether it can go on as a COPY, or in statements of
+    /// many rows.
     #[inline]
-    pub(super) fn may_go_on_as_copy(&self) -> bool {
-        let Request::Execute(Execute { copy_after: Some(after), .. }) = &self.request else { return false };
-        let untried = |preparation: &Preparation| preparation.copy == CopyProgress::Untried;
-        self.answer.owed >= *after && self.preparation().is_some_and(untried)
+    pub(super) fn may_go_on_in_bulk(&mut self, cx: H::Context<'_>) -> bool {
+        let Request::Execute(Execute { copy_after, join_from, .. }) = &self.request else { return false };
+        let Work::Statement(preparation) = &mut self.work else { return false };
+        let sent = self.answer.owed;
+        if preparation.bulk == BulkProgress::Untried && sent > 0 {
+            let in_all = self.slot.handler.as_ref().and_then(|handler| handler.rows_in_all(cx));
+            preparation.bulk = match (join_from, in_all) {
+                (Some(from), Some(rows)) if rows >= *from => BulkProgress::Many,
+                (Some(_), None) => BulkProgress::Counting,
+                _ => BulkProgress::Few,
+            };
+        }
+        let is_counted = || join_from.is_some_and(|from| sent >= from);
+        let may_copy = || copy_after.is_some_and(|after| sent >= after);
+        match preparation.bulk {
+            BulkProgress::Many => true,
+            BulkProgress::Counting => may_copy() || is_counted(),
+            BulkProgress::NoCopy => is_counted(),
+            BulkProgress::Few => may_copy(),
+            BulkProgress::Untried | BulkProgress::Asked | BulkProgress::Decided => false,
+        }
     }
 
-    /// The INSERT that it is, if its values go to the columns as they are.
-    fn plain_insert(&mut self) -> Option<PlainInsert> {
-        let Work::Statement(Preparation { hints, copy, source, .. }) = &mut self.work else { return None };
-        *copy = CopyProgress::Decided;
+    /// What the batch may go on as: a COPY if its values go to the columns as they are, or statements of many rows if it
+    /// can be undone.
+    fn bulk(&mut self, can_be_undone: bool) -> Option<Bulk> {
+        let Request::Execute(Execute { copy_after, join_from, .. }) = &self.request else { return None };
+        let Work::Statement(Preparation { hints, bulk, source, .. }) = &mut self.work else { return None };
+        let progress = std::mem::replace(bulk, BulkProgress::Decided);
+        let is_counted = join_from.is_some_and(|from| self.answer.owed >= from);
         let statement = source.as_ref()?.statement();
         // The unnamed statement would be replaced by those that ask.
-        let known = !statement.name.is_empty() && statement.columns.is_none();
-        let columns = hints.iter().all(|oid| *oid == 0) && statement.encoders.iter().all(Encoder::has_binary);
-        let insert = sql::plain_insert(&statement.sql).filter(|_| known && columns)?;
-        (insert.count == statement.parameters.len()).then_some(insert)
+        if statement.name.is_empty() || statement.columns.is_some() {
+            return None;
+        }
+        if let Some(after) = copy_after
+            && let Some(insert) = sql::plain_insert(&statement.sql)
+        {
+            if self.answer.owed < *after {
+                *bulk = BulkProgress::Few;
+                return None;
+            }
+            let columns = hints.iter().all(|oid| *oid == 0) && statement.encoders.iter().all(Encoder::has_binary);
+            return (columns && insert.count == statement.parameters.len()).then_some(Bulk::Copy(insert));
+        }
+        if progress == BulkProgress::Counting && !is_counted {
+            *bulk = BulkProgress::NoCopy;
+            return None;
+        }
+        if progress == BulkProgress::Few || !can_be_undone || statement.unjoinable.load(Ordering::Relaxed) {
+            return None;
+        }
+        let insert = sql::joinable_insert(&statement.sql).filter(batch_joined::pays)?;
+        (insert.count == statement.parameters.len()).then_some(Bulk::Joined(insert))
     }
 }
 
@@ -222,45 +183,65 @@ enum Stop<E> {
 }
 
 impl<H: PgHandler> Machine<H> {
-    /// Makes the first request one that is not copied, if a row of the COPY that it went on as was refused, or the question
-    /// before that, as by a server that is PostgreSQL by its protocol only; returns true if it did. Of several rows that
-    /// are refused a COPY may name another than the first: executed one by one, they say which it is.
-    pub(super) fn give_up_failed_copy(&mut self) -> bool {
+    /// Makes the first request one whose rows are executed one by one, if a row of the COPY that it went on as was refused,
+    /// or a statement of many rows, or the question before that, as by a server that is PostgreSQL by its protocol only;
+    /// returns true if it did. Of several rows that are refused a COPY may name another than the first: executed one by
+    /// one, they say which it is.
+    pub(super) fn give_up_failed_bulk(&mut self) -> bool {
         // The connection, the transaction's state, serialization and deadlocks, locks, and an operator's intervention: not
         // about a row.
         const OTHERWISE: [&str; 5] = ["08", "25", "40", "55", "57"];
-        let refused = self.front_sqlstate().is_some_and(|code| !OTHERWISE.iter().any(|class| code.starts_with(class)));
+        // A row twice, or changed meanwhile by a trigger; what is allowed in one row alone; errors of the statement itself.
+        const OF_MANY: [&str; 4] = ["21000", "27000", "0A000", "42"];
+        let begins = |code: &str, classes: &[&str]| classes.iter().any(|class| code.starts_with(class));
+        let Some(code) = self.front_sqlstate().map(str::to_owned) else { return false };
         let Some(pending) = self.queue.first_mut() else { return false };
-        let asked = pending.preparation().is_some_and(|preparation| preparation.copy == CopyProgress::Asked);
-        let failed = refused && (asked || pending.answer.awaits_copied());
-        match &mut pending.request {
-            Request::Execute(execute) if failed => execute.copy_after = None,
-            _ => return false,
+        let asked = pending.preparation().is_some_and(|preparation| preparation.bulk == BulkProgress::Asked);
+        let of_many = pending.answer.awaits_joined();
+        if begins(&code, &OTHERWISE) || !(asked || of_many || pending.answer.awaits_copied()) {
+            return false;
         }
+        if (asked || of_many)
+            && begins(&code, &OF_MANY)
+            && let Some(statement) = pending.statement()
+        {
+            statement.unjoinable.store(true, Ordering::Relaxed);
+        }
+        let Request::Execute(execute) = &mut pending.request else { return false };
+        execute.copy_after = None;
+        execute.join_from = None;
         true
     }
 
-    /// Asks whether the batch `at` can go on as a COPY; returns false if that is certain to be no.
+    /// Asks whether the batch `at` can go on as a COPY, or in statements of many rows; returns false if that is certain to
+    /// be no.
     pub(super) fn check_table(&mut self, at: usize, write_buffer: &mut WriteBuffer) -> bool {
         let (is_pooled, is_own) = (self.server == Server::Pooled, self.server == Server::Own);
         // Partitions have been in the catalogue since 10.
         let is_postgres = self.server_major().is_some_and(|major| major >= 10);
         let is_other = is_pooled || !is_postgres || self.parameters.contains_key("crdb_version");
+        let can_be_undone = self.can_be_undone(at);
         let pending = &mut self.queue[at];
-        let Some(insert) = pending.plain_insert().filter(|_| !is_other) else { return false };
+        let Some(bulk) = pending.bulk(can_be_undone).filter(|_| !is_other) else { return false };
         let Some(statement) = pending.statement().cloned() else { return false };
+        let joins = matches!(bulk, Bulk::Joined(_));
+        if joins {
+            self.save(at, write_buffer);
+        }
+        let pending = &mut self.queue[at];
         let out = write_buffer.tail();
         // To analyse the statement locks the table until the end of the transaction: what the answer says then stays.
-        frontend::parse(out, "", &statement.sql, &[]);
-        frontend::parse(out, "", &question(&insert), &[]);
+        frontend::parse(out, "", &statement.sql, if joins { &statement.parameters } else { &[] });
+        frontend::parse(out, "", &question(&bulk), &[]);
         frontend::bind_empty(out, "", "");
         frontend::execute(out, "", 0);
         frontend::flush(out);
-        pending.may_copy = !is_own;
+        // Requests after it would be executed before the rows that are repeated, or fail with them.
+        pending.may_copy = joins || !is_own;
         if let Some(preparation) = pending.preparation_mut() {
-            preparation.copy = CopyProgress::Asked;
+            preparation.bulk = BulkProgress::Asked;
         }
-        pending.go(Event::StartCheck, Stage::CheckingTable { rows: Vec::new(), insert: Box::new(insert) });
+        pending.go(Event::StartCheck, Stage::CheckingTable { rows: Vec::new(), bulk: Box::new(bulk) });
         true
     }
 
@@ -269,8 +250,15 @@ impl<H: PgHandler> Machine<H> {
         self.parameters.get("server_version")?.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
     }
 
-    /// The answer is complete: sends the COPY, or goes on with the statement.
+    /// The answer is complete: sends the COPY, or goes on with the statement, in many rows if they are allowed.
     pub(super) fn table_checked(&mut self, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+        let pending = self.front("CommandComplete")?;
+        if let Stage::CheckingTable { bulk, .. } = pending.stage()
+            && let Bulk::Joined(_) = **bulk
+        {
+            self.join(write_buffer);
+            return Ok(());
+        }
         // A COPY looks for the keys of many rows at once, and may so refuse a later row first, unless its WHERE has a
         // volatile function. Where the rows cannot be executed again, the first one has to be named at once.
         let rereads = |pending: &PendingRequest<H>| pending.slot.handler.as_ref().is_some_and(ResponseHandler::rereads);
@@ -278,10 +266,11 @@ impl<H: PgHandler> Machine<H> {
         let has_where = self.server_major().is_some_and(|major| major >= 12);
         let pending = self.front("CommandComplete")?;
         if let Some(preparation) = pending.preparation_mut() {
-            preparation.copy = CopyProgress::Decided;
+            preparation.bulk = BulkProgress::Decided;
         }
         let parameters = pending.statement().map(|statement| statement.parameters.clone()).unwrap_or_default();
-        let Stage::CheckingTable { rows, insert } = pending.stage() else { return Ok(()) };
+        let Stage::CheckingTable { rows, bulk } = pending.stage() else { return Ok(()) };
+        let Bulk::Copy(insert) = &**bulk else { return Ok(()) };
         let can_be_sent = pending.slot.handler.is_some() && (!ordered || has_where);
         let Some(columns) = columns_of(rows, &parameters).filter(|_| can_be_sent) else {
             pending.go(Event::TableDiffers, Stage::Sending { unsent: Unsent::Nothing });

@@ -12,6 +12,7 @@ use crate::messages::frontend;
 use crate::messages::tag::Target;
 use crate::types::{self, Format};
 use headrace_core::{Mismatch, Outcome, Parameters, Slot, WriteBuffer, limits};
+use std::sync::Arc;
 
 impl<H: PgHandler> Machine<H> {
     /// The statement of the last started request is known: sends Bind and Execute, or begins its batch.
@@ -84,13 +85,13 @@ impl<H: PgHandler> Machine<H> {
             let sent = match pending.take_row(cx) {
                 Ok(true) => match pending.suits(cx) {
                     Ok(true) => {
-                        if pending.may_go_on_as_copy() && self.check_table(at, write_buffer) {
+                        if pending.may_go_on_in_bulk(cx) && self.check_table(at, write_buffer) {
                             return;
                         }
-                        pending = &mut self.queue[at];
-                        send_row(pending, &statement, cx, write_buffer)
+                        self.put_row(at, &statement, cx, write_buffer)
                     }
                     Ok(false) => {
+                        self.send_kept(at, write_buffer);
                         if !self.change_statement(at, cx, write_buffer) {
                             return;
                         }
@@ -98,11 +99,13 @@ impl<H: PgHandler> Machine<H> {
                         if let Some(other) = pending.statement() {
                             statement = other.clone();
                         }
-                        send_row(pending, &statement, cx, write_buffer)
+                        self.put_row(at, &statement, cx, write_buffer)
                     }
                     Err(error) => Err(error),
                 },
                 Ok(false) => {
+                    self.send_kept(at, write_buffer);
+                    pending = &mut self.queue[at];
                     pending.go(Event::RowsSent, Stage::Answering);
                     if !self.end_of_batch(write_buffer) {
                         // Flush, so that a pooler does not hold the replies back.
@@ -112,20 +115,41 @@ impl<H: PgHandler> Machine<H> {
                 }
                 Err(error) => Err(error),
             };
+            pending = &mut self.queue[at];
             match sent {
                 Ok(()) => {
-                    pending.answer.owed += 1;
                     if let Some(preparation) = pending.preparation_mut() {
                         preparation.types_pending = false;
                     }
                 }
                 Err(error) => {
+                    // The server may refuse one of those before it.
+                    self.send_kept(at, write_buffer);
+                    pending = &mut self.queue[at];
                     let row = Some(pending.answer.row_of(pending.answer.owed));
                     self.refuse(at, error, row, unsent, cx, write_buffer);
                     return;
                 }
             }
         }
+    }
+
+    /// Sends the current row of the batch `at`, or keeps it for a statement of many rows.
+    #[inline]
+    fn put_row(
+        &mut self,
+        at: usize,
+        statement: &Arc<Statement>,
+        cx: H::Context<'_>,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), H::Error> {
+        let pending = &mut self.queue[at];
+        if pending.preparation().is_some_and(Preparation::joins) {
+            return self.keep_row(at, statement, cx, write_buffer);
+        }
+        send_row(pending, statement, cx, write_buffer)?;
+        pending.answer.owed += 1;
+        Ok(())
     }
 
     /// The response handler's own error: a value that does not fit. If nothing has left yet, nothing will.
@@ -217,7 +241,9 @@ impl<H: PgHandler> Machine<H> {
     /// sent are rolled back.
     pub(super) fn poison(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         frontend::parse(write_buffer.tail(), "", "abandoned by the client: this batch is rolled back", &[]);
-        self.queue[at].go(Event::Poisoned, Stage::AwaitSync);
+        let pending = &mut self.queue[at];
+        let event = if let Stage::Queued = pending.stage() { Event::Abandoned } else { Event::Poisoned };
+        pending.go(event, Stage::AwaitSync);
     }
 }
 
@@ -254,9 +280,7 @@ fn send_row<H: PgHandler>(
     };
     let params = handler.params(cx);
     let expected = statement.encoders.len();
-    if params.count() != expected {
-        return Err(count_mismatch(expected, params.count()).into());
-    }
+    check_count(statement, params.count())?;
     let formats = statement.columns.as_ref().map_or(&[0u8, 0][..], |columns| &columns.formats);
     let out = write_buffer.tail();
     let start = out.len();
@@ -277,10 +301,15 @@ fn send_row<H: PgHandler>(
     Ok(())
 }
 
-fn count_mismatch(expected: usize, given: usize) -> Mismatch {
-    Mismatch::wrong_type(format!(
+/// Refuses a row with another number of values than the statement has parameters.
+pub(super) fn check_count(statement: &Statement, given: usize) -> Result<(), Mismatch> {
+    let expected = statement.encoders.len();
+    if given == expected {
+        return Ok(());
+    }
+    Err(Mismatch::wrong_type(format!(
         "the statement has {expected} parameter{}, but {given} {} given",
         if expected == 1 { "" } else { "s" },
         if given == 1 { "was" } else { "were" },
-    ))
+    )))
 }

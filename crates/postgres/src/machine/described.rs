@@ -11,6 +11,7 @@ use crate::messages::frontend;
 use crate::types::{self, Encoder, Oid};
 use headrace_core::{Fatal, WriteBuffer};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 impl<H: PgHandler> Machine<H> {
     pub(super) fn parameter_description(&mut self, body: &[u8]) -> Result<(), Fatal> {
@@ -92,6 +93,7 @@ impl<H: PgHandler> Machine<H> {
             names: draft.names,
             shape: draft.shape,
             typed: false,
+            unjoinable: AtomicBool::new(false),
             columns: fields.map(|fields| Arc::new(Columns::undecoded(&self.registry, fields))),
         });
         let oids = statement.columns.iter().flat_map(|c| c.fields.iter().map(|f| f.type_oid));
@@ -155,6 +157,7 @@ impl<H: PgHandler> Machine<H> {
             names: described.names,
             shape: described.shape,
             typed: described.parameters.iter().enumerate().all(|(i, _)| hints.get(i).is_some_and(|hint| *hint != 0)),
+            unjoinable: AtomicBool::new(false),
             columns: described.columns.as_ref().map(|c| Arc::new(Columns::plan(registry, c.fields.clone()))),
         });
         let Some(pending) = self.queue.first_mut() else { return };

@@ -6,6 +6,8 @@
 
 mod answer;
 mod batch_copy;
+mod batch_joined;
+mod batch_table;
 mod bind;
 mod control;
 mod copy;

@@ -172,6 +172,10 @@ impl<H: PgHandler> Pending for PendingRequest<H> {
             self.request = instead;
             return true;
         }
+        if self.is_batch() && self.answer.owed > 0 {
+            // It is resumed, and rows of it were executed: without a response handler it rolls them back.
+            return true;
+        }
         let ends_group = self.request.syncs() && before.is_some_and(|before| !before.request.syncs());
         if ends_group {
             self.request = Request::Sync;

@@ -16,6 +16,7 @@ use super::{Machine, PgHandler, Server};
 use crate::messages::frontend;
 use headrace_core::WriteBuffer;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 impl<H: PgHandler> Machine<H> {
     /// Queries the process that answers before the next request, if that matters. Outside of a transaction block and in
@@ -60,6 +61,7 @@ impl<H: PgHandler> Machine<H> {
             parameters: known.parameters.clone(),
             encoders: known.encoders.clone(),
             columns: known.columns.clone(),
+            unjoinable: AtomicBool::new(known.unjoinable.load(Ordering::Relaxed)),
             ..*known
         });
         self.forget(at);

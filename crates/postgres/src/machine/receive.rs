@@ -1,11 +1,13 @@
 //! The receiving half: from the read buffer to the response handlers.
 
-use super::answer::Prelude;
+use super::answer::{Prelude, Saved};
+use super::batch_joined::back_to_batch;
 use super::pending::{Failure, PendingRequest, Stage};
 use super::request::Request;
 use super::run::DataRows;
 use super::stage::Event;
 use super::startup::State;
+use super::verb;
 use super::work::Work;
 use super::{Machine, PgHandler, Phase, Server, TransactionStatus};
 use crate::messages::backend::{self, Notification, ServerError, header};
@@ -249,6 +251,9 @@ impl<H: PgHandler> Machine<H> {
             self.forget_statements();
         }
         let pending = self.front("CommandComplete")?;
+        if pending.answer.is_about_savepoint(tag) {
+            return Ok(());
+        }
         match pending.stage() {
             Stage::LookingUp { .. } => return self.types_are_known(cx),
             Stage::Introspecting { .. } if pending.answer.owed > 0 => {
@@ -270,7 +275,7 @@ impl<H: PgHandler> Machine<H> {
             Stage::CheckingTable { .. } if pending.answer.is_whole() => return self.table_checked(write_buffer),
             _ => {}
         }
-        pending.answer.results += 1;
+        pending.answer.count_result(backend::rows_of_tag(tag));
         pending.block.completed(tag);
         changed |= (tag == b"SET" || tag == b"RESET") && pending.request.sets_path();
         // CREATE TABLE AS has the tag of a SELECT, and no columns.
@@ -353,6 +358,8 @@ impl<H: PgHandler> Machine<H> {
         self.skipping = !pending.request.is_script();
         let row = match pending.answer.awaits_copied() {
             true => pending.answer.copied.as_deref().and_then(|copied| copied.row(&error)),
+            // One of many.
+            false if pending.answer.awaits_joined() => None,
             false => pending.row(),
         };
         // It may be the error of the Parse that rolls a failed batch back, whose row is the one that failed.
@@ -463,7 +470,7 @@ impl<H: PgHandler> Machine<H> {
                 self.forget_used(!forgotten);
                 return self.retry(cx);
             }
-            if self.give_up_failed_copy() {
+            if self.give_up_failed_bulk() {
                 return self.retry(cx);
             }
             self.settle_front(cx);
@@ -506,8 +513,8 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// Runs the first request again if that changes nothing else: outside a transaction, or in one that contains nothing
-    /// but this request's own BEGIN, which is rolled back first; and if nothing was sent after it that relies on the
-    /// order.
+    /// but this request's own BEGIN, which is rolled back first, or with a savepoint to go back to; and if nothing was sent
+    /// after it that relies on the order.
     fn retry(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
         let status = self.status;
         let sole = self.queue.started() == 1;
@@ -515,9 +522,10 @@ impl<H: PgHandler> Machine<H> {
         let ordered = matches!(&pending.request, Request::Execute(e) if e.ordered);
         let alone =
             status == TransactionStatus::Idle || (pending.block.is_begun_here() && status == TransactionStatus::Failed);
-        let again = alone && pending.slot.may_repeat() && (!ordered || sole);
+        let saved = pending.answer.saved.filter(|saved| saved.is_set && status == TransactionStatus::Failed);
+        let again = (alone || saved.is_some()) && pending.slot.may_repeat() && (!ordered || sole);
         let started = pending.is_batch_started();
-        let again = again && (!started || pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)));
+        let again = again && (!started || pending.is_back_at(saved, cx));
         if !again {
             self.settle_front(cx);
             return Ok(());
@@ -535,10 +543,13 @@ impl<H: PgHandler> Machine<H> {
         if let Some(preparation) = fresh.preparation_mut() {
             preparation.types_pending = types_pending;
         }
+        if let Some(saved) = saved {
+            fresh.answer.resume(saved);
+        }
         self.queue.put_back(fresh);
         if status == TransactionStatus::Failed {
-            let verb = Verb::Rollback(IfUnsent::Forget);
-            let rollback = Request::Verb { verb, sql: "ROLLBACK".into(), prelude: None };
+            let verb = saved.map_or(Verb::Rollback(IfUnsent::Forget), |_| back_to_batch());
+            let Ok(rollback) = verb::request(&verb) else { return Ok(()) };
             self.queue.insert_own(lane, |slot| PendingRequest::new(slot, rollback));
         }
         Ok(())
@@ -548,6 +559,22 @@ impl<H: PgHandler> Machine<H> {
 impl<H: PgHandler> PendingRequest<H> {
     fn is_batch_started(&self) -> bool {
         self.is_batch() && self.answer.owed > 0
+    }
+
+    /// Starts a batch over, from its first row or from the one after the savepoint; returns false if that is not possible.
+    fn is_back_at(&mut self, saved: Option<Saved>, cx: H::Context<'_>) -> bool {
+        let Some(handler) = &mut self.slot.handler else { return false };
+        if !handler.rewind(cx) {
+            return false;
+        }
+        let Some(saved) = saved else { return true };
+        for _ in 0..saved.rows {
+            if !matches!(handler.next_row(cx), Ok(true)) {
+                return false;
+            }
+        }
+        handler.result(cx, Summary { rows: Some(saved.affected), ..Summary::default() });
+        true
     }
 }
 

@@ -96,6 +96,10 @@ pub struct Execute {
     pub expected: Option<Arc<Columns>>,
     /// Rows of a batch after which the rest is sent by COPY, where that has the same meaning; `None` for never.
     pub copy_after: Option<u64>,
+    /// Rows that a batch has if the rows after its first are sent in statements of many rows, where that has the same
+    /// meaning and `copy_after` does not make it a COPY; if their number is not known, as many are executed one by one
+    /// before. `None` for never.
+    pub join_from: Option<u64>,
     /// The pipeline that it belongs to, 0 for none: requests outside of it are not skipped after its errors, and if no
     /// transaction block is open each of its statements is committed separately.
     pub pipeline: u64,
@@ -116,6 +120,7 @@ impl Execute {
             ordered: false,
             expected: None,
             copy_after: None,
+            join_from: None,
             pipeline: 0,
         }
     }

@@ -1,6 +1,7 @@
 //! The sending half: from the queue to the write buffer.
 
 use super::answer::{Ending, Prelude};
+use super::batch_joined::is_back_to_batch;
 use super::bind::too_many;
 use super::control::{self, Control, Effects};
 use super::pending::{PendingRequest, Stage};
@@ -142,7 +143,10 @@ impl<H: PgHandler> Machine<H> {
             self.poison(at, write_buffer);
         } else if pending.answer.owed.saturating_sub(pending.answer.results) <= limits::ROWS_UNANSWERED
             && !pending.answer.awaits_copied()
+            && pending.answer.joined.is_empty()
         {
+            self.release(at, write_buffer);
+            let pending = &mut self.queue[at];
             pending.go(Event::FewUnanswered, Stage::AwaitSync);
         } else {
             return false;
@@ -264,8 +268,8 @@ impl<H: PgHandler> Machine<H> {
         let open = open || pending.block.awaits_prelude();
         let control = verb.map_or_else(|| control::of_script(sql), control::of_verb);
         let ends_block = verb.is_some() && control == Control::Ends;
-        // The end of a block rolls back what the block has defined, or may.
-        if !ends_block || redefined {
+        // The end of a block rolls back what the block has defined, or may, as does the savepoint of a batch.
+        if !(ends_block || verb.is_some_and(is_back_to_batch)) || redefined {
             self.changing = Some(pending.slot.id);
         }
         let is_certain = !control.is_about_block() || (ends_block && !self.portals.has_uncommitted());
@@ -291,7 +295,9 @@ impl<H: PgHandler> Machine<H> {
 
     pub(super) fn start_statement(&mut self, at: usize, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         self.close_evicted(write_buffer);
-        let unsent = Unsent::Whole(write_buffer.mark());
+        // Rows of one that is resumed were executed before.
+        let resumed = self.queue[at].answer.owed;
+        let unsent = if resumed > 0 { Unsent::Nothing } else { Unsent::Whole(write_buffer.mark()) };
         let open = self.block_is_open(at);
         self.in_block = Some(open);
         let pending = &mut self.queue[at];
@@ -346,7 +352,7 @@ impl<H: PgHandler> Machine<H> {
             return;
         }
         if let Err(error) = pending.begin_typing(cx) {
-            self.refuse(at, error, Some(0), unsent, cx, write_buffer);
+            self.refuse(at, error, Some(resumed), unsent, cx, write_buffer);
             return;
         }
         let known = self.known(at, open, write_buffer);
@@ -358,7 +364,8 @@ impl<H: PgHandler> Machine<H> {
             return;
         }
         if let Some(error) = too_many(pending, cx) {
-            self.refuse(at, error, None, unsent, cx, write_buffer);
+            let row = (resumed > 0).then_some(resumed);
+            self.refuse(at, error, row, unsent, cx, write_buffer);
             return;
         }
         self.describe(at, write_buffer);

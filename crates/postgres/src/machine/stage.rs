@@ -15,9 +15,9 @@
 //! when they are taken back with everything written for them; and messages that the server must not send in a state,
 //! which end the session.
 
+use super::batch_table::Bulk;
 use super::statement::Statement;
 use crate::messages::backend::Field;
-use crate::sql::PlainInsert;
 use crate::types::Oid;
 use headrace_core::transitions::Transitions;
 use std::sync::Arc;
@@ -57,8 +57,8 @@ pub(super) enum Stage {
     Copying,
     CheckingTable {
         rows: Vec<CatalogueRow>,
-        /// The COPY that may be sent then.
-        insert: Box<PlainInsert>,
+        /// What may be sent then.
+        bulk: Box<Bulk>,
     },
     Feeding,
     LookingUp {
@@ -96,7 +96,7 @@ headrace_core::names! {
         IntrospectingCopy = "the types of a COPY's columns were requested",
         Opening = "a COPY was sent; what comes next depends on whether the server takes rows",
         Copying = "the server takes the rows of a COPY",
-        CheckingTable = "a batch that may go on as a COPY: its table was requested from the catalogue",
+        CheckingTable = "a batch that may go on as a COPY, or in statements of many rows: its table was requested from the catalogue",
         Feeding = "a batch whose rows are sent as those of a COPY",
         LookingUp = "its results are deferred, and their types were requested",
         AwaitSync = "only the Sync that ends it has to be sent",
@@ -124,7 +124,8 @@ headrace_core::names! {
         RowsSent = "the last row was sent",
         FewUnanswered = "few rows are unanswered",
         StartCheck = "a batch has sent enough rows: its table is looked up in the catalogue",
-        TableDiffers = "to the table a COPY would mean something else",
+        TableDiffers = "to the table a COPY, or statements of many rows, would mean something else",
+        JoinBegun = "to the table statements of many rows mean the same: the next rows are kept for them",
         OtherRow = "a row does not have the binary form of its columns: the COPY ends before it",
         CopySent = "the COPY is sent",
         CopyInResponse = "CopyInResponse: the server takes rows",
@@ -192,6 +193,7 @@ pub static TRANSITIONS: Transitions<State, Event> = {
             (Answering, FewUnanswered, AwaitSync),
             (Sending, StartCheck, CheckingTable),
             (CheckingTable, TableDiffers, Sending),
+            (CheckingTable, JoinBegun, Sending),
             (CheckingTable, StartCopy, Opening),
             (DescribingCopy, StartCopy, Opening),
             (DescribingCopy, CopySent, Sent),

@@ -7,6 +7,7 @@ use headrace_core::{Column, Described, Epoch, Prepared};
 use std::borrow::Borrow;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// The columns of a result, and the decoder of each.
 #[derive(Debug)]
@@ -138,6 +139,8 @@ pub struct Statement {
     pub shape: Shape,
     /// It was prepared with the types of all its parameters: a pooler that prepares it again passes the same ones.
     pub typed: bool,
+    /// Several rows of it were refused in one statement because they were several.
+    pub unjoinable: AtomicBool,
 }
 
 impl Prepared for Statement {
@@ -171,6 +174,7 @@ impl Statement {
             names,
             shape,
             typed: false,
+            unjoinable: AtomicBool::new(false),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The data of a pending request that depends on its kind, apart from the request itself.
 
+use super::batch_joined::Joined;
 use super::deferred::Deferred;
 use super::request::Request;
 use super::statement::Statement;
@@ -58,8 +59,10 @@ pub(super) struct Preparation {
     pub(super) bound: bool,
     /// The current row of a batch has been read and not been sent.
     pub(super) types_pending: bool,
-    /// Whether it was found out, for a batch, that it can go on as a COPY.
-    pub(super) copy: CopyProgress,
+    /// Whether it was found out, for a batch, how it can go on.
+    pub(super) bulk: BulkProgress,
+    /// The rows of a batch that goes on in statements of many rows.
+    pub(super) joined: Option<Box<Joined>>,
     /// The types of a batch whose values decide the types of its parameters.
     pub(super) typing: Option<Box<Typing>>,
 }
@@ -72,7 +75,8 @@ impl Preparation {
             portal: PortalDescription::Unneeded,
             bound: false,
             types_pending: false,
-            copy: CopyProgress::Untried,
+            bulk: BulkProgress::Untried,
+            joined: None,
             typing: None,
         }
     }
@@ -99,11 +103,19 @@ impl Preparation {
     }
 }
 
-/// How far it is found out whether a batch can go on as a COPY.
+/// How far it is found out whether a batch can go on as a COPY, or in statements of many rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CopyProgress {
-    /// It has not sent enough rows.
+pub(super) enum BulkProgress {
+    /// It has sent no row.
     Untried,
+    /// It has enough rows for statements of many.
+    Many,
+    /// The number of its rows is not known: it has not sent enough for statements of many, nor for a COPY.
+    Counting,
+    /// The same, and it is none for a COPY.
+    NoCopy,
+    /// It has not sent enough for a COPY, and has too few rows for statements of many, or is none for those.
+    Few,
     /// The catalogue was asked.
     Asked,
     /// It is known.

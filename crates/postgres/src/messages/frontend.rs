@@ -161,6 +161,21 @@ pub fn bind<E: From<Mismatch>>(
     Ok(())
 }
 
+/// Bind of the unnamed portal with parameters that are encoded: the format of each, and the values with their lengths.
+/// There are no results.
+pub fn bind_encoded(out: &mut Vec<u8>, statement: &str, formats: &[u8], values: &[u8]) {
+    message(out, tag::BIND, |out| {
+        cstr(out, "");
+        cstr(out, statement);
+        let count = (formats.len() as u16).to_be_bytes();
+        out.extend_from_slice(&count);
+        out.extend(formats.iter().flat_map(|format| [0, *format]));
+        out.extend_from_slice(&count);
+        out.extend_from_slice(values);
+        out.extend_from_slice(&[0, 0]);
+    });
+}
+
 /// Execute of a portal; `max_rows` 0 means all.
 pub fn execute(out: &mut Vec<u8>, portal: &str, max_rows: i32) {
     message(out, tag::EXECUTE, |out| {

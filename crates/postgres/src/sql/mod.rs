@@ -1,9 +1,11 @@
 //! The parts of a statement's text that the driver itself reads.
 
+mod joined;
 mod leaves;
 mod lexer;
 
 use headrace_core::placeholders::{self, Converted, Marks};
+pub(crate) use joined::{JoinableInsert, joinable_insert};
 pub use leaves::{begins_block, leaves};
 pub(crate) use lexer::{Lexer, Token, is_word, leading_word};
 

@@ -520,6 +520,7 @@ pub fn replies_before_the_end_of_a_portal_are_read() {
         ordered: false,
         expected: None,
         copy_after: None,
+        join_from: None,
         pipeline: 0,
     };
     ask(&mut session, 1, Request::Execute(stream));

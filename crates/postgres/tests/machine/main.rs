@@ -1,6 +1,7 @@
 //! The machine, on bytes.
 
 mod batch_copy;
+mod batch_joined;
 mod conversations;
 mod copy;
 mod definitions;

@@ -141,6 +141,7 @@ impl Session {
             ordered: false,
             expected: None,
             copy_after: None,
+            join_from: None,
             pipeline: 0,
         });
         self.machine.submit(request, handler);
@@ -219,6 +220,7 @@ pub fn execution(sql: &str, rows: Rows, sync: bool) -> Request {
         ordered: false,
         expected: None,
         copy_after: None,
+        join_from: None,
         pipeline: 0,
     })
 }

@@ -1,6 +1,6 @@
 //! The table of states: every row is taken by a conversation, and the documentation shows it.
 
-use crate::{batch_copy, conversations, copy, refusals, replay, types};
+use crate::{batch_copy, batch_joined, conversations, copy, refusals, replay, types};
 use headrace_postgres::machine::TRANSITIONS;
 use headrace_testkit::{assert_documented, assert_taken};
 use std::path::Path;
@@ -44,6 +44,7 @@ fn every_row_of_the_table_is_taken() {
             batch_copy::an_error_stops_the_rows_wherever_they_stand,
             batch_copy::a_batch_that_is_given_up_is_made_to_fail,
             batch_copy::a_batch_that_is_given_up_before_its_copy_begins_feeds_nothing,
+            batch_joined::rows_are_sent_in_statements_of_many_and_the_rest_one_by_one,
             refusals::nothing_is_fetched_from_a_portal_that_is_not_open,
             refusals::too_many_parameters_after_others_of_a_group_still_end_it,
             refusals::a_first_row_that_does_not_fit_sends_nothing_but_the_end_of_its_description,

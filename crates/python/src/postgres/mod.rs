@@ -17,6 +17,7 @@ use crate::wire::requests::{ModeKey, modes};
 pub use copy::CopyBuffer;
 use dialect::Postgres;
 pub use dialect::convert;
+use headrace_core::limits;
 use headrace_postgres::machine::{self, Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
 use headrace_postgres::types::{self, Kind, Oid, UserType};
 use pyo3::prelude::*;
@@ -103,6 +104,7 @@ impl PostgresWire {
             sync,
             ordered,
             copy_after: None,
+            join_from: None,
             pipeline,
             expected: expected.map(|columns| columns.get().of(py)).transpose()?,
         });
@@ -111,7 +113,7 @@ impl PostgresWire {
 
     /// Queues a batch: one statement, many rows of parameters, all or none. With `returning` the result is a list
     /// with one result per row, with `flat` one result with the rows of all. `strategy` is how the rows of an INSERT are
-    /// sent: `auto`, `pipelined`, or `copy`, where that has the same meaning.
+    /// sent: `auto`, `pipelined`, or `copy` or `joined`, where these have the same meaning.
     #[pyo3(signature = (
         sql, rows, *, prelude=None, named=true, returning=false, flat=false, pipeline=0, strategy="auto"
     ))]
@@ -129,11 +131,13 @@ impl PostgresWire {
         strategy: &str,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        let copy_after = match strategy {
-            "auto" => Some(headrace_core::limits::COPY_AFTER_ROWS),
-            "copy" => Some(1),
-            _ => None,
+        let (copy_after, join_from) = match strategy {
+            "auto" => (Some(limits::COPY_AFTER_ROWS), Some(limits::JOIN_FROM_ROWS)),
+            "copy" => (Some(1), None),
+            "joined" => (None, Some(1)),
+            _ => (None, None),
         };
+        let in_bulk = pipeline == 0 && !returning && !flat;
         let rows = Source::of::<Postgres>(py, rows)?;
         let _held = rows.hold();
         let state = wire.lock(py)?;
@@ -155,7 +159,8 @@ impl PostgresWire {
             cursor: None,
             sync: true,
             ordered: pipeline != 0,
-            copy_after: copy_after.filter(|_| pipeline == 0 && !returning && !flat),
+            copy_after: copy_after.filter(|_| in_bulk),
+            join_from: join_from.filter(|_| in_bulk),
             pipeline,
             expected: None,
         });
