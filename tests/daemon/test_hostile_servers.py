@@ -1,5 +1,5 @@
-"""A server that is no PostgreSQL, or one that somebody else has taken over: its own clients have an error, all others are
-served, and the daemon goes on."""
+"""A server that is no PostgreSQL, or one that somebody else has taken over: its own clients have an error, all others
+are served, and the daemon goes on."""
 
 from __future__ import annotations
 
