@@ -170,7 +170,8 @@ fn admit_local(stream: UnixStream, hub: &Arc<Hub>, served: &Arc<Served>) {
         hub.refused.add(1);
         return;
     }
-    admit(Stream::Unix(stream), Peer { process: credentials.pid(), own, address: None }, hub, served);
+    let Ok(stream) = Stream::local(stream) else { return };
+    admit(stream, Peer { process: credentials.pid(), own, address: None }, hub, served);
 }
 
 /// Serves a client, if there is a place.

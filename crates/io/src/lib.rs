@@ -10,6 +10,8 @@
 
 pub mod blocking;
 mod connect;
+#[cfg(all(unix, feature = "tokio"))]
+mod local;
 mod sys;
 #[cfg(feature = "tokio")]
 pub mod tokio;

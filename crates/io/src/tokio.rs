@@ -5,15 +5,19 @@
 //! connection and for something else at the same time (`tokio::select!`). A dropped [`Client::open`] drops the socket
 //! with it.
 
+#[cfg(unix)]
+use crate::local::Local;
 use crate::transfer::Transfer;
 use crate::{Address, Progress, TcpOptions, connect, failed};
 use headrace_connection::{Buffers, Connection, Driven};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, FatalKind, NextStep};
 use socket2::SockRef;
+use std::future::{pending, poll_fn};
 use std::io::{self, Read};
 use std::net::Shutdown;
-use tokio::io::{Interest, Ready};
+use std::task::{Context, Poll};
+use tokio::io::Interest;
 use tokio::net::TcpStream;
 #[cfg(unix)]
 use tokio::net::UnixStream;
@@ -146,7 +150,7 @@ impl<M: Driven + ?Sized> Client<M> {
 /// # Errors
 /// The error of the operating system.
 pub async fn cancel(address: &Address, options: &TcpOptions, message: Vec<u8>) -> Result<(), Fatal> {
-    let stream = Stream::connect(address, options).await.map_err(|error| failed(address, &error))?;
+    let mut stream = Stream::connect(address, options).await.map_err(|error| failed(address, &error))?;
     let mut buffers = Buffers::new();
     *buffers.write_buffer.tail() = message;
     while stream.exchange(&mut buffers, true).await? != Progress::Eof {}
@@ -160,7 +164,7 @@ pub enum Stream {
     Tcp(TcpStream),
     /// A Unix socket.
     #[cfg(unix)]
-    Unix(UnixStream),
+    Unix(Local),
 }
 
 impl Stream {
@@ -168,7 +172,7 @@ impl Stream {
         match address {
             Address::Tcp(address) => Self::tuned(TcpStream::connect(address).await?, options),
             #[cfg(unix)]
-            Address::Unix(path) => UnixStream::connect(path).await.map(Self::Unix),
+            Address::Unix(path) => Self::local(UnixStream::connect(path).await?),
             #[cfg(not(unix))]
             Address::Unix(_) => Err(io::Error::new(io::ErrorKind::Unsupported, "tokio has Unix sockets on Unix only")),
         }
@@ -185,6 +189,15 @@ impl Stream {
     pub fn tuned(stream: TcpStream, options: &TcpOptions) -> io::Result<Self> {
         connect::tune(&SockRef::from(&stream), options)?;
         Ok(Self::Tcp(stream))
+    }
+
+    /// A connection of a Unix socket.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    #[cfg(unix)]
+    pub fn local(stream: UnixStream) -> io::Result<Self> {
+        Local::new(stream.into_std()?).map(Self::Unix)
     }
 
     /// Receives the bytes that are there, without waiting. `None` if there are none.
@@ -207,15 +220,41 @@ impl Stream {
         match self {
             Self::Tcp(stream) => SockRef::from(stream),
             #[cfg(unix)]
-            Self::Unix(stream) => SockRef::from(stream),
+            Self::Unix(stream) => SockRef::from(stream.socket()),
         }
     }
 
-    async fn ready(&self, interest: Interest) -> io::Result<Ready> {
+    /// Waits until something can be received, if it `reads`, or there is room to send, if it `sends`; returns true if
+    /// something can be received.
+    async fn ready(&mut self, reads: bool, sends: bool) -> Result<bool, Fatal> {
+        #[cfg(unix)]
+        if let Self::Unix(stream) = self {
+            stream.listen_for_room(sends).map_err(|error| lost(&error))?;
+        }
+        if !reads && !sends {
+            return pending().await;
+        }
+        let ready = poll_fn(|cx| {
+            let readable = reads && self.poll_readable(cx)?.is_ready();
+            let writable = sends && self.poll_writable(cx)?.is_ready();
+            if readable || writable { Poll::Ready(Ok(readable)) } else { Poll::Pending }
+        });
+        ready.await.map_err(|error: io::Error| lost(&error))
+    }
+
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
-            Self::Tcp(stream) => stream.ready(interest).await,
+            Self::Tcp(stream) => stream.poll_read_ready(cx),
             #[cfg(unix)]
-            Self::Unix(stream) => stream.ready(interest).await,
+            Self::Unix(stream) => stream.poll_readable(cx),
+        }
+    }
+
+    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Tcp(stream) => stream.poll_write_ready(cx),
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.poll_writable(cx),
         }
     }
 
@@ -223,17 +262,17 @@ impl Stream {
     /// come: one system call less for each message.
     fn try_read(&self, into: &mut [u8]) -> io::Result<usize> {
         let mut found = None;
-        let mut read = || {
-            let n = Read::read(&mut &*self.socket(), into)?;
+        let mut read = |socket: &mut dyn Read| {
+            let n = socket.read(into)?;
             found = Some(n);
             // Epoll reports what comes after this, also the end of input. Elsewhere that is not certain.
             let drained = cfg!(target_os = "linux") && n > 0 && n < into.len();
             if drained { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(n) }
         };
         let tried = match self {
-            Self::Tcp(stream) => stream.try_io(Interest::READABLE, &mut read),
+            Self::Tcp(stream) => stream.try_io(Interest::READABLE, || read(&mut &*SockRef::from(stream))),
             #[cfg(unix)]
-            Self::Unix(stream) => stream.try_io(Interest::READABLE, &mut read),
+            Self::Unix(stream) => stream.try_read(&mut read),
         };
         found.map_or(tried, Ok)
     }
@@ -250,9 +289,9 @@ impl Stream {
     ///
     /// # Errors
     /// [`Fatal`]: the connection is lost, or TLS fails.
-    pub async fn send_all(&self, buffers: &mut Buffers) -> Result<(), Fatal> {
+    pub async fn send_all(&mut self, buffers: &mut Buffers) -> Result<(), Fatal> {
         while self.push_or_listen(buffers)? {
-            self.ready(Interest::WRITABLE).await.map_err(|error| lost(&error))?;
+            self.ready(false, true).await?;
         }
         Ok(())
     }
@@ -264,22 +303,14 @@ impl Stream {
     ///
     /// # Errors
     /// [`Fatal`]: the connection is lost, or TLS fails.
-    pub async fn exchange(&self, buffers: &mut Buffers, reads: bool) -> Result<Progress, Fatal> {
+    pub async fn exchange(&mut self, buffers: &mut Buffers, reads: bool) -> Result<Progress, Fatal> {
         let had = buffers.write_buffer.len();
         loop {
             let unsent = self.push_or_listen(buffers)?;
             if had >= WRITE_BUFFER_HIGH_BYTES && buffers.write_buffer.len() < WRITE_BUFFER_HIGH_BYTES {
                 return Ok(Progress::Sent);
             }
-            let interest = match (reads, unsent) {
-                (true, true) => Interest::READABLE | Interest::WRITABLE,
-                (true, false) => Interest::READABLE,
-                (false, true) => Interest::WRITABLE,
-                (false, false) => return std::future::pending().await,
-            };
-            let ready = self.ready(interest).await.map_err(|error| lost(&error))?;
-            if reads
-                && ready.is_readable()
+            if self.ready(reads, unsent).await?
                 && let Some(progress) = self.pull(buffers)?
             {
                 return Ok(progress);
