@@ -23,6 +23,8 @@ pub const RESET_TIMEOUT: Duration = Duration::from_secs(5);
 pub const CANCEL_AGAIN: Duration = Duration::from_millis(100);
 /// Prepared statements of one server connection.
 pub const SERVER_STATEMENTS: usize = 500;
+/// Bytes of the description of a statement that is kept for those who ask for it again.
+pub const DESCRIPTION_BYTES: usize = 16 * 1024;
 /// Texts of prepared statements that a pool remembers, in addition to those that a client holds.
 pub const KNOWN_STATEMENTS: usize = 5000;
 /// Bytes of a message that has to be complete before it is passed on: Parse, Query, Describe, Close, ErrorResponse.

@@ -33,7 +33,7 @@ impl Pair {
     fn client(&mut self, bytes: &[u8]) -> Result<Then, Refused> {
         self.from_client.extend(bytes);
         let then = self.relay.from_client(&mut self.from_client, &mut self.server, &mut self.to_server);
-        self.relay.settle(&mut self.to_client);
+        self.relay.settle(&self.server, &mut self.to_client);
         then
     }
 
@@ -79,6 +79,10 @@ impl Say {
     }
     fn sync(mut self) -> Self {
         frontend::sync(&mut self.0);
+        self
+    }
+    fn flush(mut self) -> Self {
+        frontend::flush(&mut self.0);
         self
     }
     fn query(mut self, sql: &str) -> Self {
@@ -183,10 +187,96 @@ fn parse_of_a_known_text_is_answered_here_in_its_place() {
     assert_eq!(other.client(&said.0), Ok(Then::Wait));
     assert_eq!(other.relay.spared, 1);
     other.server(&replies(b"TCZI"));
-    assert_eq!(other.told(), replies(b"TCZI1"));
+    // Its ParseComplete is sent together with what comes next.
+    assert_eq!(other.told(), replies(b"TCZI"));
     other.server(&replies(b"2DCZI"));
-    assert_eq!(other.told(), replies(b"2DC3ZI"));
+    assert_eq!(other.told(), replies(b"12DC3ZI"));
     assert!(other.relay.is_settled(&other.server));
+}
+
+#[test]
+fn client_that_sends_flush_does_not_wait_for_more_than_it_has_asked_for() {
+    let catalog = Arc::new(Catalog::default());
+    let mut pair = Pair::new(&catalog);
+    assert_eq!(pair.client(&say().parse("a", "select 1").sync().0), Ok(Then::Wait));
+    pair.server(&replies(b"1ZI"));
+    pair.sent();
+    pair.told();
+    // It reads ParseComplete, and sends Sync only then.
+    assert_eq!(pair.client(&say().parse("b", "select 1").flush().bind("b").0), Ok(Then::Wait));
+    assert_eq!(pair.told(), replies(b"1"));
+    assert_eq!(without_numbers(&pair.sent()), without_numbers(&say().bind("headraced_1").0));
+    assert_eq!(pair.client(&say().execute().sync().0), Ok(Then::Wait));
+    pair.server(&replies(b"2DCZI"));
+    assert_eq!(pair.told(), replies(b"2DCZI"));
+    assert!(pair.relay.is_settled(&pair.server));
+}
+
+#[test]
+fn statement_that_was_described_on_a_session_is_described_here() {
+    let catalog = Arc::new(Catalog::default());
+    let mut pair = Pair::new(&catalog);
+    let described = |sync: bool| {
+        let said = say().parse("a", "select 1").describe("a");
+        if sync { said.sync() } else { said.flush() }
+    };
+    assert_eq!(pair.client(&described(true).0), Ok(Then::Wait));
+    pair.server(&replies(b"1tTZI"));
+    assert_eq!(pair.told(), replies(b"1tTZI"));
+    pair.sent();
+    // Others on the same session have the server only execute.
+    for sync in [true, false] {
+        let mut other = Pair::new(&catalog);
+        std::mem::swap(&mut other.server, &mut pair.server);
+        assert_eq!(other.client(&described(sync).0), Ok(Then::Wait));
+        assert_eq!(other.told(), replies(if sync { b"1tTZI" } else { b"1tT" }));
+        assert_eq!(other.sent(), b"");
+        assert_eq!(other.relay.is_settled(&other.server), sync);
+        assert_eq!(other.client(&say().bind("a").execute().sync().0), Ok(Then::Wait));
+        assert_eq!(without_numbers(&other.sent()), without_numbers(&say().bind("headraced_1").execute().sync().0));
+        other.server(&replies(b"2DCZI"));
+        assert_eq!(other.told(), replies(b"2DCZI"));
+        std::mem::swap(&mut other.server, &mut pair.server);
+    }
+    // A session that has not described it is asked.
+    let mut other = Pair::new(&catalog);
+    assert_eq!(other.client(&described(true).0), Ok(Then::Wait));
+    let sent = say().parse("headraced_1", "select 1").describe("headraced_1").sync();
+    assert_eq!(without_numbers(&other.sent()), without_numbers(&sent.0));
+}
+
+#[test]
+fn changed_table_makes_the_server_describe_again() {
+    let catalog = Arc::new(Catalog::default());
+    let mut pair = Pair::new(&catalog);
+    let described = || say().parse("a", "select * from t").describe("a").sync();
+    assert_eq!(pair.client(&described().0), Ok(Then::Wait));
+    pair.server(&replies(b"1tTZI"));
+    assert_eq!(pair.client(&say().query("alter table t add b int").0), Ok(Then::Wait));
+    let mut altered = Vec::new();
+    frontend::message(&mut altered, backend::COMMAND_COMPLETE, |out| out.extend_from_slice(b"ALTER TABLE\0"));
+    altered.extend(replies(b"ZI"));
+    pair.server(&altered);
+    pair.sent();
+    let mut other = Pair::new(&catalog);
+    std::mem::swap(&mut other.server, &mut pair.server);
+    assert_eq!(other.client(&described().0), Ok(Then::Wait));
+    let sent = say().parse("headraced_1", "select * from t").describe("headraced_1").sync();
+    assert_eq!(without_numbers(&other.sent()), without_numbers(&sent.0));
+}
+
+#[test]
+fn sync_after_something_that_was_passed_on_is_passed_on() {
+    let catalog = Arc::new(Catalog::default());
+    let mut pair = Pair::new(&catalog);
+    assert_eq!(pair.client(&say().parse("a", "select 1").bind("a").execute().flush().0), Ok(Then::Wait));
+    pair.server(&replies(b"12DC"));
+    pair.sent();
+    // The transaction of what was executed ends with it.
+    assert_eq!(pair.client(&say().close("a").sync().0), Ok(Then::Wait));
+    assert_eq!(pair.sent(), say().sync().0);
+    pair.server(&replies(b"ZI"));
+    assert_eq!(pair.told(), replies(b"12DC3ZI"));
 }
 
 #[test]
@@ -228,7 +318,7 @@ fn statement_that_its_client_has_closed_is_parsed_again_and_then_shared() {
     let mut pair = Pair::new(&catalog);
     let prepare = || say().parse("a", "select 1").sync().0;
     for (said, replied, told) in
-        [(prepare(), &b"1ZI"[..], &b"1ZI"[..]), (say().close("a").sync().0, b"ZI", b"3ZI"), (prepare(), b"1ZI", b"1ZI")]
+        [(prepare(), &b"1ZI"[..], &b"1ZI"[..]), (say().close("a").sync().0, b"", b"3ZI"), (prepare(), b"1ZI", b"1ZI")]
     {
         assert_eq!(pair.client(&said), Ok(Then::Wait));
         pair.server(&replies(replied));
@@ -238,7 +328,6 @@ fn statement_that_its_client_has_closed_is_parsed_again_and_then_shared() {
     let mut other = Pair::new(&catalog);
     std::mem::swap(&mut other.server, &mut pair.server);
     assert_eq!(other.client(&prepare()), Ok(Then::Wait));
-    other.server(&replies(b"ZI"));
     assert_eq!(other.told(), replies(b"1ZI"));
 }
 

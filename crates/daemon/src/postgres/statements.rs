@@ -1,6 +1,6 @@
 //! Prepared statements, shared by all clients of a pool.
 
-use crate::limits::KNOWN_STATEMENTS;
+use crate::limits::{DESCRIPTION_BYTES, KNOWN_STATEMENTS};
 use crate::lock;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -73,11 +73,19 @@ impl Catalog {
 /// The statements that one server connection has prepared, the least recently used first to go.
 #[derive(Debug)]
 pub struct OnServer {
-    used: HashMap<u64, (u64, Arc<Statement>)>,
+    used: HashMap<u64, Prepared>,
     clock: u64,
     capacity: usize,
     /// The unnamed statement.
     pub unnamed: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Prepared {
+    used: u64,
+    statement: Arc<Statement>,
+    /// ParameterDescription, and RowDescription or NoData.
+    description: Option<Arc<[u8]>>,
 }
 
 impl OnServer {
@@ -90,18 +98,32 @@ impl OnServer {
     pub fn has(&mut self, statement: &Statement) -> bool {
         self.clock += 1;
         let clock = self.clock;
-        self.used.get_mut(&statement.id).map(|entry| entry.0 = clock).is_some()
+        self.used.get_mut(&statement.id).map(|entry| entry.used = clock).is_some()
     }
 
     /// It is being prepared. Returns the one to close for it.
     pub fn add(&mut self, statement: &Arc<Statement>) -> Option<Arc<Statement>> {
         let evicted = (self.used.len() >= self.capacity)
-            .then(|| self.used.iter().min_by_key(|(_, (used, _))| *used).map(|(id, _)| *id))
+            .then(|| self.used.iter().min_by_key(|(_, entry)| entry.used).map(|(id, _)| *id))
             .flatten()
             .and_then(|id| self.used.remove(&id));
         self.clock += 1;
-        self.used.insert(statement.id, (self.clock, Arc::clone(statement)));
-        evicted.map(|(_, statement)| statement)
+        let entry = Prepared { used: self.clock, statement: Arc::clone(statement), description: None };
+        self.used.insert(statement.id, entry);
+        evicted.map(|entry| entry.statement)
+    }
+
+    /// The server has described it.
+    pub fn describe(&mut self, statement: &Statement, description: Vec<u8>) {
+        let fits = description.len() <= DESCRIPTION_BYTES;
+        if let Some(entry) = self.used.get_mut(&statement.id).filter(|_| fits) {
+            entry.description = Some(description.into());
+        }
+    }
+
+    /// What the server has said of it.
+    pub fn description(&self, statement: &Statement) -> Option<Arc<[u8]>> {
+        self.used.get(&statement.id)?.description.clone()
     }
 
     /// It is not there after all.

@@ -42,7 +42,7 @@ fn relayed(mut data: &[u8]) {
                 return;
             }
         }
-        relay.settle(&mut to_client);
+        relay.settle(&server, &mut to_client);
     }
     let _ = relay.cancelled(&from_client, &mut to_client);
     let _ = relay.pass_over(&mut from_client, &mut to_client);

@@ -59,8 +59,21 @@ impl Relay {
                 continue;
             }
             self.requests += usize::from(matches!(tag, client::SYNC | client::QUERY));
+            if tag == client::SYNC && self.is_answered_here(output) {
+                self.expected.push_back(Expected::Ready);
+                (self.unsynced, self.flushed, self.skipped) = (false, false, length);
+                continue;
+            }
             match tag {
-                client::SYNC => (self.unsynced, self.skipping) = (false, false),
+                client::SYNC => (self.unsynced, self.skipping, self.flushed) = (false, false, false),
+                client::QUERY => self.flushed = false,
+                client::FLUSH => {
+                    self.flushed = true;
+                    if self.expected.iter().all(Expected::is_own) {
+                        self.skipped = length;
+                        continue;
+                    }
+                }
                 client::BIND | client::EXECUTE | client::PARSE | client::DESCRIBE | client::CLOSE => {
                     self.unsynced = true
                 }
@@ -90,6 +103,9 @@ impl Relay {
                         _ => {}
                     }
                     self.to_server = length;
+                    if tag == client::SYNC {
+                        self.synced = output.mark() + length as u64;
+                    }
                 }
                 client::QUERY | client::PARSE | client::DESCRIBE | client::CLOSE => {
                     if length > WHOLE_MESSAGE {
@@ -114,6 +130,16 @@ impl Relay {
         Ok(Then::Wait)
     }
 
+    /// Returns true if nothing that the client has sent since its last Sync was passed on, and the server owes nothing:
+    /// then it has nothing to say to the next Sync either.
+    fn is_answered_here(&self, output: &WriteBuffer) -> bool {
+        self.synced == output.mark()
+            && !self.skipping
+            && !self.copies_in
+            && !self.expected.is_empty()
+            && self.expected.iter().all(Expected::is_own)
+    }
+
     fn whole(
         &mut self,
         tag: u8,
@@ -132,6 +158,7 @@ impl Relay {
                     Some(name) => self.deallocate(&name, output),
                     None => output.tail().extend_from_slice(message),
                 }
+                self.synced = output.mark();
                 self.expected.push_back(Expected::Query);
             }
             client::PARSE => {
@@ -147,7 +174,7 @@ impl Relay {
                 if *target != Target::Statement as u8 {
                     output.tail().extend_from_slice(message);
                     let close = tag == client::CLOSE;
-                    self.expected.push_back(if close { Expected::Close(None) } else { Expected::Describe });
+                    self.expected.push_back(if close { Expected::Close(None) } else { Expected::Describe(None) });
                 } else if tag == client::CLOSE {
                     let previous = self.close(name);
                     if name.is_empty() {
@@ -155,13 +182,20 @@ impl Relay {
                     }
                     self.expected.push_back(Expected::Made(backend::CLOSE_COMPLETE, Some((name.to_vec(), previous))));
                 } else {
+                    let statement = self.names.get(name).filter(|_| !name.is_empty()).cloned();
                     let name = self.on_server(name, server, output);
+                    // In a transaction that has failed the server describes nothing that returns rows.
+                    let known = statement.as_ref().filter(|_| server.status != TransactionStatus::Failed);
+                    if let Some(description) = known.and_then(|statement| server.prepared.description(statement)) {
+                        self.expected.push_back(Expected::Known(description));
+                        return Ok(());
+                    }
                     frontend::message(output.tail(), client::DESCRIBE, |out| {
                         out.push(Target::Statement as u8);
                         out.extend_from_slice(&name);
                         out.push(0);
                     });
-                    self.expected.push_back(Expected::Describe);
+                    self.expected.push_back(Expected::Describe(statement));
                 }
             }
             _ => unreachable!("the caller passes only these"),

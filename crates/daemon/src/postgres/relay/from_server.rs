@@ -2,7 +2,7 @@
 
 use super::{Expected, Relay, ServerState, pass};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
-use headrace_core::{Fatal, ReadBuffer, WriteBuffer};
+use headrace_core::{Fatal, ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::backend::{
     ServerError, command_complete, header, parameter_status, transaction_status,
 };
@@ -24,7 +24,7 @@ impl Relay {
         server: &mut ServerState,
         output: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
-        self.settle(output);
+        self.settle(server, output);
         while output.len() < WRITE_BUFFER_HIGH_BYTES {
             if self.to_client > 0 {
                 if !pass(input, output, &mut self.to_client) {
@@ -33,6 +33,7 @@ impl Relay {
                 continue;
             }
             let Some((tag, length)) = header(input.unread())? else { return Ok(()) };
+            self.put_in(server, output);
             if matches!(self.expected.front(), Some(Expected::Own)) {
                 if input.unread().len() < length {
                     input.want(length);
@@ -40,7 +41,7 @@ impl Relay {
                 }
                 self.own_reply(tag, &input.unread()[5..length], server)?;
                 input.consume(length);
-                self.settle(output);
+                self.settle(server, output);
                 continue;
             }
             self.received += length as u64;
@@ -52,12 +53,12 @@ impl Relay {
                 input.want(length);
                 return Ok(());
             }
-            let shown = self.reply(tag, &input.unread()[5..length], server)?;
+            let shown = self.reply(tag, &input.unread()[..length], server)?;
             if shown {
                 output.tail().extend_from_slice(&input.unread()[..length]);
             }
             input.consume(length);
-            self.settle(output);
+            self.settle(server, output);
         }
         Ok(())
     }
@@ -84,11 +85,12 @@ impl Relay {
     }
 
     fn awaits(&self, tag: u8) -> bool {
-        tag == backend::ROW_DESCRIPTION && matches!(self.expected.front(), Some(Expected::Describe))
+        tag == backend::ROW_DESCRIPTION && matches!(self.expected.front(), Some(Expected::Describe(_)))
     }
 
     /// Notes what a message of the server says; returns true if the client sees it.
-    fn reply(&mut self, tag: u8, body: &[u8], server: &mut ServerState) -> Result<bool, Fatal> {
+    fn reply(&mut self, tag: u8, message: &[u8], server: &mut ServerState) -> Result<bool, Fatal> {
+        let body = &message[5..];
         let front = self.expected.front();
         match tag {
             backend::PARSE_COMPLETE => {
@@ -104,8 +106,12 @@ impl Relay {
                 return Ok(shown);
             }
             backend::BIND_COMPLETE if matches!(front, Some(Expected::Bind(_))) => drop(self.expected.pop_front()),
-            backend::ROW_DESCRIPTION | backend::NO_DATA if matches!(front, Some(Expected::Describe)) => {
-                self.expected.pop_front();
+            backend::PARAMETER_DESCRIPTION => self.described = message.to_vec(),
+            backend::ROW_DESCRIPTION | backend::NO_DATA if matches!(front, Some(Expected::Describe(_))) => {
+                if let Some(Expected::Describe(Some(statement))) = self.expected.pop_front() {
+                    let description = [&std::mem::take(&mut self.described), message].concat();
+                    server.prepared.describe(&statement, description);
+                }
             }
             backend::COMMAND_COMPLETE | backend::EMPTY_QUERY_RESPONSE | backend::PORTAL_SUSPENDED => {
                 if tag == backend::COMMAND_COMPLETE {
@@ -165,7 +171,7 @@ impl Relay {
             self.errors.push(error.sqlstate().to_owned());
         }
         self.copies_in = false;
-        if let Some(Expected::Bind(Some(statement))) = self.expected.front()
+        if let Some(Expected::Bind(Some(statement)) | Expected::Describe(Some(statement))) = self.expected.front()
             && error.sqlstate() == "0A000"
             && error.field(headrace_postgres::messages::tag::field::ROUTINE) == "RevalidateCachedQuery"
         {
@@ -203,18 +209,31 @@ impl Relay {
         Ok(())
     }
 
-    /// Puts in the replies that are due.
-    pub fn settle(&mut self, output: &mut WriteBuffer) {
+    /// Puts in the replies that are due. If the server owes a reply after them, they wait for it and are sent with it,
+    /// unless the client may wait for them: one wakeup of the client instead of two.
+    pub fn settle(&mut self, server: &ServerState, output: &mut WriteBuffer) {
+        if self.flushed || self.expected.iter().all(Expected::is_own) {
+            self.put_in(server, output);
+        }
+    }
+
+    fn put_in(&mut self, server: &ServerState, output: &mut WriteBuffer) {
         if self.to_client > 0 {
             return;
         }
-        loop {
-            match self.expected.front() {
-                Some(Expected::Made(tag, _)) => frontend::message(output.tail(), *tag, |_| {}),
-                Some(Expected::CopyEnd) => {}
-                _ => return,
+        while self.expected.front().is_some_and(Expected::is_own) {
+            match self.expected.pop_front() {
+                Some(Expected::Made(tag, _)) => frontend::message(output.tail(), tag, |_| {}),
+                Some(Expected::Known(messages)) => output.tail().extend_from_slice(&messages),
+                Some(Expected::Ready) => frontend::message(output.tail(), backend::READY_FOR_QUERY, |out| {
+                    out.push(match server.status {
+                        TransactionStatus::Idle => b'I',
+                        TransactionStatus::InTransaction => b'T',
+                        TransactionStatus::Failed => b'E',
+                    });
+                }),
+                _ => {}
             }
-            self.expected.pop_front();
         }
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! Rows are passed on as bytes. What changes on the way are the names of prepared statements: a client's name is its
 //! own, and on the server a text has one name for all clients. A statement that the client has and the server
-//! connection does not is prepared there before its first use, and its ParseComplete goes no further. ParseComplete and
-//! CloseComplete that the server does not send are put in, each in its place among the replies.
+//! connection does not is prepared there before its first use, and its ParseComplete goes no further. What the server is
+//! not asked for is put in, each reply in its place: ParseComplete and CloseComplete, and the description of a statement
+//! that this server connection has described before. It is the same as long as the statement is prepared there: if a
+//! change of a table gives it other columns, the server refuses to execute it.
 
 mod deallocate;
 mod from_client;
@@ -65,13 +67,17 @@ enum Expected {
     /// BindComplete.
     Bind(Option<Arc<Statement>>),
     /// RowDescription or NoData, after ParameterDescription if it is a statement's.
-    Describe,
+    Describe(Option<Arc<Statement>>),
     /// CommandComplete, EmptyQueryResponse or PortalSuspended.
     Execute,
     /// CloseComplete, shown or of a statement that makes room.
     Close(Option<Arc<Statement>>),
     /// A message that the daemon puts in.
     Made(u8, Option<Undo>),
+    /// What the server has said before of a statement that it has prepared.
+    Known(Arc<[u8]>),
+    /// ReadyForQuery after a Sync that the server does not have to see.
+    Ready,
     /// ReadyForQuery after Sync.
     Sync,
     /// ReadyForQuery after Query or FunctionCall.
@@ -80,6 +86,13 @@ enum Expected {
     CopyEnd,
     /// All that comes up to ReadyForQuery is the daemon's own affair.
     Own,
+}
+
+impl Expected {
+    /// Returns true if the server sends nothing for it.
+    fn is_own(&self) -> bool {
+        matches!(self, Self::Made(..) | Self::Known(_) | Self::Ready | Self::CopyEnd)
+    }
 }
 
 /// What a client's name meant before a message that the server then did not execute.
@@ -116,6 +129,12 @@ pub struct Relay {
     expected: VecDeque<Expected>,
     /// The client has sent messages of the extended protocol, and no Sync after them.
     unsynced: bool,
+    /// The client has sent Flush, and no Sync after it: it may wait for each reply by itself.
+    flushed: bool,
+    /// Position in the stream to the server after the last message that it answers with ReadyForQuery.
+    synced: u64,
+    /// ParameterDescription of the statement that is being described.
+    described: Vec<u8>,
     /// An error makes the server skip what comes before the client's next Sync, so it need not be sent.
     skipping: bool,
     /// The server waits for the data of a COPY of the extended protocol, and ignores Sync.
@@ -159,6 +178,9 @@ impl Relay {
             closed: HashSet::new(),
             expected: VecDeque::new(),
             unsynced: false,
+            flushed: false,
+            synced: 0,
+            described: Vec::new(),
             skipping: false,
             copies_in: false,
             skipped: 0,
@@ -180,10 +202,12 @@ impl Relay {
 
     /// Gives the server connection that was just lent this client's settings, ahead of the client's own messages.
     pub fn adapt(&mut self, server: &mut ServerState, output: &mut WriteBuffer) {
+        self.flushed = false;
         if let Some(sql) = server.adaptation(&self.parameters) {
             frontend::query(output.tail(), "", &sql);
             self.expected.push_back(Expected::Own);
         }
+        self.synced = output.mark();
     }
 
     /// Returns true if nothing more is read from the client's messages before the server has answered.
