@@ -58,6 +58,20 @@ def test_process_id_of_a_client_is_no_servers(daemon: Daemon) -> None:
         assert client.execute("select 1").fetchone() == (1,)
 
 
+def test_client_of_a_newer_protocol_is_offered_version_3_0(daemon: Daemon) -> None:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(daemon.socket))
+        body = struct.pack("!HH", 3, 2) + b"user\0anyone\0database\0app\0\0"
+        client.sendall(struct.pack("!i", 4 + len(body)) + body)
+        with client.makefile("rb") as answers:
+            # NegotiateProtocolVersion, with the version and the number of options, as servers send it.
+            assert answers.read(13) == b"v" + struct.pack("!iHHi", 12, 3, 0, 0)
+            assert answers.read(9) == b"R" + struct.pack("!ii", 8, 0)
+    if psycopg.pq.version() >= 180000:
+        with psycopg.connect(**daemon.where(), max_protocol_version="latest") as newest:
+            assert newest.execute("select 1").fetchone() == (1,)
+
+
 async def test_asyncpg_with_its_statement_cache(daemon: Daemon) -> None:
     where = {"host": str(daemon.folder), "port": 5432, "database": "two", "user": "anyone"}
     clients: list[Any] = [await asyncpg.connect(**where) for _ in range(PARTIES)]

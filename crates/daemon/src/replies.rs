@@ -51,6 +51,9 @@ pub const WRONG_PASSWORD: &str = "28P01";
 /// Who asks may not.
 pub const NOT_ALLOWED: &str = "28000";
 
+/// Version 3.0 of the protocol.
+const PROTOCOL: i32 = 3 << 16;
+
 impl Ended {
     /// An error.
     pub fn new(sqlstate: &'static str, message: impl Into<String>) -> Self {
@@ -186,9 +189,11 @@ pub fn welcome(out: &mut Vec<u8>, parameters: &BTreeMap<String, String>, (proces
 }
 
 /// The answer to a version or to options that the daemon does not have: version 3.0, and none of these options.
+///
+/// The manual calls the number the minor version; the server sends the whole one, and libpq and pgjdbc read it so.
 pub fn negotiate(out: &mut Vec<u8>, options: &[String]) {
     message(out, backend::NEGOTIATE_PROTOCOL_VERSION, |out| {
-        out.extend_from_slice(&0i32.to_be_bytes());
+        out.extend_from_slice(&PROTOCOL.to_be_bytes());
         out.extend_from_slice(&(options.len() as u32).to_be_bytes());
         for option in options {
             out.extend_from_slice(option.as_bytes());
