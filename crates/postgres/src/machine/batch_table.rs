@@ -12,9 +12,9 @@ pub(super) enum Bulk {
 /// The question whether rows can go into a table by one command: a row for each column, with its name as it is written,
 /// its type, and the type that this is a domain of; none if they cannot.
 ///
-/// What a COPY leaves out, or it and an INSERT of many rows do once where INSERTs do it for each row: rules, row-level security, triggers of
-/// statements, and triggers after rows, which include foreign keys and constraints that are checked later. Of a
-/// partitioned table this is asked of all partitions. A limit on the time of a statement would be one on all of the
+/// What a COPY leaves out, or it and an INSERT of many rows do once where INSERTs do it for each row: rules, row-level
+/// security, triggers of statements, and triggers after rows, which include foreign keys and constraints that are checked
+/// later. Of a partitioned table this is asked of all partitions. A limit on the time of a statement would be one on all of the
 /// rows. Functions of the user's that read the table would not see the rows before: those of the snapshot of the
 /// statement, where they are not volatile, and any in a CHECK, as rows are kept back while it is evaluated. They may stand
 /// behind an operator, and in the constraints and the default of a domain; those of a domain within another type are not
