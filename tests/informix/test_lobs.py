@@ -198,7 +198,7 @@ def test_what_is_no_locator_is_refused(conn: Connection, stored: str) -> None:
     for value in (b"bytes", "text"):
         with pytest.raises(errors.ProgrammingError, match="create_lob"):
             conn.execute(f"insert into {stored} values (?, ?, ?)", (2, value, None))
-    assert repr(locator) == "<BlobLocator blob, 72 bytes>"
+    assert repr(locator) == "<BlobLocator>"
     assert locator == BlobLocator(locator.data) != ClobLocator(locator.data)
     assert len({locator, BlobLocator(locator.data)}) == 1
     conn.ping()
