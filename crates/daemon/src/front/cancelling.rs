@@ -53,7 +53,7 @@ pub(super) async fn cancel<B: Backend>(opened: &mut Opened<B>, pool: &Pool<B>) -
     Ok(())
 }
 
-/// The same, until `done` returns true, with as many requests as that takes.
+/// Cancels what a session works on until `done` returns true, with as many requests as that takes.
 ///
 /// # Errors
 /// [`Fatal`]: the server was not reached, or the connection has ended.
@@ -70,7 +70,7 @@ pub(super) async fn cancel_until<B: Backend>(
     }
 }
 
-/// The same, in the way that its protocol has.
+/// Sends one request, in the way that its protocol has.
 async fn try_to_cancel<B: Backend>(opened: &mut Opened<B>, pool: &Pool<B>) -> Result<Sent, Fatal> {
     let client = &mut opened.server;
     if client.connection.machine.only_fetches() {

@@ -206,7 +206,7 @@ impl<H: PgHandler> Machine<H> {
         self.portals.nest(Nesting::Savepoint(Some(SAVEPOINT.to_owned())));
     }
 
-    /// Releases the savepoint of the first request.
+    /// Releases the savepoint of the batch `at`.
     pub(super) fn release(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let answer = &mut self.queue[at].answer;
         if answer.saved.take().is_some() {
