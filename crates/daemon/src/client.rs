@@ -47,9 +47,12 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
     };
     drop(login);
     let entered = hub.registry.enter(asked.newcomer(&peer));
-    let ended = match hub.wanted(asked, password) {
-        Wanted::Postgres(wanted) => session::serve(&mut client, wanted, &hub, &entered).await,
-        Wanted::Front(wanted) => fronts::serve(&mut client, wanted, &hub, &entered).await,
+    let (client, ended) = match hub.wanted(asked, password) {
+        Wanted::Postgres(wanted) => session::serve(client, wanted, &hub, &entered).await,
+        Wanted::Front(wanted) => {
+            let ended = fronts::serve(&mut client, wanted, &hub, &entered).await;
+            (client, ended)
+        }
     };
     drop(entered);
     if let Err(ended) = ended {

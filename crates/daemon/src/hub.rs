@@ -15,6 +15,7 @@ use crate::stats::{Counter, Gauge, Shown};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
+use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 
 /// The startup parameter by which a client of the daemon's own user names a server that is not configured.
@@ -40,6 +41,8 @@ pub struct Hub {
     pub unknown_users: [u8; 32],
     /// Places for clients of TCP that are logging in.
     pub logins: Arc<Semaphore>,
+    /// The threads for bulk traffic.
+    pub bulk: Handle,
     /// True once the daemon is about to end.
     pub draining: watch::Receiver<bool>,
 }
@@ -76,7 +79,7 @@ impl Asked {
 
 impl Hub {
     /// A daemon without clients.
-    pub fn new(config: Config, draining: watch::Receiver<bool>) -> Self {
+    pub fn new(config: Config, bulk: Handle, draining: watch::Receiver<bool>) -> Self {
         Self {
             config: Mutex::new(Arc::new(config)),
             pools: Mutex::default(),
@@ -88,6 +91,7 @@ impl Hub {
             since: Instant::now(),
             unknown_users: random(),
             logins: Arc::new(Semaphore::new(LOGINS)),
+            bulk,
             draining,
         }
     }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::net::UnixStream;
+use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, watch};
 use tokio::time::{interval, timeout};
@@ -64,16 +65,16 @@ impl Drop for One {
     }
 }
 
-/// Serves until a signal, or until nobody has needed the daemon for a while.
+/// Serves until a signal, or until nobody has needed the daemon for a while. `bulk` are the threads for bulk traffic.
 ///
 /// # Errors
 /// What keeps it from starting.
-pub async fn run(options: Options) -> Result<(), String> {
+pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
     let config = options.read()?;
     let access = access(&config);
     let mut place = Place::take(&options.folder, options.port, access, options.on_demand).await?;
     let (drain, draining) = watch::channel(false);
-    let hub = Arc::new(Hub::new(config, draining));
+    let hub = Arc::new(Hub::new(config, bulk, draining));
     let served = Arc::new(Served::default());
     let failed = |error: std::io::Error| error.to_string();
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;

@@ -57,5 +57,9 @@ pub const HANDOVER: Duration = Duration::from_secs(10);
 pub const COUNTED_SQLSTATES: usize = 200;
 /// Bytes of a request to the socket of the metrics.
 pub const REQUEST_BYTES: usize = 8192;
+/// Bytes that a client's request and its answer may have before the client is served by the threads for bulk traffic.
+pub const BULK_BYTES: u64 = 256 * 1024;
+/// Requests below that, one after the other, after which a client is served by the threads for interactive traffic again.
+pub const INTERACTIVE_REQUESTS: u32 = 16;
 /// Requests of a client that are passed on before others that wait get their turn.
 pub const TURN: usize = 32;

@@ -7,6 +7,7 @@ use headrace_daemon::place::default_folder;
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use tokio::runtime::{Builder, Runtime};
 
 /// Lends a few server connections to many local clients that speak PostgreSQL's protocol.
 #[derive(Debug, Parser)]
@@ -38,14 +39,16 @@ fn main() -> ExitCode {
         port: arguments.port,
         on_demand: arguments.on_demand,
     };
-    let result = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => {
+    let result = match (threads("interactive"), threads("bulk")) {
+        (Ok(interactive), Ok(bulk)) => {
+            let threads = bulk.handle().clone();
             // As a task of its own it is where the tasks of clients are: one thread less to wake for each of them.
-            let ended = runtime.block_on(async { tokio::spawn(run(options)).await });
-            runtime.shutdown_background();
+            let ended = interactive.block_on(async { tokio::spawn(run(options, threads)).await });
+            interactive.shutdown_background();
+            bulk.shutdown_background();
             ended.unwrap_or_else(|error| Err(error.to_string()))
         }
-        Err(error) => Err(error.to_string()),
+        (Err(error), _) | (_, Err(error)) => Err(error.to_string()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -54,6 +57,11 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Threads for a class of traffic, as many as there are cores.
+fn threads(name: &str) -> std::io::Result<Runtime> {
+    Builder::new_multi_thread().thread_name(name).enable_all().build()
 }
 
 fn default_config() -> Option<PathBuf> {

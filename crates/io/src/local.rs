@@ -28,6 +28,13 @@ impl Local {
         Ok(Self { socket: registered(socket, Interest::READABLE)?, room: None })
     }
 
+    /// Waits by the runtime that this is called in from now on, whose threads hear of it.
+    pub(crate) fn come_here(&mut self) -> io::Result<()> {
+        // A descriptor can be registered once only, so that another one of the same socket is.
+        *self = Self::new(self.socket().try_clone()?)?;
+        Ok(())
+    }
+
     pub(crate) fn socket(&self) -> &UnixStream {
         self.socket.get_ref()
     }

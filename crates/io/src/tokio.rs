@@ -200,6 +200,20 @@ impl Stream {
         Local::new(stream.into_std()?).map(Self::Unix)
     }
 
+    /// Has the runtime that this is called in wait for the socket from now on: what arrives wakes one of its threads first,
+    /// not one of the runtime that the socket was opened in.
+    ///
+    /// # Errors
+    /// The error of the operating system; the socket waits where it did.
+    pub fn come_here(&mut self) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => *stream = TcpStream::from_std(SockRef::from(&*stream).try_clone()?.into())?,
+            #[cfg(unix)]
+            Self::Unix(stream) => stream.come_here()?,
+        }
+        Ok(())
+    }
+
     /// Receives the bytes that are there, without waiting. `None` if there are none.
     ///
     /// # Errors

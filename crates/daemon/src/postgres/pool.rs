@@ -7,6 +7,7 @@ use crate::config::{Database, PoolMode};
 use crate::lock;
 use crate::secret::Secret;
 use crate::stats::{Shown, Stats};
+use crate::traffic::TrafficClass;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -128,48 +129,54 @@ impl Pool {
         }
     }
 
-    /// Lends a connection: the last used one, or a new one.
+    /// Lends a connection: the last used one, or a new one. The caller is on the threads of this class of traffic.
     ///
     /// # Errors
     /// [`NotLent`].
-    pub async fn lend(&self) -> Result<Lent, NotLent> {
+    pub async fn lend(&self, class: TrafficClass) -> Result<Lent, NotLent> {
         let began = Instant::now();
-        let lent = self.lend_since(began).await;
+        let lent = self.lend_since(began, class).await;
         self.stats.note_lending(began, &lent);
         lent
     }
 
-    async fn lend_since(&self, began: Instant) -> Result<Lent, NotLent> {
+    async fn lend_since(&self, began: Instant, class: TrafficClass) -> Result<Lent, NotLent> {
         let permit = match Arc::clone(&self.permits).try_acquire_owned() {
             Ok(permit) => permit,
             Err(_) => self.queue().await?,
         };
-        let server = match self.usable().await {
+        let server = match self.usable(class).await {
             Some(server) => server,
             None => {
                 let left = self.database.queue_wait().saturating_sub(began.elapsed());
                 let place = self.limit.enter(left).await.ok_or(NotLent::QueueTimeout)?;
-                self.open(place).await.map_err(NotLent::Failed)?
+                self.open(place, class).await.map_err(NotLent::Failed)?
             }
         };
         Ok(Lent { server, since: Instant::now(), _permit: permit })
     }
 
-    /// A connection that nobody uses and that can be lent.
-    async fn usable(&self) -> Option<Server> {
+    /// A connection that nobody uses and that can be lent, if possible one that need not move to other threads.
+    async fn usable(&self, class: TrafficClass) -> Option<Server> {
         loop {
-            let mut server = lock(&self.idle).pop()?;
+            let mut server = {
+                let mut idle = lock(&self.idle);
+                let last = idle.len().checked_sub(1)?;
+                let found = idle.iter().rposition(|server| server.home() == class).unwrap_or(last);
+                idle.remove(found)
+            };
+            server.come_to(class);
             if self.is_usable(&mut server).await {
                 return Some(server);
             }
         }
     }
 
-    async fn open(&self, place: Place) -> Result<Server, NotOpened> {
+    async fn open(&self, place: Place, class: TrafficClass) -> Result<Server, NotOpened> {
         let began = Instant::now();
         let mut server = Server::open(&self.database, &self.key.startup, self.key.password.as_ref()).await?;
         self.reported.get_or_init(|| server.defaults.keys().cloned().collect());
-        server.keep(place, &self.stats);
+        server.keep(place, class, &self.stats);
         self.stats.opened.add(1);
         self.stats.create.observe(began.elapsed());
         Ok(server)
@@ -261,7 +268,7 @@ impl Pool {
         let reported = match self.reported.get() {
             Some(reported) => reported,
             None => {
-                let lent = self.lend().await?;
+                let lent = self.lend(TrafficClass::Interactive).await?;
                 self.take_back(lent);
                 self.reported.get().expect("a connection has been opened")
             }

@@ -6,6 +6,7 @@ use crate::config::{Database, TargetSession, addresses};
 use crate::limits::{CANCEL_AGAIN, RESET_TIMEOUT, SERVER_STATEMENTS};
 use crate::secret::Secret;
 use crate::stats::Stats;
+use crate::traffic::TrafficClass;
 use headrace_connection::{Buffers, Connection, TlsSettings};
 use headrace_core::rows::Collector;
 use headrace_core::{Cancellation, Fatal, FatalKind, Protocol as _, Session as _, TransactionStatus, WriteBuffer};
@@ -37,6 +38,8 @@ pub struct Server {
     pub cancel: Cancel,
     /// When it was last used.
     pub used: Instant,
+    /// The threads that hear of what arrives.
+    home: TrafficClass,
     /// When it is to be replaced.
     ends: Instant,
     /// Where it is counted as open.
@@ -209,6 +212,7 @@ impl Server {
             buffers: connection.buffers,
             cancel: Cancel { address: address.clone(), message },
             used: now,
+            home: TrafficClass::default(),
             ends: now + shortened(database.server_lifetime()),
             counted: None,
         })
@@ -238,9 +242,10 @@ impl Server {
         })
     }
 
-    /// It counts as open, and occupies a place, as long as it exists.
-    pub fn keep(&mut self, place: Place, stats: &Arc<Stats>) {
+    /// It counts as open, and occupies a place, as long as it exists. It was opened on the threads of this class.
+    pub fn keep(&mut self, place: Place, class: TrafficClass, stats: &Arc<Stats>) {
         stats.open.add(1);
+        self.home = class;
         self.counted = Some((place, Arc::clone(stats)));
     }
 
@@ -336,6 +341,19 @@ impl Server {
             if self.stream.exchange(&mut self.buffers, true).await? == Progress::Eof {
                 return Err(Fatal::end_of_input());
             }
+        }
+    }
+
+    /// The class of traffic that it was last used for.
+    pub fn home(&self) -> TrafficClass {
+        self.home
+    }
+
+    /// Comes to the threads of the caller, which are those of this class.
+    pub fn come_to(&mut self, class: TrafficClass) {
+        // Without a descriptor more it is heard of where it was, a little later.
+        if self.home != class && self.stream.come_here().is_ok() {
+            self.home = class;
         }
     }
 

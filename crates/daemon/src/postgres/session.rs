@@ -6,8 +6,9 @@ use crate::client::Client;
 use crate::config::PoolMode;
 use crate::hub::Hub;
 use crate::limits::{SMALL, TURN};
-use crate::registry::{Activity, Entered};
+use crate::registry::{self, Activity, Entered};
 use crate::replies::{self, DRAINING, Ended, SERVER_LOST, TOO_LARGE};
+use crate::traffic::{Traffic, TrafficClass, run_on};
 use headrace_core::limits::{READ_BUFFER_BYTES, WRITE_BUFFER_HIGH_BYTES};
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus};
 use headrace_io::Progress;
@@ -32,11 +33,68 @@ enum Borrowed {
     ClientLeft,
 }
 
-/// Welcomes a client, and serves it until it leaves.
-///
-/// # Errors
-/// [`Ended`]: the client is to be told why its connection ends.
-pub async fn serve(client: &mut Client, wanted: Wanted, hub: &Hub, entered: &Entered<'_>) -> Result<(), Ended> {
+/// Why a session is not served any longer where it was.
+enum Stopped {
+    ClientLeft,
+    /// It belongs to other threads.
+    Elsewhere,
+}
+
+/// Welcomes a client, and serves it until it leaves. An [`Ended`] says what the client is to be told of the end of its
+/// connection.
+pub async fn serve(
+    mut client: Client,
+    wanted: Wanted,
+    hub: &Arc<Hub>,
+    entered: &Entered<'_>,
+) -> (Client, Result<(), Ended>) {
+    let (pool, relay) = match welcome(&mut client, wanted, hub, entered).await {
+        Ok(welcomed) => welcomed,
+        Err(ended) => return (client, Err(ended)),
+    };
+    let mut session = Session {
+        client,
+        relay,
+        pool,
+        of: Arc::clone(&entered.client),
+        lent: None,
+        hub: Arc::clone(hub),
+        draining: hub.draining.clone(),
+        traffic: Traffic::default(),
+        home: TrafficClass::default(),
+        leaving: false,
+        held: 0,
+        sent_before: 0,
+    };
+    let ended = loop {
+        let stopped;
+        (session, stopped) = match session.traffic.class() {
+            TrafficClass::Interactive => session.run().await,
+            TrafficClass::Bulk => run_on(&hub.bulk, session.run()).await,
+        };
+        match stopped {
+            Ok(Stopped::Elsewhere) => {}
+            Ok(Stopped::ClientLeft) => break Ok(()),
+            // An error would become a piece of a row. The end of the connection says enough.
+            Err(_) if session.relay.is_within_message() => break Ok(()),
+            Err(ended) => break Err(ended),
+        }
+    };
+    session.give_back(false).await;
+    session.release();
+    if ended.is_ok() {
+        session.client.flush().await;
+    }
+    (session.client, ended)
+}
+
+/// What a client is served by, once it was welcomed.
+async fn welcome(
+    client: &mut Client,
+    wanted: Wanted,
+    hub: &Hub,
+    entered: &Entered<'_>,
+) -> Result<(Arc<Pool>, Relay), Ended> {
     let Wanted { mut pool, mut settings } = wanted;
     if let Some(key) = pool.apart(&mut settings).await? {
         pool = hub.pool(key, &pool.database);
@@ -52,25 +110,12 @@ pub async fn serve(client: &mut Client, wanted: Wanted, hub: &Hub, entered: &Ent
     replies::welcome(client.buffers.write_buffer.tail(), &parameters, entered.key());
     let mut relay = Relay::new(Arc::clone(&pool.catalog), parameters);
     relay.refuses_transactions = pool.mode == PoolMode::Statement;
-    let draining = hub.draining.clone();
-    let mut session =
-        Session { client, relay, pool, entered, lent: None, hub, draining, leaving: false, held: 0, sent_before: 0 };
-    let ended = match session.run().await {
-        // An error would become a piece of a row. The end of the connection says enough.
-        Err(_) if session.relay.is_within_message() => Ok(()),
-        ended => ended,
-    };
-    session.give_back(false).await;
-    session.release();
-    if ended.is_ok() {
-        client.flush().await;
-    }
-    ended
+    Ok((pool, relay))
 }
 
 /// Opens or borrows a server connection to learn what the server makes of a client's settings.
 async fn first_welcome(pool: &Pool, settings: &[(String, String)]) -> Result<BTreeMap<String, String>, Ended> {
-    let mut lent = pool.lend().await?;
+    let mut lent = pool.lend(TrafficClass::Interactive).await?;
     // What the client does not set is as it was when the session was opened, whatever others have set since.
     let mut wanted = lent.server.defaults.clone();
     for (name, value) in settings {
@@ -86,14 +131,17 @@ async fn first_welcome(pool: &Pool, settings: &[(String, String)]) -> Result<BTr
     Ok(parameters)
 }
 
-struct Session<'a> {
-    client: &'a mut Client,
+struct Session {
+    client: Client,
     relay: Relay,
     pool: Arc<Pool>,
-    entered: &'a Entered<'a>,
+    of: Arc<registry::Client>,
     lent: Option<Lent>,
-    hub: &'a Hub,
+    hub: Arc<Hub>,
     draining: watch::Receiver<bool>,
+    traffic: Traffic,
+    /// The threads that it is served by.
+    home: TrafficClass,
     /// The client has said goodbye after requests that were not answered yet.
     leaving: bool,
     /// Bytes of its buffer that count for the memory of all clients.
@@ -102,12 +150,31 @@ struct Session<'a> {
     sent_before: u64,
 }
 
-impl Session<'_> {
-    async fn run(&mut self) -> Result<(), Ended> {
+impl Session {
+    /// Serves the client on the threads that call this, as long as it belongs there.
+    async fn run(mut self) -> (Self, Result<Stopped, Ended>) {
+        self.come_here();
+        let stopped = self.serve().await;
+        (self, stopped)
+    }
+
+    fn come_here(&mut self) {
+        let class = self.traffic.class();
+        // Without a descriptor more the client is heard of where it was, a little later.
+        if class != self.home && self.client.stream.come_here().is_ok() {
+            self.home = class;
+        }
+        if let Some(lent) = &mut self.lent {
+            lent.server.come_to(class);
+        }
+    }
+
+    async fn serve(&mut self) -> Result<Stopped, Ended> {
+        let class = self.traffic.class();
         loop {
             if self.lent.is_none() {
                 if self.relay.says_goodbye(&self.client.buffers.read_buffer) {
-                    return Ok(());
+                    return Ok(Stopped::ClientLeft);
                 }
                 let (input, output) = (&mut self.client.buffers.read_buffer, &mut self.client.buffers.write_buffer);
                 self.relay.pass_over(input, output)?;
@@ -115,13 +182,19 @@ impl Session<'_> {
                     match self.borrow().await? {
                         Borrowed::Lent => {}
                         Borrowed::Cancelled => continue,
-                        Borrowed::ClientLeft => return Ok(()),
+                        Borrowed::ClientLeft => return Ok(Stopped::ClientLeft),
                     }
                 }
             }
             self.leaving |= self.relay_messages()?;
             if self.leaving && self.lent.as_ref().is_none_or(|_| self.relay.has_all_replies()) {
-                return Ok(());
+                return Ok(Stopped::ClientLeft);
+            }
+            if self.relay.owes_nothing() {
+                self.traffic.answered();
+            }
+            if self.traffic.class() != class {
+                return Ok(Stopped::Elsewhere);
             }
             if self.pool.mode != PoolMode::Session
                 && self.lent.as_ref().is_some_and(|lent| self.relay.is_settled(&lent.server.state))
@@ -133,8 +206,8 @@ impl Session<'_> {
             }
             match self.step().await {
                 Step::Moved => {}
-                Step::ClientLeft => return Ok(()),
-                Step::ServerLost(fatal) => return self.server_lost(&fatal),
+                Step::ClientLeft => return Ok(Stopped::ClientLeft),
+                Step::ServerLost(fatal) => return Err(self.server_lost(&fatal)),
                 Step::Draining => return Err(Ended::new(DRAINING, "headraced: the daemon ends; connect again")),
             }
         }
@@ -142,13 +215,13 @@ impl Session<'_> {
 
     /// Waits for a server connection, and for what the client does meanwhile.
     async fn borrow(&mut self) -> Result<Borrowed, Ended> {
-        let of = &self.entered.client;
+        let of = &self.of;
         of.turns(Activity::Waiting);
         of.forget_cancel().await;
-        let lending = self.pool.lend();
+        let lending = self.pool.lend(self.traffic.class());
         tokio::pin!(lending);
         let mut lent = loop {
-            let client = &mut *self.client;
+            let client = &mut self.client;
             let reads = client.buffers.read_buffer.unread().len() < READ_BUFFER_BYTES;
             tokio::select! {
                 biased;
@@ -168,11 +241,11 @@ impl Session<'_> {
             }
         };
         self.relay.adapt(&mut lent.server.state, &mut lent.server.buffers.write_buffer);
-        *self.entered.client.running.lock().await = Some(lent.server.cancel.clone());
+        *self.of.running.lock().await = Some(lent.server.cancel.clone());
         self.sent_before = lent.server.buffers.write_buffer.mark();
         self.relay.requests = 0;
         self.lent = Some(lent);
-        self.entered.client.turns(Activity::Active);
+        self.of.turns(Activity::Active);
         Ok(Borrowed::Lent)
     }
 
@@ -193,11 +266,13 @@ impl Session<'_> {
             && self.relay.pinned().is_none()
             && self.pool.waiting() > 0;
         let pinned = self.relay.pinned();
+        let before = server.buffers.write_buffer.mark() + client.write_buffer.mark();
         let then =
             self.relay.from_client(&mut client.read_buffer, &mut server.state, &mut server.buffers.write_buffer)?;
         let received =
             self.relay.from_server(&mut server.buffers.read_buffer, &mut server.state, &mut client.write_buffer);
         received.map_err(|fatal| Ended::new(SERVER_LOST, format!("headraced: {fatal}")))?;
+        self.traffic.moved(server.buffers.write_buffer.mark() + client.write_buffer.mark() - before);
         if self.relay.pinned() != pinned {
             self.note_pin();
         }
@@ -209,9 +284,9 @@ impl Session<'_> {
         match self.relay.pinned() {
             Some(reason) => {
                 self.pool.stats.pins.add(reason);
-                self.entered.client.turns(Activity::Pinned(reason));
+                self.of.turns(Activity::Pinned(reason));
             }
-            None => self.entered.client.turns(Activity::Active),
+            None => self.of.turns(Activity::Active),
         }
     }
 
@@ -243,7 +318,7 @@ impl Session<'_> {
 
     /// Moves bytes until something has happened.
     async fn step(&mut self) -> Step {
-        let client = &mut *self.client;
+        let client = &mut self.client;
         let room_to_client = client.buffers.write_buffer.len() < WRITE_BUFFER_HIGH_BYTES;
         let Some(lent) = &mut self.lent else {
             return tokio::select! {
@@ -267,7 +342,7 @@ impl Session<'_> {
 
     /// The server has closed the connection. What it sent before has been passed on; if that was its reason, nothing
     /// has to be added.
-    fn server_lost(&mut self, fatal: &Fatal) -> Result<(), Ended> {
+    fn server_lost(&mut self, fatal: &Fatal) -> Ended {
         let _ = self.relay_messages();
         let what = if self.relay.owes_nothing() {
             "nothing was under way"
@@ -275,17 +350,17 @@ impl Session<'_> {
             "whether what was under way has been done is not known"
         };
         self.lent = None;
-        Err(Ended::new(SERVER_LOST, format!("headraced: the server connection was lost, {what}: {fatal}")))
+        Ended::new(SERVER_LOST, format!("headraced: the server connection was lost, {what}: {fatal}"))
     }
 
     /// Gives the server connection back, as good as new, or closes it.
     async fn give_back(&mut self, settled: bool) {
         // Waits for a CancelRequest that is under way.
-        *self.entered.client.running.lock().await = None;
+        *self.of.running.lock().await = None;
         self.count();
         let Some(mut lent) = self.lent.take() else { return };
         if settled {
-            self.entered.client.turns(Activity::Idle);
+            self.of.turns(Activity::Idle);
             return self.pool.take_back(lent);
         }
         if !self.relay.owes_nothing() || !lent.server.buffers.write_buffer.is_empty() {
