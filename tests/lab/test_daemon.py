@@ -47,7 +47,7 @@ def test_every_client_does_every_workload_right(written: Path) -> None:
     raced = {(row["workload"], row["size"]) for row in result["results"]}
     assert raced == {
         ("connect", 1), ("connect_cold", 1), ("one", 1), ("batch", SIZE), ("count", SIZE), ("clients", 1),
-        ("clients", 8), ("alone", 1), ("beside", 1),
+        ("clients", 8), ("alone", 1), ("beside", 1), ("paced", 1), ("paced_beside", 1),
     }  # fmt: skip
     for row in result["results"]:
         assert (row["error"], row["disqualified"]) == (None, None), row
@@ -57,7 +57,7 @@ def test_every_client_does_every_workload_right(written: Path) -> None:
         ("psycopg", "clients"), ("pg8000", "clients"), ("pg8000", "batch"), ("pg8000", "count"),
     }  # fmt: skip
     assert {workload for client, workload in skipped if client == "socket"} == {
-        "one", "batch", "count", "clients", "alone", "beside",
+        "one", "batch", "count", "clients", "alone", "beside", "paced", "paced_beside",
     }  # fmt: skip
     unchecked = {row["client"] for row in result["results"] if row["workload"] == "count" and not row["checked"]}
     assert unchecked <= {"asyncpg"}
@@ -154,8 +154,9 @@ def test_connecting_is_compared_with_the_floor_of_the_daemons_socket() -> None:
     assert verdicts(*rows)[1] == ("1.30", "reached")
 
 
-def test_p99_beside_bulk_is_compared_with_that_alone() -> None:
-    alone, beside = ("alone", 1, "free"), ("beside", 1, "free")
+@pytest.mark.parametrize(("without", "within"), [("alone", "beside"), ("paced", "paced_beside")])
+def test_p99_beside_bulk_is_compared_with_that_alone(without: str, within: str) -> None:
+    alone, beside = (without, 1, "free"), (within, 1, "free")
     side = ("headrace", "headraced")
     assert verdicts(row(alone, side, 1, p99_s=1e-4), row(beside, side, 1, p99_s=3e-4)) == [("3.00", "missed")]
     assert verdicts(row(beside, side, 1, p99_s=3e-4)) == []
@@ -200,9 +201,10 @@ def test_wrong_rows_are_found_out(name: str) -> None:
     client = Careless("postgresql://x@/x?host=/nowhere&port=1")
     client.prepare(name, 9)
     # The query returns at most ten rows of the first ten, which are right for limits of 10, 5 and 1 ...
-    inner = 3 if name in ("one", "alone", "beside") else 1
+    single = name in ("one", "alone", "beside", "paced", "paced_beside")
+    inner = 3 if single else 1
     answer = client.round(name, 9, inner)
-    if name in ("one", "alone", "beside"):
+    if single:
         assert wrong(name, 9, inner, answer) is None
         answer["digest"] = workloads.digest(workloads.right_rows(inner)[1:])
     assert wrong(name, 9, inner, answer)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-from .workloads import SELECT, digest, limits
+from .workloads import SELECT, WORKLOADS, Workload, digest, limits
 
 Rows = list[Any]
 
@@ -88,7 +88,7 @@ class Client(ABC):
                 elif workload == "clients":
                     found = self.clients(size, inner)
                 else:
-                    found = self.one(asked, workload != "one")
+                    found = self.one(asked, WORKLOADS[workload])
             answer["digest"] = self.digest_of(found)
         return answer | {"seconds": clock.seconds, "cpu": clock.cpu, "latencies": self.latencies}
 
@@ -113,13 +113,15 @@ class Client(ABC):
             total = None if count is None or total is None else total + count
         return total
 
-    def one(self, asked: Sequence[int], timed: bool) -> list[Rows]:
+    def one(self, asked: Sequence[int], of: Workload) -> list[Rows]:
         """One statement after the other; returns their results."""
         run = self.query()
-        if not timed:
+        if not of.latencies:
             return [run(limit) for limit in asked]
         found, clock = [], time.perf_counter
         for limit in asked:
+            if of.pause:
+                time.sleep(of.pause)
             started = clock()
             rows = run(limit)
             self.latencies.append(clock() - started)
@@ -187,12 +189,14 @@ class AsyncClient(Client):
     def leave(self, conn: Any) -> None:
         self.wait(self.aleave(conn))
 
-    def one(self, asked: Sequence[int], timed: bool) -> list[Rows]:
+    def one(self, asked: Sequence[int], of: Workload) -> list[Rows]:
         async def work() -> list[Rows]:
             run, found, clock = await self.aquery(self.conn), [], time.perf_counter
-            if not timed:
+            if not of.latencies:
                 return [await run(limit) for limit in asked]
             for limit in asked:
+                if of.pause:
+                    await asyncio.sleep(of.pause)
                 started = clock()
                 rows = await run(limit)
                 self.latencies.append(clock() - started)

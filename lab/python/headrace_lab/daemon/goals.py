@@ -92,8 +92,9 @@ def goals(report: dict[str, Any]) -> Iterator[Goal]:
     if of in raced:
         rate = _ratio(found.value(of, FLOOR, PGBOUNCER), found.value(of, FLOOR, HEADRACED))
         yield _goal(of, "at least PgBouncer's throughput (the floor asks)", rate, _plain, lambda r: r >= 1)
-    of, alone = ("beside", 1, FREE), ("alone", 1, FREE)
-    if of in raced and alone in raced:
+    for of, alone in [(("beside", 1, FREE), ("alone", 1, FREE)), (("paced_beside", 1, FREE), ("paced", 1, FREE))]:
+        if of not in raced or alone not in raced:
+            continue
         ratio = _ratio(*(found.value(each, OURS, HEADRACED, "p99_s") for each in (of, alone)))
         yield _goal(of, f"p99 at most {P99_BESIDE:.0f} times that alone", ratio, _plain, lambda r: r <= P99_BESIDE)
 

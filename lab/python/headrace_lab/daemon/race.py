@@ -176,7 +176,7 @@ class _Running:
         with contextlib.ExitStack() as stack:
             if kind == w.APART:
                 stack.enter_context(awake(os.cpu_count() or 1))
-            bulk = {route: self._bulk(route, stack) for route in self.routes} if name == "beside" else {}
+            bulk = {route: self._bulk(route, stack) for route in self.routes} if w.WORKLOADS[name].bulk else {}
             for side, mine in times.items():
                 self._enter(side, mine, name)
             for number in range(self.plan.rounds_of(name) + 1):
@@ -225,7 +225,8 @@ class _Running:
 
     def _round(self, key: Pass, side: Side, mine: Times, clients: frozenset[int] | None, counts: bool) -> None:
         name, size, _ = key
-        inner = w.WORKLOADS[name].repeats(size, self.plan.quick)
+        workload = w.WORKLOADS[name]
+        inner = workload.repeats(size, self.plan.quick)
         queries = w.queries(name, size, inner)
         with contextlib.ExitStack() as stack:
             worker = self.workers[side]
@@ -235,13 +236,16 @@ class _Running:
             _answer(worker.info)
             _answer(worker.ask({"do": "prepare", "workload": name, "size": size}))
             before = self._cpu(side[1])
-            answer = _answer(worker.ask({"do": "round", "workload": name, "size": size, "inner": inner}))
+            answer = _answer(
+                worker.ask({"do": "round", "workload": name, "size": size, "inner": inner, "pause": workload.pause})
+            )
             after = self._cpu(side[1])
             _answer(worker.ask({"do": "finish"}))
         mine.wrong = wrong(name, size, inner, answer)
         mine.checked = name != "count" or answer["count"] is not None
         if counts and not mine.wrong:
-            mine.seconds.append(answer["seconds"] / queries)
+            seconds = sum(answer["latencies"]) if workload.latencies else answer["seconds"]
+            mine.seconds.append(seconds / queries)
             mine.cpu.append(answer["cpu"] / queries)
             mine.latencies.append(answer["latencies"])
             # Of ended processes the clock of /proc ticks 100 times a second, so only the sum over all rounds has a
@@ -302,7 +306,7 @@ def _result(plan: Plan, key: Pass, side: Side, times: dict[Side, Times]) -> dict
     if not mine.seconds or mine.out:
         return made
     made |= {"median_s": median(mine.seconds), "iqr_s": iqr(mine.seconds), "client_cpu_s": median(mine.cpu)}
-    if name != "beside":
+    if not workload.bulk:
         # Beside clients with batches most of it is theirs.
         made["server_cpu_s"] = mine.server_cpu / len(mine.seconds)
         made["pooler_cpu_s"] = mine.pooler_cpu / len(mine.seconds) if route != DIRECT else None

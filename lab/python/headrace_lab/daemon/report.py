@@ -192,6 +192,8 @@ PUBLISHED: Final = (
     *(("clients", size, FREE, f"{size:,} client{'s' * (size > 1)}") for size in WORKLOADS["clients"].sizes),
     ("alone", 1, FREE, "single queries alone, p50 / p99"),
     ("beside", 1, FREE, "single queries beside bulk, p50 / p99"),
+    ("paced", 1, FREE, "a query every 2 ms alone, p50 / p99"),
+    ("paced_beside", 1, FREE, "a query every 2 ms beside bulk, p50 / p99"),
 )
 """The rows of the documentation's tables."""
 PUBLISHED_CLIENTS: Final = ("floor", "headrace", "asyncpg", "psycopg", "pg8000", "pgx", "socket")

@@ -6,7 +6,7 @@ Run as ``python -m headrace_lab.daemon.worker CLIENT URL``.
 | request | answer |
 |---|---|
 | ``{"do": "prepare", "workload": …, "size": …}`` | ``{}`` |
-| ``{"do": "round", "workload": …, "size": …, "inner": …}`` | ``seconds``, ``cpu``, ``latencies``, … |
+| ``{"do": "round", "workload": …, "size": …, "inner": …, "pause": …}`` | ``seconds``, ``cpu``, ``latencies``, … |
 | ``{"do": "finish"}`` | ``{}`` |
 | ``{"do": "bulk"}``, ``{"do": "stop"}`` (the floor only) | ``{}``, ``{"batches": …}`` |
 """

@@ -28,6 +28,8 @@ BULK_CLIENTS: Final = 3
 """Clients that stream batches beside the small queries."""
 BULK_BATCH: Final = 9_999
 """Queries of their batches."""
+PAUSE: Final = 0.002
+"""Seconds between queries of a client that is not in a hurry."""
 
 SHARED, APART, FREE = "shared", "apart", "free"
 CORES: Final = {
@@ -49,6 +51,8 @@ class Workload:
         work: operations in one timed round, in any size; a size that is larger is one round.
         latencies: the times of single operations are compared, not their sum. A first look has as many of them, since
             few have no p99.
+        pause: seconds before each operation.
+        bulk: clients with batches stream beside it.
         most_rounds: timed rounds at most; opening connections takes longer than the rounds themselves.
     """
 
@@ -58,6 +62,8 @@ class Workload:
     cores: tuple[str, ...]
     work: int
     latencies: bool = False
+    pause: float = 0.0
+    bulk: bool = False
     most_rounds: int = 1_000
 
     def repeats(self, size: int, quick: bool) -> int:
@@ -81,7 +87,16 @@ WORKLOADS: Final[dict[str, Workload]] = {
     "alone": Workload("times of single queries of one client, alone", (1,), (1,), (FREE,), 300, latencies=True),
     "beside": Workload(
         f"times of single queries of one client beside {BULK_CLIENTS} clients with batches of {BULK_BATCH:,}",
-        (1,), (1,), (FREE,), 300, latencies=True,
+        (1,), (1,), (FREE,), 300, latencies=True, bulk=True,
+    ),
+    "paced": Workload(
+        f"times of single queries of one client, one after each pause of {PAUSE * 1000:.0f} ms, alone",
+        (1,), (1,), (FREE,), 100, latencies=True, pause=PAUSE,
+    ),
+    "paced_beside": Workload(
+        f"times of single queries of one client, one after each pause of {PAUSE * 1000:.0f} ms, beside {BULK_CLIENTS} "
+        f"clients with batches of {BULK_BATCH:,}",
+        (1,), (1,), (FREE,), 100, latencies=True, pause=PAUSE, bulk=True,
     ),
 }  # fmt: skip
 

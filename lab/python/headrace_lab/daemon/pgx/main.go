@@ -42,6 +42,8 @@ type request struct {
 	Workload string `json:"workload"`
 	Size     int    `json:"size"`
 	Inner    int    `json:"inner"`
+	// Pause is in seconds.
+	Pause float64 `json:"pause"`
 }
 
 type client struct {
@@ -177,9 +179,10 @@ func (c *client) round(ctx context.Context, asked request) (map[string]any, erro
 			}
 			return nil
 		})
-	case "alone", "beside":
+	case "alone", "beside", "paced", "paced_beside":
 		err = taken.during(func() (err error) {
 			for n := range asked.Inner {
+				time.Sleep(time.Duration(asked.Pause * float64(time.Second)))
 				began := time.Now()
 				if rows, err = query(ctx, c.conn, limits[n%len(limits)], rows); err != nil {
 					return err
