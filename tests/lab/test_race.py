@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import headrace
 from headrace.testing import PostgresServer
 from headrace_lab import contestants, processes, race, workloads
 from headrace_lab.cli import UsageError, main, parser, plan_of
+from headrace_lab.databases import load
 from headrace_lab.iibench import options as iibench_options
 from headrace_lab.link import Link
 
@@ -381,3 +383,22 @@ def test_scheme_of_the_url_decides_on_the_database(arguments: str, database: str
 def test_url_of_another_database_than_the_one_asked_for_is_refused() -> None:
     with pytest.raises(UsageError, match="--url begins with mysql"):
         plan_of(parser().parse_args(["race", "--url", "mysql://db/test", "--database", "informix"]))
+
+
+def test_tables_that_no_contestant_reads_are_not_made() -> None:
+    class Admin:
+        said: list[str]
+
+        def __init__(self) -> None:
+            self.said = []
+
+        def execute(self, sql: str) -> None:
+            self.said.append(sql)
+
+        def executemany(self, sql: str, rows: Iterable[object]) -> None:
+            self.said.append(sql)
+
+    sql, admin = load("informix").Statements("race"), Admin()
+    sql.setup(admin, [("partitions_1", 1_000_000), ("arrow", 10)])
+    made = [said.split()[2] for said in admin.said if said.startswith("CREATE TABLE")]
+    assert made == [sql.named("users"), sql.table("arrow", 10)]
