@@ -204,6 +204,41 @@ def test_statement_is_prepared_anew_after_its_table_was_altered(daemon: Daemon) 
         client.execute("drop table altered")
 
 
+@pytest.mark.parametrize("pins", ["select 1", "set enable_sort to on", "create temp table own (a int)"])
+@pytest.mark.parametrize("way", ["made again", "rolled back", "replaced view", "in a block"])
+def test_text_that_others_have_prepared_fits_the_tables_of_now(daemon: Daemon, way: str, pins: str) -> None:
+    """Within a transaction a statement cannot be tried again: who has not prepared it gets no error for it."""
+    change, before, now = {
+        "made again": ("drop table changed; create table changed as select 'a' as a", 1, "a"),
+        "rolled back": ("alter table changed alter a type text", 1, 1),
+        "replaced view": ("create or replace view changed_view as select a, 2 as b from changed", 1, 2),
+        "in a block": ("do $$ begin alter table changed alter a type text; end $$", 1, "1"),
+    }[way]
+    text = "select * from changed_view" if way == "replaced view" else "select * from changed"
+    with daemon.connect("one", autocommit=True) as conn:
+        conn.executescript("drop table if exists changed cascade; create table changed as select 1 as a")
+        conn.execute("create view changed_view as select a from changed" if way == "replaced view" else "select 1")
+    with daemon.connect("one", autocommit=True) as other:
+        assert other.fetchrow(text)[-1] == before
+        with daemon.connect("one", autocommit=True) as conn:
+            conn.execute("begin")
+            conn.execute(pins)
+            conn.executescript(change)
+            if way == "rolled back":
+                assert conn.fetchval(text) == "1"
+                conn.execute("rollback")
+                conn.execute("begin")
+            assert conn.fetchrow(text)[-1] == now
+            conn.execute("commit")
+            with daemon.connect("two", autocommit=True) as past:
+                assert past.fetchrow(text)[-1] == now
+    with daemon.connect("one", autocommit=True) as last:
+        last.execute("begin")
+        assert last.fetchrow(text)[-1] == now
+        last.execute("rollback")
+        last.execute("drop table changed cascade")
+
+
 @pytest.mark.parametrize(
     "change", ["alter table typed alter n type text", "drop table typed; create table typed (n text)"]
 )

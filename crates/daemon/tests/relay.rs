@@ -1,6 +1,6 @@
 //! What becomes of the messages between clients and servers, whole and cut into pieces.
 
-use headrace_core::{ReadBuffer, WriteBuffer};
+use headrace_core::{ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_daemon::postgres::relay::{Refused, Relay, ServerState, Then};
 use headrace_daemon::postgres::statements::Catalog;
 use headrace_postgres::messages::frontend;
@@ -263,6 +263,75 @@ fn changed_table_makes_the_server_describe_again() {
     assert_eq!(other.client(&described().0), Ok(Then::Wait));
     let sent = say().parse("headraced_1", "select * from t").describe("headraced_1").sync();
     assert_eq!(without_numbers(&other.sent()), without_numbers(&sent.0));
+}
+
+/// A reply to a Query, with this tag of CommandComplete and this status afterwards.
+fn completed(tag: &str, status: u8) -> Vec<u8> {
+    let mut out = Vec::new();
+    frontend::message(&mut out, backend::COMMAND_COMPLETE, |out| {
+        out.extend_from_slice(tag.as_bytes());
+        out.push(0);
+    });
+    out.extend(replies(&[backend::READY_FOR_QUERY, status]));
+    out
+}
+
+/// Returns true if the server parses the text again for this client.
+fn is_parsed(pair: &mut Pair, name: &str) -> bool {
+    assert_eq!(pair.client(&say().parse(name, "select * from t").sync().0), Ok(Then::Wait));
+    let sent = pair.sent();
+    let status = if pair.server.status == TransactionStatus::Idle { b'I' } else { b'T' };
+    let (mut tags, mut at) = (Vec::new(), 0);
+    while at < sent.len() {
+        tags.push(sent[at]);
+        at += 1 + u32::from_be_bytes(sent[at + 1..at + 5].try_into().expect("four bytes")) as usize;
+    }
+    for tag in &tags {
+        pair.server(&match *tag {
+            client::PARSE => replies(&[backend::PARSE_COMPLETE]),
+            client::CLOSE => replies(&[backend::CLOSE_COMPLETE]),
+            _ => replies(&[backend::READY_FOR_QUERY, status]),
+        });
+    }
+    pair.told();
+    tags.contains(&client::PARSE)
+}
+
+#[test]
+fn changed_schema_has_texts_parsed_again() {
+    for tag in ["ALTER TABLE", "DROP TABLE", "CREATE VIEW", "DO"] {
+        let mut pair = Pair::new(&Arc::new(Catalog::default()));
+        let says = |pair: &mut Pair, sql: &str, tag: &str, status: u8| {
+            assert_eq!(pair.client(&say().query(sql).0), Ok(Then::Wait));
+            pair.server(&completed(tag, status));
+            pair.sent();
+        };
+        assert!(is_parsed(&mut pair, "a"));
+        assert!(!is_parsed(&mut pair, "b"));
+        says(&mut pair, "begin", "BEGIN", b'T');
+        assert!(!is_parsed(&mut pair, "c"));
+        says(&mut pair, "...", tag, b'T');
+        assert!(is_parsed(&mut pair, "d"), "{tag}");
+        assert!(!is_parsed(&mut pair, "e"));
+        says(&mut pair, "rollback", "ROLLBACK", b'I');
+        assert!(is_parsed(&mut pair, "f"), "what was changed is as before {tag}");
+        assert!(!is_parsed(&mut pair, "g"));
+        says(&mut pair, "commit", "COMMIT", b'I');
+        assert!(!is_parsed(&mut pair, "h"));
+    }
+}
+
+#[test]
+fn temporary_table_has_texts_parsed_again_for_its_own_client_only() {
+    let catalog = Arc::new(Catalog::default());
+    let (mut pair, mut other) = (Pair::new(&catalog), Pair::new(&catalog));
+    assert!(is_parsed(&mut pair, "a"));
+    assert!(is_parsed(&mut other, "a"));
+    assert_eq!(pair.client(&say().query("create temp table t (a int)").0), Ok(Then::Wait));
+    pair.server(&completed("CREATE TABLE", b'I'));
+    pair.sent();
+    assert!(!is_parsed(&mut other, "b"));
+    assert!(is_parsed(&mut pair, "b"));
 }
 
 #[test]

@@ -126,6 +126,11 @@ impl OnServer {
         self.used.get(&statement.id)?.description.clone()
     }
 
+    /// The numbers of all that are there.
+    pub fn ids(&self) -> impl Iterator<Item = u64> {
+        self.used.keys().copied()
+    }
+
     /// It is not there after all.
     pub fn remove(&mut self, id: u64) {
         self.used.remove(&id);

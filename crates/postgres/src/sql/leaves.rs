@@ -31,6 +31,9 @@ pub fn begins_block(sql: &str) -> bool {
     })
 }
 
+/// What [`leaves`] calls tables that are the session's own.
+pub const TEMPORARY_TABLE: &str = "a temporary table";
+
 /// A token with its text.
 type Piece<'a> = (Token<'a>, &'a str);
 
@@ -87,15 +90,15 @@ fn of_statement(sql: &str, reported: &impl Fn(&str) -> bool) -> Option<&'static 
         let before = ["or", "replace", "local", "global"];
         let at = (1..).find(|at| !before.iter().any(|word| is(*at, word)));
         if at.is_some_and(temporary) {
-            return Some("a temporary table");
+            return Some(TEMPORARY_TABLE);
         }
     }
     for at in 0..pieces.len() {
         if is(at, "into") && temporary(at + 1) {
-            return Some("a temporary table");
+            return Some(TEMPORARY_TABLE);
         }
         if named(at).is_some_and(|name| name == "pg_temp") && pieces.get(at + 1).is_some_and(|next| next.1 == ".") {
-            return Some("a temporary table");
+            return Some(TEMPORARY_TABLE);
         }
         if !matches!(pieces[at].0, Token::Word(_)) || pieces.get(at + 1).is_none_or(|next| next.1 != "(") {
             continue;

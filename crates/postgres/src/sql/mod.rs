@@ -6,7 +6,7 @@ mod lexer;
 
 use headrace_core::placeholders::{self, Converted, Marks};
 pub(crate) use joined::{JoinableInsert, joinable_insert};
-pub use leaves::{begins_block, leaves};
+pub use leaves::{TEMPORARY_TABLE, begins_block, leaves};
 pub(crate) use lexer::{Lexer, Token, is_word, leading_word};
 
 /// For each parameter `$1`, `$2`, ... of an `INSERT INTO ... VALUES (...)` with one row: true if it is there alone, and

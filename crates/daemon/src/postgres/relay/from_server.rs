@@ -8,6 +8,7 @@ use headrace_postgres::messages::backend::{
 };
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::backend;
+use headrace_postgres::sql::TEMPORARY_TABLE;
 use std::sync::Arc;
 
 /// Errors that are counted by SQLSTATE while a server connection is lent.
@@ -134,6 +135,10 @@ impl Relay {
                 let Some(Expected::Sync | Expected::Query) = front else { return Err(unexpected(tag)) };
                 self.expected.pop_front();
                 server.status = transaction_status(body)?;
+                // It is as it was before if the transaction was rolled back, and others have it only now otherwise.
+                if server.status == TransactionStatus::Idle && std::mem::take(&mut server.changed) {
+                    self.parse_again(server);
+                }
             }
             backend::PARAMETER_STATUS => {
                 let (name, value) = parameter_status(body)?;
@@ -154,12 +159,23 @@ impl Relay {
                 self.close(&name);
             }
         }
-        // Who has temporary tables drops them often, and they are nobody else's.
-        if tag.starts_with(b"ALTER ") || tag.starts_with(b"DROP ") && self.pinned.is_none() {
-            self.catalog.clear();
+        if tag == b"DO" || [&b"CREATE "[..], b"ALTER ", b"DROP "].iter().any(|verb| tag.starts_with(verb)) {
+            self.parse_again(server);
+            server.changed = true;
         }
         if tag == b"DISCARD ALL" {
             self.pinned = None;
+        }
+    }
+
+    /// What statements depend on has changed: who prepares a text from now on has the server parse it, as without the
+    /// daemon.
+    fn parse_again(&mut self, server: &ServerState) {
+        if self.pinned == Some(TEMPORARY_TABLE) {
+            // Such tables are made and dropped often, and are nobody else's.
+            self.closed.extend(server.prepared.ids());
+        } else {
+            self.catalog.clear();
         }
     }
 

@@ -30,6 +30,8 @@ pub struct ServerState {
     pub parameters: BTreeMap<String, String>,
     /// The status of the transaction, of the last ReadyForQuery.
     pub status: TransactionStatus,
+    /// The transaction has changed what texts mean.
+    changed: bool,
     /// Statements that do not fit their tables any more, to be closed before anything is prepared.
     stale: Vec<Arc<Statement>>,
 }
@@ -37,7 +39,7 @@ pub struct ServerState {
 impl ServerState {
     /// Of a session that was just opened.
     pub fn new(parameters: BTreeMap<String, String>, statements: usize) -> Self {
-        Self { prepared: OnServer::new(statements), parameters, status: TransactionStatus::Idle, stale: Vec::new() }
+        Self { prepared: OnServer::new(statements), parameters, status: TransactionStatus::Idle, changed: false, stale: Vec::new() }
     }
 
     /// The SQL that gives the session the settings of a client, where they differ.
