@@ -64,12 +64,13 @@ impl Client {
         (state.0, state.1.elapsed())
     }
 
-    /// A CancelRequest that came when nothing was under way is for nothing that comes later.
-    pub async fn forget_cancel(&self) {
+    /// Returns true if a CancelRequest has come, and forgets it: one that came when nothing was under way is for nothing
+    /// that comes later.
+    pub async fn take_cancel(&self) -> bool {
         tokio::select! {
             biased;
-            () = self.interrupt.notified() => {}
-            () = std::future::ready(()) => {}
+            () = self.interrupt.notified() => true,
+            () = std::future::ready(()) => false,
         }
     }
 

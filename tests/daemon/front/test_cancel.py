@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 from headrace_lab.differences import DIFFERENCES
 from waiting import until
 
+from ..raw import SYNC, TERMINATE, answers, bind, message, parse, query, sqlstates, startup, values
 from .conftest import Front
 
 SHORT_STATEMENTS = 150
@@ -92,6 +94,21 @@ def test_statement_of_a_client_that_leaves_is_cancelled(front: Front, slow: str)
         with front.direct() as admin:
             running = "select count(*) from information_schema.processlist where info like %s and id <> connection_id()"
             until(lambda: admin.fetchval(running, slow[:20] + "%") == 0)
+
+
+def test_closed_portal_is_cancelled(front: Front, slow: str) -> None:
+    """Its thousand million rows are not waited for, however soon it is closed. CUBRID has all of them before it answers,
+    so that there are fewer."""
+    endless = "select a.n from numbers a, numbers b" + ", numbers c" * (front.name != "cubrid")
+    one_row = message(b"E", b"\0" + struct.pack("!i", 1))
+    closed = message(b"C", b"P\0")
+    for begin, end in ((b"", b""), (query("begin"), query("commit"))):
+        for requests in (one_row + closed, one_row * 3 + closed, one_row + bind("s", "0") + one_row + closed):
+            asked = parse("s", f"{endless} where a.n >= $1") + bind("s", "0") + requests + SYNC
+            client = startup(user="anyone", database=front.name) + begin + asked + query(f"select 42{front.one_row}")
+            received = answers(front.socket, client + end + TERMINATE)
+            assert sqlstates(received) == []
+            assert values(received)[-1] == "42"
 
 
 def test_late_cancel_is_for_nobody_else(front: Front) -> None:

@@ -98,8 +98,10 @@ impl<B: Backend> Session<'_, B> {
 
     pub(super) async fn execute_portal(&mut self, name: &str, rows: u32) -> Result<Result<(), Failure>, Ended> {
         let describes = self.describing.take().is_some();
+        self.settle_portal(name).await?;
         let Some(portal) = self.portals.get_mut(name) else { return Ok(Err(unknown_portal(name))) };
         let rows = (rows > 0).then_some(u64::from(rows));
+        portal.is_limited = rows.is_some();
         if let Some(running) = portal.running.take() {
             self.settle().await?;
             self.queue.push_back(Item::resumed(running, rows, name));

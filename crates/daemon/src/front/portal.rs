@@ -57,13 +57,15 @@ pub(super) struct Portal<E> {
     pub(super) formats: Vec<Format>,
     /// It was executed.
     pub(super) is_done: bool,
+    /// It was executed up to a number of rows. Until they were sent, what it runs is in the queue.
+    pub(super) is_limited: bool,
     /// It has rows that the client has not asked for yet.
     pub(super) running: Option<Running<E>>,
 }
 
 impl<E> Portal<E> {
     pub(super) fn new(prepared: Arc<Prepared>, values: Vec<Datum>, formats: Vec<Format>) -> Self {
-        Self { prepared, values, formats, is_done: false, running: None }
+        Self { prepared, values, formats, is_done: false, is_limited: false, running: None }
     }
 
     /// Returns true if the server has not sent all of its rows.

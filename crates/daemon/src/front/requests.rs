@@ -1,7 +1,7 @@
 //! Requests to the server, and the way of their replies to the client.
 
 use super::backend::Backend;
-use super::cancelling::{at, cancel};
+use super::cancelling::{at, cancel_until};
 use super::catalog::{Answer, Cell, Effect, Fact};
 use super::handler::{Handler, Plan, Shared};
 use super::portal::Prepared;
@@ -10,12 +10,14 @@ use super::session::{Session, server_lost};
 use super::sql::{Action, Server};
 use super::types::Target;
 use super::values::{COPY_SIGNATURE, Layout, Shape, Writer};
+use crate::limits::RESET_TIMEOUT;
 use crate::lock;
 use crate::replies::Ended;
+use headrace_connection::Connection;
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::rows::Datum;
 use headrace_core::{
-    Diagnostics, Discarded, ErrorClass, Fatal, Left, Mismatch, MismatchKind, Outcome, Sink, TransactionStatus, Verb,
+    Diagnostics, Discarded, ErrorClass, Fatal, Mismatch, MismatchKind, Outcome, Sink, TransactionStatus, Verb,
 };
 use headrace_io::Progress;
 use headrace_io::tokio::Client;
@@ -23,6 +25,7 @@ use headrace_postgres::messages::frontend::message;
 use headrace_postgres::messages::tag::backend as tag;
 use headrace_postgres::types::Format;
 use std::time::Instant;
+use tokio::time::timeout;
 
 /// Bytes of rows of one request that wait in the daemon until the client takes them.
 pub(super) const ROOM: usize = 256 * 1024;
@@ -304,29 +307,31 @@ impl<B: Backend> Session<'_, B> {
         }
     }
 
+    /// Has what a portal runs with the portal again, unless it runs to its end.
+    pub(super) async fn settle_portal(&mut self, name: &str) -> Result<(), Ended> {
+        match self.portals.get(name) {
+            Some(portal) if portal.is_limited => self.settle().await,
+            _ => Ok(()),
+        }
+    }
+
     /// Forgets a portal; what the server still does for it is cancelled.
     pub(super) async fn close_portal(&mut self, name: &str) -> Result<(), Ended> {
-        let Some(portal) = self.portals.get(name) else { return Ok(()) };
-        if portal.is_unfinished() {
-            self.settle().await?;
-        }
+        self.settle_portal(name).await?;
         let running = self.portals.remove(name).and_then(|portal| portal.running);
         let (Some(running), Some(lent)) = (running.filter(|running| !running.is_over()), &mut self.lent) else {
             return Ok(());
         };
-        let machine = &mut lent.opened.server.connection.machine;
-        if machine.abandon(running.id) == Discarded::Alone {
-            let sent = cancel(&mut lent.opened, &self.pool).await;
-            let until = Instant::now() + crate::limits::RESET_TIMEOUT;
-            lent.opened.server.connection.machine.leave_cancelled(Left { request: Some(running.id), until });
-            sent.map_err(|fatal| server_lost(&fatal))?;
-        }
         let id = running.id;
-        lent.opened
-            .server
-            .drive((), |connection| !connection.machine.has(id))
-            .await
-            .map_err(|fatal| server_lost(&fatal))?;
+        let is_over = move |connection: &mut Connection<B>| !connection.machine.has(id);
+        if lent.opened.server.connection.machine.abandon(id) == Discarded::Alone {
+            let ended = timeout(RESET_TIMEOUT, cancel_until(&mut lent.opened, &self.pool, is_over)).await;
+            let machine = &mut lent.opened.server.connection.machine;
+            machine.cancel_sent();
+            machine.unpause();
+            ended.unwrap_or_else(|_| Err(Fatal::cancel_unanswered())).map_err(|fatal| server_lost(&fatal))?;
+        }
+        lent.opened.server.drive((), is_over).await.map_err(|fatal| server_lost(&fatal))?;
         Ok(())
     }
 

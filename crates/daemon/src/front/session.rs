@@ -192,7 +192,7 @@ impl<B: Backend> Session<'_, B> {
     async fn handle(&mut self, bytes: &[u8]) -> Result<(), Ended> {
         let message = Message::read(bytes).map_err(broken)?;
         if std::mem::take(&mut self.between) {
-            self.of.forget_cancel().await;
+            self.of.take_cancel().await;
         }
         if self.skipping && !matches!(message, Message::Sync | Message::Terminate) {
             return Ok(());

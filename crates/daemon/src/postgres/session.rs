@@ -62,6 +62,7 @@ pub async fn serve(
         draining: hub.draining.clone(),
         traffic: Traffic::default(),
         home: TrafficClass::default(),
+        adapting: false,
         leaving: false,
         held: 0,
         sent_before: 0,
@@ -142,6 +143,8 @@ struct Session {
     traffic: Traffic,
     /// The threads that it is served by.
     home: TrafficClass,
+    /// The server connection may not have the client's settings yet.
+    adapting: bool,
     /// The client has said goodbye after requests that were not answered yet.
     leaving: bool,
     /// Bytes of its buffer that count for the memory of all clients.
@@ -187,6 +190,9 @@ impl Session {
                 }
             }
             self.leaving |= self.relay_messages()?;
+            if self.adapting && !self.relay.adapts() {
+                self.can_be_cancelled().await;
+            }
             if self.leaving && self.lent.as_ref().is_none_or(|_| self.relay.has_all_replies()) {
                 return Ok(Stopped::ClientLeft);
             }
@@ -217,7 +223,7 @@ impl Session {
     async fn borrow(&mut self) -> Result<Borrowed, Ended> {
         let of = &self.of;
         of.turns(Activity::Waiting);
-        of.forget_cancel().await;
+        of.take_cancel().await;
         let lending = self.pool.lend(self.traffic.class());
         tokio::pin!(lending);
         let mut lent = loop {
@@ -241,12 +247,25 @@ impl Session {
             }
         };
         self.relay.adapt(&mut lent.server.state, &mut lent.server.buffers.write_buffer);
-        *self.of.running.lock().await = Some(lent.server.cancel.clone());
         self.sent_before = lent.server.buffers.write_buffer.mark();
         self.relay.requests = 0;
         self.lent = Some(lent);
         self.of.turns(Activity::Active);
+        self.adapting = true;
         Ok(Borrowed::Lent)
+    }
+
+    /// From now on a CancelRequest goes to the server, also one that has come since the connection was lent. Before, it
+    /// would have hit the daemon's own SET, without which what the client has sent after it must not run.
+    async fn can_be_cancelled(&mut self) {
+        self.adapting = false;
+        let Some(lent) = &self.lent else { return };
+        let mut running = self.of.running.lock().await;
+        *running = Some(lent.server.cancel.clone());
+        if self.of.take_cancel().await {
+            // The client does not learn of a failure: the protocol has no answer to a CancelRequest.
+            let _ = lent.server.cancel.send().await;
+        }
     }
 
     /// Translates what was received; returns true if the client has said goodbye.

@@ -39,7 +39,13 @@ pub struct ServerState {
 impl ServerState {
     /// Of a session that was just opened.
     pub fn new(parameters: BTreeMap<String, String>, statements: usize) -> Self {
-        Self { prepared: OnServer::new(statements), parameters, status: TransactionStatus::Idle, changed: false, stale: Vec::new() }
+        Self {
+            prepared: OnServer::new(statements),
+            parameters,
+            status: TransactionStatus::Idle,
+            changed: false,
+            stale: Vec::new(),
+        }
     }
 
     /// The SQL that gives the session the settings of a client, where they differ.
@@ -210,6 +216,11 @@ impl Relay {
             self.expected.push_back(Expected::Own);
         }
         self.synced = output.mark();
+    }
+
+    /// Returns true if the server connection has not been given this client's settings yet.
+    pub fn adapts(&self) -> bool {
+        self.expected.iter().any(|expected| matches!(expected, Expected::Own))
     }
 
     /// Returns true if nothing more is read from the client's messages before the server has answered.
