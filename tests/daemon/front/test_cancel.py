@@ -97,8 +97,8 @@ def test_statement_of_a_client_that_leaves_is_cancelled(front: Front, slow: str)
 
 
 def test_closed_portal_is_cancelled(front: Front, slow: str) -> None:
-    """Its thousand million rows are not waited for, however soon it is closed. CUBRID has all of them before it answers,
-    so that there are fewer."""
+    """Its thousand million rows are not waited for, however soon it is closed. CUBRID has all of them before it
+    answers: there are fewer."""
     endless = "select a.n from numbers a, numbers b" + ", numbers c" * (front.name != "cubrid")
     one_row = message(b"E", b"\0" + struct.pack("!i", 1))
     closed = message(b"C", b"P\0")
