@@ -58,6 +58,8 @@ fn request(kind: u8) -> Request {
         }
         7 => Request::Verb(Verb::Commit(if kind & 16 == 16 { IfUnsent::RollBack } else { IfUnsent::Forget })),
         8 => Request::Verb(if kind & 16 == 16 { Verb::Ping } else { Verb::Rollback(IfUnsent::RollBack) }),
+        9 if kind & 16 == 16 => Request::ParameterTypes { sql },
+        9 if kind & 32 == 32 => Request::Returned { value: 5 },
         9 => Request::ReadObject { handle, offset: 0, bytes: 5 },
         10 if kind & 16 == 16 => Request::NewObject { is_text: true, begin: kind & 32 == 32 },
         10 => Request::WriteObject { handle, offset: 0, data: [7; 3].into() },

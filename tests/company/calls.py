@@ -216,6 +216,7 @@ CALLS = [
     Call("execute_batch", simple("execute_batch", ["delete from company", "delete from company"]), kinds=CUB),
     Call("schema_info", simple("schema_info", "columns", "company"), kinds=CUB),
     Call("plan", simple("plan", "select 1"), kinds=CUB),
+    Call("parameter_types", simple("parameter_types", "select 1 from company where n = ?"), kinds=CUB),
     Call("cancel", simple("cancel")),
     Call("close", simple("close")),
 ]

@@ -11,6 +11,7 @@ import headrace.aio.cubrid
 import headrace.cubrid
 from headrace import errors
 from headrace.types import TransactionStatus
+from live import CUBRID_URL
 
 
 @pytest.fixture(scope="module")
@@ -74,18 +75,55 @@ def test_there_is_no_other_kind(conn: Any) -> None:
         conn.schema_info("sequences")
 
 
+def test_types_of_parameters(conn: Any, tables: None) -> None:
+    key, price = conn.parameter_types("insert into hr_line (id, price) values (?, ?)")
+    assert (key.name, key.type_code) == ("1", "INT")
+    assert (price.name, price.type_code, price.precision, price.scale) == ("2", "NUMERIC", 10, 2)
+    # A number is compared with any type.
+    found = conn.parameter_types("select * from hr_head where name = :2 and id = :1")
+    assert (found[0].type_code, len(found)) == ("VARCHAR", 2)
+    assert conn.parameter_types("select 1") == []
+    with pytest.raises(errors.ProgrammingError):
+        conn.parameter_types("select nonesuch from hr_line")
+    assert conn.fetchval("select count(*) from hr_line") == 0
+
+
+def test_types_of_parameters_leave_no_transaction_open(url: str, tables: None) -> None:
+    with headrace.cubrid.connect(url, autocommit=True) as conn:
+        for _ in range(3):
+            (only,) = conn.parameter_types("delete from hr_head where name = ?")
+            assert only.type_code == "VARCHAR"
+        assert conn.transaction_status is TransactionStatus.IDLE
+
+
+ATTEMPTS = 10
+UNREPORTED = "did not report"
+
+
+def keys_of(conn: Any, sql: str, params: Any = None) -> list[Any]:
+    """The keys of an INSERT. A genuine CAS takes some rows for objects of another class, and does not report their keys:
+    the rows of the next attempt are in other places."""
+    for _ in range(ATTEMPTS if CUBRID_URL else 0):
+        try:
+            return conn.generated_keys(sql, params)
+        except errors.DatabaseError as error:
+            assert UNREPORTED in str(error)
+            assert not conn.closed
+    return conn.generated_keys(sql, params)
+
+
 def test_keys_of_all_rows(conn: Any, tables: None, numbers: str) -> None:
-    first, second = conn.generated_keys("insert into hr_head (name) values (?), (?)", ("a", "b"))
+    first, second = keys_of(conn, "insert into hr_head (name) values (?), (?)", ("a", "b"))
     assert second == first + 1
     assert conn.fetch("select name from hr_head where id in (?, ?) order by id", first, second) == [("a",), ("b",)]
-    many = conn.generated_keys("insert into hr_head (name) select name from hr_head, numbers where n < 100")
+    many = keys_of(conn, "insert into hr_head (name) select name from hr_head, numbers where n < 100")
     assert len(many) == len(set(many)) >= 200
     conn.rollback()
 
 
 def test_keys_in_autocommit(url: str, tables: None) -> None:
     with headrace.cubrid.connect(url, autocommit=True) as conn, headrace.cubrid.connect(url) as other:
-        (key,) = conn.generated_keys("insert into hr_head (name) values (?)", ("kept",))
+        (key,) = keys_of(conn, "insert into hr_head (name) values (?)", ("kept",))
         assert other.fetchval("select name from hr_head where id = ?", key) == "kept"
         with pytest.raises(errors.IntegrityError):
             conn.generated_keys("insert into hr_head (name) values (null)")
@@ -106,5 +144,14 @@ def test_a_plan_executes_nothing(conn: Any, tables: None) -> None:
 async def test_on_asyncio(url: str, tables: None) -> None:
     async with await headrace.aio.cubrid.connect(url) as conn:
         assert len(await (await conn.schema_info("columns", "hr_head")).fetchall()) == 2
-        assert len(await conn.generated_keys("insert into hr_head (name) values ('x'), ('y'), ('z')")) == 3
+        sql = "insert into hr_head (name) values ('x'), ('y'), ('z')"
+        for _ in range(ATTEMPTS if CUBRID_URL else 1):
+            try:
+                assert len(await conn.generated_keys(sql)) == len("xyz")
+                break
+            except errors.DatabaseError as error:
+                assert UNREPORTED in str(error)
+        else:
+            pytest.fail("no keys were reported")
         assert isinstance(await conn.plan("select 1"), str)
+        assert len(await conn.parameter_types("select * from hr_head where name = ? or name = ?")) == 2

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from .._native import ArrowSink, Columns, CubridWire, Result
 from .._shared.core import Core
-from .._shared.cursor_base import Column, Params
+from .._shared.cursor_base import Column, Params, columns_of
 from .._shared.flows import Flow, each
 from ..errors import NotSupportedError, OperationalError, ProgrammingError
 from ..types import ParameterRows, TypeCode
@@ -173,6 +173,16 @@ class CubridCore(Core):
         """The plan of a statement, as text."""
         result = yield self.wire.plan(sql)
         return str(result.rows[0][0])
+
+    def parameter_types(self, sql: str) -> Flow[list[Column]]:
+        """The types that the server expects for the parameters of a statement."""
+        result: Result = yield self.wire.parameter_types(sql)
+        return self.describe(columns_of(result))
+
+    def returned_rows(self, value: int) -> Flow[Result]:
+        """The rows of a CURSOR that a procedure has returned."""
+        result: Result = yield self.wire.returned_rows(value)
+        return result
 
     # statements
 

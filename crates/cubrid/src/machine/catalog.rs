@@ -1,15 +1,20 @@
-//! What the server reports about statements and tables: the catalogue (SCHEMA_INFO), and plans (GET_QUERY_INFO).
+//! What the server reports about statements and tables: the catalogue (SCHEMA_INFO), plans (GET_QUERY_INFO) and the types
+//! of parameters (PARAMETER_INFO). The rows of a CURSOR that a procedure returns (MAKE_OUT_RS) come as those of the
+//! catalogue do.
 
 use super::pages::Pages;
 use super::pending::Stage;
 use super::request::Request;
 use super::stage::Event;
-use super::statement::Statement;
+use super::statement::{Columns, Statement};
 use super::{CasHandler, Expect, Machine};
-use crate::messages::server::SchemaInfo;
-use crate::messages::{Reader, client, server};
+use crate::messages::description::Field;
+use crate::messages::login::BrokerInfo;
+use crate::messages::server::{Returned, SchemaInfo};
+use crate::messages::{Reader, client, function, server};
 use crate::types::code;
 use crate::types::encode::coded;
+use headrace_core::protocol::Summary;
 use headrace_core::{CodeSet, Fatal, Mismatch, WriteBuffer};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,9 +24,10 @@ fn name(name: Option<&Arc<str>>, codeset: CodeSet) -> Result<Option<Cow<'_, [u8]
 }
 
 impl<H: CasHandler> Machine<H> {
-    /// Starts a query of the catalogue, or the request for a plan.
+    /// Starts a query of the catalogue, the request for a plan, or for the rows of a CURSOR.
     pub(super) fn start_catalog(&mut self, at: usize, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
-        let (info, codeset) = (self.info, self.options.codeset);
+        let (in_block, info, codeset) = (self.in_block, self.info, self.options.codeset);
+        let has_query_ids = self.broker().is_none_or(BrokerInfo::has_query_ids);
         let (pending, out) = (&mut self.queue[at], write_buffer.tail());
         let sent = match &pending.request {
             Request::SchemaInfo { query, first, second, patterns } => {
@@ -36,12 +42,19 @@ impl<H: CasHandler> Machine<H> {
                 client::plan_of(out, info, &sql);
                 Expect::Plan
             }),
+            Request::Returned { .. } if !in_block => Err(Mismatch::wrong_type(
+                "the rows of a CURSOR are read in the transaction of the procedure that has returned it",
+            )),
+            Request::Returned { value } => {
+                client::make_out_rs(out, info, *value, has_query_ids);
+                Ok(Expect::Returned)
+            }
             _ => return,
         };
         match sent {
             Ok(expect) => {
                 match expect {
-                    Expect::Schema => {
+                    Expect::Schema | Expect::Returned => {
                         pending.go(Event::Opened, Stage::Reading { rows: 0, total: 0, pages: Pages::default() })
                     }
                     _ => pending.go(Event::StartWhole, Stage::Sent),
@@ -63,6 +76,29 @@ impl<H: CasHandler> Machine<H> {
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         let SchemaInfo { handle, count, fields } = SchemaInfo::read(&mut reader)?;
+        self.rows_at(cx, handle, count, fields, write_buffer)
+    }
+
+    /// The reply to the request for the rows of a CURSOR.
+    pub(super) fn returned(
+        &mut self,
+        cx: H::Context<'_>,
+        mut reader: Reader<'_>,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
+        let Returned { handle, count, fields } = Returned::read(&mut reader)?;
+        self.rows_at(cx, handle, count, fields, write_buffer)
+    }
+
+    /// The rows of the first request are at the server, under this handle: they are fetched.
+    fn rows_at(
+        &mut self,
+        cx: H::Context<'_>,
+        handle: i32,
+        count: i32,
+        fields: Vec<Field>,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
         let epoch = self.statements.epoch();
         let statement = Arc::new(Statement::of_catalog(handle, fields, epoch));
         // It is closed with the next PREPARE.
@@ -82,6 +118,33 @@ impl<H: CasHandler> Machine<H> {
             self.expects.push_back(Expect::Page);
         } else {
             self.last_page(cx, write_buffer);
+        }
+        Ok(())
+    }
+
+    /// The statement of the request that was started last is known: the types of its parameters are requested.
+    pub(super) fn request_parameter_types(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
+        let pending = &mut self.queue[at];
+        let Some(handle) = pending.statement.as_ref().map(|statement| statement.handle) else { return };
+        pending.go(Event::Executed, Stage::Sent);
+        client::of_handle(write_buffer.tail(), self.info, function::PARAMETER_INFO, handle);
+        self.expect(Expect::ParameterTypes);
+    }
+
+    /// The types of parameters, as the columns of a result without rows. Their names are their numbers.
+    pub(super) fn parameter_types(&mut self, cx: H::Context<'_>, mut reader: Reader<'_>) -> Result<(), Fatal> {
+        let infos = server::parameter_info(&mut reader)?;
+        let field = |(number, info): (usize, &server::ParameterInfo)| Field {
+            ty: info.ty,
+            scale: info.scale,
+            precision: info.precision,
+            name: (number + 1).to_string(),
+            ..Field::default()
+        };
+        let columns = Arc::new(Columns::new(infos.iter().enumerate().map(field).collect()));
+        if let Some(handler) = self.queue.first_mut().and_then(|pending| pending.slot.handler.as_mut()) {
+            handler.columns(cx, &columns);
+            handler.result(cx, Summary { rows: Some(0), ..Summary::default() });
         }
         Ok(())
     }

@@ -5,11 +5,26 @@ use super::request::{Execute, Request, Rows};
 use super::run::PageRows;
 use super::statement::Columns;
 use super::{CasHandler, Expect, Machine};
-use crate::messages::server::GeneratedKeys;
+use crate::messages::server::{GeneratedKeys, RowHead, ServerError};
 use crate::messages::{Reader, client, function};
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, WriteBuffer};
 use std::sync::Arc;
+
+/// Returns true if the rows are numbered from 1, and have all of their keys. A CAS (11.3.2:
+/// `ux_get_generated_keys_server_insert`) sometimes takes a row for an object of another class, most likely one that it
+/// has read before at the same place. It sends no key of that, and the number of columns of the last row.
+fn are_whole(keys: &GeneratedKeys, mut rows: Reader<'_>) -> bool {
+    let mut position = 0;
+    while !rows.rest().is_empty() {
+        position += 1;
+        let is_next = RowHead::read(&mut rows).is_ok_and(|head| head.position == position);
+        if !is_next || !keys.fields.iter().all(|_| matches!(rows.cell(), Ok(Some(_)))) {
+            return false;
+        }
+    }
+    usize::try_from(position).is_ok_and(|rows| rows == keys.rows) && (keys.rows == 0 || !keys.fields.is_empty())
+}
 
 impl Request {
     /// Returns true if its result is the keys that it generates.
@@ -30,7 +45,12 @@ impl<H: CasHandler> Machine<H> {
 
     /// The keys, as the rows of a result.
     pub(super) fn keys(&mut self, cx: H::Context<'_>, mut reader: Reader<'_>) -> Result<(), Fatal> {
-        let keys = GeneratedKeys::read(&mut reader)?;
+        let read = GeneratedKeys::read(&mut reader);
+        let Some(keys) = read.ok().filter(|keys| are_whole(keys, reader)) else {
+            // The reply has an end, so that the connection is in step.
+            self.failed(ServerError::unreported_keys());
+            return Ok(());
+        };
         let columns = Arc::new(Columns::new(keys.fields));
         let mut run = PageRows::new(&columns, reader.rest());
         let Some(pending) = self.queue.first_mut() else { return Ok(()) };

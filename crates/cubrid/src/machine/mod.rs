@@ -119,6 +119,10 @@ enum Expect {
     Version,
     /// To SCHEMA_INFO.
     Schema,
+    /// To MAKE_OUT_RS.
+    Returned,
+    /// To PARAMETER_INFO.
+    ParameterTypes,
     /// To GET_QUERY_INFO.
     Plan,
     /// To GET_GENERATED_KEYS.

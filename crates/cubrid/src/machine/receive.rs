@@ -155,6 +155,14 @@ impl<H: CasHandler> Machine<H> {
                 Ok(reader) => self.schema(cx, reader, write_buffer)?,
                 Err(error) => self.failed(error),
             },
+            Expect::Returned => match reply {
+                Ok(reader) => self.returned(cx, reader, write_buffer)?,
+                Err(error) => self.failed(error),
+            },
+            Expect::ParameterTypes => match reply {
+                Ok(reader) => self.parameter_types(cx, reader)?,
+                Err(error) => self.failed(error),
+            },
             Expect::Plan => match reply {
                 Ok(reader) => self.plan(cx, reader)?,
                 Err(error) => self.failed(error),
@@ -206,7 +214,7 @@ impl<H: CasHandler> Machine<H> {
     }
 
     /// The first request has failed.
-    fn failed(&mut self, error: ServerError) {
+    pub(super) fn failed(&mut self, error: ServerError) {
         let Some(pending) = self.queue.first_mut() else { return };
         pending.slot.fail(error);
         if pending.state() == State::Reading {

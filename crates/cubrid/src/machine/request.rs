@@ -61,6 +61,12 @@ pub enum Request {
         /// The statement.
         sql: Arc<str>,
     },
+    /// The types that the server expects the parameters of a statement in: the columns of a result without rows. It is
+    /// prepared, and not executed.
+    ParameterTypes {
+        /// The statement, with parameters as `?`.
+        sql: Arc<str>,
+    },
     /// Execute a query whose result stays open at the server; it is read by [`Request::FetchAt`], its first page comes
     /// with the reply. The statement is prepared for it alone.
     Open {
@@ -100,6 +106,12 @@ pub enum Request {
     Plan {
         /// The statement.
         sql: Arc<str>,
+    },
+    /// Read the rows of a CURSOR that a stored procedure has returned as a value. The server has it until the end of the
+    /// transaction.
+    Returned {
+        /// The value.
+        value: i64,
     },
     /// A verb.
     Verb(Verb),
@@ -188,7 +200,10 @@ impl Request {
     /// The statement's text.
     pub(super) fn sql(&self) -> Option<&Arc<str>> {
         match self {
-            Request::Execute(Execute { sql, .. }) | Request::Prepare { sql } | Request::Open { sql, .. } => Some(sql),
+            Request::Execute(Execute { sql, .. })
+            | Request::Prepare { sql }
+            | Request::ParameterTypes { sql }
+            | Request::Open { sql, .. } => Some(sql),
             _ => None,
         }
     }

@@ -99,13 +99,19 @@ impl<H: CasHandler> Machine<H> {
             Request::NewObject { .. } | Request::ReadObject { .. } | Request::WriteObject { .. } => {
                 self.start_object(at, cx, write_buffer);
             }
-            Request::SchemaInfo { .. } | Request::Plan { .. } => self.start_catalog(at, cx, write_buffer),
+            Request::SchemaInfo { .. } | Request::Plan { .. } | Request::Returned { .. } => {
+                self.start_catalog(at, cx, write_buffer);
+            }
             Request::FetchAt { .. } | Request::CloseCursor { .. } => self.start_cursor(at, cx, write_buffer),
             Request::Texts { .. } => {
                 let batch = Batch::of_texts(self.statements.epoch());
                 self.start_batch(at, batch, write_buffer);
             }
-            Request::Execute(_) | Request::Prepare { .. } | Request::Open { .. } | Request::Verb(_) => {
+            Request::Execute(_)
+            | Request::Prepare { .. }
+            | Request::ParameterTypes { .. }
+            | Request::Open { .. }
+            | Request::Verb(_) => {
                 self.start_statement(cx, write_buffer);
             }
         }
@@ -221,6 +227,9 @@ impl<H: CasHandler> Machine<H> {
             // The transaction has ended while its statement was prepared.
             pending.refuse(error);
             return self.complete(cx, write_buffer);
+        }
+        if let Request::ParameterTypes { .. } = pending.request {
+            return self.request_parameter_types(at, write_buffer);
         }
         let is_batch = pending.is_batch();
         let (Some(statement), Some(handler)) = (pending.statement.clone(), &mut pending.slot.handler) else {

@@ -289,7 +289,12 @@ pub fn plan_of(out: &mut Vec<u8>, info: CasInfo, sql: &[u8]) {
     Request::new(out, info, function::GET_QUERY_INFO).i32(no_handle).u8(plan).text(sql).end();
 }
 
-/// MAKE_OUT_RS: a result that a stored procedure has returned as a value.
-pub fn make_out_rs(out: &mut Vec<u8>, info: CasInfo, query_id: i64) {
-    Request::new(out, info, function::MAKE_OUT_RS).i64(query_id).end();
+/// MAKE_OUT_RS: a result that a stored procedure has returned as a value. With versions of the protocol before 11 the
+/// value is a handle: see [`super::login::BrokerInfo::has_query_ids`].
+pub fn make_out_rs(out: &mut Vec<u8>, info: CasInfo, value: i64, has_query_ids: bool) {
+    let request = Request::new(out, info, function::MAKE_OUT_RS);
+    match i32::try_from(value) {
+        Ok(handle) if !has_query_ids => request.i32(handle).end(),
+        _ => request.i64(value).end(),
+    }
 }

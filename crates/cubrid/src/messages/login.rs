@@ -4,10 +4,12 @@ use super::Reader;
 use super::server::ServerError;
 use headrace_core::{Fatal, FatalKind};
 
-/// The protocol version that the client speaks: CUBRID 11.2 to 11.4.
+/// The protocol version that the client speaks: CUBRID 11.2 and later.
 pub const VERSION: u8 = 12;
 /// The oldest version that is supported: CUBRID 10.2.
 pub const OLDEST_VERSION: u8 = 8;
+/// The version since which results of procedures are named by the numbers of their queries.
+const QUERY_IDS_VERSION: u8 = 11;
 /// Marks the byte of a version.
 const VERSION_MARK: u8 = 0x40;
 /// Function flag: the client reads CAS errors from -10000 on.
@@ -153,6 +155,11 @@ impl BrokerInfo {
             system_parameters: parameters,
             reserved,
         }
+    }
+
+    /// Returns true if a result that a procedure has returned is named by the number of its query, not by a handle.
+    pub fn has_query_ids(&self) -> bool {
+        self.protocol_version() >= QUERY_IDS_VERSION
     }
 
     /// The server's protocol version; 0 for one so old that it has no such number.

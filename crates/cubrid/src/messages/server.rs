@@ -50,6 +50,11 @@ impl ServerError {
         Self { origin: Origin::Dbms, code: crate::errors::dbms::INTERRUPTED, message: String::new() }
     }
 
+    /// The error of an INSERT that was executed, and of whose keys the server has not sent all.
+    pub fn unreported_keys() -> Self {
+        Self::of(Origin::Dbms, 0, "the server did not report the generated keys of all rows of the INSERT")
+    }
+
     /// The error that a payload is; `None` if it is none.
     ///
     /// Some errors of EXECUTE_ARRAY, LOB_NEW, LOB_WRITE and LOB_READ are four bytes only: the CAS' number.
@@ -358,6 +363,34 @@ impl SchemaInfo {
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, Fatal> {
         let (handle, count) = (reader.i32()?, reader.i32()?);
         let fields = fields(reader, Field::read_short)?;
+        reader.end()?;
+        Ok(Self { handle, count, fields })
+    }
+}
+
+/// The reply to MAKE_OUT_RS; the rows come with FETCH.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Returned {
+    /// The number by which the CAS knows the result.
+    pub handle: i32,
+    /// Rows.
+    pub count: i32,
+    /// Its columns.
+    pub fields: Vec<Field>,
+}
+
+impl Returned {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`Fatal`]
+    pub fn read(reader: &mut Reader<'_>) -> Result<Self, Fatal> {
+        let _result = reader.i32()?;
+        let handle = reader.i32()?;
+        let _statement_type = reader.u8()?;
+        let count = reader.i32()?;
+        let _is_updatable = reader.u8()?;
+        let fields = fields(reader, Field::read)?;
         reader.end()?;
         Ok(Self { handle, count, fields })
     }

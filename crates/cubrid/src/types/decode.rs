@@ -197,7 +197,11 @@ fn value<S: Sink>(decoder: Decoder, cell: &[u8], sink: &mut S) -> Option<()> {
             reader.end().ok()?;
             sink.text(format!("@{page}|{slot}|{volume}").as_bytes());
         }
-        Decoder::ResultSet => sink.int(i64::from_be_bytes(cell.try_into().ok()?)),
+        Decoder::ResultSet => sink.int(match cell.len() {
+            // A handle, before version 11 of the protocol.
+            4 => i32::from_be_bytes(cell.try_into().ok()?).into(),
+            _ => i64::from_be_bytes(cell.try_into().ok()?),
+        }),
         Decoder::Lob(number) => sink.custom(number.into(), true, cell),
         Decoder::Unknown(number) => sink.invalid(&format!("the type {number} is not known")),
     }

@@ -1,10 +1,10 @@
 //! Results that stay open, the catalogue, plans, and generated keys.
 
-use crate::support::session::Session;
+use crate::support::session::{Session, greeting, options};
 use crate::support::{done, error, fetched, frame, inserted, prepared, reply, selected};
 use headrace_core::{IfUnsent, Session as _, Verb};
 use headrace_cubrid::machine::{Execute, Request, Rows};
-use headrace_testkit::{Shared, TestValue as V};
+use headrace_testkit::{Shared, TestValue as V, unhex};
 
 const SELECT: &str = "select a from t where a > ?";
 
@@ -108,6 +108,96 @@ fn a_plan_is_one_text() {
     session.feed(&frame(1, b"\0\0\0\0Query plan:\0")).unwrap();
     assert_eq!((end(&received).as_str(), received.get().rows), ("done", vec![vec!["Query plan:".to_owned()]]));
 }
+
+#[test]
+fn the_types_of_parameters_are_the_columns_of_a_result() {
+    let mut session = Session::start();
+    let sql = "insert into cp_gold (v, d) values (?, ?)";
+    let received = ask(&mut session, Request::ParameterTypes { sql: sql.into() });
+    assert_eq!(session.sent(), [format!("PREPARE {sql}").as_str()]);
+    session.feed(&prepared(1, 20, 2)).unwrap();
+    assert_eq!(session.sent(), ["PARAMETER_INFO 1"]);
+    session.feed(&reply("parameter_info")).unwrap();
+    assert_eq!(session.sent(), ["END_TRAN COMMIT"]);
+    session.feed(&done(0)).unwrap();
+    let received = received.get();
+    assert_eq!((received.end.as_deref(), received.columns), (Some("done"), vec!["1".to_owned(), "2".to_owned()]));
+    ask(&mut session, Request::ParameterTypes { sql: sql.into() });
+    assert_eq!(session.sent(), ["PARAMETER_INFO 1"]);
+}
+
+/// The reply to MAKE_OUT_RS: a handle, SELECT, two rows, one column of INT.
+fn made(handle: i32) -> Vec<u8> {
+    let described = prepared(handle, 21, 0);
+    let columns = &described[8 + 14..];
+    frame(1, &[&[0; 4][..], &handle.to_be_bytes(), &[21], &2i32.to_be_bytes(), &[0], columns].concat())
+}
+
+#[test]
+fn a_cursor_that_a_procedure_returns_is_read() {
+    let mut session = Session::in_block();
+    let received = ask(&mut session, Request::Returned { value: 5 });
+    assert_eq!(session.sent(), ["MAKE_OUT_RS 5 of 8 bytes"]);
+    session.feed(&made(3)).unwrap();
+    assert_eq!(session.sent(), ["FETCH 3 from 1"]);
+    session.feed(&fetched(1, &[(1, 10), (2, 20)], true)).unwrap();
+    assert_eq!(
+        (end(&received).as_str(), received.get().rows),
+        ("done", vec![vec!["10".to_owned()], vec!["20".into()]])
+    );
+    let gone = ask(&mut session, Request::Returned { value: 5 });
+    session.feed(&error(1, -1, -10_006)).unwrap();
+    assert!(end(&gone).contains("-10006"), "{}", end(&gone));
+    let outside = ask(&mut Session::start(), Request::Returned { value: 5 });
+    assert!(end(&outside).contains("in the transaction"), "{}", end(&outside));
+}
+
+#[test]
+fn a_cursor_is_named_by_a_handle_before_version_11_of_the_protocol() {
+    let mut session = Session::with(&options());
+    let mut old = greeting();
+    *old.iter_mut().rfind(|byte| **byte == 0x4c).unwrap() = 0x4a;
+    session.feed(&old).unwrap();
+    session.write_buffer.take();
+    session.verb(Verb::Begin(headrace_core::Modes::default()));
+    ask(&mut session, Request::Returned { value: 5 });
+    assert_eq!(session.sent(), ["MAKE_OUT_RS 5 of 4 bytes"]);
+}
+
+#[test]
+fn keys_that_are_missing_are_an_error_of_the_statement() {
+    let sql = "insert into t (a) values (1), (2)";
+    let row = |at: u8, key: &str| [vec![0, 0, 0, at], vec![0; 8], unhex(key)].concat();
+    let head = |columns: u8| [vec![0, 0, 0, 0, 21, 0, 0, 0, 2, 1, 0, 0, 0, columns], unhex(KEY_COLUMN)].concat();
+    let (first, second) = (row(1, "0000000400000001"), row(2, "0000000400000002"));
+    let two = [0, 0, 0, 2];
+    for (wrong, reply) in [
+        // As a genuine 11.3.2 has sent it: the last row has no key.
+        (true, [head(0), two.to_vec(), first.clone(), row(2, "")].concat()),
+        (true, [head(1), two.to_vec(), first.clone(), row(2, "")].concat()),
+        (true, [head(1), two.to_vec(), row(1, ""), second.clone()].concat()),
+        (true, [head(1)[..14].to_vec(), two.to_vec(), row(1, ""), second.clone()].concat()),
+        (true, [head(1), two.to_vec(), first.clone(), row(2, "ffffffff")].concat()),
+        (true, [head(1), two.to_vec(), first.clone()].concat()),
+        (true, [head(0)[..14].to_vec(), two.to_vec(), row(1, ""), row(2, "")].concat()),
+        (false, [head(1), two.to_vec(), first, second].concat()),
+    ] {
+        let mut session = Session::start();
+        let execute = Execute { sql: sql.into(), rows: Rows::Keys, begin: false };
+        let received = session.ask(Request::Execute(execute), vec![], Vec::new());
+        session.feed(&prepared(1, 20, 0)).unwrap();
+        session.feed(&inserted(1, 2)).unwrap();
+        session.sent();
+        session.feed(&frame(1, &reply)).unwrap();
+        assert_eq!(session.sent(), [if wrong { "END_TRAN ROLLBACK" } else { "END_TRAN COMMIT" }], "{reply:?}");
+        session.feed(&done(0)).unwrap();
+        assert_eq!(end(&received) == "done", !wrong, "{reply:?}: {}", end(&received));
+        assert!(session.machine.is_ready());
+    }
+}
+
+/// The description of a key: INT, `id`.
+const KEY_COLUMN: &str = "0800000000000a00000003696400";
 
 #[test]
 fn keys_are_requested_before_the_commit() {

@@ -197,9 +197,14 @@ pub fn trace(sent: &[u8]) -> Trace {
             }
             function::EXECUTE_BATCH => format!("{} texts", arguments.len() - 2) + &is(0, "autocommit"),
             function::SAVEPOINT => (if arguments[0] == [1] { "set " } else { "to " }).to_owned() + &text(1),
-            function::CURSOR_CLOSE | function::NEXT_RESULT | function::LOB_NEW | function::SET_CAS_CHANGE_MODE => {
-                number(0)
+            function::MAKE_OUT_RS => {
+                format!("{} of {} bytes", arguments[0][arguments[0].len() - 1], arguments[0].len())
             }
+            function::PARAMETER_INFO
+            | function::CURSOR_CLOSE
+            | function::NEXT_RESULT
+            | function::LOB_NEW
+            | function::SET_CAS_CHANGE_MODE => number(0),
             function::LOB_READ => format!("{} bytes", number(2)),
             function::LOB_WRITE => format!("{} bytes", arguments[2].len()),
             _ => String::new(),

@@ -14,7 +14,7 @@ use headrace_core::CodeSet;
 use headrace_cubrid::machine::{BatchStrategy, Execute, Request, Rows};
 use headrace_cubrid::messages::parameter;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::sync::Arc;
 
 /// A connection to CUBRID, with the requests that only it has.
@@ -213,6 +213,27 @@ impl CubridWire {
     /// Queues a request for the plan of a statement; the result has one row of one value.
     fn plan(slf: &Bound<'_, Self>, py: Python<'_>, sql: &str) -> PyResult<Py<PyAny>> {
         slf.as_super().get().bare::<Cubrid>(py, Request::Plan { sql: sql.into() })
+    }
+
+    /// Queues a request for the types of a statement's parameters, which are the columns of its result.
+    fn parameter_types(slf: &Bound<'_, Self>, py: Python<'_>, sql: Sql<'_>) -> PyResult<Py<PyAny>> {
+        let wire = slf.as_super().get();
+        let state = wire.lock(py)?;
+        let query = wire.query(&state, &sql.0, true)?;
+        let query = query.get();
+        let call = wire.call::<Cubrid>(
+            py,
+            &state,
+            Args::Row(PyTuple::empty(py).unbind()),
+            ResultShape::One,
+            query.sql.clone(),
+        )?;
+        wire.enqueue(py, state, Request::ParameterTypes { sql: query.sql.clone() }, call)
+    }
+
+    /// Queues a request for the rows of a CURSOR that a procedure has returned as this value.
+    fn returned_rows(slf: &Bound<'_, Self>, py: Python<'_>, value: i64) -> PyResult<Py<PyAny>> {
+        slf.as_super().get().bare::<Cubrid>(py, Request::Returned { value })
     }
 
     /// Queues a request for the value that the last INSERT has generated: `generated` of the result.

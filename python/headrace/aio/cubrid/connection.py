@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, TypeVar, overload
 
 from ... import defaults
-from ..._shared.cursor_base import Params
+from ..._shared.cursor_base import Column, Params
 from ..._shared.limits import until
 from ...cubrid.core import CubridCore
 from ...cubrid.lobs import Locator, creating, loading, opening, storing
@@ -220,6 +220,45 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         return await self._run(self._core.plan(sql), timeout)
+
+    async def parameter_types(self, sql: str, *, timeout: float | None = None) -> list[Column]:
+        """Returns the types that the server expects for the parameters of a statement, which is prepared and not
+        executed. Values of other types are converted to them, if they can be.
+
+        Args:
+            sql: the statement.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            A description of each parameter, as :attr:`AsyncCursor.description` has of columns, whose name is the number
+            of its place in the statement. The type of one that may be of any type is ``NULL``.
+
+        Raises:
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return await self._run(self._core.parameter_types(sql), timeout)
+
+    async def returned_rows(self, value: int, *, timeout: float | None = None) -> AsyncCursor[R]:
+        """Reads the rows of a CURSOR that a procedure or function has returned, in its transaction.
+
+        Args:
+            value: the value of the CURSOR, as ``callproc`` returns it.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            A cursor with the rows.
+
+        Raises:
+            ProgrammingError: no transaction is open.
+            DatabaseError: the server has no such result any more.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        cursor = AsyncCursor(self, self.row_factory)
+        cursor._take(await self._run(self._core.returned_rows(value), timeout))
+        return cursor
 
     async def schema_info(
         self, kind: str, name: str | None = None, other: str | None = None, *, timeout: float | None = None
