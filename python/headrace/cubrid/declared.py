@@ -1,12 +1,13 @@
 """A cursor that stays open on the server: what the blocking and the asyncio one share.
 
 Every result of CUBRID is complete before its first row is sent, and its rows are fetched by their numbers, in pages
-whose size the server chooses.
+whose size the server chooses. Servers up to CUBRID 11.0 may send other rows than those that they are asked for, unless
+these are the next ones (``BrokerInfo::seeks`` in the engine): their pages are fetched in order and kept.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from .._native import Result
 from .._shared.cursor_base import Params, columns_of
@@ -14,6 +15,9 @@ from .._shared.flows import Flow
 from .._shared.server_cursor_base import ServerCursorBase
 from ..errors import InvalidCursorName, ProgrammingError
 from ..rows import tuple_row
+
+KEPT_ROWS: Final = 256
+"""The most rows that are taken at a time from pages that are kept."""
 
 
 class Declared(ServerCursorBase):
@@ -28,6 +32,7 @@ class Declared(ServerCursorBase):
         self._next, self._total = 1, 0
         self._page: list[Any] = []
         self._page_begin = 1
+        self._seeks = True
 
     # opening and closing
 
@@ -45,6 +50,7 @@ class Declared(ServerCursorBase):
         result: Result = yield core.wire.open_cursor(self._number, sql, params, holds=self.withhold, begin=core.begins)
         self._open = True
         self._next, self._total = 1, result.rowcount
+        self._seeks = core.wire.seeks()
         self._set(result)
         if self._row_factory is not tuple_row:
             self._make = self._row_factory(columns_of(result).names)
@@ -74,16 +80,27 @@ class Declared(ServerCursorBase):
     def _rows_at(self, row: int) -> Flow[list[Any]]:
         """The rows of a page from this one on."""
         at = row - self._page_begin
+        if not self._seeks:
+            while at >= len(self._page):
+                result = yield from self._page_at(self._page_begin + len(self._page))
+                if not result.rows:
+                    break
+                self._page += result.rows
+            return self._page[at : at + KEPT_ROWS]
         if not 0 <= at < len(self._page):
-            core = self._core
-            if self._number not in core.held or not core.wire.has_cursor(self._number):
-                raise InvalidCursorName(
-                    "the cursor is not open any more: the connection was reset, or has lost its process"
-                )
-            result: Result = yield core.wire.fetch_at(self._number, row)
-            self._keep(result, row)
+            self._keep((yield from self._page_at(row)), row)
             at = 0
         return self._page[at:]
+
+    def _page_at(self, row: int) -> Flow[Result]:
+        """The page that begins with this row."""
+        core = self._core
+        if self._number not in core.held or not core.wire.has_cursor(self._number):
+            raise InvalidCursorName(
+                "the cursor is not open any more: the connection was reset, or has lost its process"
+            )
+        result: Result = yield core.wire.fetch_at(self._number, row)
+        return result
 
     def _taking(self, size: int | None) -> Flow[list[Any]]:
         """The next ``size`` rows, all that are left for None."""

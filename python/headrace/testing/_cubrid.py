@@ -69,6 +69,7 @@ def cubrid(
     cas: int = 40,
     time_zone: str = "Etc/UTC",
     port_answer: bool = False,
+    protocol: int = 12,
     faults: Sequence[str] = (),
     tls: bool = False,
     optimized: bool = False,
@@ -87,6 +88,7 @@ def cubrid(
         cas: the number of workers; with fewer workers than connections, those outside of a transaction lose theirs.
         time_zone: of sessions, such as ``Asia/Seoul``.
         port_answer: answer the hello with another port, as a broker on Windows does.
+        protocol: the version of the protocol, from 8 (CUBRID 10.2) to 12.
         faults: what goes wrong on purpose: ``latency=MS``, ``cut=N``, ``silence=N``, ``garbage=N``, ``split=N``.
         tls: open a second port that serves TLS, with a certificate made for this run.
         optimized: build with optimisation, for races.
@@ -98,7 +100,7 @@ def cubrid(
         ServerUnavailable: there is no program to start, or it did not start; the message has its output.
     """
     options = ["--user", user, "--password", password, "--database", database, "--charset", charset]
-    options += ["--cas", str(cas), "--time-zone", time_zone]
+    options += ["--cas", str(cas), "--time-zone", time_zone, "--protocol", str(protocol)]
     if port_answer:
         options.append("--port-answer")
     for fault in faults:

@@ -1,11 +1,16 @@
 //! The command: `headrace-simulate-cubrid --port 0`.
 
+use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
 use headrace_simulator_common::command::{self, Common, wrong};
 use headrace_simulator_cubrid::charset::Charset;
 use headrace_simulator_cubrid::server::{Config, Server};
+use headrace_simulator_cubrid::session::PROTOCOL;
 use headrace_simulator_cubrid::times::is_zone;
+
+/// The versions of the protocol that the server can report.
+const PROTOCOLS: RangeInclusive<u8> = 8..=PROTOCOL;
 
 const HELP: &str =
     "headrace-simulate-cubrid: a test server that speaks the protocol of CUBRID's broker, with SQLite inside
@@ -18,6 +23,7 @@ const HELP: &str =
   --charset NAME       of the database: utf8, euckr or iso88591 (utf8)
   --cas N              the number of CAS, which share all clients (40)
   --time-zone ZONE     of sessions, as Asia/Seoul or +09:00 (Etc/UTC)
+  --protocol N         the version of the protocol, 8 (CUBRID 10.2) to 12 (12)
   --port-answer        answer the hello with another port, as a broker on Windows does
 ";
 
@@ -32,6 +38,7 @@ fn options(arguments: &mut dyn Iterator<Item = String>) -> Result<Option<(Common
         workers: 40,
         zone: "Etc/UTC".into(),
         port_answer: false,
+        protocol: PROTOCOL,
         faults: common.faults,
         trace: false,
         folder: common.folder.clone(),
@@ -56,6 +63,9 @@ fn options(arguments: &mut dyn Iterator<Item = String>) -> Result<Option<(Common
             "--database" => config.database = value,
             "--charset" => config.charset = Charset::from_name(&value).ok_or_else(wrong)?,
             "--cas" => config.workers = value.parse().ok().filter(|count| *count > 0).ok_or_else(wrong)?,
+            "--protocol" => {
+                config.protocol = value.parse().ok().filter(|version| PROTOCOLS.contains(version)).ok_or_else(wrong)?
+            }
             "--time-zone" if is_zone(&value) => config.zone = value,
             _ => return Err(wrong()),
         }

@@ -37,6 +37,8 @@ pub struct Config {
     pub zone: String,
     /// True if the hello is answered with another port, as a broker on Windows does.
     pub port_answer: bool,
+    /// The version of the protocol, at most [`crate::session::PROTOCOL`].
+    pub protocol: u8,
     /// Deliberate faults.
     pub faults: Faults,
     /// True if messages are printed on standard error.

@@ -5,6 +5,9 @@
 //! under way and is decoded. If it begins too early, the rows that have come are left out; if too late, the page is
 //! dropped, and requested again from the right row.
 //!
+//! A server up to CUBRID 11.0 must not be asked for rows that it has sent before, or it sends others
+//! ([`BrokerInfo::seeks`]): one page is in flight then.
+//!
 //! Outside of a transaction the server closes the result when it has sent the last row, so that nothing could be requested
 //! again. The last page is therefore never read ahead there: a page can have no more rows than its bytes hold rows of
 //! NULLs.
@@ -14,6 +17,7 @@ use super::request::Request;
 use super::run::PageRows;
 use super::stage::Event;
 use super::{CasHandler, Expect, Machine};
+use crate::messages::login::BrokerInfo;
 use crate::messages::server::{Page, row_of_call};
 use crate::messages::{FETCH_END, Reader, client, function};
 use headrace_core::{Fatal, WriteBuffer};
@@ -131,6 +135,9 @@ impl<H: CasHandler> Machine<H> {
                 run.leave_out(known)?;
                 let new = i32::try_from(page.count - known).unwrap_or(i32::MAX);
                 *read = read.saturating_add(new);
+                if *read > *total && !is_single {
+                    return Err(Fatal::peer(format!("the server sent {read} rows of a result of {total}")));
+                }
                 *end == FETCH_END || *read >= *total || page.count == 0
             }
             Arrival::Gap => {
@@ -172,10 +179,13 @@ impl<H: CasHandler> Machine<H> {
 
     /// Requests the pages after one that has come.
     fn request_pages(&mut self, handle: i32, came: Came, write_buffer: &mut WriteBuffer) {
+        let seeks = self.broker().is_none_or(BrokerInfo::seeks);
         let Some(pending) = self.queue.first_mut() else { return };
         let Stage::Reading { rows: read, total, pages } = pending.stage_mut() else { return };
         let before = self.expects.len();
-        while let Some(position) = pages.next(*read, *total, came) {
+        while (seeks || pages.asked.is_empty())
+            && let Some(position) = pages.next(*read, *total, came)
+        {
             client::fetch(write_buffer.tail(), self.info, handle, position);
             self.expects.push_back(Expect::Page);
         }

@@ -10,6 +10,9 @@ pub const VERSION: u8 = 12;
 pub const OLDEST_VERSION: u8 = 8;
 /// The version since which results of procedures are named by the numbers of their queries.
 const QUERY_IDS_VERSION: u8 = 11;
+/// The version since which FETCH may begin with any row. That of CUBRID 11.1 is lower, which has no such fault, but the
+/// version of 11.0.
+const SEEKS_VERSION: u8 = 11;
 /// Marks the byte of a version.
 const VERSION_MARK: u8 = 0x40;
 /// Function flag: the client reads CAS errors from -10000 on.
@@ -160,6 +163,12 @@ impl BrokerInfo {
     /// Returns true if a result that a procedure has returned is named by the number of its query, not by a handle.
     pub fn has_query_ids(&self) -> bool {
         self.protocol_version() >= QUERY_IDS_VERSION
+    }
+
+    /// Returns true if FETCH may begin with any row. Up to CUBRID 11.0 it may return other rows under the numbers that it
+    /// was asked for, once the first rows were read again after others (`cursor_buffer_last_page`, CBRD-22334).
+    pub fn seeks(&self) -> bool {
+        self.protocol_version() >= SEEKS_VERSION
     }
 
     /// The server's protocol version; 0 for one so old that it has no such number.

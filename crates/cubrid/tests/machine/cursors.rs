@@ -1,6 +1,6 @@
 //! Results that stay open, the catalogue, plans, and generated keys.
 
-use crate::support::session::{Session, greeting, options};
+use crate::support::session::Session;
 use crate::support::{done, error, fetched, frame, inserted, prepared, reply, selected};
 use headrace_core::{IfUnsent, Session as _, Verb};
 use headrace_cubrid::machine::{Execute, Request, Rows};
@@ -154,11 +154,7 @@ fn a_cursor_that_a_procedure_returns_is_read() {
 
 #[test]
 fn a_cursor_is_named_by_a_handle_before_version_11_of_the_protocol() {
-    let mut session = Session::with(&options());
-    let mut old = greeting();
-    *old.iter_mut().rfind(|byte| **byte == 0x4c).unwrap() = 0x4a;
-    session.feed(&old).unwrap();
-    session.write_buffer.take();
+    let mut session = Session::of_version(10);
     session.verb(Verb::Begin(headrace_core::Modes::default()));
     ask(&mut session, Request::Returned { value: 5 });
     assert_eq!(session.sent(), ["MAKE_OUT_RS 5 of 4 bytes"]);

@@ -87,6 +87,29 @@ fn with_two_pages_in_flight(session: &mut Session) -> Shared {
     received
 }
 
+#[test]
+fn a_server_that_cannot_seek_is_asked_for_one_page_at_a_time() {
+    let mut session = Session::of_version(10);
+    let received = session.execute(SELECT, vec![V::Int(0)]);
+    session.feed(&prepared(1, 21, 1)).unwrap();
+    session.sent();
+    session.feed(&selected(1, 20, &numbered(1..5), false)).unwrap();
+    assert_eq!(session.sent(), ["FETCH 1 from 5"]);
+    session.feed(&fetched(1, &numbered(5..15), false)).unwrap();
+    assert_eq!(session.sent(), ["FETCH 1 from 15"]);
+    session.feed(&fetched(0, &numbered(15..21), true)).unwrap();
+    assert_eq!((session.sent(), received.get().lines()), (session.sent(), numbers(1..21)));
+}
+
+#[test]
+fn more_rows_than_the_result_has_end_the_session() {
+    let mut session = Session::start();
+    session.execute(SELECT, vec![V::Int(0)]);
+    session.feed(&prepared(1, 21, 1)).unwrap();
+    session.feed(&selected(1, 5, &numbered(1..3), false)).unwrap();
+    assert!(session.feed(&fetched(1, &numbered(3..7), true)).is_err());
+}
+
 /// Rows whose value is their number.
 fn numbered(rows: std::ops::Range<i32>) -> Vec<(i32, i32)> {
     rows.map(|row| (row, row)).collect()

@@ -48,6 +48,18 @@ impl Session {
         session
     }
 
+    /// After its login, with a server whose protocol has this version.
+    pub fn of_version(version: u8) -> Self {
+        let mut session = Self::with(&options());
+        let mut greeting = greeting();
+        // After the answer to the hello, the header and the process: the fifth of eight bytes.
+        greeting[4 + 8 + 4 + 4] = 0x40 | version;
+        session.feed(&greeting).unwrap();
+        assert!(session.machine.is_ready());
+        session.write_buffer.take();
+        session
+    }
+
     /// After its login, in a transaction block.
     pub fn in_block() -> Self {
         let mut session = Self::start();

@@ -12,6 +12,7 @@ use crate::wire::Wire;
 use dialect::Cubrid;
 use headrace_core::CodeSet;
 use headrace_cubrid::machine::{BatchStrategy, Execute, Request, Rows};
+use headrace_cubrid::messages::login::BrokerInfo;
 use headrace_cubrid::messages::parameter;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -170,6 +171,13 @@ impl CubridWire {
         let wire = slf.as_super().get();
         let mut state = wire.lock(py)?;
         Ok(state.connection.machine.of::<Cubrid>(py)?.has_cursor(number))
+    }
+
+    /// Returns true if FETCH may begin with any row.
+    fn seeks(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<bool> {
+        let wire = slf.as_super().get();
+        let mut state = wire.lock(py)?;
+        Ok(state.connection.machine.of::<Cubrid>(py)?.broker().is_none_or(BrokerInfo::seeks))
     }
 
     /// Queues a FETCH of one page of an open result, from this row on.

@@ -512,7 +512,7 @@ impl Session {
             None,
             values,
         )?;
-        let held = Held { columns: described.to_vec(), kind: compiled.kind, rows, commits: false };
+        let held = Held { columns: described.to_vec(), kind: compiled.kind, rows, commits: false, next: 1 };
         Ok(Executed { kind: held.kind, count: held.rows.len() as i32, held: Some(held), closed: false })
     }
 

@@ -31,7 +31,7 @@ use crate::wire::Output;
 
 /// The version that the server reports.
 pub const VERSION: &str = "11.3.2.0";
-/// The protocol of that version.
+/// The protocol of that version, and the newest.
 pub const PROTOCOL: u8 = 12;
 
 /// What the hello says of a client.
@@ -50,6 +50,8 @@ struct Held {
     rows: Vec<Vec<u8>>,
     /// True if it is committed with its last row.
     commits: bool,
+    /// The row after the last one that was sent, from 1.
+    next: usize,
 }
 
 impl Held {
@@ -246,7 +248,7 @@ impl Session {
 
     /// The version that both sides speak.
     fn version(&self) -> u8 {
-        self.client.version.min(PROTOCOL)
+        self.client.version.min(self.server.config.protocol)
     }
 
     /// Serves the connection to its end.
@@ -353,7 +355,7 @@ impl Session {
 
     fn put_connected(&self, body: &mut Vec<u8>) {
         body.put_i32(self.server.broker.pid(self.place));
-        body.extend([1, 1, 1, 0, 0x40 + PROTOCOL, 0xc0, 0, 0]);
+        body.extend([1, 1, 1, 0, 0x40 + self.server.config.protocol, 0xc0, 0, 0]);
         let version = self.version();
         if version >= 4 {
             body.put_i32(self.place as i32 + 1);

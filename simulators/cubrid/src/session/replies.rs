@@ -8,6 +8,11 @@ use crate::types::Type;
 use crate::types::code::*;
 use crate::wire::Output;
 
+/// The version of the protocol since which FETCH may begin with any row. Before it the rows may be others, under the
+/// numbers that were asked for, once a result was left and its beginning was read again (CUBRID up to 11.0). Here they are
+/// with any FETCH that does not go on where the page before has ended.
+const SEEKING: u8 = 11;
+
 impl Session {
     /// The type as this client knows it: it may be too old for some.
     fn known_type(&self, ty: &Type) -> u8 {
@@ -66,11 +71,13 @@ impl Session {
     }
 
     /// A page from a position on; returns true if the last row is in it.
-    pub(super) fn put_page(&self, out: &mut Vec<u8>, held: &Held, position: usize) -> bool {
+    pub(super) fn put_page(&self, out: &mut Vec<u8>, held: &mut Held, position: usize) -> bool {
         let start = out.len();
         out.put_i32(0);
         let mut count = 0;
-        let rows = held.rows.get(position - 1..).unwrap_or_default();
+        let is_lost = self.server.config.protocol < SEEKING && position != held.next;
+        let from = if is_lost { 1 } else { position };
+        let rows = held.rows.get(from - 1..).unwrap_or_default();
         for (index, row) in rows.iter().enumerate() {
             out.put_i32((position + index) as i32);
             out.put_zeros(8);
@@ -82,6 +89,7 @@ impl Session {
         }
         out[start..start + 4].copy_from_slice(&(count as i32).to_be_bytes());
         let end = position - 1 + count >= held.rows.len();
+        held.next = position + count;
         if self.version() >= 5 {
             out.put_i8(i8::from(end));
         }

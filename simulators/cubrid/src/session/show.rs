@@ -103,7 +103,7 @@ impl Session {
         Executed {
             kind: 21,
             count,
-            held: Some(Held { columns, kind: 21, rows: encoded, commits: false }),
+            held: Some(Held { columns, kind: 21, rows: encoded, commits: false, next: 1 }),
             closed: false,
         }
     }

@@ -38,6 +38,7 @@ pub fn start(name: &str, change: impl FnOnce(&mut Config)) -> (SocketAddr, Folde
         workers: 3,
         zone: "Etc/UTC".into(),
         port_answer: false,
+        protocol: headrace_simulator_cubrid::session::PROTOCOL,
         faults: Faults::default(),
         trace: false,
         folder: folder.clone(),
