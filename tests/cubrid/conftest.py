@@ -14,7 +14,9 @@ from live import CUBRID_URL
 
 # What needs a genuine server is not among the tests of a run without one: make test-live has them. What injects faults
 # needs the test server.
-collect_ignore = ["test_lost_blocks.py", "test_lost_blocks_async.py"] if CUBRID_URL else ["test_row_locks.py"]
+collect_ignore = (
+    ["test_lost_blocks.py", "test_lost_blocks_async.py"] if CUBRID_URL else ["test_objects.py", "test_row_locks.py"]
+)
 if not (CUBRID_URL and os.environ.get("HEADRACE_CUBRID_SMALL_PORT")):
     collect_ignore.append("test_release.py")
 

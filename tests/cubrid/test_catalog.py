@@ -106,14 +106,11 @@ def keys_of(conn: Any, sql: str, params: Any = None) -> list[Any]:
     """
     for _ in range(ATTEMPTS if CUBRID_URL else 0):
         try:
-            found: list[Any] = conn.generated_keys(sql, params)
+            return list(conn.generated_keys(sql, params))
         except errors.DatabaseError as error:
             if UNREPORTED not in str(error):
                 raise
-        else:
-            return found
-    found = conn.generated_keys(sql, params)
-    return found
+    return list(conn.generated_keys(sql, params))
 
 
 def test_keys_of_all_rows(conn: Any, tables: None, numbers: str) -> None:
