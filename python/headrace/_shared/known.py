@@ -12,6 +12,8 @@ from urllib.parse import quote, unquote
 
 from .. import defaults
 
+FEW_VARIABLES: Final = 4
+"""Each of so few variables of the environment is asked for."""
 _PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 _SALT: Final = os.urandom(16)
 
@@ -55,6 +57,7 @@ class KnownSettings(Generic[Options]):
         """
         self._read = read
         self._environment = frozenset(environment)
+        self._asks = len(self._environment) <= FEW_VARIABLES
         self._known: dict[bytes, tuple[Options, _Place]] = {}
 
     def options(self, conninfo: str, keywords: dict[str, Any]) -> Options:
@@ -64,8 +67,9 @@ class KnownSettings(Generic[Options]):
         """
         if not _PLAIN.issuperset(map(type, keywords.values())):
             return self._read(conninfo, keywords)
-        # Most variables are not set, and to ask for each of them costs more than to go through those that are.
-        variables = [(name, os.environ[name]) for name in sorted(self._environment.intersection(os.environ))]
+        # Most variables are not set: to ask for each of many costs more than to go through those that are.
+        names = self._environment if self._asks else sorted(self._environment.intersection(os.environ))
+        variables = [(name, value) for name in names if (value := os.environ.get(name)) is not None]
         # In repr() the types are part of it: 1 and True are equal.
         given = repr((conninfo, *keywords.items(), variables))
         key = hashlib.blake2b(given.encode(errors="surrogatepass"), key=_SALT).digest()
