@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..conftest import ROOT
 from .outcomes import FAILED, counts, differences, load, save
-from .projects import PROJECTS, Job
+from .projects import PROJECTS, USUAL_WAYS, WAYS_OF, Job
 from .ways import DIRECT, WAYS, opened
 
 
@@ -31,7 +31,7 @@ def main() -> None:
         "--python", default=sys.executable, help="an interpreter with the driver and what its tests need"
     )
     parser.add_argument("--daemon", type=Path, help="a headraced that is built already")
-    parser.add_argument("--way", action="append", choices=WAYS, help="by default each of them")
+    parser.add_argument("--way", action="append", choices=WAYS, help="by default those of the project")
     parser.add_argument("--results", type=Path, default=ROOT / "build" / "suites")
     parser.add_argument("--add", action="store_true", help="keep the outcomes of tests that are not run this time")
     parser.add_argument("--verbose", action="store_true", help="also what the tests that differ have printed")
@@ -41,7 +41,7 @@ def main() -> None:
     given, arguments = parser.parse_args(words[:at]), words[at + 1 :]
     given.results.mkdir(parents=True, exist_ok=True)
     files = {way: given.results / f"{given.project}-{way}.json" for way in WAYS}
-    for way in given.way or WAYS:
+    for way in given.way or WAYS_OF.get(given.project, USUAL_WAYS):
         job = Job(given.source, given.python, arguments, files[way].with_suffix(".log"))
         with opened(way, Path() if way == DIRECT else given.daemon or program()) as there:
             print(f"{given.project}, {way}, PostgreSQL {there.server.version}", flush=True)

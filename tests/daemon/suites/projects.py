@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..conftest import ROOT
 from .outcomes import Outcomes, of_go, of_junit
-from .ways import DATABASE, PASSWORD_OF_TEST, Way
+from .ways import DATABASE, DIRECT, ONE, PASSWORD_OF_TEST, Way
 
 TEST_SECONDS = 60
 PACKAGE_SECONDS = 240
@@ -156,9 +158,28 @@ def pgjdbc(job: Job, way: Way) -> Outcomes:
         return of_junit(folder / "reports" / "TEST-junit-jupiter.xml")
 
 
+def sqlalchemy(job: Job, way: Way) -> Outcomes:
+    """SQLAlchemy: its dialect suite, on our dialect. No connection is kept between tests: with one server connection
+    nobody else could have it after a test that pins it."""
+    way.psql(
+        *(f"create schema {name}" for name in ("test_schema", "test_schema_2")),
+        *(f"create extension {name}" for name in ("hstore", "citext")),
+        "create collation if not exists \"en_US\" (locale = 'C.UTF-8')",
+    )
+    url = f"postgresql+headrace://postgres@/{DATABASE}?host={way.folder}&port={way.socket_port}"
+    plugins = ["-p", "no:asyncio", "-p", "no:logging", "-p", "sqlalchemy_plugin", "-p", "no_pool_plugin"]
+    arguments = [*plugins, "--dburi", url, "--maxfail", "10000", *(job.arguments or ["test/dialect/test_suite.py"])]
+    where = os.pathsep.join([str(ROOT / "tests" / "dialects"), str(Path(__file__).parent), *sys.path])
+    return run_pytest(job, job.source, arguments, PYTHONPATH=where)
+
+
 PROJECTS: dict[str, Callable[[Job, Way], Outcomes]] = {
     "psycopg": psycopg,
     "asyncpg": asyncpg,
     "pgx": pgx,
     "pgjdbc": pgjdbc,
+    "sqlalchemy": sqlalchemy,
 }
+USUAL_WAYS = (DIRECT, "session", "transaction")
+WAYS_OF = {"sqlalchemy": (DIRECT, ONE)}
+"""The ways that a suite is run, where they are others than the usual."""

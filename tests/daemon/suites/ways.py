@@ -14,11 +14,15 @@ from headrace.testing import PostgresServer, postgres
 from ..conftest import started
 
 DIRECT = "direct"
-WAYS = (DIRECT, "session", "transaction")
+ONE = "one"
+"""A pool of one server connection, in transaction mode: nobody waits long for what needs two of them."""
+WAYS = (DIRECT, "session", "transaction", ONE)
 DATABASE = "suite"
 MADE = ("asyncpg_intro_test", "testdb", "test_2")
 """Databases that tests make themselves."""
-POOL = {"session": 100, "transaction": 10}
+POOL = {"session": 100, "transaction": 10, ONE: 1}
+QUEUE_WAIT_OF_ONE = 1
+"""Seconds."""
 SETTINGS = {
     "max_connections": 300,
     # For tests of two-phase commit, and of logical replication.
@@ -48,11 +52,12 @@ class Way:
         subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", where, *arguments], check=True)
 
 
-def configuration(server: PostgresServer, mode: str) -> str:
+def configuration(server: PostgresServer, way: str) -> str:
     """The daemon's: the databases of the server by their own names, each client under its own name."""
     common = (
-        f'host = "{server.socket_dir}"\nport = {server.port}\npool_mode = "{mode}"\n'
-        f"pool_size = {POOL[mode]}\nmax_connections = 250\n"
+        f'host = "{server.socket_dir}"\nport = {server.port}\npool_mode = "{"transaction" if way == ONE else way}"\n'
+        f"pool_size = {POOL[way]}\nmax_connections = 250\n"
+        + (f"queue_wait = {QUEUE_WAIT_OF_ONE}\n" if way == ONE else "")
     )
     named = (DATABASE, "postgres", *MADE)
     databases = "".join(f'[databases.{name}]\ndbname = "{name}"\n{common}' for name in named)
