@@ -21,7 +21,7 @@ DATABASE = "suite"
 MADE = ("asyncpg_intro_test", "testdb", "test_2")
 """Databases that tests make themselves."""
 POOL = {"session": 100, "transaction": 10, ONE: 1}
-QUEUE_WAIT_OF_ONE = 1
+QUEUE_WAIT_OF_ONE = 0.3
 """Seconds."""
 SETTINGS = {
     "max_connections": 300,
