@@ -209,11 +209,12 @@ impl Hub {
     /// Cancels what this client runs, if the key is right.
     pub async fn cancel(&self, process_id: i32, secret: i32) {
         let Some(client) = self.registry.cancelled_by(process_id, secret) else { return };
-        client.interrupt.notify_one();
+        // Locked for both: a request that is noted as well as sent would be sent twice, the second time to what comes next.
         let running = client.running.lock().await;
-        if let Some(cancel) = &*running {
+        match &*running {
+            None => client.interrupt.notify_one(),
             // The client does not learn of a failure: the protocol has no answer to a CancelRequest.
-            let _ = cancel.send().await;
+            Some(cancel) => drop(cancel.send().await),
         }
     }
 
