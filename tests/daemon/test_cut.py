@@ -19,8 +19,20 @@ from waiting import until
 
 from .conftest import Daemon, config, started
 from .raw import (
-    EXECUTE, SECONDS, SYNC, TERMINATE, answers, bind, message, messages, parse, query, sqlstates, startup, values,
-)  # fmt: skip
+    EXECUTE,
+    SECONDS,
+    SYNC,
+    TERMINATE,
+    answers,
+    bind,
+    message,
+    messages,
+    parse,
+    query,
+    sqlstates,
+    startup,
+    values,
+)
 
 STEPS = {"error": 3, "transaction": 3, "state": 3}
 """Bytes from one cut between daemon and server to the next, where it is not one: each needs a new session."""
@@ -152,8 +164,8 @@ LOOK = """select concat_ws(' | ', txid_current_if_assigned(), current_setting('a
 
 
 def look(daemon: Daemon, *, is_being_cut: bool = False) -> str:
-    """What another client sees of the session that it is lent. ``is_being_cut``: one may be lent that is cut off at this
-    moment, which its client is told."""
+    """What another client sees of the session that it is lent. ``is_being_cut``: one may be lent that is cut off at
+    this moment, which its client is told."""
     asked = startup(user="me", database="app", application_name="next") + query(LOOK) + TERMINATE
     received = answers(daemon.socket, asked)
     if is_being_cut and sqlstates(received) == ["HR005"]:
