@@ -6,7 +6,7 @@ use headrace_cubrid::lexer;
 use headrace_cubrid::messages::description::{Collection, Type};
 use headrace_cubrid::messages::login::{Answer, Connected};
 use headrace_cubrid::messages::server::{
-    self, BatchResults, Executed, GeneratedKeys, NextResult, Prepared, SchemaInfo, ServerError,
+    self, BatchResults, Executed, GeneratedKeys, NextResult, Prepared, Made, ServerError,
 };
 use headrace_cubrid::messages::{Reader, header};
 use headrace_cubrid::types::decode::find_cells;
@@ -34,7 +34,8 @@ fuzz_target!(|data: &[u8]| {
     let _ = Prepared::read(&mut Reader::new(rest));
     let _ = Executed::read(&mut Reader::new(rest));
     let _ = NextResult::read(&mut Reader::new(rest));
-    let _ = SchemaInfo::read(&mut Reader::new(rest));
+    let _ = Made::schema_info(&mut Reader::new(rest));
+    let _ = Made::out_rs(&mut Reader::new(rest));
     let _ = GeneratedKeys::read(&mut Reader::new(rest));
     let _ = BatchResults::read(&mut Reader::new(rest), choice & 1 == 1);
     let _ = server::parameter_info(&mut Reader::new(rest));

@@ -12,6 +12,8 @@ import headrace.cubrid
 import headrace.testing
 from live import CUBRID_URL
 
+from .older import VERSIONS, rows_of_many_lengths
+
 # What needs a genuine server is not among the tests of a run without one: make test-live has them. What injects faults
 # needs the test server.
 collect_ignore = (
@@ -50,3 +52,16 @@ def conn(url: str) -> Iterator[headrace.cubrid.Connection[Any]]:
     connection = headrace.cubrid.connect(url)
     yield connection
     connection.close()
+
+
+@pytest.fixture(params=VERSIONS)
+def older_server(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A test server of an older version of the protocol."""
+    with headrace.testing.cubrid(protocol=request.param) as running:
+        yield running
+
+
+@pytest.fixture
+def long_rows() -> list[tuple[int, str]]:
+    """Rows of many pages."""
+    return rows_of_many_lengths()

@@ -7,7 +7,7 @@ use headrace_core::CodeSet;
 use headrace_cubrid::messages::client::{self, Execute};
 use headrace_cubrid::messages::description::{Field, Type};
 use headrace_cubrid::messages::login::{self, Answer, Connected, DbInfo};
-use headrace_cubrid::messages::server::{self, BatchResults, Executed, NextResult, Page, Prepared, SchemaInfo};
+use headrace_cubrid::messages::server::{self, BatchResults, Executed, NextResult, Page, Prepared, Made};
 use headrace_cubrid::messages::{CasInfo, Reader, function, header, statement};
 use headrace_cubrid::types::{Decoder, code, columns, decode_page, encode_param};
 use headrace_testkit::{TestValue, TextSink, hex, unhex};
@@ -318,7 +318,7 @@ fn decoded(pair: &Pair) -> String {
             )
         }
         function::SCHEMA_INFO => {
-            let info = SchemaInfo::read(reader).expect("a result");
+            let info = Made::schema_info(reader).expect("a result");
             format!("#{} {} rows: {}", info.handle, info.count, described(&info.fields))
         }
         function::PARAMETER_INFO => {
@@ -365,7 +365,7 @@ fn every_reply_that_is_cut_is_refused_or_decoded_without_a_panic() {
             let whole = match pair.request[8] {
                 function::PREPARE => Prepared::read(&mut reader).is_ok(),
                 function::EXECUTE => Executed::read(&mut reader).is_ok() && reader.rest().is_empty(),
-                function::SCHEMA_INFO => SchemaInfo::read(&mut reader).is_ok(),
+                function::SCHEMA_INFO => Made::schema_info(&mut reader).is_ok(),
                 function::NEXT_RESULT => NextResult::read(&mut reader).is_ok(),
                 function::EXECUTE_ARRAY => BatchResults::read(&mut reader, false).is_ok(),
                 function::EXECUTE_BATCH => BatchResults::read(&mut reader, true).is_ok(),

@@ -6,6 +6,7 @@
 //! by what they do: who moves much is moved to other threads, until it asks small questions again.
 
 use crate::limits::{BULK_BYTES, INTERACTIVE_REQUESTS};
+use headrace_io::tokio::Stream;
 use std::future::{Future, pending};
 use std::panic::resume_unwind;
 use tokio::runtime::Handle;
@@ -53,6 +54,30 @@ impl Traffic {
         }
         if self.small >= INTERACTIVE_REQUESTS {
             (self.class, self.small) = (TrafficClass::Interactive, 0);
+        }
+    }
+}
+
+/// The threads that hear of what arrives at a socket.
+#[derive(Debug, Default)]
+pub struct Home(TrafficClass);
+
+impl Home {
+    /// Those of the class of traffic on whose threads the socket was opened.
+    pub fn of(class: TrafficClass) -> Self {
+        Self(class)
+    }
+
+    /// The class of traffic that they are for.
+    pub fn class(&self) -> TrafficClass {
+        self.0
+    }
+
+    /// Brings the socket to the threads of the caller, which are those of this class.
+    pub fn come_to(&mut self, class: TrafficClass, stream: &mut Stream) {
+        // Without a descriptor more it is heard of where it was, a little later.
+        if self.0 != class && stream.come_here().is_ok() {
+            self.0 = class;
         }
     }
 }

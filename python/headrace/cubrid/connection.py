@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from typing import Any, Literal, TypeVar, overload
 
 from .. import defaults
+from .._native import Result
 from .._shared.cursor_base import Column, Params
+from .._shared.flows import Flow
 from .._shared.limits import until
 from ..errors import ConnectionClosed, ProgrammingError
 from ..rows import RowFactory
@@ -202,9 +204,7 @@ class Connection(Streaming[R], Cancelling[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        cursor = Cursor(self, self.row_factory)
-        cursor._take(self._run(self._core.execute_batch(statements), timeout))
-        return cursor
+        return self._rows_of(self._core.execute_batch(statements), timeout)
 
     def plan(self, sql: str, *, timeout: float | None = None) -> str:
         """Returns the plan that the server makes for a statement, which is not executed.
@@ -258,9 +258,7 @@ class Connection(Streaming[R], Cancelling[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        cursor = Cursor(self, self.row_factory)
-        cursor._take(self._run(self._core.returned_rows(value), timeout))
-        return cursor
+        return self._rows_of(self._core.returned_rows(value), timeout)
 
     def schema_info(
         self, kind: str, name: str | None = None, other: str | None = None, *, timeout: float | None = None
@@ -286,8 +284,12 @@ class Connection(Streaming[R], Cancelling[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
+        return self._rows_of(self._core.schema_info(kind, name, other), timeout)
+
+    def _rows_of(self, flow: Flow[Result], timeout: float | None) -> Cursor[R]:
+        """A cursor with the rows of a result."""
         cursor = Cursor(self, self.row_factory)
-        cursor._take(self._run(self._core.schema_info(kind, name, other), timeout))
+        cursor._take(self._run(flow, timeout))
         return cursor
 
     # large objects

@@ -10,7 +10,7 @@ use super::statement::{Columns, Statement};
 use super::{CasHandler, Expect, Machine};
 use crate::messages::description::Field;
 use crate::messages::login::BrokerInfo;
-use crate::messages::server::{Returned, SchemaInfo};
+use crate::messages::server::Made;
 use crate::messages::{Reader, client, function, server};
 use crate::types::code;
 use crate::types::encode::coded;
@@ -68,37 +68,9 @@ impl<H: CasHandler> Machine<H> {
         }
     }
 
-    /// The reply to a query of the catalogue: its rows come with FETCH.
-    pub(super) fn schema(
-        &mut self,
-        cx: H::Context<'_>,
-        mut reader: Reader<'_>,
-        write_buffer: &mut WriteBuffer,
-    ) -> Result<(), Fatal> {
-        let SchemaInfo { handle, count, fields } = SchemaInfo::read(&mut reader)?;
-        self.rows_at(cx, handle, count, fields, write_buffer)
-    }
-
-    /// The reply to the request for the rows of a CURSOR.
-    pub(super) fn returned(
-        &mut self,
-        cx: H::Context<'_>,
-        mut reader: Reader<'_>,
-        write_buffer: &mut WriteBuffer,
-    ) -> Result<(), Fatal> {
-        let Returned { handle, count, fields } = Returned::read(&mut reader)?;
-        self.rows_at(cx, handle, count, fields, write_buffer)
-    }
-
-    /// The rows of the first request are at the server, under this handle: they are fetched.
-    fn rows_at(
-        &mut self,
-        cx: H::Context<'_>,
-        handle: i32,
-        count: i32,
-        fields: Vec<Field>,
-        write_buffer: &mut WriteBuffer,
-    ) -> Result<(), Fatal> {
+    /// The result of a query of the catalogue, or of a CURSOR: its rows come with FETCH.
+    pub(super) fn made(&mut self, cx: H::Context<'_>, made: Made, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+        let Made { handle, count, fields } = made;
         let epoch = self.statements.epoch();
         let statement = Arc::new(Statement::of_catalog(handle, fields, epoch));
         // It is closed with the next PREPARE.

@@ -10,7 +10,7 @@ use super::statement::Statement;
 use super::{CasHandler, Expect, Machine, Phase};
 use crate::errors::dbms;
 use crate::messages::login::Connected;
-use crate::messages::server::{Executed, NextResult, Origin, Page, Prepared, ServerError};
+use crate::messages::server::{Executed, Made, NextResult, Origin, Page, Prepared, ServerError};
 use crate::messages::{self, CasInfo, HEADER_BYTES, Reader, client, server, tran};
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, FatalKind, Prepared as _, ReadBuffer, WriteBuffer};
@@ -152,11 +152,11 @@ impl<H: CasHandler> Machine<H> {
                 Err(error) => self.failed(error),
             },
             Expect::Schema => match reply {
-                Ok(reader) => self.schema(cx, reader, write_buffer)?,
+                Ok(mut reader) => self.made(cx, Made::schema_info(&mut reader)?, write_buffer)?,
                 Err(error) => self.failed(error),
             },
             Expect::Returned => match reply {
-                Ok(reader) => self.returned(cx, reader, write_buffer)?,
+                Ok(mut reader) => self.made(cx, Made::out_rs(&mut reader)?, write_buffer)?,
                 Err(error) => self.failed(error),
             },
             Expect::ParameterTypes => match reply {

@@ -344,9 +344,9 @@ impl NextResult {
     }
 }
 
-/// The reply to SCHEMA_INFO; the rows come with FETCH.
+/// A result that the CAS has made without executing a statement; its rows come with FETCH.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SchemaInfo {
+pub struct Made {
     /// The number by which the CAS knows the result.
     pub handle: i32,
     /// Rows.
@@ -355,36 +355,23 @@ pub struct SchemaInfo {
     pub fields: Vec<Field>,
 }
 
-impl SchemaInfo {
-    /// Reads it.
+impl Made {
+    /// Reads the reply to SCHEMA_INFO.
     ///
     /// # Errors
     /// [`Fatal`]
-    pub fn read(reader: &mut Reader<'_>) -> Result<Self, Fatal> {
+    pub fn schema_info(reader: &mut Reader<'_>) -> Result<Self, Fatal> {
         let (handle, count) = (reader.i32()?, reader.i32()?);
         let fields = fields(reader, Field::read_short)?;
         reader.end()?;
         Ok(Self { handle, count, fields })
     }
-}
 
-/// The reply to MAKE_OUT_RS; the rows come with FETCH.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Returned {
-    /// The number by which the CAS knows the result.
-    pub handle: i32,
-    /// Rows.
-    pub count: i32,
-    /// Its columns.
-    pub fields: Vec<Field>,
-}
-
-impl Returned {
-    /// Reads it.
+    /// Reads the reply to MAKE_OUT_RS.
     ///
     /// # Errors
     /// [`Fatal`]
-    pub fn read(reader: &mut Reader<'_>) -> Result<Self, Fatal> {
+    pub fn out_rs(reader: &mut Reader<'_>) -> Result<Self, Fatal> {
         let _result = reader.i32()?;
         let handle = reader.i32()?;
         let _statement_type = reader.u8()?;

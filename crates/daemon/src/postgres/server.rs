@@ -6,7 +6,7 @@ use crate::config::{Database, TargetSession, addresses};
 use crate::limits::{CANCEL_AGAIN, RESET_TIMEOUT, SERVER_STATEMENTS};
 use crate::secret::Secret;
 use crate::stats::Stats;
-use crate::traffic::TrafficClass;
+use crate::traffic::{Home, TrafficClass};
 use headrace_connection::{Buffers, Connection, TlsSettings};
 use headrace_core::rows::Collector;
 use headrace_core::{Cancellation, Fatal, FatalKind, Protocol as _, Session as _, TransactionStatus, WriteBuffer};
@@ -38,8 +38,7 @@ pub struct Server {
     pub cancel: Cancel,
     /// When it was last used.
     pub used: Instant,
-    /// The threads that hear of what arrives.
-    home: TrafficClass,
+    home: Home,
     /// When it is to be replaced.
     ends: Instant,
     /// Where it is counted as open.
@@ -212,7 +211,7 @@ impl Server {
             buffers: connection.buffers,
             cancel: Cancel { address: address.clone(), message },
             used: now,
-            home: TrafficClass::default(),
+            home: Home::default(),
             ends: now + shortened(database.server_lifetime()),
             counted: None,
         })
@@ -245,7 +244,7 @@ impl Server {
     /// It counts as open, and occupies a place, as long as it exists. It was opened on the threads of this class.
     pub fn keep(&mut self, place: Place, class: TrafficClass, stats: &Arc<Stats>) {
         stats.open.add(1);
-        self.home = class;
+        self.home = Home::of(class);
         self.counted = Some((place, Arc::clone(stats)));
     }
 
@@ -346,15 +345,12 @@ impl Server {
 
     /// The class of traffic that it was last used for.
     pub fn home(&self) -> TrafficClass {
-        self.home
+        self.home.class()
     }
 
     /// Comes to the threads of the caller, which are those of this class.
     pub fn come_to(&mut self, class: TrafficClass) {
-        // Without a descriptor more it is heard of where it was, a little later.
-        if self.home != class && self.stream.come_here().is_ok() {
-            self.home = class;
-        }
+        self.home.come_to(class, &mut self.stream);
     }
 
     /// Returns true if the server has sent nothing since it was last used: what an idle session sends is that it ends,

@@ -8,7 +8,7 @@ use crate::hub::Hub;
 use crate::limits::{SMALL, TURN};
 use crate::registry::{self, Activity, Entered};
 use crate::replies::{self, DRAINING, Ended, SERVER_LOST, TOO_LARGE};
-use crate::traffic::{Traffic, TrafficClass, run_on};
+use crate::traffic::{Home, Traffic, TrafficClass, run_on};
 use headrace_core::limits::{READ_BUFFER_BYTES, WRITE_BUFFER_HIGH_BYTES};
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus};
 use headrace_io::Progress;
@@ -61,7 +61,7 @@ pub async fn serve(
         hub: Arc::clone(hub),
         draining: hub.draining.clone(),
         traffic: Traffic::default(),
-        home: TrafficClass::default(),
+        home: Home::default(),
         adapting: false,
         leaving: false,
         held: 0,
@@ -141,8 +141,7 @@ struct Session {
     hub: Arc<Hub>,
     draining: watch::Receiver<bool>,
     traffic: Traffic,
-    /// The threads that it is served by.
-    home: TrafficClass,
+    home: Home,
     /// The server connection may not have the client's settings yet.
     adapting: bool,
     /// The client has said goodbye after requests that were not answered yet.
@@ -163,10 +162,7 @@ impl Session {
 
     fn come_here(&mut self) {
         let class = self.traffic.class();
-        // Without a descriptor more the client is heard of where it was, a little later.
-        if class != self.home && self.client.stream.come_here().is_ok() {
-            self.home = class;
-        }
+        self.home.come_to(class, &mut self.client.stream);
         if let Some(lent) = &mut self.lent {
             lent.server.come_to(class);
         }

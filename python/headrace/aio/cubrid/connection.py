@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from typing import Any, Literal, TypeVar, overload
 
 from ... import defaults
+from ..._native import Result
 from ..._shared.cursor_base import Column, Params
+from ..._shared.flows import Flow
 from ..._shared.limits import until
 from ...cubrid.core import CubridCore
 from ...cubrid.lobs import Locator, creating, loading, opening, storing
@@ -200,9 +202,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        cursor = AsyncCursor(self, self.row_factory)
-        cursor._take(await self._run(self._core.execute_batch(statements), timeout))
-        return cursor
+        return await self._rows_of(self._core.execute_batch(statements), timeout)
 
     async def plan(self, sql: str, *, timeout: float | None = None) -> str:
         """Returns the plan that the server makes for a statement, which is not executed.
@@ -256,9 +256,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        cursor = AsyncCursor(self, self.row_factory)
-        cursor._take(await self._run(self._core.returned_rows(value), timeout))
-        return cursor
+        return await self._rows_of(self._core.returned_rows(value), timeout)
 
     async def schema_info(
         self, kind: str, name: str | None = None, other: str | None = None, *, timeout: float | None = None
@@ -284,8 +282,12 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
+        return await self._rows_of(self._core.schema_info(kind, name, other), timeout)
+
+    async def _rows_of(self, flow: Flow[Result], timeout: float | None) -> AsyncCursor[R]:
+        """A cursor with the rows of a result."""
         cursor = AsyncCursor(self, self.row_factory)
-        cursor._take(await self._run(self._core.schema_info(kind, name, other), timeout))
+        cursor._take(await self._run(flow, timeout))
         return cursor
 
     # large objects
