@@ -4,6 +4,14 @@
 pub const READ_BUFFER_FIRST_BYTES: usize = 16 * 1024;
 /// Size of the read buffer in bytes; only a single message larger than this makes it grow further.
 pub const READ_BUFFER_BYTES: usize = 256 * 1024;
+/// Time for which a thread lets bytes of the server accumulate instead of being woken by each piece of a long answer.
+pub const GATHER: std::time::Duration = std::time::Duration::from_micros(50);
+/// Bytes of an answer after which it is a long one. With 32 KiB an answer of 40 KiB takes a tenth longer.
+pub const GATHER_AFTER_BYTES: usize = 128 * 1024;
+/// Bytes that the last call has received from which on the client is the slower one, and need not wait.
+pub const GATHERED_BYTES: usize = 64 * 1024;
+/// Bytes below which waiting was in vain: two pieces of PostgreSQL, which sends 8 KiB each.
+pub const GATHERED_FEWEST_BYTES: usize = 16 * 1024;
 /// Bytes in the write buffer at which a batch stops encoding until some have been sent.
 pub const WRITE_BUFFER_HIGH_BYTES: usize = 256 * 1024;
 /// Bytes of memory that a buffer keeps after a large value; the rest is returned to the allocator.

@@ -10,6 +10,7 @@
 
 pub mod blocking;
 mod connect;
+mod flow;
 #[cfg(all(unix, feature = "tokio"))]
 mod local;
 mod sys;
@@ -21,6 +22,7 @@ mod wake;
 pub use connect::Connecting;
 pub use wake::Waker;
 
+use flow::Flow;
 use headrace_connection::Buffers;
 use headrace_core::limits::{TICK, WRITE_BUFFER_HIGH_BYTES};
 use headrace_core::{Fatal, FatalKind};
@@ -135,6 +137,7 @@ pub struct Link {
     socket: Arc<Socket>,
     /// Other threads that need the connection.
     waker: Option<Arc<Waker>>,
+    flow: Flow,
 }
 
 impl Link {
@@ -159,7 +162,7 @@ impl Link {
     /// The error of the operating system.
     pub fn from_socket(socket: Socket) -> io::Result<Self> {
         sys::prepare(&socket)?;
-        Ok(Self { socket: Arc::new(socket), waker: None })
+        Ok(Self { socket: Arc::new(socket), waker: None, flow: Flow::default() })
     }
 
     /// Waits for `waker` too from now on, which costs one more system call per wait: an exchange that it ends returns
@@ -179,6 +182,9 @@ impl Link {
     /// [`Fatal`] if the connection is gone or TLS fails. What the peer sent before is in the read buffer.
     pub fn exchange(&mut self, buffers: &mut Buffers, deadline: Option<Instant>) -> Result<Progress, Fatal> {
         let had = buffers.write_buffer.len();
+        if had > 0 {
+            self.flow.begin();
+        }
         let unsent = self.socket.push_or_listen(buffers)?;
         if unsent || had < WRITE_BUFFER_HIGH_BYTES {
             return self.await_event(buffers, deadline, had, unsent);
@@ -211,6 +217,9 @@ impl Link {
         had: usize,
         unsent: bool,
     ) -> Result<Progress, Fatal> {
+        if sys::GATHERS && !unsent {
+            self.flow.gather();
+        }
         let remaining = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         if let Some(waiting) = sys::RECV_WITHIN_A_TICK
             && !unsent
@@ -250,8 +259,13 @@ impl Link {
     }
 
     /// Receives what is there; without MSG_DONTWAIT it waits for a tick at most.
-    fn pull(&self, buffers: &mut Buffers, flags: RecvFlags) -> Result<Progress, Fatal> {
-        let progress = self.socket.pull_with(buffers, |into| read(&self.socket, into, flags))?;
+    fn pull(&mut self, buffers: &mut Buffers, flags: RecvFlags) -> Result<Progress, Fatal> {
+        let Self { socket, flow, .. } = self;
+        let progress = socket.pull_with(buffers, |into| {
+            let received = read(socket, into, flags)?;
+            flow.received(received.unwrap_or_default());
+            Ok(received)
+        })?;
         Ok(progress.unwrap_or(Progress::Tick))
     }
 

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from scramp import ScramClient
 
-from .counted import exchange_gathered
+from .counted import exchange_gathered, take
 
 BUFFER: Final = 1 << 20
 """Bytes read at a time."""
@@ -150,9 +150,9 @@ class Link:
         if left is None:
             self.known[key] = self.until_ready(ready)
             return
-        receive, view = self.socket.recv_into, self.view
-        while left > 0:
-            left -= receive(view, min(left, BUFFER))
+        got = self.socket.recv_into(self.view, min(left, BUFFER))
+        if got < left:
+            take(self.socket, self.view, left - got)
 
     def exchange(self, key: Any, request: bytes, ready: int = 1, gathers: bool = False) -> None:
         """Sends a large request while reading its reply; many small answers at a time if it ``gathers``."""

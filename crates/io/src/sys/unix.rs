@@ -20,6 +20,9 @@ pub(crate) const RECV_NOW: RecvFlags = RecvFlags::DONTWAIT;
 /// Receives what is there, or waits for it for one tick.
 pub(crate) const RECV_WITHIN_A_TICK: Option<RecvFlags> = Some(RecvFlags::empty());
 
+/// A sleep takes little longer than it is to take.
+pub(crate) const GATHERS: bool = true;
+
 /// Prepares a connected socket for the calls of [`crate::Link`].
 pub(crate) fn prepare(socket: &Socket) -> io::Result<()> {
     socket.set_nonblocking(false)?;

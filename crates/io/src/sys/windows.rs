@@ -17,6 +17,9 @@ pub(crate) const RECV_NOW: RecvFlags = RecvFlags::empty();
 /// A receiving call cannot wait.
 pub(crate) const RECV_WITHIN_A_TICK: Option<RecvFlags> = None;
 
+/// The shortest sleep may take as long as several megabytes.
+pub(crate) const GATHERS: bool = false;
+
 /// Prepares a connected socket for the calls of [`crate::Link`].
 pub(crate) fn prepare(socket: &Socket) -> io::Result<()> {
     socket.set_nonblocking(true)
