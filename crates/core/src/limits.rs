@@ -8,6 +8,9 @@ pub const READ_BUFFER_BYTES: usize = 256 * 1024;
 pub const GATHER: std::time::Duration = std::time::Duration::from_micros(50);
 /// Bytes of an answer after which it is a long one. With 32 KiB an answer of 40 KiB takes a tenth longer.
 pub const GATHER_AFTER_BYTES: usize = 128 * 1024;
+/// Replies in flight from which on they are let accumulate, however short they are. A server needs longer than
+/// [`GATHER`] for so many.
+pub const GATHER_REPLIES: usize = 128;
 /// Bytes that the last call has received from which on the client is the slower one, and need not wait.
 pub const GATHERED_BYTES: usize = 64 * 1024;
 /// Bytes below which waiting was in vain: two pieces of PostgreSQL, which sends 8 KiB each.

@@ -7,7 +7,7 @@ use headrace_core::CodeSet;
 use headrace_cubrid::messages::client::{self, Execute};
 use headrace_cubrid::messages::description::{Field, Type};
 use headrace_cubrid::messages::login::{self, Answer, Connected, DbInfo};
-use headrace_cubrid::messages::server::{self, BatchResults, Executed, NextResult, Page, Prepared, Made};
+use headrace_cubrid::messages::server::{self, BatchResults, Executed, Made, NextResult, Page, Prepared};
 use headrace_cubrid::messages::{CasInfo, Reader, function, header, statement};
 use headrace_cubrid::types::{Decoder, code, columns, decode_page, encode_param};
 use headrace_testkit::{TestValue, TextSink, hex, unhex};

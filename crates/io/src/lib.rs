@@ -20,9 +20,9 @@ mod transfer;
 mod wake;
 
 pub use connect::Connecting;
+pub use flow::Flow;
 pub use wake::Waker;
 
-use flow::Flow;
 use headrace_connection::Buffers;
 use headrace_core::limits::{TICK, WRITE_BUFFER_HIGH_BYTES};
 use headrace_core::{Fatal, FatalKind};
@@ -217,14 +217,15 @@ impl Link {
         had: usize,
         unsent: bool,
     ) -> Result<Progress, Fatal> {
-        if sys::GATHERS && !unsent {
-            self.flow.gather();
-        }
         let remaining = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        let has_time = remaining.is_none_or(|left| left >= TICK);
+        if sys::GATHERS && !unsent && has_time && self.flow.gathers(0) {
+            self.flow.sleep();
+        }
         if let Some(waiting) = sys::RECV_WITHIN_A_TICK
             && !unsent
+            && has_time
             && self.waker.is_none()
-            && remaining.is_none_or(|left| left >= TICK)
         {
             return self.pull(buffers, waiting);
         }

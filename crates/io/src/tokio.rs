@@ -222,6 +222,14 @@ impl Stream {
         self.pull(buffers)
     }
 
+    /// Sends what the socket takes, without waiting; returns true if anything is left.
+    ///
+    /// # Errors
+    /// As [`Stream::pull_available`].
+    pub fn push_available(&self, buffers: &mut Buffers) -> Result<bool, Fatal> {
+        self.push(buffers)
+    }
+
     /// Tells the peer that nothing more comes. What it sends can still be received.
     ///
     /// # Errors

@@ -58,8 +58,8 @@ def exchange_gathered(sock: socket.socket, request: bytes, left: int) -> None:
 def take(sock: socket.socket, view: memoryview, left: int) -> None:
     """Takes the bytes of a long reply, which are known.
 
-    A server wakes a client that waits for each piece of a long reply, and takes up to a fifth longer for it: a floor that
-    lets it is none.
+    A server wakes a client that waits for each piece of a long reply, and takes up to a fifth longer for it: a floor
+    that lets it is none.
     """
     taken = 0
     while left > 0:

@@ -11,7 +11,7 @@ use crate::replies::{self, DRAINING, Ended, SERVER_LOST, TOO_LARGE};
 use crate::traffic::{Home, Traffic, TrafficClass, run_on};
 use headrace_core::limits::{READ_BUFFER_BYTES, WRITE_BUFFER_HIGH_BYTES};
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus};
-use headrace_io::Progress;
+use headrace_io::{Flow, Progress};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -61,6 +61,7 @@ pub async fn serve(
         hub: Arc::clone(hub),
         draining: hub.draining.clone(),
         traffic: Traffic::default(),
+        flow: Flow::default(),
         home: Home::default(),
         adapting: false,
         leaving: false,
@@ -141,6 +142,8 @@ struct Session {
     hub: Arc<Hub>,
     draining: watch::Receiver<bool>,
     traffic: Traffic,
+    /// What the server sends.
+    flow: Flow,
     home: Home,
     /// The server connection may not have the client's settings yet.
     adapting: bool,
@@ -281,13 +284,21 @@ impl Session {
             && self.relay.pinned().is_none()
             && self.pool.waiting() > 0;
         let pinned = self.relay.pinned();
-        let before = server.buffers.write_buffer.mark() + client.write_buffer.mark();
+        let (asked, answered) = (server.buffers.write_buffer.mark(), client.write_buffer.mark());
         let then =
             self.relay.from_client(&mut client.read_buffer, &mut server.state, &mut server.buffers.write_buffer)?;
         let received =
             self.relay.from_server(&mut server.buffers.read_buffer, &mut server.state, &mut client.write_buffer);
         received.map_err(|fatal| Ended::new(SERVER_LOST, format!("headraced: {fatal}")))?;
-        self.traffic.moved(server.buffers.write_buffer.mark() + client.write_buffer.mark() - before);
+        let asked = server.buffers.write_buffer.mark() - asked;
+        let answered = client.write_buffer.mark() - answered;
+        self.traffic.moved(asked + answered);
+        if asked > 0 {
+            self.flow.begin();
+        }
+        if answered > 0 {
+            self.flow.received(answered as usize);
+        }
         if self.relay.pinned() != pinned {
             self.note_pin();
         }
@@ -331,8 +342,21 @@ impl Session {
         self.hub.memory.add(-(std::mem::take(&mut self.held) as i64));
     }
 
+    /// Lets what the server sends to a client that moves much accumulate.
+    fn gather(&mut self) {
+        if self.home.class() != TrafficClass::Bulk || !self.flow.gathers(self.relay.in_flight()) {
+            return;
+        }
+        // What has come goes on first. An error is that of the next call, too.
+        if let Ok(false) = self.client.stream.push_available(&mut self.client.buffers) {
+            // The thread sleeps, and not only the task: it would be woken for each piece.
+            self.flow.sleep();
+        }
+    }
+
     /// Moves bytes until something has happened.
     async fn step(&mut self) -> Step {
+        self.gather();
         let client = &mut self.client;
         let room_to_client = client.buffers.write_buffer.len() < WRITE_BUFFER_HIGH_BYTES;
         let Some(lent) = &mut self.lent else {

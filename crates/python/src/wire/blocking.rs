@@ -4,6 +4,7 @@ use super::{Io, State, Wire};
 use crate::call::Ticket;
 use crate::errors;
 use headrace_connection::Buffers;
+use headrace_core::limits::{GATHER, GATHER_REPLIES};
 use headrace_core::{Fatal, FatalKind, limits};
 use headrace_io::{Link, Liveness, Progress};
 use pyo3::prelude::*;
@@ -25,19 +26,12 @@ const NUDGE_PAUSE: Duration = Duration::from_micros(250);
 /// The maximum time that it waits for a reply without which nothing more can be sent.
 const NUDGE_WAIT: Duration = Duration::from_millis(10);
 
-/// The number of requests in flight from which on a wait lets replies accumulate. A server needs longer than [`GATHER`]
-/// for them.
-const MANY: usize = 128;
-
-/// The time to wait.
-const GATHER: Duration = Duration::from_micros(100);
-
 impl Wire {
     /// Lets replies accumulate if many are to come: the end of a pipeline. A server that has to wake its client for
     /// every reply takes twice as long, by `pipeline_execute` of the race, and each reply costs a system call.
     fn gather(&self, py: Python<'_>, state: &mut State) {
         let (machine, write_buffer) = state.parts();
-        if machine.in_flight() >= MANY && write_buffer.is_empty() && !self.is_wanted() {
+        if machine.in_flight() >= GATHER_REPLIES && write_buffer.is_empty() && !self.is_wanted() {
             py.detach(|| std::thread::sleep(GATHER));
         }
     }

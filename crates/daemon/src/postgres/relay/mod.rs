@@ -275,6 +275,11 @@ impl Relay {
         self.expected.is_empty() && !self.unsynced && self.to_server == 0 && self.skipped == 0 && self.to_client == 0
     }
 
+    /// The number of replies that are to come.
+    pub fn in_flight(&self) -> usize {
+        self.expected.len()
+    }
+
     /// Returns true if every request was answered, whether or not more have begun.
     pub fn has_all_replies(&self) -> bool {
         self.expected.is_empty() && self.to_client == 0
