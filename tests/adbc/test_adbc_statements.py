@@ -98,6 +98,33 @@ def test_stream_that_is_closed_early_leaves_the_connection_usable(adbc: Adbc, co
             assert rows(other, "select count(*) from t") == [(50_000,)]
 
 
+LEVEL = "adbc.connection.transaction.isolation_level"
+SERIALIZABLE = "adbc.connection.transaction.isolation.serializable"
+READ_ONLY = "adbc.connection.readonly"
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "without"),
+    [(LEVEL, SERIALIZABLE, {"informix"}), (READ_ONLY, "true", {"informix", "cubrid"})],
+)
+def test_mode_of_transactions_is_taken_or_refused_when_it_is_set(
+    adbc: Adbc, conn: dbapi.Connection, option: str, value: str, without: set[str]
+) -> None:
+    with adbc.connect(autocommit=False) as connection:
+        if adbc.kind in without:
+            before = connection.adbc_connection.get_option(option)
+            with pytest.raises(dbapi.NotSupportedError):
+                connection.adbc_connection.set_options(**{option: value})
+            assert connection.adbc_connection.get_option(option) == before
+        else:
+            connection.adbc_connection.set_options(**{option: value})
+            assert connection.adbc_connection.get_option(option) == value
+        with connection.cursor() as cursor:
+            run(cursor, "select count(*) from t")
+            assert cursor.fetchall() == [(0,)]
+        connection.rollback()
+
+
 def test_transaction_is_committed_or_rolled_back(adbc: Adbc, conn: dbapi.Connection) -> None:
     with adbc.connect(autocommit=False) as other:
         with other.cursor() as cursor:

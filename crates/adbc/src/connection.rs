@@ -23,7 +23,7 @@ use adbc_core::{CancelHandle, Connection, Optionable};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader, StringArray};
 use arrow_schema::Schema;
 use headrace_arrow::Options;
-use headrace_core::Isolation;
+use headrace_core::{Isolation, Modes};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -74,15 +74,18 @@ impl Optionable for HeadraceConnection {
         match &key {
             OptionConnection::AutoCommit => self.link.lock().set_autocommit(flag(&key, &value)?),
             OptionConnection::ReadOnly => {
-                self.link.lock().modes.read_only = Some(flag(&key, &value)?).filter(|only| *only);
-                Ok(())
+                let read_only = Some(flag(&key, &value)?).filter(|only| *only);
+                let mut core = self.link.lock();
+                let modes = Modes { read_only, ..core.modes() };
+                core.set_modes(modes)
             }
             OptionConnection::IsolationLevel => {
                 let given = text(&key, &value)?;
                 let level = LEVELS.iter().find(|(name, _)| *name == given);
                 let (_, level) = level.ok_or_else(|| unsupported(format!("the isolation level {given:?}")))?;
-                self.link.lock().modes.isolation = *level;
-                Ok(())
+                let mut core = self.link.lock();
+                let modes = Modes { isolation: *level, ..core.modes() };
+                core.set_modes(modes)
             }
             OptionConnection::CurrentCatalog => {
                 let name = text(&key, &value)?;
@@ -116,9 +119,9 @@ impl Optionable for HeadraceConnection {
     fn get_option_string(&self, key: OptionConnection) -> Result<String> {
         match &key {
             OptionConnection::AutoCommit => Ok(self.link.lock().autocommit.to_string()),
-            OptionConnection::ReadOnly => Ok(self.link.lock().modes.read_only.unwrap_or(false).to_string()),
+            OptionConnection::ReadOnly => Ok(self.link.lock().modes().read_only.unwrap_or(false).to_string()),
             OptionConnection::IsolationLevel => {
-                let level = self.link.lock().modes.isolation;
+                let level = self.link.lock().modes().isolation;
                 let known = LEVELS.iter().find(|(_, known)| *known == level);
                 Ok(known.map_or(ADBC_OPTION_ISOLATION_LEVEL_DEFAULT, |(name, _)| name).to_owned())
             }

@@ -22,7 +22,7 @@ pub struct Core {
     /// Statements are transactions of their own.
     pub autocommit: bool,
     /// The modes of the transactions that the driver begins.
-    pub modes: Modes,
+    modes: Modes,
     /// The result that is being read: it has the session to itself.
     reading: Option<Arc<Reply>>,
 }
@@ -333,6 +333,21 @@ impl Core {
             return Ok(());
         }
         self.verb(&Verb::Begin(self.modes))
+    }
+
+    /// The modes of the transactions that the driver begins.
+    pub fn modes(&self) -> Modes {
+        self.modes
+    }
+
+    /// Sets the modes of the transactions that the driver begins.
+    ///
+    /// # Errors
+    /// The database begins no transaction with them.
+    pub fn set_modes(&mut self, modes: Modes) -> Result<()> {
+        self.session.check_verb(&Verb::Begin(modes))?;
+        self.modes = modes;
+        Ok(())
     }
 
     fn verb(&mut self, verb: &Verb) -> Result<()> {

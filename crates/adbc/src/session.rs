@@ -3,7 +3,7 @@
 use crate::bound::Bound;
 use crate::call::{Call, Reply, Take};
 use crate::databases::Database;
-use crate::error::{of, of_fatal, of_mismatch, of_server};
+use crate::error::{of, of_fatal, of_mismatch, of_server, unsupported};
 use crate::target::{Place, Target};
 use adbc_core::error::{Error, Result, Status};
 use headrace_core::{
@@ -58,6 +58,11 @@ pub trait Session: Send {
     /// # Errors
     /// The database does not have it.
     fn submit_verb(&mut self, verb: &Verb, reply: &Arc<Reply>) -> Result<bool>;
+    /// Whether the database has this verb.
+    ///
+    /// # Errors
+    /// It does not.
+    fn check_verb(&self, verb: &Verb) -> Result<()>;
     /// Moves bytes until `until` returns true, which is asked whenever something has happened. Cancels the running
     /// statement when that is requested; `reply` is then told.
     ///
@@ -258,6 +263,10 @@ impl<D: Database> Session for Live<D> {
             client.connection.machine.submit(request, Self::call(None, false, reply));
         }
         Ok(last > 0)
+    }
+
+    fn check_verb(&self, verb: &Verb) -> Result<()> {
+        D::Machine::of_verb(verb).map(drop).map_err(|mismatch| unsupported(mismatch.message))
     }
 
     fn drive(&mut self, reply: &Reply, until: &mut dyn FnMut() -> bool) -> Result<()> {

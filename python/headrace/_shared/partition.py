@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from .. import errors
@@ -44,7 +44,7 @@ class Partition:
     """The same in SQL; one asterisk if they cannot be named."""
     source: str
     """What follows FROM in its statement."""
-    params: tuple[Any, ...]
+    params: tuple[Any, ...] = field(hash=False)
     """The parameters of the statement: those of the query, then the bounds."""
     database: str
     """The package of its driver: ``postgres``, ``mysql``, ``informix`` or ``cubrid``."""

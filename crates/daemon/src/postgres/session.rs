@@ -342,7 +342,8 @@ impl Session {
         self.hub.memory.add(-(std::mem::take(&mut self.held) as i64));
     }
 
-    /// Lets what the server sends to a client that moves much accumulate.
+    /// Lets what the server sends to a client that moves much accumulate. What the client is owed is sent before: whoever
+    /// looks at the room in its buffer does so after this.
     fn gather(&mut self) {
         if self.home.class() != TrafficClass::Bulk || !self.flow.gathers(self.relay.in_flight()) {
             return;
