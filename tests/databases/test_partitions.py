@@ -180,7 +180,7 @@ def test_partition_is_pickled_without_the_password(any_db: Database, conn: Any) 
 
 
 def test_partition_can_be_a_key_whatever_its_parameters_are(url: str) -> None:
-    query = "select n from generate_series(1, 9) n where n = any($1)"
+    query = "select n from generate_series(1, 9) n where n = any(%s)"
     with headrace.partitions(url, query=query, params=[[2, 3, 5]], by="n", count=2) as plan:
         rows = {part: rows_of(headrace.read(part)) for part in plan}
         assert sorted(row for part in plan for row in rows[part]) == [(2,), (3,), (5,)]
