@@ -62,6 +62,17 @@ def test_rows_are_copied_once_there_are_enough(make: Any, given: Any) -> None:
     assert conn.fetch("select n, s from c order by n") == rows(100)
 
 
+@pytest.mark.parametrize("autocommit", [True, False])
+def test_every_batch_of_a_connection_is_copied(make: Any, autocommit: bool) -> None:
+    conn = make(autocommit=autocommit)
+    for k in range(4):
+        # Nothing is sent in between: of a statement that is used again the driver asks which process executes it.
+        assert is_copied(conn, "insert into c values ($1, $2)", [(k * ROWS + i, "") for i in range(ROWS)])
+        if not autocommit:
+            conn.commit()
+    assert conn.fetchval("select count(*) from c") == 4 * ROWS
+
+
 def test_the_strategy_can_be_named(make: Any) -> None:
     assert not is_copied(make(batch_strategy="pipelined"), PLAIN.format(table="c"), rows())
     conn = make(batch_strategy="copy")

@@ -64,6 +64,17 @@ async def test_rows_are_copied_once_there_are_enough(make: Any, given: Any) -> N
     assert await conn.fetch("select n, s from c order by n") == rows(100)
 
 
+@pytest.mark.parametrize("autocommit", [True, False])
+async def test_every_batch_of_a_connection_is_copied(make: Any, autocommit: bool) -> None:
+    conn = await make(autocommit=autocommit)
+    for k in range(4):
+        # Nothing is sent in between: of a statement that is used again the driver asks which process executes it.
+        assert await is_copied(conn, "insert into c values ($1, $2)", [(k * ROWS + i, "") for i in range(ROWS)])
+        if not autocommit:
+            await conn.commit()
+    assert await conn.fetchval("select count(*) from c") == 4 * ROWS
+
+
 async def test_the_strategy_can_be_named(make: Any) -> None:
     assert not await is_copied(await make(batch_strategy="pipelined"), PLAIN.format(table="c"), rows())
     conn = await make(batch_strategy="copy")

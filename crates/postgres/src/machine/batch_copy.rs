@@ -216,7 +216,9 @@ impl<H: PgHandler> Machine<H> {
     /// Asks whether the batch `at` can go on as a COPY, or in statements of many rows; returns false if that is certain to
     /// be no.
     pub(super) fn check_table(&mut self, at: usize, write_buffer: &mut WriteBuffer) -> bool {
-        let (is_pooled, is_own) = (self.server == Server::Pooled, self.server == Server::Own);
+        // While the query for it is in flight it is not known: then the batch is sent as to a pooler, and the table checked.
+        let is_asked = (0..at).any(|before| matches!(self.queue[before].request, Request::QueryServerProcess));
+        let (is_pooled, is_own) = (self.server == Server::Pooled && !is_asked, self.server == Server::Own);
         // Partitions have been in the catalogue since 10.
         let is_postgres = self.server_major().is_some_and(|major| major >= 10);
         let is_other = is_pooled || !is_postgres || self.parameters.contains_key("crdb_version");
