@@ -348,8 +348,14 @@ impl Session {
         if self.home.class() != TrafficClass::Bulk || !self.flow.gathers(self.relay.in_flight()) {
             return;
         }
-        // What has come goes on first. An error is that of the next call, too.
-        if let Ok(false) = self.client.stream.push_available(&mut self.client.buffers) {
+        let buffers = &mut self.client.buffers;
+        // Of a full buffer the exchange has to say that it has room again: what was received from the server waits for
+        // that. The client is the slower one then, anyway.
+        if buffers.write_buffer.len() >= WRITE_BUFFER_HIGH_BYTES {
+            return;
+        }
+        // An error is that of the next call, too.
+        if let Ok(false) = self.client.stream.push_available(buffers) {
             // The thread sleeps, and not only the task: it would be woken for each piece.
             self.flow.sleep();
         }
