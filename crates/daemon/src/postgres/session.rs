@@ -348,6 +348,10 @@ impl Session {
         if self.home.class() != TrafficClass::Bulk || !self.flow.gathers(self.relay.in_flight()) {
             return;
         }
+        // The server has to have what the client asks for before it answers.
+        if self.lent.as_ref().is_none_or(|lent| !lent.server.buffers.write_buffer.is_empty()) {
+            return;
+        }
         let buffers = &mut self.client.buffers;
         // Of a full buffer the exchange has to say that it has room again: what was received from the server waits for
         // that. The client is the slower one then, anyway.
