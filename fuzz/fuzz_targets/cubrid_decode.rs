@@ -6,7 +6,7 @@ use headrace_cubrid::lexer;
 use headrace_cubrid::messages::description::{Collection, Type};
 use headrace_cubrid::messages::login::{Answer, Connected};
 use headrace_cubrid::messages::server::{
-    self, BatchResults, Executed, GeneratedKeys, NextResult, Prepared, Made, ServerError,
+    self, BatchResults, Executed, GeneratedKeys, Made, NextResult, Prepared, ServerError,
 };
 use headrace_cubrid::messages::{Reader, header};
 use headrace_cubrid::types::decode::find_cells;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ import headrace.cubrid
 import headrace.testing
 from live import CUBRID_URL
 
-from .older import VERSIONS, rows_of_many_lengths
+from .older import LONGEST, ROWS, VERSIONS
 
 # What needs a genuine server is not among the tests of a run without one: make test-live has them. What injects faults
 # needs the test server.
@@ -63,5 +64,6 @@ def older_server(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 @pytest.fixture
 def long_rows() -> list[tuple[int, str]]:
-    """Rows of many pages."""
-    return rows_of_many_lengths()
+    """Rows of very different lengths: which rows a page has cannot be guessed."""
+    rng = random.Random(1)
+    return [(n, "x" * rng.randrange(LONGEST if n % 7 else 10)) for n in range(ROWS)]
