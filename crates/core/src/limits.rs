@@ -11,6 +11,9 @@ pub const GATHER_AFTER_BYTES: usize = 128 * 1024;
 /// Replies in flight from which on they are let accumulate, however short they are. A server needs longer than
 /// [`GATHER`] for so many.
 pub const GATHER_REPLIES: usize = 128;
+/// How many times [`GATHER`] a thread sleeps at most for replies in flight, each time twice as long while few have come,
+/// and never longer than for [`GATHER_REPLIES`] each.
+pub const GATHER_PATIENCE: u32 = 8;
 /// Bytes that the last call has received from which on the client is the slower one, and need not wait.
 pub const GATHERED_BYTES: usize = 64 * 1024;
 /// Bytes below which waiting was in vain: two pieces of PostgreSQL, which sends 8 KiB each.

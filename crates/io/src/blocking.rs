@@ -104,7 +104,8 @@ impl<M: Driven + ?Sized> Client<M> {
             self.connection.check_left(cx, Instant::now())?;
         }
         self.connection.transmit(cx);
-        match self.link.exchange(&mut self.connection.buffers, deadline) {
+        let replies = self.connection.machine.in_flight();
+        match self.link.exchange(&mut self.connection.buffers, deadline, replies) {
             Ok(Progress::Eof) => self.connection.lost(cx, &Fatal::end_of_input()).map(|()| Progress::Eof),
             Ok(progress) => match self.connection.handle(cx) {
                 Ok(()) => Ok(progress),
@@ -144,7 +145,7 @@ pub fn cancel(
     let mut buffers = headrace_connection::Buffers::new();
     *buffers.write_buffer.tail() = message;
     loop {
-        match link.exchange(&mut buffers, deadline)? {
+        match link.exchange(&mut buffers, deadline, 0)? {
             Progress::Eof => return Ok(()),
             Progress::Timeout => {
                 return Err(Fatal::new(FatalKind::NoAnswer, "the cancel request was not taken in time"));

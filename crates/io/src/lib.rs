@@ -172,7 +172,8 @@ impl Link {
     }
 
     /// Sends what can be sent, and waits until bytes were received, or there is room to send more, or a tick or the
-    /// deadline has passed.
+    /// deadline has passed. Where much is to come, a long answer or many `replies`, it sleeps a little before, so that more
+    /// of it is there; with 0 replies it does not know how many.
     ///
     /// If all of a full write buffer could be sent, its owner has more to send, and perhaps no answer to expect before
     /// that: then the exchange receives what has come without waiting, and returns [`Progress::Sent`] if that is
@@ -180,14 +181,19 @@ impl Link {
     ///
     /// # Errors
     /// [`Fatal`] if the connection is gone or TLS fails. What the peer sent before is in the read buffer.
-    pub fn exchange(&mut self, buffers: &mut Buffers, deadline: Option<Instant>) -> Result<Progress, Fatal> {
+    pub fn exchange(
+        &mut self,
+        buffers: &mut Buffers,
+        deadline: Option<Instant>,
+        replies: usize,
+    ) -> Result<Progress, Fatal> {
         let had = buffers.write_buffer.len();
         if had > 0 {
             self.flow.begin();
         }
         let unsent = self.socket.push_or_listen(buffers)?;
         if unsent || had < WRITE_BUFFER_HIGH_BYTES {
-            return self.await_event(buffers, deadline, had, unsent);
+            return self.await_event(buffers, deadline, replies, had, unsent);
         }
         match self.pull(buffers, sys::RECV_NOW)? {
             Progress::Tick if deadline.is_some_and(|at| at <= Instant::now()) => Ok(Progress::Timeout),
@@ -207,20 +213,25 @@ impl Link {
         if buffers.write_buffer.len() < had {
             return Ok(Progress::Sent);
         }
-        self.await_event(buffers, None, had, unsent)
+        self.await_event(buffers, None, 0, had, unsent)
     }
 
     fn await_event(
         &mut self,
         buffers: &mut Buffers,
         deadline: Option<Instant>,
+        replies: usize,
         had: usize,
         unsent: bool,
     ) -> Result<Progress, Fatal> {
         let remaining = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         let has_time = remaining.is_none_or(|left| left >= TICK);
-        if sys::GATHERS && !unsent && has_time && self.flow.gathers(0) {
-            self.flow.sleep();
+        if sys::GATHERS
+            && !unsent
+            && has_time
+            && let Some(pause) = self.flow.pause(replies)
+        {
+            self.flow.sleep(pause);
         }
         if let Some(waiting) = sys::RECV_WITHIN_A_TICK
             && !unsent

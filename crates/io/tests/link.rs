@@ -78,7 +78,7 @@ fn gather(link: &mut Link, buffers: &mut Buffers, len: usize, limit: Duration) -
     let mut received = Vec::with_capacity(len);
     let deadline = Instant::now() + limit;
     while received.len() < len {
-        let progress = link.exchange(buffers, Some(deadline)).unwrap();
+        let progress = link.exchange(buffers, Some(deadline), 0).unwrap();
         assert!(!matches!(progress, Progress::Timeout | Progress::Eof), "{progress:?} after {} bytes", received.len());
         take(&mut buffers.read_buffer, &mut received);
     }
@@ -162,7 +162,7 @@ fn a_sender_with_more_to_send_does_not_wait_for_a_reply() {
             buffers.write_buffer.tail().resize(WRITE_BUFFER_HIGH_BYTES, 7);
             rounds += 1;
         }
-        ticks += usize::from(link.exchange(&mut buffers, None).unwrap() == Progress::Tick);
+        ticks += usize::from(link.exchange(&mut buffers, None, 0).unwrap() == Progress::Tick);
     }
     assert_eq!(buffers.read_buffer.unread(), b"done");
     assert!(ticks < ROUNDS / 2, "{ticks} ticks were slept through");
@@ -181,7 +181,7 @@ fn an_answer_that_is_there_is_received_with_the_next_part_of_a_batch() {
     });
     buffers.write_buffer.tail().resize(WRITE_BUFFER_HIGH_BYTES, 7);
     while !buffers.write_buffer.is_empty() || buffers.read_buffer.is_empty() {
-        link.exchange(&mut buffers, None).unwrap();
+        link.exchange(&mut buffers, None, 0).unwrap();
     }
     assert_eq!(buffers.read_buffer.unread(), b"early");
     drain.join().unwrap();
@@ -194,13 +194,13 @@ fn deadlines_and_ticks_come_in_time() {
     for wait in [0, 5, 50, 250] {
         let start = Instant::now();
         let deadline = start + Duration::from_millis(wait);
-        while link.exchange(&mut buffers, Some(deadline)).unwrap() != Progress::Timeout {
+        while link.exchange(&mut buffers, Some(deadline), 0).unwrap() != Progress::Timeout {
             assert!(start.elapsed() < Duration::from_secs(5));
         }
         assert!(start.elapsed() >= Duration::from_millis(wait) && start.elapsed() < Duration::from_millis(wait + 150));
     }
     let start = Instant::now();
-    assert_eq!(link.exchange(&mut buffers, None).unwrap(), Progress::Tick);
+    assert_eq!(link.exchange(&mut buffers, None, 0).unwrap(), Progress::Tick);
     assert!(start.elapsed() >= TICK / 2 && start.elapsed() < TICK * 2);
 }
 
@@ -213,7 +213,7 @@ fn a_peer_that_reads_nothing_does_not_delay_the_deadline() {
     buffers.write_buffer.tail().resize(16 * 1024 * 1024, 7);
     let start = Instant::now();
     let deadline = Some(start + Duration::from_millis(150));
-    while link.exchange(&mut buffers, deadline).unwrap() != Progress::Timeout {
+    while link.exchange(&mut buffers, deadline, 0).unwrap() != Progress::Timeout {
         assert!(start.elapsed() < Duration::from_secs(5));
     }
     assert!(!buffers.write_buffer.is_empty());
@@ -229,12 +229,12 @@ fn liveness_is_checked_without_a_round_trip() {
     assert_eq!(link.peek(&buffers), Liveness::Quiet);
     peer.write_all(b"x").unwrap();
     assert_eq!(link.peek(&buffers), Liveness::Data);
-    assert_eq!(link.exchange(&mut buffers, None).unwrap(), Progress::Received);
+    assert_eq!(link.exchange(&mut buffers, None, 0).unwrap(), Progress::Received);
     assert_eq!(buffers.read_buffer.unread(), b"x");
     drop(peer);
     assert_eq!(link.peek(&buffers), Liveness::Closed);
-    assert_eq!(link.exchange(&mut buffers, None).unwrap(), Progress::Eof);
-    assert_eq!(link.exchange(&mut buffers, None).unwrap(), Progress::Eof);
+    assert_eq!(link.exchange(&mut buffers, None, 0).unwrap(), Progress::Eof);
+    assert_eq!(link.exchange(&mut buffers, None, 0).unwrap(), Progress::Eof);
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_reset_is_an_error() {
     let (mut link, peer) = tcp_pair();
     SockRef::from(&peer).set_linger(Some(Duration::ZERO)).unwrap();
     drop(peer);
-    let error = link.exchange(&mut Buffers::new(), None).unwrap_err();
+    let error = link.exchange(&mut Buffers::new(), None, 0).unwrap_err();
     assert_eq!(error.kind, FatalKind::ConnectionLost);
     assert_eq!(link.peek(&Buffers::new()), Liveness::Closed);
 }
@@ -256,7 +256,7 @@ fn what_the_peer_sent_last_is_received_although_sending_fails() {
     drop(peer);
     let mut buffers = Buffers::new();
     buffers.write_buffer.tail().extend_from_slice(b"question");
-    let error = link.exchange(&mut buffers, None).unwrap_err();
+    let error = link.exchange(&mut buffers, None, 0).unwrap_err();
     assert_eq!(error.kind, FatalKind::ConnectionLost);
     assert_eq!(buffers.read_buffer.unread(), b"last words");
 }
@@ -399,7 +399,7 @@ fn half_a_connection_still_carries_what_is_under_way() {
     peer.write_all(b"answer").unwrap();
     peer.shutdown(Shutdown::Write).unwrap();
     let mut buffers = Buffers::new();
-    assert_eq!(link.exchange(&mut buffers, None).unwrap(), Progress::Received);
+    assert_eq!(link.exchange(&mut buffers, None, 0).unwrap(), Progress::Received);
     assert_eq!(buffers.read_buffer.unread(), b"answer");
-    assert_eq!(link.exchange(&mut buffers, None).unwrap(), Progress::Eof);
+    assert_eq!(link.exchange(&mut buffers, None, 0).unwrap(), Progress::Eof);
 }

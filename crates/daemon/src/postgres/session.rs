@@ -9,6 +9,7 @@ use crate::limits::{SMALL, TURN};
 use crate::registry::{self, Activity, Entered};
 use crate::replies::{self, DRAINING, Ended, SERVER_LOST, TOO_LARGE};
 use crate::traffic::{Home, Traffic, TrafficClass, run_on};
+use headrace_connection::Buffers;
 use headrace_core::limits::{READ_BUFFER_BYTES, WRITE_BUFFER_HIGH_BYTES};
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus};
 use headrace_io::{Flow, Progress};
@@ -342,34 +343,34 @@ impl Session {
         self.hub.memory.add(-(std::mem::take(&mut self.held) as i64));
     }
 
-    /// Lets what the server sends to a client that moves much accumulate. What the client is owed is sent before: whoever
-    /// looks at the room in its buffer does so after this.
-    fn gather(&mut self) {
-        if self.home.class() != TrafficClass::Bulk || !self.flow.gathers(self.relay.in_flight()) {
-            return;
-        }
-        // The server has to have what the client asks for before it answers.
-        if self.lent.as_ref().is_none_or(|lent| !lent.server.buffers.write_buffer.is_empty()) {
-            return;
-        }
-        let buffers = &mut self.client.buffers;
-        // Of a full buffer the exchange has to say that it has room again: what was received from the server waits for
-        // that. The client is the slower one then, anyway.
-        if buffers.write_buffer.len() >= WRITE_BUFFER_HIGH_BYTES {
-            return;
-        }
+    /// Lets what the server sends to a client that moves much accumulate. Both sides are sent before what they are owed;
+    /// returns true if a full buffer has room again by that, for which there may be something to pass on already.
+    fn gather(&mut self) -> bool {
+        let Some(pause) = self.flow.pause(self.relay.in_flight()) else { return false };
+        let (TrafficClass::Bulk, Some(lent)) = (self.home.class(), &mut self.lent) else { return false };
+        let (client, server) = (&mut self.client, &mut lent.server);
+        let full = [is_full(&client.buffers), is_full(&server.buffers)];
         // An error is that of the next call, too.
-        if let Ok(false) = self.client.stream.push_available(buffers) {
-            // The thread sleeps, and not only the task: it would be woken for each piece.
-            self.flow.sleep();
+        let to_client = client.stream.push_available(&mut client.buffers);
+        let to_server = server.stream.push_available(&mut server.buffers);
+        if full != [is_full(&client.buffers), is_full(&server.buffers)] {
+            return true;
         }
+        // A client that does not take more is the slower one. A server that does not has enough to do meanwhile.
+        if let (Ok(false), Ok(_)) = (to_client, to_server) {
+            // The thread sleeps, and not only the task: it would be woken for each piece.
+            self.flow.sleep(pause);
+        }
+        false
     }
 
     /// Moves bytes until something has happened.
     async fn step(&mut self) -> Step {
-        self.gather();
+        if self.gather() {
+            return Step::Moved;
+        }
         let client = &mut self.client;
-        let room_to_client = client.buffers.write_buffer.len() < WRITE_BUFFER_HIGH_BYTES;
+        let room_to_client = !is_full(&client.buffers);
         let Some(lent) = &mut self.lent else {
             return tokio::select! {
                 moved = client.stream.exchange(&mut client.buffers, true) => of_client(moved),
@@ -377,7 +378,7 @@ impl Session {
             };
         };
         let idle = self.relay.owes_nothing() && lent.server.state.status == TransactionStatus::Idle;
-        let room_to_server = lent.server.buffers.write_buffer.len() < WRITE_BUFFER_HIGH_BYTES
+        let room_to_server = !is_full(&lent.server.buffers)
             && (!self.relay.is_waiting_for_replies() || client.buffers.read_buffer.unread().len() < READ_BUFFER_BYTES);
         tokio::select! {
             moved = client.stream.exchange(&mut client.buffers, room_to_server) => of_client(moved),
@@ -441,6 +442,11 @@ impl Session {
             stats.errors.add(sqlstate);
         }
     }
+}
+
+/// Nothing is received for it before some of what is to be sent was sent.
+fn is_full(buffers: &Buffers) -> bool {
+    buffers.write_buffer.len() >= WRITE_BUFFER_HIGH_BYTES
 }
 
 fn of_client(moved: Result<Progress, Fatal>) -> Step {

@@ -4,7 +4,6 @@ use super::{Io, State, Wire};
 use crate::call::Ticket;
 use crate::errors;
 use headrace_connection::Buffers;
-use headrace_core::limits::{GATHER, GATHER_REPLIES};
 use headrace_core::{Fatal, FatalKind, limits};
 use headrace_io::{Link, Liveness, Progress};
 use pyo3::prelude::*;
@@ -27,19 +26,10 @@ const NUDGE_PAUSE: Duration = Duration::from_micros(250);
 const NUDGE_WAIT: Duration = Duration::from_millis(10);
 
 impl Wire {
-    /// Lets replies accumulate if many are to come: the end of a pipeline. A server that has to wake its client for
-    /// every reply takes twice as long, by `pipeline_execute` of the race, and each reply costs a system call.
-    fn gather(&self, py: Python<'_>, state: &mut State) {
-        let (machine, write_buffer) = state.parts();
-        if machine.in_flight() >= GATHER_REPLIES && write_buffer.is_empty() && !self.is_wanted() {
-            py.detach(|| std::thread::sleep(GATHER));
-        }
-    }
-
     /// Moves bytes once.
     fn turn(&self, py: Python<'_>, state: &mut State, deadline: Option<Instant>) -> PyResult<Progress> {
         self.transmit(py, state);
-        self.turn_with(py, state, |link, buffers| link.exchange(buffers, deadline))
+        self.turn_with(py, state, |link, buffers| link.exchange(buffers, deadline, 0))
     }
 
     /// Encodes queued requests.
@@ -120,7 +110,9 @@ impl Wire {
         let silence = state.connection.silence(self.limits);
         let silent = silence.and_then(|silence| idle.checked_add(silence.limit));
         let until = [deadline, silent].into_iter().flatten().min();
-        match self.turn_with(py, state, |link, buffers| link.exchange(buffers, until))? {
+        // Nobody else is to wait while replies accumulate.
+        let replies = if self.is_wanted() { 0 } else { state.connection.machine.in_flight() };
+        match self.turn_with(py, state, |link, buffers| link.exchange(buffers, until, replies))? {
             Progress::Timeout if deadline.is_some_and(|deadline| Some(deadline) <= until) => return Ok(true),
             Progress::Timeout => {
                 if let Some(silence) = silence {
@@ -215,7 +207,6 @@ impl Wire {
                 // The deadline has passed, and received rows would have to be kept in memory.
                 return Ok(None);
             }
-            self.gather(py, &mut state);
             // Also after the deadline: what is there already counts.
             if self.turn_in_time(py, &mut state, deadline, &mut idle)? || late {
                 return done(&mut state);
