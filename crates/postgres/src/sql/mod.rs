@@ -1,9 +1,11 @@
 //! The parts of a statement's text that the driver itself reads.
 
+mod effects;
 mod joined;
 mod leaves;
 mod lexer;
 
+pub use effects::{Effects, Reset, effects};
 use headrace_core::placeholders::{self, Converted, Marks};
 pub(crate) use joined::{JoinableInsert, joinable_insert};
 pub use leaves::{TEMPORARY_TABLE, begins_block, leaves};

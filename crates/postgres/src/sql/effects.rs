@@ -1,0 +1,177 @@
+//! What a text does to the settings and the prepared statements of its session, besides what [`super::leaves`] finds.
+
+use super::lexer::{Lexer, Token};
+
+/// A setting that goes back to what it was when the session began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reset {
+    /// Every setting.
+    All,
+    /// This one, in lower case.
+    Setting(String),
+}
+
+/// See [`effects`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// It may change a setting, perhaps for its transaction only.
+    pub settings: bool,
+    /// The settings that it sets back.
+    pub resets: Vec<Reset>,
+    /// It may deallocate prepared statements.
+    pub deallocates: bool,
+    /// It makes a table, or something else to which a name in another text may refer afterwards.
+    pub creates: bool,
+    /// It ends a transaction block.
+    pub ends_block: bool,
+}
+
+/// What a text does. What a function does that it calls is not known here, except for `set_config()`.
+///
+/// ```
+/// use headrace_postgres::sql::{Reset, effects};
+/// assert_eq!(effects("RESET TimeZone; SELECT 1").resets, [Reset::Setting("timezone".to_owned())]);
+/// assert!(effects("SELECT 1 AS n INTO t").creates);
+/// assert!(!effects("INSERT INTO t SELECT 1").creates);
+/// ```
+pub fn effects(sql: &str) -> Effects {
+    let mut found = Effects::default();
+    for statement in super::statements(sql) {
+        of_statement(statement, &mut found);
+    }
+    found
+}
+
+fn of_statement(sql: &str, found: &mut Effects) {
+    let mut lexer = Lexer::new(sql);
+    let mut tokens = lexer.by_ref().skip_while(|token| *token == Token::Sign(b'('));
+    let Some(first) = tokens.next() else { return };
+    let is = |words: &[&str]| words.iter().any(|word| first.is(word));
+    found.ends_block |= is(&["commit", "rollback", "end", "abort", "prepare"]);
+    found.creates |= first.is("create");
+    found.deallocates |= is(&["deallocate", "discard"]);
+    found.settings |= is(&["set", "reset", "discard"]);
+    let start: Vec<Token<'_>> = match is(&["set", "reset", "discard"]) {
+        true => tokens.by_ref().take(SETTING).collect(),
+        false => Vec::new(),
+    };
+    found.resets.extend(reset(first, &start));
+    let explains = first.is("explain");
+    let mut before = first;
+    for token in tokens {
+        found.creates |= token.is("into") && !before.is("insert") && !before.is("merge");
+        found.creates |= explains && token.is("create");
+        found.settings |= matches!(token, Token::Word(_) | Token::Name(_)) && calls(token, "set_config");
+        before = token;
+    }
+    if lexer.uncertain {
+        (found.settings, found.deallocates, found.creates) = (true, true, true);
+    }
+}
+
+/// Tokens after SET up to its value: SESSION, the parts of a name, and `=`.
+const SETTING: usize = 16;
+
+fn calls(token: Token<'_>, name: &str) -> bool {
+    super::name(token).is_some_and(|found| found == name)
+}
+
+fn reset(first: Token<'_>, rest: &[Token<'_>]) -> Option<Reset> {
+    if first.is("discard") {
+        return rest.first()?.is("all").then_some(Reset::All);
+    }
+    let rest = match rest {
+        [scope, rest @ ..] if first.is("set") && (scope.is("session") || scope.is("local")) => rest,
+        rest => rest,
+    };
+    let (name, rest) = match rest {
+        [time, zone, rest @ ..] if time.is("time") && zone.is("zone") => ("timezone".to_owned(), rest),
+        [names, rest @ ..] if first.is("set") && names.is("names") => ("client_encoding".to_owned(), rest),
+        [all] if first.is("reset") && all.is("all") => return Some(Reset::All),
+        [word, rest @ ..] => {
+            let mut name = super::name(*word)?;
+            let mut rest = rest;
+            while let [Token::Sign(b'.'), part, after @ ..] = rest {
+                name = format!("{name}.{}", super::name(*part)?);
+                rest = after;
+            }
+            (name.to_ascii_lowercase(), rest)
+        }
+        [] => return None,
+    };
+    let rest = match rest {
+        [Token::Sign(b'='), rest @ ..] => rest,
+        [to, rest @ ..] if to.is("to") => rest,
+        rest => rest,
+    };
+    let goes_back = first.is("reset") || rest.first().is_some_and(|value| value.is("default") || value.is("local"));
+    goes_back.then_some(Reset::Setting(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_go_back_are_found() {
+        let one = |name: &str| vec![Reset::Setting(name.to_owned())];
+        for (sql, resets) in [
+            ("reset all", vec![Reset::All]),
+            ("/* all */ RESET ALL;", vec![Reset::All]),
+            ("discard all", vec![Reset::All]),
+            ("discard plans", vec![]),
+            ("reset TimeZone", one("timezone")),
+            ("reset time zone", one("timezone")),
+            ("set time zone local", one("timezone")),
+            ("set session time zone default", one("timezone")),
+            ("set names default", one("client_encoding")),
+            ("set search_path to default", one("search_path")),
+            ("set local \"search_path\" = DEFAULT", one("search_path")),
+            ("reset app.tenant", one("app.tenant")),
+            ("set search_path = a, b", vec![]),
+            ("set timezone to 'UTC'", vec![]),
+            ("set application_name to 'default'", vec![]),
+            ("update t set a = default", vec![]),
+            ("select 1; close all; reset all", vec![Reset::All]),
+        ] {
+            assert_eq!(effects(sql).resets, resets, "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_else_a_text_does_is_found() {
+        let of = |sql: &str| {
+            let found = effects(sql);
+            let named = [
+                ("settings", found.settings),
+                ("deallocates", found.deallocates),
+                ("creates", found.creates),
+                ("ends", found.ends_block),
+            ];
+            named.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect::<Vec<_>>().join(" ")
+        };
+        for (sql, expected) in [
+            ("select 1", ""),
+            ("insert into t values (1)", ""),
+            ("merge into t using s on true when matched then delete", ""),
+            ("update t set a = 1", ""),
+            ("set a = 1", "settings"),
+            ("begin; set local a = 1; commit", "settings ends"),
+            ("select set_config('a', 'b', true)", "settings"),
+            ("select pg_catalog.\"set_config\"('a', 'b', true)", "settings"),
+            ("select 'set_config(1)'", ""),
+            ("deallocate s", "deallocates"),
+            ("discard all", "settings deallocates"),
+            ("discard temp", "settings deallocates"),
+            ("create table t as select 1", "creates"),
+            ("explain analyze create table t as select 1", "creates"),
+            ("with q as (insert into t values (1) returning a) select * from q", ""),
+            ("(select 1 as a into t)", "creates"),
+            ("rollback to s", "ends"),
+            ("", ""),
+        ] {
+            assert_eq!(of(sql), expected, "{sql}");
+        }
+        assert_eq!(of(r"select 'a\'"), "settings deallocates creates", "read in two ways");
+    }
+}
