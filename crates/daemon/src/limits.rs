@@ -27,6 +27,10 @@ pub const SERVER_STATEMENTS: usize = 500;
 pub const DESCRIPTION_BYTES: usize = 16 * 1024;
 /// Texts of prepared statements that a pool remembers, in addition to those that a client holds.
 pub const KNOWN_STATEMENTS: usize = 5000;
+/// Bytes of those texts.
+pub const KNOWN_STATEMENT_BYTES: usize = 16 * 1024 * 1024;
+/// Replies to one client that are to come, from which on nothing more is passed on.
+pub const REPLIES: usize = 65_536;
 /// Bytes of a message that has to be complete before it is passed on: Parse, Query, Describe, Close, ErrorResponse.
 pub const WHOLE_MESSAGE: usize = 64 * 1024 * 1024;
 /// Bytes of a StartupMessage, as PostgreSQL has it.

@@ -300,6 +300,7 @@ impl Server {
     /// The same; returns the first value of the last row.
     async fn ask(&mut self, sql: &str) -> Result<String, Fatal> {
         frontend::query(self.buffers.write_buffer.tail(), "", sql);
+        self.state.prepared.unnamed = None;
         match timeout(RESET_TIMEOUT, self.until_ready()).await {
             Ok(done) => done,
             Err(_) => Err(Fatal::new(FatalKind::NoAnswer, "the server did not answer in time")),

@@ -125,7 +125,7 @@ async fn first_welcome(pool: &Pool, settings: &[(String, String)]) -> Result<BTr
         let reported = wanted.keys().find(|known| known.eq_ignore_ascii_case(name));
         wanted.insert(reported.unwrap_or(name).clone(), value.clone());
     }
-    if let Some(sql) = lent.server.state.adaptation(&wanted) {
+    for sql in lent.server.state.adaptation(&wanted) {
         lent.server.run(&sql).await.map_err(Ended::opening)?;
     }
     let parameters = lent.server.state.parameters.clone();
@@ -209,6 +209,9 @@ impl Session {
                 if self.relay.needs_server(&mut self.client.buffers.read_buffer) {
                     continue;
                 }
+            }
+            if self.relay.is_waiting_for_replies() && self.relay.has_all_replies() {
+                continue;
             }
             match self.step().await {
                 Step::Moved => {}

@@ -1,13 +1,19 @@
 //! SQL's DEALLOCATE of a statement that the client has prepared by Parse, and whose name only the client knows.
+//!
+//! The server is asked to deallocate something else that nobody needs: the reply, and the effect on the transaction, are
+//! the server's. It may be there already, from a DEALLOCATE that the server has refused.
 
-use super::{Expected, Relay};
-use crate::postgres::statements::PREFIX;
+use super::Relay;
+use super::expected::Expected;
+use crate::postgres::statements::{PREFIX, Statement};
 use headrace_core::WriteBuffer;
 use headrace_postgres::messages::frontend;
+use headrace_postgres::messages::tag::frontend as client;
+use std::borrow::Cow;
 
 impl Relay {
-    /// The statement that a text deallocates, if it is one that was prepared by Parse.
-    pub(super) fn deallocated(&self, sql: &str) -> Option<Vec<u8>> {
+    /// The client's name of the statement that a text deallocates, if it is one that was prepared by Parse.
+    pub(super) fn deallocated_by(&self, sql: &str) -> Option<Vec<u8>> {
         let rest = sql.trim().trim_end_matches(';').trim_end();
         let (word, rest) = rest.split_at_checked(10)?;
         if !word.eq_ignore_ascii_case("deallocate") || !rest.starts_with(char::is_whitespace) {
@@ -22,19 +28,38 @@ impl Relay {
             Some(quoted) => quoted.replace("\"\"", "\""),
             None => name.to_ascii_lowercase(),
         };
-        self.names.contains_key(name.as_bytes()).then(|| name.into_bytes())
+        self.names.get(name.as_bytes()).is_some().then(|| name.into_bytes())
     }
 
-    /// DEALLOCATE of something that exists under this name and nobody needs: the reply and its effect on the transaction
-    /// are the server's.
-    pub(super) fn deallocate(&mut self, name: &[u8], output: &mut WriteBuffer) {
+    /// The same of a prepared statement.
+    pub(super) fn deallocated(&self, statement: &Statement) -> Option<Vec<u8>> {
+        if !statement.effects.deallocates {
+            return None;
+        }
+        let text = statement.body.split(|byte| *byte == 0).next().unwrap_or_default();
+        self.deallocated_by(&String::from_utf8_lossy(text))
+    }
+
+    /// What the server gets to see of a statement that is prepared: the body of Parse after the name.
+    pub(super) fn sent_body<'a>(&self, statement: &'a Statement) -> Cow<'a, [u8]> {
+        match self.deallocated(statement) {
+            Some(_) => Cow::Owned(format!("DEALLOCATE {PREFIX}gone\0\0\0").into_bytes()),
+            None => Cow::Borrowed(&statement.body),
+        }
+    }
+
+    /// Passes a DEALLOCATE of this name on.
+    pub(super) fn deallocate(&mut self, name: Vec<u8>, output: &mut WriteBuffer) {
         self.placeholder(output);
-        self.close(name);
         frontend::query(output.tail(), "", &format!("DEALLOCATE {PREFIX}gone"));
+        self.deallocating = Some(name);
     }
 
     pub(super) fn placeholder(&mut self, output: &mut WriteBuffer) {
-        self.send_parse(format!("{PREFIX}gone").as_bytes(), b"\0\0\0", output);
-        self.expected.push_back(Expected::Parse { statement: None, shown: false, undo: None });
+        let name = format!("{PREFIX}gone");
+        self.send(client::CLOSE, name.as_bytes(), output);
+        self.expect(Expected::Cleared);
+        self.send_parse(name.as_bytes(), b"\0\0\0", output);
+        self.expect(Expected::Placeholder);
     }
 }

@@ -1,14 +1,16 @@
 //! The client's messages on their way to the server.
 
-use super::{Expected, Refused, Relay, ServerState, Then, client_header, pass};
-use crate::limits::WHOLE_MESSAGE;
+use super::expected::Expected;
+use super::names::Change;
+use super::{Refused, Relay, ServerState, Then, client_header, pass};
+use crate::limits::{REPLIES, WHOLE_MESSAGE};
 use crate::postgres::server::is_settable;
-use crate::postgres::statements::{Catalog, PREFIX, Statement};
+use crate::postgres::statements::{PREFIX, Statement, name_of as server_name, own};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, backend, frontend as client};
-use headrace_postgres::sql::{begins_block, leaves};
+use headrace_postgres::sql::{Effects, begins_block, effects, leaves};
 use std::sync::Arc;
 
 impl Relay {
@@ -23,6 +25,7 @@ impl Relay {
         output: &mut WriteBuffer,
     ) -> Result<Then, Refused> {
         self.waits_for_replies = false;
+        self.adapt_again(server, output);
         while output.len() < WRITE_BUFFER_HIGH_BYTES {
             if self.to_server > 0 {
                 if !pass(input, output, &mut self.to_server) {
@@ -40,15 +43,10 @@ impl Relay {
                 continue;
             }
             let Some((tag, length)) = client_header(input.unread())? else { return Ok(Then::Wait) };
-            if self.gives_way
-                && !self.unsynced
-                && !self.expected.is_empty()
-                && server.status == TransactionStatus::Idle
-                // The server waits for the data of a COPY before it answers.
-                && !matches!(tag, client::COPY_DATA | client::COPY_DONE | client::COPY_FAIL)
-            {
-                self.waits_for_replies = true;
-                return Ok(Then::Wait);
+            // The server waits for the data of a COPY before it answers.
+            let copies = matches!(tag, client::COPY_DATA | client::COPY_DONE | client::COPY_FAIL);
+            if !copies && self.holds_back(server, output) {
+                return Ok(self.wait_for_replies());
             }
             if tag == client::SYNC && self.copies_in {
                 self.skipped = length;
@@ -60,7 +58,8 @@ impl Relay {
             }
             self.requests += usize::from(matches!(tag, client::SYNC | client::QUERY));
             if tag == client::SYNC && self.is_answered_here(output) {
-                self.expected.push_back(Expected::Ready);
+                self.expect(Expected::Ready);
+                self.end_group();
                 (self.unsynced, self.flushed, self.skipped) = (false, false, length);
                 continue;
             }
@@ -69,7 +68,7 @@ impl Relay {
                 client::QUERY => self.flushed = false,
                 client::FLUSH => {
                     self.flushed = true;
-                    if self.expected.iter().all(Expected::is_own) {
+                    if !self.expected.are_owed() {
                         self.skipped = length;
                         continue;
                     }
@@ -84,7 +83,26 @@ impl Relay {
                 client::COPY_DATA => self.to_server = length,
                 client::BIND => {
                     let Some(names) = bind_names(input.unread(), length)? else { return wait(input, length) };
+                    if self.relies_on_others(&names.1) {
+                        return Ok(self.wait_for_replies());
+                    }
                     self.bind(names, length, input, server, output);
+                }
+                client::EXECUTE if !self.awaited.is_empty() => {
+                    if input.unread().len() < length {
+                        return wait(input, length);
+                    }
+                    let (portal, _) = name_of(&input.unread()[5..length]).ok_or_else(|| malformed("Execute"))?;
+                    let at = self.awaited.iter().position(|(awaited, _)| awaited == portal);
+                    output.tail().extend_from_slice(&input.unread()[..length]);
+                    input.consume(length);
+                    self.expect(Expected::Execute);
+                    if let Some(at) = at {
+                        let (_, statement) = self.awaited.swap_remove(at);
+                        self.deallocating = self.deallocated(&statement);
+                        self.takes_effect(&statement.effects);
+                        frontend::flush(output.tail());
+                    }
                 }
                 client::EXECUTE
                 | client::SYNC
@@ -93,18 +111,21 @@ impl Relay {
                 | client::COPY_FAIL
                 | client::FUNCTION_CALL => {
                     match tag {
-                        client::EXECUTE => self.expected.push_back(Expected::Execute),
-                        client::SYNC => self.expected.push_back(Expected::Sync),
-                        client::FUNCTION_CALL => self.expected.push_back(Expected::Query),
+                        client::EXECUTE => self.expect(Expected::Execute),
+                        client::SYNC => self.expect(Expected::Sync),
+                        client::FUNCTION_CALL => self.expect(Expected::Function),
                         client::COPY_DONE | client::COPY_FAIL => {
                             self.copies_in = false;
-                            self.expected.push_back(Expected::CopyEnd);
+                            self.expect(Expected::CopyEnd);
                         }
                         _ => {}
                     }
                     self.to_server = length;
                     if tag == client::SYNC {
                         self.synced = output.mark() + length as u64;
+                    }
+                    if matches!(tag, client::SYNC | client::FUNCTION_CALL) {
+                        self.end_group();
                     }
                 }
                 client::QUERY | client::PARSE | client::DESCRIBE | client::CLOSE => {
@@ -116,6 +137,9 @@ impl Relay {
                     }
                     if input.unread().len() < length {
                         return wait(input, length);
+                    }
+                    if self.must_wait(tag, &input.unread()[5..length]) {
+                        return Ok(self.wait_for_replies());
                     }
                     let message = input.unread()[..length].to_vec();
                     input.consume(length);
@@ -137,7 +161,76 @@ impl Relay {
             && !self.skipping
             && !self.copies_in
             && !self.expected.is_empty()
-            && self.expected.iter().all(Expected::is_own)
+            && !self.expected.are_owed()
+    }
+
+    fn wait_for_replies(&mut self) -> Then {
+        self.waits_for_replies = true;
+        Then::Wait
+    }
+
+    /// Returns true if nothing more is passed on before the server has answered.
+    fn holds_back(&mut self, server: &ServerState, output: &mut WriteBuffer) -> bool {
+        if self.expected.is_empty() {
+            (self.waits_for_effects, self.hurried) = (false, false);
+            return false;
+        }
+        if self.expected.len() >= REPLIES {
+            if !self.hurried && self.unsynced {
+                frontend::flush(output.tail());
+            }
+            self.hurried = true;
+            return true;
+        }
+        self.hurried = false;
+        self.waits_for_effects || self.gives_way && !self.unsynced && server.status == TransactionStatus::Idle
+    }
+
+    /// Returns true if a message relies on one of an earlier group that the server may skip.
+    fn must_wait(&self, tag: u8, body: &[u8]) -> bool {
+        if self.expected.is_empty() {
+            return false;
+        }
+        let is_uncertain = |name: &[u8]| !name.is_empty() && self.names.is_uncertain(name, self.group);
+        match (tag, body) {
+            (client::PARSE, body) => {
+                let Some((name, rest)) = name_of(body) else { return false };
+                // Of an unnamed one nobody asks whether it is there.
+                !name.is_empty()
+                    && (is_uncertain(name)
+                        || !self.altered.is_empty() && self.is_uncertain(self.statement(rest).id()))
+            }
+            (client::DESCRIBE, [b'S', name @ ..]) => {
+                name_of(name).is_some_and(|(name, _)| self.relies_on_others(name))
+            }
+            (client::CLOSE, [b'S', name @ ..]) => name_of(name).is_some_and(|(name, _)| is_uncertain(name)),
+            _ => false,
+        }
+    }
+
+    fn relies_on_others(&self, name: &[u8]) -> bool {
+        self.names.is_uncertain(name, self.group)
+            || self.names.get(name).is_some_and(|statement| self.is_uncertain(statement.id()))
+    }
+
+    /// A text is passed on that does this.
+    fn takes_effect(&mut self, effects: &Effects) {
+        if effects.settings {
+            self.settings.may_change(&effects.resets);
+        }
+        self.creates |= effects.creates;
+        self.waits_for_effects |= is_awaited(effects);
+    }
+
+    /// A message that changes a name is passed on, or answered here: nothing can undo it if nothing before it in its group
+    /// can fail.
+    fn changes(&mut self, change: Change) -> Option<Change> {
+        if !self.passed && !self.names.is_uncertain(&change.name, u64::MAX) {
+            self.names.set(change);
+            return None;
+        }
+        self.names.sent(&change, self.group);
+        Some(change)
     }
 
     fn whole(
@@ -152,55 +245,75 @@ impl Relay {
             client::QUERY => {
                 let sql = text_of(body.strip_suffix(b"\0").unwrap_or(body));
                 self.note(&sql, server)?;
-                self.names.remove(&b""[..]);
+                let effects = effects(&sql);
                 server.prepared.unnamed = None;
-                match self.deallocated(&sql) {
-                    Some(name) => self.deallocate(&name, output),
+                match self.deallocated_by(&sql) {
+                    Some(name) => self.deallocate(name, output),
                     None => output.tail().extend_from_slice(message),
                 }
+                self.takes_effect(&effects);
                 self.synced = output.mark();
-                self.expected.push_back(Expected::Query);
+                let change = Change { name: Vec::new(), to: None };
+                self.names.sent(&change, self.group);
+                self.expect(Expected::Query(change));
+                self.end_group();
             }
             client::PARSE => {
                 let (name, rest) = name_of(body).ok_or_else(|| malformed("Parse"))?;
                 let (sql, _) = name_of(rest).ok_or_else(|| malformed("Parse"))?;
-                let sql = text_of(sql);
-                self.note(&sql, server)?;
-                self.parse(name, rest, &sql, server, output);
+                self.note(&text_of(sql), server)?;
+                self.parse(name, rest, server, output);
             }
             client::DESCRIBE | client::CLOSE => {
                 let [target, name @ ..] = body else { return Err(malformed("Describe or Close")) };
                 let (name, _) = name_of(name).ok_or_else(|| malformed("Describe or Close"))?;
                 if *target != Target::Statement as u8 {
                     output.tail().extend_from_slice(message);
-                    let close = tag == client::CLOSE;
-                    self.expected.push_back(if close { Expected::Close(None) } else { Expected::Describe(None) });
+                    self.expect(if tag == client::CLOSE { Expected::Close } else { Expected::Describe(None) });
                 } else if tag == client::CLOSE {
-                    let previous = self.close(name);
-                    if name.is_empty() {
-                        server.prepared.unnamed = None;
-                    }
-                    self.expected.push_back(Expected::Made(backend::CLOSE_COMPLETE, Some((name.to_vec(), previous))));
+                    self.close(name, output);
                 } else {
-                    let statement = self.names.get(name).filter(|_| !name.is_empty()).cloned();
-                    let name = self.on_server(name, server, output);
-                    // In a transaction that has failed the server describes nothing that returns rows.
-                    let known = statement.as_ref().filter(|_| server.status != TransactionStatus::Failed);
-                    if let Some(description) = known.and_then(|statement| server.prepared.description(statement)) {
-                        self.expected.push_back(Expected::Known(description));
-                        return Ok(());
-                    }
-                    frontend::message(output.tail(), client::DESCRIBE, |out| {
-                        out.push(Target::Statement as u8);
-                        out.extend_from_slice(&name);
-                        out.push(0);
-                    });
-                    self.expected.push_back(Expected::Describe(statement));
+                    self.describe(name, server, output);
                 }
             }
             _ => unreachable!("the caller passes only these"),
         }
         Ok(())
+    }
+
+    fn close(&mut self, name: &[u8], output: &mut WriteBuffer) {
+        let id = self.names.get(name).map(|statement| statement.id());
+        if id.is_none() && !name.is_empty() {
+            // Perhaps SQL's PREPARE has made it.
+            self.send(client::CLOSE, &foreign(name), output);
+            return self.expect(Expected::Close);
+        }
+        if let Some(id) = id {
+            self.closes(id);
+        }
+        let change = self.changes(Change { name: name.to_vec(), to: None });
+        self.expect(Expected::Made(backend::CLOSE_COMPLETE, change));
+    }
+
+    fn describe(&mut self, name: &[u8], server: &mut ServerState, output: &mut WriteBuffer) {
+        let on_server = self.on_server(name, server, output);
+        let statement = self.names.get(name).filter(|_| !name.is_empty()).cloned();
+        // In a transaction that has failed the server describes nothing that returns rows.
+        let known = statement.as_ref().filter(|_| server.status != TransactionStatus::Failed);
+        if let Some(description) = known.and_then(|statement| server.prepared.description(statement.id())) {
+            return self.expect(Expected::Known(description));
+        }
+        self.send(client::DESCRIBE, &on_server, output);
+        self.expect(Expected::Describe(statement));
+    }
+
+    /// A message about a statement.
+    pub(super) fn send(&self, tag: u8, name: &[u8], output: &mut WriteBuffer) {
+        frontend::message(output.tail(), tag, |out| {
+            out.push(Target::Statement as u8);
+            out.extend_from_slice(name);
+            out.push(0);
+        });
     }
 
     /// Notes what a text leaves behind. A setting follows its client if the server reports it and anybody may set it;
@@ -218,51 +331,46 @@ impl Relay {
         Ok(())
     }
 
-    fn parse(&mut self, name: &[u8], body: &[u8], sql: &str, server: &mut ServerState, output: &mut WriteBuffer) {
-        if let Some(gone) = self.deallocated(sql) {
-            // DEALLOCATE through the extended protocol, of a statement whose name only the client knows.
-            self.placeholder(output);
-            self.close(&gone);
-            let statement = Catalog::unshared(format!("DEALLOCATE {PREFIX}gone\0\0\0").as_bytes());
-            let previous = self.names.insert(name.to_vec(), Arc::clone(&statement));
-            self.send_parse(b"", &statement.body, output);
-            server.prepared.unnamed = Some(statement.id());
-            let undo = Some((name.to_vec(), previous));
-            self.expected.push_back(Expected::Parse { statement: None, shown: true, undo });
-            return;
-        }
+    fn parse(&mut self, name: &[u8], body: &[u8], server: &mut ServerState, output: &mut WriteBuffer) {
         if name.is_empty() {
-            let statement = Catalog::unshared(body);
+            let statement = own(body);
             server.prepared.unnamed = Some(statement.id());
-            let previous = self.names.insert(Vec::new(), Arc::clone(&statement));
-            self.send_parse(b"", body, output);
-            let undo = Some((Vec::new(), previous));
-            self.expected.push_back(Expected::Parse { statement: None, shown: true, undo });
+            self.send_parse(b"", &self.sent_body(&statement), output);
+            self.parses(name, &statement);
             return;
         }
         if let Some(statement) = self.names.get(name).cloned() {
             // The server's own error says that it exists already, if it exists there.
-            self.prepare(&statement, server, output);
-            self.send_parse(&statement.name, body, output);
-            self.expected.push_back(Expected::Parse { statement: None, shown: true, undo: None });
-            return;
+            let statement = self.prepare(name, statement, server, output);
+            self.send_parse(&statement.name(), body, output);
+            return self.expect(Expected::Refused);
         }
-        let mut statement = self.catalog.named(body);
+        let mut statement = self.statement(body);
         if self.closed.remove(&statement.id()) {
             self.catalog.forget(&statement);
-            statement = self.catalog.named(body);
+            statement = self.statement(body);
         }
-        self.names.insert(name.to_vec(), Arc::clone(&statement));
-        let undo = Some((name.to_vec(), None));
-        if server.prepared.has(&statement) {
+        if server.prepared.has(statement.id()) {
+            if server.status == TransactionStatus::Failed && !statement.effects.ends_block {
+                self.send_parse(&statement.name(), body, output);
+                return self.expect(Expected::Refused);
+            }
             self.spared += 1;
-            self.expected.push_back(Expected::Made(backend::PARSE_COMPLETE, undo));
-            return;
+            let change = self.changes(Change { name: name.to_vec(), to: Some(statement) });
+            return self.expect(Expected::Made(backend::PARSE_COMPLETE, change));
         }
-        self.make_room(&statement, server, output);
-        self.send_parse(&statement.name, &statement.body, output);
+        self.make_room(statement.id(), server, output);
+        self.send_parse(&statement.name(), &self.sent_body(&statement), output);
         self.prepared += 1;
-        self.expected.push_back(Expected::Parse { statement: Some(statement), shown: true, undo });
+        self.parses(name, &statement);
+    }
+
+    /// The client's Parse of a statement was sent.
+    fn parses(&mut self, name: &[u8], statement: &Arc<Statement>) {
+        let change = Change { name: name.to_vec(), to: Some(Arc::clone(statement)) };
+        self.names.sent(&change, self.group);
+        self.alters(statement.id());
+        self.expect(Expected::Parse { statement: statement.id(), named: !name.is_empty(), change: Some(change) });
     }
 
     fn bind(
@@ -273,58 +381,102 @@ impl Relay {
         server: &mut ServerState,
         output: &mut WriteBuffer,
     ) {
+        let on_server = self.on_server(&name, server, output);
         let statement = self.names.get(&name).cloned();
-        let name = self.on_server(&name, server, output);
+        if let Some(statement) = &statement {
+            if self.deallocated(statement).is_some() {
+                self.placeholder(output);
+            }
+            self.binds(&portal, statement);
+        }
         let rest = length - after;
         let out = output.tail();
         out.push(client::BIND);
-        out.extend_from_slice(&((4 + portal.len() + 1 + name.len() + 1 + rest) as u32).to_be_bytes());
+        out.extend_from_slice(&((4 + portal.len() + 1 + on_server.len() + 1 + rest) as u32).to_be_bytes());
         out.extend_from_slice(&portal);
         out.push(0);
-        out.extend_from_slice(&name);
+        out.extend_from_slice(&on_server);
         out.push(0);
         input.consume(after);
         self.to_server = rest;
-        self.expected.push_back(Expected::Bind(statement));
+        self.expect(Expected::Bind(statement));
     }
 
-    /// The name on the server of what the client calls `name`, which is prepared there if it is not. A name that the
-    /// client has not defined is left as it is: the server says that it does not exist.
+    fn binds(&mut self, portal: &[u8], statement: &Arc<Statement>) {
+        self.awaited.retain(|(awaited, _)| awaited != portal);
+        if is_awaited(&statement.effects) {
+            self.awaited.push((portal.to_vec(), Arc::clone(statement)));
+        } else {
+            self.takes_effect(&statement.effects);
+        }
+    }
+
+    /// The name on the server of what the client calls `name`, which is prepared there if it is not. For a name that the
+    /// client has not defined it is one of which the server says that it does not exist.
     fn on_server(&mut self, name: &[u8], server: &mut ServerState, output: &mut WriteBuffer) -> Vec<u8> {
-        let Some(statement) = self.names.get(name).cloned() else { return name.to_vec() };
+        let Some(statement) = self.names.get(name).cloned() else {
+            if name.is_empty() {
+                server.prepared.unnamed = None;
+                self.send(client::CLOSE, b"", output);
+                self.expect(Expected::Cleared);
+            }
+            return foreign(name);
+        };
         if !name.is_empty() {
-            self.prepare(&statement, server, output);
-            return statement.name.clone();
+            return self.prepare(name, statement, server, output).name();
         }
         if server.prepared.unnamed != Some(statement.id()) {
             server.prepared.unnamed = Some(statement.id());
-            self.send_parse(b"", &statement.body, output);
-            self.prepared_again += 1;
-            self.expected.push_back(Expected::Parse { statement: None, shown: false, undo: None });
+            self.send_parse(b"", &self.sent_body(&statement), output);
+            self.prepares(&statement, false);
         }
         Vec::new()
     }
 
-    fn prepare(&mut self, statement: &Arc<Statement>, server: &mut ServerState, output: &mut WriteBuffer) {
-        if server.prepared.has(statement) {
-            return;
+    /// Has the server prepare the statement of a name, if it has not. What is prepared under other settings than before
+    /// is another statement.
+    fn prepare(
+        &mut self,
+        name: &[u8],
+        mut statement: Arc<Statement>,
+        server: &mut ServerState,
+        output: &mut WriteBuffer,
+    ) -> Arc<Statement> {
+        if server.prepared.has(statement.id()) {
+            return statement;
         }
-        self.make_room(statement, server, output);
-        self.send_parse(&statement.name, &statement.body, output);
-        self.prepared_again += 1;
-        self.expected.push_back(Expected::Parse { statement: Some(Arc::clone(statement)), shown: false, undo: None });
+        if !statement.fits(self.shared_settings().map(|settings| &**settings)) {
+            statement = self.statement(&statement.body);
+            self.names.replace(name, &statement);
+            // Only where a change of settings is under way the server may have it by now, or not.
+            if server.prepared.has(statement.id()) {
+                if !self.is_uncertain(statement.id()) {
+                    return statement;
+                }
+                statement = own(&statement.body);
+                self.names.replace(name, &statement);
+            }
+        }
+        self.make_room(statement.id(), server, output);
+        self.send_parse(&statement.name(), &self.sent_body(&statement), output);
+        self.prepares(&statement, true);
+        statement
     }
 
-    fn make_room(&mut self, statement: &Arc<Statement>, server: &mut ServerState, output: &mut WriteBuffer) {
+    /// A Parse that the client has not sent was sent.
+    fn prepares(&mut self, statement: &Statement, named: bool) {
+        self.prepared_again += 1;
+        self.alters(statement.id());
+        self.expect(Expected::Parse { statement: statement.id(), named, change: None });
+    }
+
+    fn make_room(&mut self, id: u64, server: &mut ServerState, output: &mut WriteBuffer) {
         let mut closed = std::mem::take(&mut server.stale);
-        closed.extend(server.prepared.add(statement));
-        for statement in closed {
-            frontend::message(output.tail(), client::CLOSE, |out| {
-                out.push(Target::Statement as u8);
-                out.extend_from_slice(&statement.name);
-                out.push(0);
-            });
-            self.expected.push_back(Expected::Close(Some(statement)));
+        closed.extend(server.prepared.add(id));
+        for id in closed {
+            self.send(client::CLOSE, &server_name(id), output);
+            self.alters(id);
+            self.expect(Expected::Evicted(id));
         }
     }
 
@@ -334,6 +486,19 @@ impl Relay {
             out.push(0);
             out.extend_from_slice(body);
         });
+    }
+}
+
+/// Returns true if what comes after a text with these effects means something else by them.
+fn is_awaited(effects: &Effects) -> bool {
+    effects.deallocates || !effects.resets.is_empty()
+}
+
+/// The name on the server of something that the client has not prepared by Parse. The statements of others are not meant.
+fn foreign(name: &[u8]) -> Vec<u8> {
+    match name.strip_prefix(PREFIX.as_bytes()) {
+        Some(rest) => [PREFIX.as_bytes(), b"?", rest].concat(),
+        None => name.to_vec(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! The server's messages on their way to the client.
 
-use super::{Expected, Relay, ServerState, pass};
+use super::expected::Expected;
+use super::names::Change;
+use super::{Relay, ServerState, pass};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::backend::{
@@ -9,7 +11,6 @@ use headrace_postgres::messages::backend::{
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::backend;
 use headrace_postgres::sql::TEMPORARY_TABLE;
-use std::sync::Arc;
 
 /// Errors that are counted by SQLSTATE while a server connection is lent.
 const ERRORS: usize = 64;
@@ -54,7 +55,7 @@ impl Relay {
                 input.want(length);
                 return Ok(());
             }
-            let shown = self.reply(tag, &input.unread()[..length], server)?;
+            let shown = self.reply(tag, &input.unread()[..length], server, output)?;
             if shown {
                 output.tail().extend_from_slice(&input.unread()[..length]);
             }
@@ -77,7 +78,7 @@ impl Relay {
                 server.parameters.insert(name, value);
             }
             backend::READY_FOR_QUERY => {
-                self.expected.pop_front();
+                self.expected.pop();
                 server.status = transaction_status(body)?;
             }
             _ => {}
@@ -90,28 +91,43 @@ impl Relay {
     }
 
     /// Notes what a message of the server says; returns true if the client sees it.
-    fn reply(&mut self, tag: u8, message: &[u8], server: &mut ServerState) -> Result<bool, Fatal> {
+    fn reply(
+        &mut self,
+        tag: u8,
+        message: &[u8],
+        server: &mut ServerState,
+        output: &mut WriteBuffer,
+    ) -> Result<bool, Fatal> {
         let body = &message[5..];
         let front = self.expected.front();
         match tag {
-            backend::PARSE_COMPLETE => {
-                let Some(Expected::Parse { shown, .. }) = front else { return Err(unexpected(tag)) };
-                let shown = *shown;
-                self.expected.pop_front();
-                return Ok(shown);
-            }
-            backend::CLOSE_COMPLETE => {
-                let Some(Expected::Close(statement)) = front else { return Err(unexpected(tag)) };
-                let shown = statement.is_none();
-                self.expected.pop_front();
-                return Ok(shown);
-            }
-            backend::BIND_COMPLETE if matches!(front, Some(Expected::Bind(_))) => drop(self.expected.pop_front()),
+            backend::PARSE_COMPLETE => match self.expected.pop() {
+                Some(Expected::Parse { statement, change, .. }) => {
+                    self.altered(statement);
+                    let shown = change.is_some();
+                    change.into_iter().for_each(|change| self.names.done(change));
+                    return Ok(shown);
+                }
+                Some(Expected::Placeholder) => return Ok(false),
+                // What it was to be refused for is not so any more.
+                Some(Expected::Refused) => {}
+                _ => return Err(unexpected(tag)),
+            },
+            backend::CLOSE_COMPLETE => match self.expected.pop() {
+                Some(Expected::Close) => {}
+                Some(Expected::Cleared) => return Ok(false),
+                Some(Expected::Evicted(id)) => {
+                    self.altered(id);
+                    return Ok(false);
+                }
+                _ => return Err(unexpected(tag)),
+            },
+            backend::BIND_COMPLETE if matches!(front, Some(Expected::Bind(_))) => drop(self.expected.pop()),
             backend::PARAMETER_DESCRIPTION => self.described = message.to_vec(),
             backend::ROW_DESCRIPTION | backend::NO_DATA if matches!(front, Some(Expected::Describe(_))) => {
-                if let Some(Expected::Describe(Some(statement))) = self.expected.pop_front() {
+                if let Some(Expected::Describe(Some(statement))) = self.expected.pop() {
                     let description = [&std::mem::take(&mut self.described), message].concat();
-                    server.prepared.describe(&statement, description);
+                    server.prepared.describe(statement.id(), description);
                 }
             }
             backend::COMMAND_COMPLETE | backend::EMPTY_QUERY_RESPONSE | backend::PORTAL_SUSPENDED => {
@@ -119,30 +135,29 @@ impl Relay {
                     self.completed(command_complete(body)?, server);
                 }
                 if matches!(self.expected.front(), Some(Expected::Execute)) {
-                    self.expected.pop_front();
+                    self.expected.pop();
                 }
             }
-            backend::COPY_IN_RESPONSE | backend::COPY_BOTH_RESPONSE if matches!(front, Some(Expected::Execute)) => {
+            backend::COPY_IN_RESPONSE | backend::COPY_BOTH_RESPONSE
+                if matches!(front, Some(Expected::Execute | Expected::Query(_))) =>
+            {
+                let extended = matches!(front, Some(Expected::Execute));
                 // A server that copies in ignores Sync up to the end of the data, and needs one after it.
                 while matches!(self.expected.get(1), Some(Expected::Sync)) {
                     self.expected.remove(1);
                 }
                 self.copies_in = !self.expected.iter().any(|expected| matches!(expected, Expected::CopyEnd));
-                self.unsynced |= !self.expected.iter().any(|expected| matches!(expected, Expected::Sync));
+                self.unsynced |= extended && !self.expected.iter().any(|expected| matches!(expected, Expected::Sync));
             }
             backend::ERROR_RESPONSE => self.failed(body, server)?,
-            backend::READY_FOR_QUERY => {
-                let Some(Expected::Sync | Expected::Query) = front else { return Err(unexpected(tag)) };
-                self.expected.pop_front();
-                server.status = transaction_status(body)?;
-                // It is as it was before if the transaction was rolled back, and others have it only now otherwise.
-                if server.status == TransactionStatus::Idle && std::mem::take(&mut server.changed) {
-                    self.parse_again(server);
-                }
-            }
+            backend::READY_FOR_QUERY => self.ready(body, server, output)?,
             backend::PARAMETER_STATUS => {
                 let (name, value) = parameter_status(body)?;
-                self.parameters.insert(name.clone(), value.clone());
+                if std::str::from_utf8(body).is_err() {
+                    // It could not be set again.
+                    self.pinned.get_or_insert("a setting that is not in UTF-8");
+                }
+                self.settings.reported(&name, &value, server.status == TransactionStatus::Idle);
                 server.parameters.insert(name, value);
             }
             _ => {}
@@ -150,31 +165,65 @@ impl Relay {
         Ok(true)
     }
 
-    fn completed(&mut self, tag: &[u8], server: &mut ServerState) {
-        if tag == b"DISCARD ALL" || tag == b"DEALLOCATE ALL" {
-            server.prepared.clear();
-            server.stale.clear();
-            let names: Vec<Vec<u8>> = self.names.keys().cloned().collect();
-            for name in names {
-                self.close(&name);
+    /// A group was answered.
+    fn ready(&mut self, body: &[u8], server: &mut ServerState, output: &mut WriteBuffer) -> Result<(), Fatal> {
+        match self.expected.pop() {
+            Some(Expected::Query(change)) => self.names.done(change),
+            Some(Expected::Sync | Expected::Function) => {}
+            _ => return Err(unexpected(backend::READY_FOR_QUERY)),
+        }
+        server.status = transaction_status(body)?;
+        self.settings.answered(std::mem::take(&mut self.failed), output);
+        (self.creates, self.deallocating) = (false, None);
+        if server.status == TransactionStatus::Idle {
+            self.awaited.clear();
+            if self.expected.is_empty() {
+                self.settings.settled();
+            }
+            // It is as it was before if the transaction was rolled back, and others have it only now otherwise.
+            if std::mem::take(&mut server.changed) {
+                self.parse_again();
             }
         }
-        if tag == b"DO" || [&b"CREATE "[..], b"ALTER ", b"DROP "].iter().any(|verb| tag.starts_with(verb)) {
-            self.parse_again(server);
-            server.changed = true;
+        Ok(())
+    }
+
+    fn completed(&mut self, tag: &[u8], server: &mut ServerState) {
+        match tag {
+            b"DISCARD ALL" | b"DEALLOCATE ALL" => {
+                server.prepared.clear();
+                server.stale.clear();
+                let statements: Vec<u64> = self.names.drain().map(|statement| statement.id()).collect();
+                statements.into_iter().for_each(|id| self.closes(id));
+                if tag == b"DISCARD ALL" {
+                    self.pinned = None;
+                }
+            }
+            b"DEALLOCATE" => {
+                if let Some(name) = self.deallocating.take() {
+                    if let Some(id) = self.names.get(&name).map(|statement| statement.id()) {
+                        self.closes(id);
+                    }
+                    self.names.set(Change { name, to: None });
+                }
+            }
+            _ => {}
         }
-        if tag == b"DISCARD ALL" {
-            self.pinned = None;
+        // SELECT is also the tag of what makes a table of rows.
+        if tag == b"DO"
+            || [&b"CREATE "[..], b"ALTER ", b"DROP "].iter().any(|verb| tag.starts_with(verb))
+            || self.creates && tag.starts_with(b"SELECT")
+        {
+            self.parse_again();
+            server.changed = true;
         }
     }
 
     /// What statements depend on has changed: who prepares a text from now on has the server parse it, as without the
     /// daemon.
-    fn parse_again(&mut self, server: &ServerState) {
-        if self.pinned == Some(TEMPORARY_TABLE) {
-            // Such tables are made and dropped often, and are nobody else's.
-            self.closed.extend(server.prepared.ids());
-        } else {
+    fn parse_again(&mut self) {
+        // Such tables are made and dropped often, and are nobody else's.
+        if self.pinned != Some(TEMPORARY_TABLE) {
             self.catalog.clear();
         }
     }
@@ -187,48 +236,51 @@ impl Relay {
             self.errors.push(error.sqlstate().to_owned());
         }
         self.copies_in = false;
+        self.failed = true;
         if let Some(Expected::Bind(Some(statement)) | Expected::Describe(Some(statement))) = self.expected.front()
             && error.sqlstate() == "0A000"
             && error.field(headrace_postgres::messages::tag::field::ROUTINE) == "RevalidateCachedQuery"
         {
             self.catalog.forget(statement);
             server.prepared.remove(statement.id());
-            server.stale.push(Arc::clone(statement));
+            server.stale.push(statement.id());
         }
-        if matches!(self.expected.front(), None | Some(Expected::Query | Expected::Sync)) {
-            return Ok(());
+        match self.expected.front() {
+            None | Some(Expected::Query(_) | Expected::Function | Expected::Sync) => return Ok(()),
+            // The client may send no Sync, for which the server would wait.
+            Some(Expected::Placeholder | Expected::Cleared) => {
+                let message = error.field(headrace_postgres::messages::tag::field::MESSAGE);
+                return Err(Fatal::peer(format!("the server refused what no client has sent: {message}")));
+            }
+            _ => {}
         }
-        let mut undone = Vec::new();
         while !matches!(self.expected.front(), None | Some(Expected::Sync)) {
-            let Some(skipped) = self.expected.pop_front() else { break };
-            match skipped {
-                Expected::Parse { statement, undo, shown } => {
-                    if let Some(statement) = statement {
-                        server.prepared.remove(statement.id());
-                    } else if shown || undo.is_none() {
+            match self.expected.pop() {
+                Some(Expected::Parse { statement, named, change }) => {
+                    self.altered(statement);
+                    if named {
+                        server.prepared.remove(statement);
+                    } else {
                         server.prepared.unnamed = None;
                     }
-                    undone.extend(undo);
+                    change.iter().for_each(|change| self.names.skipped(change));
                 }
-                Expected::Close(Some(statement)) => server.stale.push(statement),
-                Expected::Made(_, undo) => undone.extend(undo),
+                Some(Expected::Evicted(id)) => {
+                    self.altered(id);
+                    server.stale.push(id);
+                }
+                Some(Expected::Made(_, Some(change)) | Expected::Query(change)) => self.names.skipped(&change),
                 _ => {}
             }
         }
         self.skipping = self.expected.is_empty();
-        for (name, previous) in undone.into_iter().rev() {
-            match previous {
-                Some(statement) => drop(self.names.insert(name, statement)),
-                None => drop(self.names.remove(&name)),
-            }
-        }
         Ok(())
     }
 
     /// Puts in the replies that are due. If the server owes a reply after them, they wait for it and are sent with it,
     /// unless the client may wait for them: one wakeup of the client instead of two.
     pub fn settle(&mut self, server: &ServerState, output: &mut WriteBuffer) {
-        if self.flushed || self.expected.iter().all(Expected::is_own) {
+        if self.flushed || !self.expected.are_owed() {
             self.put_in(server, output);
         }
     }
@@ -237,9 +289,12 @@ impl Relay {
         if self.to_client > 0 {
             return;
         }
-        while self.expected.front().is_some_and(Expected::is_own) {
-            match self.expected.pop_front() {
-                Some(Expected::Made(tag, _)) => frontend::message(output.tail(), tag, |_| {}),
+        while self.expected.front().is_some_and(Expected::is_put_in) {
+            match self.expected.pop() {
+                Some(Expected::Made(tag, change)) => {
+                    change.into_iter().for_each(|change| self.names.done(change));
+                    frontend::message(output.tail(), tag, |_| {});
+                }
                 Some(Expected::Known(messages)) => output.tail().extend_from_slice(&messages),
                 Some(Expected::Ready) => frontend::message(output.tail(), backend::READY_FOR_QUERY, |out| {
                     out.push(match server.status {

@@ -6,19 +6,27 @@
 //! not asked for is put in, each reply in its place: ParseComplete and CloseComplete, and the description of a statement
 //! that this server connection has described before. It is the same as long as the statement is prepared there: if a
 //! change of a table gives it other columns, the server refuses to execute it.
+//!
+//! An error makes the server skip the rest of a group: the messages up to a Sync, or a Query. A message may rely on one of
+//! its own group that was not answered yet, since it is skipped with it; where it would rely on one of an earlier group,
+//! it waits for the reply.
 
 mod deallocate;
+mod expected;
 mod from_client;
 mod from_server;
+mod names;
 mod passing_over;
+mod settings;
 
-use super::server::is_settable;
-use super::statements::{Catalog, OnServer, Statement};
+use super::statements::{Catalog, OnServer, Statement, own};
 use crate::limits::{KNOWN_STATEMENTS, WHOLE_MESSAGE};
+use expected::{Expected, Replies};
 use headrace_core::{ReadBuffer, TransactionStatus, WriteBuffer};
-use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::frontend as client;
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use names::Names;
+use settings::Settings;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// What a server connection has, independent of the client that it is lent to.
@@ -33,7 +41,7 @@ pub struct ServerState {
     /// The transaction has changed what texts mean.
     changed: bool,
     /// Statements that do not fit their tables any more, to be closed before anything is prepared.
-    stale: Vec<Arc<Statement>>,
+    stale: Vec<u64>,
 }
 
 impl ServerState {
@@ -47,64 +55,7 @@ impl ServerState {
             stale: Vec::new(),
         }
     }
-
-    /// The SQL that gives the session the settings of a client, where they differ.
-    pub fn adaptation(&self, wanted: &BTreeMap<String, String>) -> Option<String> {
-        let mut sql = String::new();
-        for (name, value) in wanted {
-            if !is_settable(name) || self.parameters.get(name).is_none_or(|own| own == value) {
-                continue;
-            }
-            // In this form a backslash means the same whatever standard_conforming_strings is.
-            let value = value.replace('\\', "\\\\").replace('\'', "''");
-            // SET would take the whole list for one name.
-            sql.push_str(&match name.eq_ignore_ascii_case("search_path") {
-                true => format!("SELECT pg_catalog.set_config('search_path', E'{value}', false);"),
-                false => format!("SET SESSION {name} TO E'{value}';"),
-            });
-        }
-        (!sql.is_empty()).then_some(sql)
-    }
 }
-
-/// A reply that the server owes, or one that is put in among them.
-#[derive(Debug)]
-enum Expected {
-    /// ParseComplete. `shown` is false if the client has not sent this Parse.
-    Parse { statement: Option<Arc<Statement>>, shown: bool, undo: Option<Undo> },
-    /// BindComplete.
-    Bind(Option<Arc<Statement>>),
-    /// RowDescription or NoData, after ParameterDescription if it is a statement's.
-    Describe(Option<Arc<Statement>>),
-    /// CommandComplete, EmptyQueryResponse or PortalSuspended.
-    Execute,
-    /// CloseComplete, shown or of a statement that makes room.
-    Close(Option<Arc<Statement>>),
-    /// A message that the daemon puts in.
-    Made(u8, Option<Undo>),
-    /// What the server has said before of a statement that it has prepared.
-    Known(Arc<[u8]>),
-    /// ReadyForQuery after a Sync that the server does not have to see.
-    Ready,
-    /// ReadyForQuery after Sync.
-    Sync,
-    /// ReadyForQuery after Query or FunctionCall.
-    Query,
-    /// None: the client has ended a COPY here.
-    CopyEnd,
-    /// All that comes up to ReadyForQuery is the daemon's own affair.
-    Own,
-}
-
-impl Expected {
-    /// Returns true if the server sends nothing for it.
-    fn is_own(&self) -> bool {
-        matches!(self, Self::Made(..) | Self::Known(_) | Self::Ready | Self::CopyEnd)
-    }
-}
-
-/// What a client's name meant before a message that the server then did not execute.
-type Undo = (Vec<u8>, Option<Arc<Statement>>);
 
 /// Why a client's message is not passed on.
 #[derive(Debug, PartialEq, Eq)]
@@ -130,11 +81,29 @@ pub enum Then {
 #[derive(Debug)]
 pub struct Relay {
     catalog: Arc<Catalog>,
-    names: HashMap<Vec<u8>, Arc<Statement>>,
+    names: Names,
     /// The statements that this client has closed. One that it prepares again is to be parsed by the server: a table may
     /// have changed since, and to prepare its statements again is what a client can do about it.
     closed: HashSet<u64>,
-    expected: VecDeque<Expected>,
+    expected: Replies,
+    /// Counts the groups of the client's messages.
+    group: u64,
+    /// Something of this group was passed on to the server: what follows in it may be skipped.
+    passed: bool,
+    /// Statements whose Parse or Close was not answered, the group of the last one, and how many there are.
+    altered: HashMap<u64, (u64, usize)>,
+    /// An error has come in the group that is being answered.
+    failed: bool,
+    /// Portals of statements after whose execution nothing is passed on before that was answered.
+    awaited: Vec<(Vec<u8>, Arc<Statement>)>,
+    /// What was passed on changes what the messages after it mean, so they wait for its reply.
+    waits_for_effects: bool,
+    /// The client's name of the statement that a DEALLOCATE is about which was passed on.
+    deallocating: Option<Vec<u8>>,
+    /// What was passed on makes objects to which names in other texts may refer.
+    creates: bool,
+    /// The server was asked to send what it has, since [`REPLIES`](crate::limits::REPLIES) are to come.
+    hurried: bool,
     /// The client has sent messages of the extended protocol, and no Sync after them.
     unsynced: bool,
     /// The client has sent Flush, and no Sync after it: it may wait for each reply by itself.
@@ -155,8 +124,8 @@ pub struct Relay {
     to_client: usize,
     /// Why the server connection has to stay with this client.
     pinned: Option<&'static str>,
-    /// The settings that the server reports, as this client has them.
-    pub parameters: BTreeMap<String, String>,
+    /// The settings that the server reports.
+    settings: Settings,
     /// Statements that were prepared on a server connection because the client had them from another.
     pub prepared_again: u64,
     /// Parse messages that the server did not have to see.
@@ -182,9 +151,18 @@ impl Relay {
     pub fn new(catalog: Arc<Catalog>, parameters: BTreeMap<String, String>) -> Self {
         Self {
             catalog,
-            names: HashMap::new(),
+            names: Names::default(),
             closed: HashSet::new(),
-            expected: VecDeque::new(),
+            expected: Replies::default(),
+            group: 0,
+            passed: false,
+            altered: HashMap::new(),
+            failed: false,
+            awaited: Vec::new(),
+            waits_for_effects: false,
+            deallocating: None,
+            creates: false,
+            hurried: false,
             unsynced: false,
             flushed: false,
             synced: 0,
@@ -195,7 +173,7 @@ impl Relay {
             to_server: 0,
             to_client: 0,
             pinned: None,
-            parameters,
+            settings: Settings::new(parameters),
             prepared_again: 0,
             spared: 0,
             prepared: 0,
@@ -206,21 +184,6 @@ impl Relay {
             gives_way: false,
             waits_for_replies: false,
         }
-    }
-
-    /// Gives the server connection that was just lent this client's settings, ahead of the client's own messages.
-    pub fn adapt(&mut self, server: &mut ServerState, output: &mut WriteBuffer) {
-        self.flushed = false;
-        if let Some(sql) = server.adaptation(&self.parameters) {
-            frontend::query(output.tail(), "", &sql);
-            self.expected.push_back(Expected::Own);
-        }
-        self.synced = output.mark();
-    }
-
-    /// Returns true if the server connection has not been given this client's settings yet.
-    pub fn adapts(&self) -> bool {
-        self.expected.iter().any(|expected| matches!(expected, Expected::Own))
     }
 
     /// Returns true if nothing more is read from the client's messages before the server has answered.
@@ -259,20 +222,70 @@ impl Relay {
         self.owes_nothing() && server.status == TransactionStatus::Idle && self.pinned.is_none()
     }
 
-    /// Forgets what the client calls by this name, which it has closed.
-    fn close(&mut self, name: &[u8]) -> Option<Arc<Statement>> {
-        let statement = self.names.remove(name)?;
+    /// The client has closed a statement.
+    fn closes(&mut self, id: u64) {
         // Who closes more than that is not helped by remembering more.
         if self.closed.len() >= KNOWN_STATEMENTS {
             self.closed.clear();
         }
-        self.closed.insert(statement.id());
-        Some(statement)
+        self.closed.insert(id);
+    }
+
+    /// A reply is to come.
+    fn expect(&mut self, expected: Expected) {
+        self.passed |= !expected.is_put_in();
+        self.expected.push(expected);
+    }
+
+    /// A group of the client's messages is complete.
+    fn end_group(&mut self) {
+        self.group += 1;
+        self.passed = false;
+    }
+
+    /// A Parse or Close of a statement is sent.
+    fn alters(&mut self, id: u64) {
+        let entry = self.altered.entry(id).or_insert((self.group, 0));
+        *entry = (self.group, entry.1 + 1);
+    }
+
+    /// It was answered or skipped.
+    fn altered(&mut self, id: u64) {
+        if let Some((_, count)) = self.altered.get_mut(&id) {
+            *count -= 1;
+            if *count == 0 {
+                self.altered.remove(&id);
+            }
+        }
+    }
+
+    /// Returns true if whether the server has a statement depends on a message of an earlier group that was not answered.
+    fn is_uncertain(&self, id: u64) -> bool {
+        self.altered.get(&id).is_some_and(|(group, _)| *group < self.group)
+    }
+
+    /// The statement for a text that is parsed now.
+    fn statement(&self, body: &[u8]) -> Arc<Statement> {
+        match self.shared_settings() {
+            Some(settings) => self.catalog.shared(settings, body),
+            None => own(body),
+        }
+    }
+
+    /// The settings under which what is parsed now may be others', too; `None` if they are not known, or the session has
+    /// something that is this client's alone.
+    fn shared_settings(&self) -> Option<&Arc<str>> {
+        self.settings.certain().filter(|_| self.pinned.is_none())
     }
 
     /// Returns true if every request was answered, and none has begun.
     pub fn owes_nothing(&self) -> bool {
-        self.expected.is_empty() && !self.unsynced && self.to_server == 0 && self.skipped == 0 && self.to_client == 0
+        self.expected.is_empty()
+            && !self.unsynced
+            && !self.skipping
+            && self.to_server == 0
+            && self.skipped == 0
+            && self.to_client == 0
     }
 
     /// The number of replies that are to come.

@@ -1,0 +1,106 @@
+//! The replies that are to come, in their order.
+
+use super::names::Change;
+use crate::postgres::statements::Statement;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A reply that the server owes, or one that is put in among them.
+#[derive(Debug)]
+pub enum Expected {
+    /// ParseComplete of a statement. Without a change the client has not sent this Parse.
+    Parse {
+        statement: u64,
+        named: bool,
+        change: Option<Change>,
+    },
+    /// None: the client prepares something by a name that it has already, or in a transaction that has failed.
+    Refused,
+    /// ParseComplete of what is deallocated in place of a statement that only the client has by this name.
+    Placeholder,
+    /// BindComplete.
+    Bind(Option<Arc<Statement>>),
+    /// RowDescription or NoData, after ParameterDescription if it is a statement's.
+    Describe(Option<Arc<Statement>>),
+    /// CommandComplete, EmptyQueryResponse or PortalSuspended.
+    Execute,
+    /// CloseComplete that the client has asked for.
+    Close,
+    /// CloseComplete of a statement that makes room.
+    Evicted(u64),
+    /// CloseComplete of a name that is to mean nothing.
+    Cleared,
+    /// A message that the daemon puts in.
+    Made(u8, Option<Change>),
+    /// What the server has said before of a statement that it has prepared.
+    Known(Arc<[u8]>),
+    /// ReadyForQuery after a Sync that the server does not have to see.
+    Ready,
+    /// ReadyForQuery after Sync.
+    Sync,
+    /// ReadyForQuery after Query, with which the unnamed statement ends.
+    Query(Change),
+    /// ReadyForQuery after FunctionCall.
+    Function,
+    /// None: the client has ended a COPY here.
+    CopyEnd,
+    /// All that comes up to ReadyForQuery is the daemon's own affair.
+    Own,
+}
+
+impl Expected {
+    /// Returns true if the server sends nothing for it.
+    pub fn is_put_in(&self) -> bool {
+        matches!(self, Self::Made(..) | Self::Known(_) | Self::Ready | Self::CopyEnd)
+    }
+}
+
+/// The replies to what was sent.
+#[derive(Debug, Default)]
+pub struct Replies {
+    queue: VecDeque<Expected>,
+    /// How many of them the server sends.
+    owed: usize,
+}
+
+impl Replies {
+    pub fn push(&mut self, expected: Expected) {
+        self.owed += usize::from(!expected.is_put_in());
+        self.queue.push_back(expected);
+    }
+
+    pub fn pop(&mut self) -> Option<Expected> {
+        self.remove(0)
+    }
+
+    pub fn remove(&mut self, at: usize) -> Option<Expected> {
+        let removed = self.queue.remove(at)?;
+        self.owed -= usize::from(!removed.is_put_in());
+        Some(removed)
+    }
+
+    pub fn front(&self) -> Option<&Expected> {
+        self.queue.front()
+    }
+
+    pub fn get(&self, at: usize) -> Option<&Expected> {
+        self.queue.get(at)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Expected> {
+        self.queue.iter()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Returns true if the server is to send something.
+    pub fn are_owed(&self) -> bool {
+        self.owed > 0
+    }
+}

@@ -1,0 +1,98 @@
+//! What a client's names of prepared statements mean.
+//!
+//! A message that the server has not answered yet may be skipped, because of an error in one before it. So what it does
+//! to a name is kept apart until its reply has come.
+
+use crate::postgres::statements::Statement;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What a message does to a name: it gives it to a statement, or takes it from one.
+#[derive(Debug)]
+pub struct Change {
+    pub name: Vec<u8>,
+    pub to: Option<Arc<Statement>>,
+}
+
+/// The names of one client.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// As the server's replies have left them.
+    known: HashMap<Vec<u8>, Arc<Statement>>,
+    changing: HashMap<Vec<u8>, Changing>,
+}
+
+/// Changes of one name that were not answered yet.
+#[derive(Debug)]
+struct Changing {
+    last: Option<Arc<Statement>>,
+    /// The group of the last one.
+    group: u64,
+    count: usize,
+}
+
+impl Names {
+    /// The statement that a name stands for, if nothing before is skipped.
+    pub fn get(&self, name: &[u8]) -> Option<&Arc<Statement>> {
+        match self.changing.get(name) {
+            Some(changing) => changing.last.as_ref(),
+            None => self.known.get(name),
+        }
+    }
+
+    /// Returns true if what a name stands for depends on a message of an earlier group that was not answered.
+    pub fn is_uncertain(&self, name: &[u8], group: u64) -> bool {
+        self.changing.get(name).is_some_and(|changing| changing.group < group)
+    }
+
+    /// A message of this group that changes a name is sent.
+    pub fn sent(&mut self, change: &Change, group: u64) {
+        let entry = self.changing.entry(change.name.clone()).or_insert(Changing { last: None, group, count: 0 });
+        entry.last = change.to.clone();
+        entry.group = group;
+        entry.count += 1;
+    }
+
+    /// It was answered.
+    pub fn done(&mut self, change: Change) {
+        self.over(&change.name);
+        self.set(change);
+    }
+
+    /// It was skipped.
+    pub fn skipped(&mut self, change: &Change) {
+        self.over(&change.name);
+    }
+
+    fn over(&mut self, name: &[u8]) {
+        if let Some(changing) = self.changing.get_mut(name) {
+            changing.count -= 1;
+            if changing.count == 0 {
+                self.changing.remove(name);
+            }
+        }
+    }
+
+    /// A change that nothing can undo.
+    pub fn set(&mut self, change: Change) {
+        match change.to {
+            Some(statement) => drop(self.known.insert(change.name, statement)),
+            None => drop(self.known.remove(&change.name)),
+        }
+    }
+
+    /// The statement of a name is prepared anew, with the same text.
+    pub fn replace(&mut self, name: &[u8], statement: &Arc<Statement>) {
+        if let Some(changing) = self.changing.get_mut(name) {
+            changing.last = Some(Arc::clone(statement));
+        }
+        if let Some(known) = self.known.get_mut(name) {
+            *known = Arc::clone(statement);
+        }
+    }
+
+    /// Takes all names away.
+    pub fn drain(&mut self) -> impl Iterator<Item = Arc<Statement>> {
+        self.known.drain().map(|(_, statement)| statement)
+    }
+}
