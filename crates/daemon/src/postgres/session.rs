@@ -210,9 +210,6 @@ impl Session {
                     continue;
                 }
             }
-            if self.relay.is_waiting_for_replies() && self.relay.has_all_replies() {
-                continue;
-            }
             match self.step().await {
                 Step::Moved => {}
                 Step::ClientLeft => return Ok(Stopped::ClientLeft),
@@ -289,11 +286,18 @@ impl Session {
             && self.pool.waiting() > 0;
         let pinned = self.relay.pinned();
         let (asked, answered) = (server.buffers.write_buffer.mark(), client.write_buffer.mark());
-        let then =
-            self.relay.from_client(&mut client.read_buffer, &mut server.state, &mut server.buffers.write_buffer)?;
-        let received =
-            self.relay.from_server(&mut server.buffers.read_buffer, &mut server.state, &mut client.write_buffer);
-        received.map_err(|fatal| Ended::new(SERVER_LOST, format!("headraced: {fatal}")))?;
+        let then = loop {
+            let then =
+                self.relay.from_client(&mut client.read_buffer, &mut server.state, &mut server.buffers.write_buffer)?;
+            let in_flight = self.relay.in_flight();
+            let received =
+                self.relay.from_server(&mut server.buffers.read_buffer, &mut server.state, &mut client.write_buffer);
+            received.map_err(|fatal| Ended::new(SERVER_LOST, format!("headraced: {fatal}")))?;
+            // What has waited for these replies goes on; nothing else may come that would have it do so.
+            if !self.relay.is_waiting_for_replies() || self.relay.in_flight() == in_flight {
+                break then;
+            }
+        };
         let asked = server.buffers.write_buffer.mark() - asked;
         let answered = client.write_buffer.mark() - answered;
         self.traffic.moved(asked + answered);

@@ -9,11 +9,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub enum Expected {
     /// ParseComplete of a statement. Without a change the client has not sent this Parse.
-    Parse {
-        statement: u64,
-        named: bool,
-        change: Option<Change>,
-    },
+    Parse { statement: u64, named: bool, change: Option<Change> },
     /// None: the client prepares something by a name that it has already, or in a transaction that has failed.
     Refused,
     /// ParseComplete of what is deallocated in place of a statement that only the client has by this name.
@@ -53,6 +49,10 @@ impl Expected {
     pub fn is_put_in(&self) -> bool {
         matches!(self, Self::Made(..) | Self::Known(_) | Self::Ready | Self::CopyEnd)
     }
+
+    fn ends_group(&self) -> bool {
+        matches!(self, Self::Ready | Self::Sync | Self::Query(_) | Self::Function | Self::Own)
+    }
 }
 
 /// The replies to what was sent.
@@ -61,11 +61,14 @@ pub struct Replies {
     queue: VecDeque<Expected>,
     /// How many of them the server sends.
     owed: usize,
+    /// How many of them end a group.
+    groups: usize,
 }
 
 impl Replies {
     pub fn push(&mut self, expected: Expected) {
         self.owed += usize::from(!expected.is_put_in());
+        self.groups += usize::from(expected.ends_group());
         self.queue.push_back(expected);
     }
 
@@ -76,6 +79,7 @@ impl Replies {
     pub fn remove(&mut self, at: usize) -> Option<Expected> {
         let removed = self.queue.remove(at)?;
         self.owed -= usize::from(!removed.is_put_in());
+        self.groups -= usize::from(removed.ends_group());
         Some(removed)
     }
 
@@ -97,6 +101,11 @@ impl Replies {
 
     pub fn len(&self) -> usize {
         self.queue.len()
+    }
+
+    /// Returns true if a group was not answered whose last message was sent.
+    pub fn have_groups(&self) -> bool {
+        self.groups > 0
     }
 
     /// Returns true if the server is to send something.

@@ -83,7 +83,7 @@ impl Relay {
                 client::COPY_DATA => self.to_server = length,
                 client::BIND => {
                     let Some(names) = bind_names(input.unread(), length)? else { return wait(input, length) };
-                    if self.relies_on_others(&names.1) {
+                    if self.relies_on_others(&names.1) || self.is_bound_alone(&names.1) {
                         return Ok(self.wait_for_replies());
                     }
                     self.bind(names, length, input, server, output);
@@ -192,20 +192,25 @@ impl Relay {
             return false;
         }
         let is_uncertain = |name: &[u8]| !name.is_empty() && self.names.is_uncertain(name, self.group);
+        let groups = self.expected.have_groups();
         match (tag, body) {
+            // What comes before it is not to be taken for what it does.
+            (client::QUERY, sql) => groups && is_awaited(&effects(&text_of(sql.strip_suffix(b"\0").unwrap_or(sql)))),
             (client::PARSE, body) => {
                 let Some((name, rest)) = name_of(body) else { return false };
                 // Of an unnamed one nobody asks whether it is there.
                 !name.is_empty()
-                    && (is_uncertain(name)
-                        || !self.altered.is_empty() && self.is_uncertain(self.statement(rest).id()))
+                    && (is_uncertain(name) || !self.altered.is_empty() && self.is_uncertain(self.statement(rest).id()))
             }
-            (client::DESCRIBE, [b'S', name @ ..]) => {
-                name_of(name).is_some_and(|(name, _)| self.relies_on_others(name))
-            }
+            (client::DESCRIBE, [b'S', name @ ..]) => name_of(name).is_some_and(|(name, _)| self.relies_on_others(name)),
             (client::CLOSE, [b'S', name @ ..]) => name_of(name).is_some_and(|(name, _)| is_uncertain(name)),
             _ => false,
         }
+    }
+
+    /// Returns true if a statement is bound only when everything before its group was answered.
+    fn is_bound_alone(&self, name: &[u8]) -> bool {
+        self.expected.have_groups() && self.names.get(name).is_some_and(|statement| is_awaited(&statement.effects))
     }
 
     fn relies_on_others(&self, name: &[u8]) -> bool {

@@ -174,7 +174,8 @@ impl Relay {
         }
         server.status = transaction_status(body)?;
         self.settings.answered(std::mem::take(&mut self.failed), output);
-        (self.creates, self.deallocating) = (false, None);
+        self.deallocating = None;
+        self.creates &= !self.expected.is_empty();
         if server.status == TransactionStatus::Idle {
             self.awaited.clear();
             if self.expected.is_empty() {
