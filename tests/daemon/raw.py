@@ -50,6 +50,7 @@ def close(statement: str) -> bytes:
 
 EXECUTE = message(b"E", b"\0" + struct.pack("!i", 0))
 SYNC = message(b"S", b"")
+FLUSH = message(b"H", b"")
 TERMINATE = message(b"X", b"")
 
 
@@ -87,6 +88,62 @@ def answers(path: Path, sent: bytes) -> bytes:
         while block := raw.recv(65536):
             received += block
         return received
+
+
+class Client:
+    """A client that sends what it is given, and waits for so many ReadyForQuery."""
+
+    def __init__(self, connected: socket.socket, **parameters: str) -> None:
+        self._socket = connected
+        self._socket.settimeout(SECONDS)
+        self._received = b""
+        self.welcome = self.ask(startup(**parameters))
+
+    @classmethod
+    def local(cls, path: Path, **parameters: str) -> Client:
+        """Through a Unix socket."""
+        connected = socket.socket(socket.AF_UNIX)
+        connected.connect(str(path))
+        return cls(connected, **parameters)
+
+    def ask(self, request: bytes, answers: int = 1) -> bytes:
+        """Sends requests, and returns all of their answers."""
+        self.send(request)
+        return self.receive(answers)
+
+    def send(self, request: bytes) -> None:
+        """Sends requests."""
+        self._socket.sendall(request)
+
+    def receive(self, answers: int = 1) -> bytes:
+        """So many answers."""
+        while (end := self._end(answers)) is None:
+            block = self._socket.recv(65536)
+            if not block:
+                raise ConnectionError(f"the connection has ended: {self._received!r}")
+            self._received += block
+        found, self._received = self._received[:end], self._received[end:]
+        return found
+
+    def _end(self, answers: int) -> int | None:
+        at = 0
+        for tag, body in messages(self._received):
+            at += 5 + len(body)
+            answers -= tag == b"Z"
+            if answers == 0:
+                return at
+        return None
+
+    def close(self) -> None:
+        """Says goodbye."""
+        self._socket.sendall(TERMINATE)
+        self._socket.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class AsyncClient(asyncio.Protocol):

@@ -198,10 +198,9 @@ impl OnServer {
         self.used.remove(&id);
     }
 
-    /// None are there any more.
+    /// None with a name are there any more.
     pub fn clear(&mut self) {
         self.used.clear();
-        self.unnamed = None;
     }
 
     /// How many there are.

@@ -55,7 +55,22 @@ impl Relay {
         self.deallocating = Some(name);
     }
 
-    pub(super) fn placeholder(&mut self, output: &mut WriteBuffer) {
+    /// Has the server parse a DEALLOCATE again, which is about to be executed: what the name stands for may have changed
+    /// since it was prepared.
+    pub(super) fn prepare_deallocate(&mut self, on_server: &[u8], statement: &Statement, output: &mut WriteBuffer) {
+        if !on_server.is_empty() {
+            self.send(client::CLOSE, on_server, output);
+            self.alters(statement.id());
+            self.expect(Expected::Evicted(statement.id()));
+        }
+        self.send_parse(on_server, &self.sent_body(statement), output);
+        self.prepares(statement, !on_server.is_empty());
+        if self.deallocated(statement).is_some() {
+            self.placeholder(output);
+        }
+    }
+
+    fn placeholder(&mut self, output: &mut WriteBuffer) {
         let name = format!("{PREFIX}gone");
         self.send(client::CLOSE, name.as_bytes(), output);
         self.expect(Expected::Cleared);

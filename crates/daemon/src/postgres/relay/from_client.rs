@@ -389,8 +389,8 @@ impl Relay {
         let on_server = self.on_server(&name, server, output);
         let statement = self.names.get(&name).cloned();
         if let Some(statement) = &statement {
-            if self.deallocated(statement).is_some() {
-                self.placeholder(output);
+            if statement.effects.deallocates {
+                self.prepare_deallocate(&on_server, statement, output);
             }
             self.binds(&portal, statement);
         }
@@ -469,7 +469,7 @@ impl Relay {
     }
 
     /// A Parse that the client has not sent was sent.
-    fn prepares(&mut self, statement: &Statement, named: bool) {
+    pub(super) fn prepares(&mut self, statement: &Statement, named: bool) {
         self.prepared_again += 1;
         self.alters(statement.id());
         self.expect(Expected::Parse { statement: statement.id(), named, change: None });

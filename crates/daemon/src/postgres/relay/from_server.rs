@@ -194,8 +194,7 @@ impl Relay {
             b"DISCARD ALL" | b"DEALLOCATE ALL" => {
                 server.prepared.clear();
                 server.stale.clear();
-                let statements: Vec<u64> = self.names.drain().map(|statement| statement.id()).collect();
-                statements.into_iter().for_each(|id| self.closes(id));
+                self.names.take().into_iter().for_each(|statement| self.closes(statement.id()));
                 if tag == b"DISCARD ALL" {
                     self.pinned = None;
                 }
@@ -255,8 +254,16 @@ impl Relay {
             }
             _ => {}
         }
+        let mut refused = true;
         while !matches!(self.expected.front(), None | Some(Expected::Sync)) {
+            let refused = std::mem::take(&mut refused);
             match self.expected.pop() {
+                // The unnamed statement ends with what is to take its place.
+                Some(Expected::Parse { statement, named: false, change: Some(change) }) if refused => {
+                    self.altered(statement);
+                    server.prepared.unnamed = None;
+                    self.names.done(Change { to: None, ..change });
+                }
                 Some(Expected::Parse { statement, named, change }) => {
                     self.altered(statement);
                     if named {

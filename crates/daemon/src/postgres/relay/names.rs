@@ -91,8 +91,11 @@ impl Names {
         }
     }
 
-    /// Takes all names away.
-    pub fn drain(&mut self) -> impl Iterator<Item = Arc<Statement>> {
-        self.known.drain().map(|(_, statement)| statement)
+    /// Takes all names away, but not that of the unnamed statement: DEALLOCATE ALL leaves it.
+    pub fn take(&mut self) -> Vec<Arc<Statement>> {
+        let unnamed = self.known.remove_entry(&b""[..]);
+        let taken = self.known.drain().map(|(_, statement)| statement).collect();
+        self.known.extend(unnamed);
+        taken
     }
 }
