@@ -22,15 +22,6 @@ pub fn leaves(sql: &str, reported: impl Fn(&str) -> bool) -> Option<&'static str
     super::statements(sql).into_iter().find_map(|statement| of_statement(statement, &reported))
 }
 
-/// Returns true if a text begins a transaction block.
-pub fn begins_block(sql: &str) -> bool {
-    super::statements(sql).into_iter().any(|statement| {
-        let mut lexer = Lexer::new(statement);
-        lexer.skip_blank();
-        lexer.next().is_some_and(|token| token.is("begin") || token.is("start"))
-    })
-}
-
 /// What [`leaves`] calls tables that are the session's own.
 pub const TEMPORARY_TABLE: &str = "a temporary table";
 

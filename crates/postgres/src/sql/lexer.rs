@@ -28,6 +28,8 @@ impl Token<'_> {
 pub(crate) struct Lexer<'a> {
     sql: &'a str,
     at: usize,
+    /// A string without an E has escapes, too.
+    has_escapes: bool,
     /// The text is ambiguous or not complete: a backslash in a string without an E, which is an escape if
     /// `standard_conforming_strings` is off; a string, a quoted name or a comment without end.
     pub uncertain: bool,
@@ -35,7 +37,12 @@ pub(crate) struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     pub fn new(sql: &'a str) -> Self {
-        Self { sql, at: 0, uncertain: false }
+        Self { sql, at: 0, has_escapes: false, uncertain: false }
+    }
+
+    /// Reads as the server does if `standard_conforming_strings` is off.
+    pub fn with_escapes(sql: &'a str) -> Self {
+        Self { has_escapes: true, ..Self::new(sql) }
     }
 
     /// The part that was not read yet.
@@ -137,6 +144,7 @@ impl<'a> Iterator for Lexer<'a> {
         let rest = text.as_bytes();
         let word = || rest.iter().take_while(|byte| is_word(**byte) || **byte == b'$').count();
         let (length, token) = match *rest.first()? {
+            b'\'' if self.has_escapes => (self.escaped(rest), Token::Constant),
             b'\'' => (self.quoted(rest, false), Token::Constant),
             b'e' | b'E' if rest.get(1) == Some(&b'\'') => (1 + self.escaped(&rest[1..]), Token::Constant),
             b'"' => {
@@ -208,6 +216,16 @@ mod tests {
             assert_eq!(lexer.by_ref().collect::<Vec<_>>(), *tokens, "{sql}");
             assert!(!lexer.uncertain && lexer.end() == sql.len(), "{sql}");
         }
+    }
+
+    #[test]
+    fn strings_have_escapes_if_they_do_not_conform() {
+        for sql in ["'it\\'s'", "e'it\\'s'", "'a'\n'\\''", "'\\\\'"] {
+            let mut lexer = Lexer::with_escapes(sql);
+            assert_eq!(lexer.by_ref().collect::<Vec<_>>(), [Token::Constant], "{sql}");
+            assert!(!lexer.uncertain, "{sql}");
+        }
+        assert_eq!(Lexer::with_escapes("\"a\\\" 'b'").count(), 2);
     }
 
     #[test]
