@@ -21,6 +21,15 @@ impl Token<'_> {
     pub fn is(self, word: &str) -> bool {
         matches!(self, Token::Word(text) if text.eq_ignore_ascii_case(word))
     }
+
+    /// The text of a word or of a name without its outer quotes; empty for every other token.
+    pub fn unquoted(&self) -> &str {
+        match self {
+            Token::Word(word) => word,
+            Token::Name(name) => name[1..].strip_suffix('"').unwrap_or_default(),
+            _ => "",
+        }
+    }
 }
 
 /// Reads a statement token by token.
@@ -53,6 +62,14 @@ impl<'a> Lexer<'a> {
     /// The end of the last token, in bytes.
     pub fn end(&self) -> usize {
         self.at
+    }
+
+    /// The next token with its text.
+    pub fn next_with_text(&mut self) -> Option<(Token<'a>, &'a str)> {
+        self.skip_blank();
+        let start = self.at;
+        let token = self.next()?;
+        Some((token, &self.sql[start..self.at]))
     }
 
     /// Skips white space and comments.

@@ -1,9 +1,11 @@
 //! The parts of a statement's text that the driver itself reads.
 
+mod anonymous;
 mod joined;
 mod leaves;
 mod lexer;
 mod script;
+mod settings;
 
 use headrace_core::placeholders::{self, Converted, Marks};
 pub(crate) use joined::{JoinableInsert, joinable_insert};

@@ -77,7 +77,8 @@ enum Within {
     Routine,
     /// BEGIN in it.
     Begin,
-    /// ATOMIC, or a semicolon of the body. Only there END is the body's: that of CASE, and a label, follow something else.
+    /// ATOMIC, or a semicolon of the body. Only after these END is the body's, not that of CASE or a
+    /// label.
     BodyStatement,
     /// Something else of the body.
     Body,
