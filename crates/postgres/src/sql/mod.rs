@@ -1,12 +1,14 @@
 //! The parts of a statement's text that the driver itself reads.
 
 mod anonymous;
+mod deallocate;
 mod joined;
 mod leaves;
 mod lexer;
 mod script;
 mod settings;
 
+pub use deallocate::{Deallocated, deallocates};
 use headrace_core::placeholders::{self, Converted, Marks};
 pub(crate) use joined::{JoinableInsert, joinable_insert};
 pub use leaves::{TEMPORARY_TABLE, leaves};
