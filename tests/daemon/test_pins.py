@@ -9,7 +9,7 @@ import pytest
 from headrace.testing import PostgresServer
 
 from .conftest import Daemon, config, started
-from .raw import TERMINATE, answers, query, sqlstates, startup, values
+from .raw import TERMINATE, answers, message, query, sqlstates, startup, values
 
 # Everything that the statements below leave, as one value.
 LOOK = """select concat_ws(' ',
@@ -87,6 +87,19 @@ def test_what_a_statement_leaves_does_not_reach_the_next_client(daemon: Daemon, 
 def test_strings_with_escapes_hide_nothing(daemon: Daemon, leak: str) -> None:
     clean = after(daemon, "select 1")
     assert after(daemon, leak, standard_conforming_strings="off") == clean
+
+
+@pytest.mark.parametrize(
+    ("encoding", "character"), [("SJIS", b"\x95\\"), ("SJIS", b"\xc3\x95\\"), ("GBK", b"\xd5\\"), ("BIG5", b"\xa4\\")]
+)
+def test_character_whose_second_byte_is_a_backslash_hides_nothing(
+    daemon: Daemon, encoding: str, character: bytes
+) -> None:
+    clean = after(daemon, "select 1")
+    leak = b"select E'%s'; set statement_timeout = 67; select E'%s'\0" % (character, character)
+    begun = startup(user="me", database="one", client_encoding=encoding)
+    assert sqlstates(answers(daemon.socket, begun + message(b"Q", leak) + TERMINATE)) == []
+    assert after(daemon, "select 1") == clean
 
 
 @pytest.mark.parametrize(

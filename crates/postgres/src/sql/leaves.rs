@@ -40,8 +40,8 @@ const SET_CONFIG: &str = "set_config() of a setting that the server does not rep
 ///
 /// `reported` says whether the server reports a setting (in lower case) by ParameterStatus. What a function does that a
 /// statement calls is not known here, except for functions of the server that are named; nor is the value of a
-/// parameter or an expression. Where a text means something else if `standard_conforming_strings` is off, both meanings
-/// count, and so does what EXPLAIN does only with ANALYZE.
+/// parameter or an expression. Where a text means something else if `standard_conforming_strings` is off, or in another
+/// encoding, each meaning counts, and so does what EXPLAIN does only with ANALYZE.
 ///
 /// ```
 /// use headrace_postgres::sql::leaves;
@@ -367,13 +367,17 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_read_with_and_without_standard_conforming_strings() {
+    fn a_text_is_read_in_each_way() {
         for (sql, expected) in [
             ("select 'it\\'s'; set statement_timeout = 66; select 'x'", Some(SETTING)),
             ("select 'it\\'; set statement_timeout = 66; select 'x'", Some(SETTING)),
             ("select 'a\\' || pg_advisory_lock(1) || '", Some(ADVISORY_LOCK)),
             ("select 'a\\'' || pg_advisory_lock(1) || '", Some(ADVISORY_LOCK)),
+            ("select e'\u{fffd}\\'; set statement_timeout = 67; select e'\u{fffd}\\'", Some(SETTING)),
+            ("select e'Õ\\'; set statement_timeout = 67; select e'Õ\\'", Some(SETTING)),
+            ("select '\u{fffd}\\', 'it\\'s'; set statement_timeout = 67; select '\u{fffd}\\'", Some(SETTING)),
             ("select 'C:\\dir\\', 'set a = b'", None),
+            ("select e'é\\n', e'è\\'', 'set a = b'", None),
             ("select e'it\\'s; set statement_timeout = 66'", None),
         ] {
             assert_eq!(leaves(sql, reported), expected, "{sql}");

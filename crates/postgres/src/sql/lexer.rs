@@ -37,21 +37,31 @@ impl Token<'_> {
 pub(crate) struct Lexer<'a> {
     sql: &'a str,
     at: usize,
-    /// A string without an E has escapes, too.
-    has_escapes: bool,
+    reading: Reading,
     /// The text is ambiguous or not complete: a backslash in a string without an E, which is an escape if
     /// `standard_conforming_strings` is off; a string, a quoted name or a comment without end.
     pub uncertain: bool,
+    /// Where a string has escapes, a backslash follows a character that is not ASCII. In Shift JIS, Big5, GBK and the
+    /// like, which only clients have as their encodings, it can be the second byte of a character.
+    pub has_second_byte: bool,
+}
+
+/// What the text alone does not show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// A string without an E has escapes, too: `standard_conforming_strings` is off.
+    pub escapes: bool,
+    /// A backslash after a character that is not ASCII is its second byte.
+    pub second_bytes: bool,
 }
 
 impl<'a> Lexer<'a> {
     pub fn new(sql: &'a str) -> Self {
-        Self { sql, at: 0, has_escapes: false, uncertain: false }
+        Self::with_reading(sql, Reading::default())
     }
 
-    /// Reads as the server does if `standard_conforming_strings` is off.
-    pub fn with_escapes(sql: &'a str) -> Self {
-        Self { has_escapes: true, ..Self::new(sql) }
+    pub fn with_reading(sql: &'a str, reading: Reading) -> Self {
+        Self { sql, at: 0, reading, uncertain: false, has_second_byte: false }
     }
 
     /// The part that was not read yet.
@@ -114,6 +124,10 @@ impl<'a> Lexer<'a> {
         let mut at = 1;
         while let Some(&byte) = rest.get(at) {
             at += match byte {
+                b'\\' if escapes && !rest[at - 1].is_ascii() => {
+                    self.has_second_byte = true;
+                    if self.reading.second_bytes { 1 } else { 2 }
+                }
                 b'\\' if escapes => 2,
                 _ if byte == quote && rest.get(at + 1) == Some(&quote) => 2,
                 _ if byte == quote => return at + 1,
@@ -161,7 +175,7 @@ impl<'a> Iterator for Lexer<'a> {
         let rest = text.as_bytes();
         let word = || rest.iter().take_while(|byte| is_word(**byte) || **byte == b'$').count();
         let (length, token) = match *rest.first()? {
-            b'\'' if self.has_escapes => (self.escaped(rest), Token::Constant),
+            b'\'' if self.reading.escapes => (self.escaped(rest), Token::Constant),
             b'\'' => (self.quoted(rest, false), Token::Constant),
             b'e' | b'E' if rest.get(1) == Some(&b'\'') => (1 + self.escaped(&rest[1..]), Token::Constant),
             b'"' => {
@@ -237,12 +251,22 @@ mod tests {
 
     #[test]
     fn strings_have_escapes_if_they_do_not_conform() {
-        for sql in ["'it\\'s'", "e'it\\'s'", "'a'\n'\\''", "'\\\\'"] {
-            let mut lexer = Lexer::with_escapes(sql);
+        let reading = Reading { escapes: true, second_bytes: false };
+        for sql in ["'it\\'s'", "e'it\\'s'", "'a'\n'\\''", "'\\\\'", "'é\\''"] {
+            let mut lexer = Lexer::with_reading(sql, reading);
             assert_eq!(lexer.by_ref().collect::<Vec<_>>(), [Token::Constant], "{sql}");
             assert!(!lexer.uncertain, "{sql}");
         }
-        assert_eq!(Lexer::with_escapes("\"a\\\" 'b'").count(), 2);
+        assert_eq!(Lexer::with_reading("\"a\\\" 'b'", reading).count(), 2);
+    }
+
+    #[test]
+    fn a_backslash_can_be_the_second_byte_of_a_character() {
+        for (sql, found) in [("e'\u{fffd}\\'", true), ("e'é\\'", true), ("e'e\\n'", false), ("'é\\'", false)] {
+            let mut lexer = Lexer::with_reading(sql, Reading { escapes: false, second_bytes: true });
+            assert_eq!(lexer.by_ref().collect::<Vec<_>>(), [Token::Constant], "{sql}");
+            assert_eq!(lexer.has_second_byte, found, "{sql}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Where the statements of a script begin and end.
 
-use super::lexer::{Lexer, Token};
+use super::lexer::{Lexer, Reading, Token};
 
 /// The statements of a script. A semicolon in a string, a comment, a dollar quote, parentheses (the actions of a rule)
 /// or the body of a function does not end one.
@@ -34,15 +34,23 @@ pub fn begins_block(sql: &str) -> bool {
     found.is_some()
 }
 
-/// What `find` finds in a text as the server reads it with `standard_conforming_strings`, which each client can change,
-/// or else as it reads the text without.
+/// What `find` finds in a text in one of the ways in which the server may read it: with and without
+/// `standard_conforming_strings`, and in each encoding, which every client can choose.
 pub(super) fn in_each_reading<'a, T>(sql: &'a str, find: impl Fn(&mut Lexer<'a>) -> Option<T>) -> Option<T> {
-    let mut lexer = Lexer::new(sql);
-    let found = find(&mut lexer);
-    if found.is_none() && lexer.uncertain {
-        return find(&mut Lexer::with_escapes(sql));
+    let mut differs = Reading::default();
+    for (escapes, second_bytes) in [(false, false), (true, false), (false, true), (true, true)] {
+        if (escapes && !differs.escapes) || (second_bytes && !differs.second_bytes) {
+            continue;
+        }
+        let mut lexer = Lexer::with_reading(sql, Reading { escapes, second_bytes });
+        let found = find(&mut lexer);
+        if found.is_some() {
+            return found;
+        }
+        differs.escapes |= lexer.uncertain;
+        differs.second_bytes |= lexer.has_second_byte;
     }
-    found
+    None
 }
 
 /// Where a token stands in a script.
@@ -194,6 +202,7 @@ mod tests {
             ("create function f() begin atomic select 1; end", false),
             ("select 'it\\'s'; begin; select 'x'", true),
             ("select 'it\\'; begin; select 'x'", true),
+            ("select e'\u{fffd}\\'; begin; select e'\u{fffd}\\'", true),
             ("select 'a; begin'", false),
             ("select 'C:\\'", false),
             ("select begin", false),
