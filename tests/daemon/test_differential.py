@@ -22,6 +22,7 @@ PREPARED = [
 ]  # fmt: skip
 TEXTS = [
     "select 5", "select 1/0", "select 1; select 1/0; select 3", "", "deallocate a", "deallocate b",
+    "/* b */ deallocate\tprepare a;",
     "deallocate all", "set timezone to 'Asia/Tokyo'", "show timezone", "discard all", "reset timezone",
     "copy (select 1) to stdout", "create temp table if not exists q (n int)", "drop table if exists q",
     "prepare c as select 7", "execute c", "deallocate c",

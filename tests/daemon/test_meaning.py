@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import threading
 from collections.abc import Iterator
 
@@ -12,7 +13,7 @@ import headrace
 from headrace.testing import PostgresServer
 
 from .conftest import Daemon
-from .raw import EXECUTE, SYNC, Client, bind, close, describe, parse, query, sqlstates, values
+from .raw import EXECUTE, SYNC, Client, bind, close, describe, message, parse, query, sqlstates, values
 
 
 def client(daemon: Daemon, **parameters: str) -> Client:
@@ -86,6 +87,18 @@ def test_statement_of_a_session_of_its_own_is_nobody_elses(daemon: Daemon) -> No
         assert values(pinned.ask(run("s", sql))) == ["t"]
     with client(daemon) as other:
         assert values(other.ask(run("s", sql))) == [""]
+
+
+def test_what_no_text_shows_keeps_its_session(daemon: Daemon) -> None:
+    pg_advisory_lock = 2880
+    call = struct.pack("!ihhhiqh", pg_advisory_lock, 1, 1, 1, 8, 17, 1)
+    with client(daemon) as one:
+        one.ask(message(b"F", call))
+    with client(daemon, search_path="pg_temp, public") as one:
+        one.ask(query("create table of_one_client (a int)"))
+    with client(daemon) as two:
+        assert values(two.ask(query("select count(*) from pg_locks where locktype = 'advisory'"))) == ["0"]
+        assert values(two.ask(query("select to_regclass('pg_temp.of_one_client') is null"))) == ["t"]
 
 
 def test_unnamed_statement_is_not_another_clients(daemon: Daemon) -> None:

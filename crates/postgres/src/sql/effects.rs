@@ -22,8 +22,8 @@ pub struct Effects {
     pub deallocates: bool,
     /// It makes a table, or something else to which a name in another text may refer afterwards.
     pub creates: bool,
-    /// It ends a transaction block.
-    pub ends_block: bool,
+    /// The server prepares and executes it in a transaction that has failed: it ends that, or is empty.
+    pub in_failed_block: bool,
 }
 
 /// What a text does. What a function does that it calls is not known here, except for `set_config()`.
@@ -35,7 +35,7 @@ pub struct Effects {
 /// assert!(!effects("INSERT INTO t SELECT 1").creates);
 /// ```
 pub fn effects(sql: &str) -> Effects {
-    let mut found = Effects::default();
+    let mut found = Effects { in_failed_block: true, ..Effects::default() };
     for statement in super::statements(sql) {
         of_statement(statement, &mut found);
     }
@@ -47,7 +47,7 @@ fn of_statement(sql: &str, found: &mut Effects) {
     let mut tokens = lexer.by_ref().skip_while(|token| *token == Token::Sign(b'('));
     let Some(first) = tokens.next() else { return };
     let is = |words: &[&str]| words.iter().any(|word| first.is(word));
-    found.ends_block |= is(&["commit", "rollback", "end", "abort", "prepare"]);
+    found.in_failed_block &= is(&["commit", "rollback", "end", "abort", "prepare"]);
     found.creates |= first.is("create");
     found.deallocates |= is(&["deallocate", "discard"]);
     found.settings |= is(&["set", "reset", "discard"]);
@@ -64,7 +64,7 @@ fn of_statement(sql: &str, found: &mut Effects) {
         found.settings |= matches!(token, Token::Word(_) | Token::Name(_)) && calls(token, "set_config");
         before = token;
     }
-    if lexer.uncertain {
+    if lexer.uncertain || lexer.has_second_byte {
         (found.settings, found.deallocates, found.creates) = (true, true, true);
     }
 }
@@ -146,7 +146,7 @@ mod tests {
                 ("settings", found.settings),
                 ("deallocates", found.deallocates),
                 ("creates", found.creates),
-                ("ends", found.ends_block),
+                ("ends", found.in_failed_block),
             ];
             named.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect::<Vec<_>>().join(" ")
         };
@@ -156,7 +156,7 @@ mod tests {
             ("merge into t using s on true when matched then delete", ""),
             ("update t set a = 1", ""),
             ("set a = 1", "settings"),
-            ("begin; set local a = 1; commit", "settings ends"),
+            ("begin; set local a = 1; commit", "settings"),
             ("select set_config('a', 'b', true)", "settings"),
             ("select pg_catalog.\"set_config\"('a', 'b', true)", "settings"),
             ("select 'set_config(1)'", ""),
@@ -168,7 +168,8 @@ mod tests {
             ("with q as (insert into t values (1) returning a) select * from q", ""),
             ("(select 1 as a into t)", "creates"),
             ("rollback to s", "ends"),
-            ("", ""),
+            ("commit; -- the end", "ends"),
+            ("", "ends"),
         ] {
             assert_eq!(of(sql), expected, "{sql}");
         }

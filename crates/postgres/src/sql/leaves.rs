@@ -1,16 +1,47 @@
 //! What a statement leaves in its session: for programs that lend one session to several clients.
 
+use super::anonymous::AnonymousBlock;
 use super::lexer::{Lexer, Token};
+use super::script::{Place, Splitter, in_each_reading};
+use super::settings;
 
-/// Functions that lock until the session ends.
-const SESSION_LOCKS: [&str; 4] =
-    ["pg_advisory_lock", "pg_advisory_lock_shared", "pg_try_advisory_lock", "pg_try_advisory_lock_shared"];
+/// What [`leaves`] calls tables that are the session's own.
+pub const TEMPORARY_TABLE: &str = "a temporary table";
+
+const ADVISORY_LOCK: &str = "an advisory lock of the session";
+const DBLINK: &str = "a connection of dblink";
+const REPLICATION_SLOT: &str = "a replication slot that may be temporary";
+const BACKUP: &str = "a backup";
+
+/// Functions of the server and of its extensions that leave something until the session ends (manual, "System
+/// Administration Functions", "Random Functions", "dblink", "pg_trgm"), and what.
+const FUNCTIONS: [(&str, &str); 16] = [
+    ("pg_advisory_lock", ADVISORY_LOCK),
+    ("pg_advisory_lock_shared", ADVISORY_LOCK),
+    ("pg_try_advisory_lock", ADVISORY_LOCK),
+    ("pg_try_advisory_lock_shared", ADVISORY_LOCK),
+    ("pg_create_logical_replication_slot", REPLICATION_SLOT),
+    ("pg_create_physical_replication_slot", REPLICATION_SLOT),
+    ("pg_copy_logical_replication_slot", REPLICATION_SLOT),
+    ("pg_copy_physical_replication_slot", REPLICATION_SLOT),
+    ("pg_replication_origin_session_setup", "an origin of replication"),
+    ("pg_backup_start", BACKUP),
+    ("pg_start_backup", BACKUP),
+    ("setseed", "the seed of random()"),
+    ("set_limit", "a limit of similarity"),
+    ("dblink_connect", DBLINK),
+    ("dblink_connect_u", DBLINK),
+    ("set_config", SET_CONFIG),
+];
+const SET_CONFIG: &str = "set_config() of a setting that the server does not report";
 
 /// What a text leaves in the session that runs it, which neither the status of the transaction nor ParameterStatus
 /// shows; `None` if nothing is found.
 ///
 /// `reported` says whether the server reports a setting (in lower case) by ParameterStatus. What a function does that a
-/// statement calls is not known here, except for functions of the server that are named.
+/// statement calls is not known here, except for functions of the server that are named; nor is the value of a
+/// parameter or an expression. Where a text means something else if `standard_conforming_strings` is off, or in another
+/// encoding, each meaning counts, and so does what EXPLAIN does only with ANALYZE.
 ///
 /// ```
 /// use headrace_postgres::sql::leaves;
@@ -19,172 +50,348 @@ const SESSION_LOCKS: [&str; 4] =
 /// assert_eq!(leaves("SET TIME ZONE 'UTC'; SELECT temp FROM weather", reported), None);
 /// ```
 pub fn leaves(sql: &str, reported: impl Fn(&str) -> bool) -> Option<&'static str> {
-    super::statements(sql).into_iter().find_map(|statement| of_statement(statement, &reported))
-}
-
-/// Returns true if a text begins a transaction block.
-pub fn begins_block(sql: &str) -> bool {
-    super::statements(sql).into_iter().any(|statement| {
-        let mut lexer = Lexer::new(statement);
-        lexer.skip_blank();
-        lexer.next().is_some_and(|token| token.is("begin") || token.is("start"))
+    in_each_reading(sql, |lexer| {
+        let mut splitter = Splitter::default();
+        let mut statement = Statement::default();
+        while let Some((token, text)) = lexer.next_with_text() {
+            let found = match splitter.place(token) {
+                Place::End => {
+                    statement = Statement::default();
+                    continue;
+                }
+                Place::First => statement.begin(token, lexer, &reported),
+                Place::Within => None,
+            };
+            let found = found.or_else(|| statement.read(token, text, lexer, &reported));
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
     })
 }
 
-/// What [`leaves`] calls tables that are the session's own.
-pub const TEMPORARY_TABLE: &str = "a temporary table";
+/// The statement that is being read.
+#[derive(Debug)]
+struct Statement<'a> {
+    kind: Kind,
+    /// The token before the one that is read, and the one before that.
+    previous: [Token<'a>; 2],
+}
 
-/// A token with its text.
-type Piece<'a> = (Token<'a>, &'a str);
+#[derive(Debug)]
+enum Kind {
+    /// CREATE and ALTER, in which `SET search_path TO ..., pg_temp` is a property of a function or a role.
+    Definition,
+    /// A SET of the search path that is harmless unless it names the schema of temporary tables.
+    SearchPath,
+    Do(AnonymousBlock),
+    Other,
+}
 
-fn pieces(sql: &str) -> Vec<Piece<'_>> {
-    let mut lexer = Lexer::new(sql);
-    let mut found = Vec::new();
-    loop {
-        lexer.skip_blank();
-        let start = lexer.end();
-        let Some(token) = lexer.next() else { return found };
-        found.push((token, &sql[start..lexer.end()]));
+impl Default for Statement<'_> {
+    fn default() -> Self {
+        Self { kind: Kind::Other, previous: [Token::Sign(b';'); 2] }
     }
 }
 
-fn of_statement(sql: &str, reported: &impl Fn(&str) -> bool) -> Option<&'static str> {
-    let pieces = pieces(sql);
-    let is = |at: usize, word: &str| pieces.get(at).is_some_and(|(token, _)| token.is(word));
-    let named = |at: usize| pieces.get(at).map(|(_, text)| text.trim_matches('"').to_ascii_lowercase());
-    let (first, _) = *pieces.first()?;
-    if first.is("listen") {
-        return Some("LISTEN");
-    }
-    if first.is("load") {
-        return Some("LOAD");
-    }
-    if first.is("prepare") && !is(1, "transaction") {
-        return Some("PREPARE");
-    }
-    if first.is("set") {
-        let at = if is(1, "session") { 2 } else { 1 };
-        let harmless = is(1, "local")
-            || is(1, "transaction")
-            || is(1, "constraints")
-            || (is(at, "time") && is(at + 1, "zone") && reported("timezone"))
-            || (is(at, "names") && reported("client_encoding"))
-            || named(at).is_some_and(|name| reported(&name));
-        return (!harmless).then_some("SET of a setting that the server does not report");
-    }
-    if first.is("declare") && pieces.windows(2).any(|pair| pair[0].0.is("with") && pair[1].0.is("hold")) {
-        return Some("a cursor WITH HOLD");
-    }
-    if first.is("do") {
-        let told = |text: &str| {
-            let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-            words.map(str::to_ascii_lowercase).any(|word| {
-                ["temp", "temporary", "pg_temp", "listen", "set", "set_config", "load"].contains(&word.as_str())
-                    || SESSION_LOCKS.contains(&word.as_str())
-            })
-        };
-        return pieces.iter().any(|(_, text)| told(text)).then_some("DO with something that may last");
-    }
-    let temporary = |at: usize| is(at, "temp") || is(at, "temporary");
-    if first.is("create") {
-        let before = ["or", "replace", "local", "global"];
-        let at = (1..).find(|at| !before.iter().any(|word| is(*at, word)));
-        if at.is_some_and(temporary) {
-            return Some(TEMPORARY_TABLE);
-        }
-    }
-    for at in 0..pieces.len() {
-        if is(at, "into") && temporary(at + 1) {
-            return Some(TEMPORARY_TABLE);
-        }
-        if named(at).is_some_and(|name| name == "pg_temp") && pieces.get(at + 1).is_some_and(|next| next.1 == ".") {
-            return Some(TEMPORARY_TABLE);
-        }
-        if !matches!(pieces[at].0, Token::Word(_)) || pieces.get(at + 1).is_none_or(|next| next.1 != "(") {
-            continue;
-        }
-        if SESSION_LOCKS.iter().any(|name| is(at, name)) {
-            return Some("an advisory lock of the session");
-        }
-        if is(at, "set_config") && !config_is_harmless(&pieces[at + 2..], reported) {
-            return Some("set_config() of a setting that the server does not report");
-        }
-    }
-    None
-}
-
-/// Of what follows `set_config(`: whether the setting is reported, or set for the transaction only.
-fn config_is_harmless(rest: &[Piece<'_>], reported: &impl Fn(&str) -> bool) -> bool {
-    let Some((Token::Constant, text)) = rest.first() else { return false };
-    if reported(&text.trim_matches('\'').to_ascii_lowercase()) {
-        return true;
-    }
-    let mut depth = 0;
-    for pair in rest.windows(2) {
-        match pair[1].1 {
-            "(" => depth += 1,
-            ")" if depth == 0 => return pair[0].0.is("true"),
-            ")" => depth -= 1,
+impl<'a> Statement<'a> {
+    /// Classifies a statement by its first token; the lexer is after it.
+    fn begin(&mut self, first: Token<'a>, lexer: &Lexer<'a>, reported: &impl Fn(&str) -> bool) -> Option<&'static str> {
+        let Token::Word(word) = first else { return None };
+        let is = |name: &str| word.eq_ignore_ascii_case(name);
+        match word.as_bytes()[0].to_ascii_lowercase() {
+            b'a' if is("alter") => self.kind = Kind::Definition,
+            b'c' if is("create") => self.kind = Kind::Definition,
+            b'd' if is("do") => self.kind = Kind::Do(AnonymousBlock::default()),
+            b'l' if is("listen") => return Some("LISTEN"),
+            b'l' if is("load") => return Some("LOAD"),
+            b'p' if is("prepare") && !is_of_transaction(lexer.clone()) => return Some("PREPARE"),
+            b's' if is("set") => match settings::of_set(lexer.clone(), reported) {
+                settings::Effect::None => {}
+                settings::Effect::OfSchemas => self.kind = Kind::SearchPath,
+                settings::Effect::Lasts => return Some("SET of a setting that the server does not report"),
+            },
             _ => {}
         }
+        None
     }
-    false
+
+    /// Reads one token; the lexer is after it.
+    fn read(
+        &mut self,
+        token: Token<'a>,
+        text: &str,
+        lexer: &Lexer<'a>,
+        reported: &impl Fn(&str) -> bool,
+    ) -> Option<&'static str> {
+        let found = match token {
+            Token::Word(word) => self.of_word(word, lexer).or_else(|| self.of_name(word, lexer, reported)),
+            Token::Name(_) => self.of_name(token.unquoted(), lexer, reported),
+            Token::Constant if text.ends_with(['o', 'O']) => {
+                // Before version 15 a number ends where a word begins.
+                self.of_word(text.trim_start_matches(|byte: char| byte.is_ascii_digit()), lexer)
+            }
+            Token::Constant | Token::DollarQuoted
+                if matches!(self.kind, Kind::SearchPath) && settings::may_name_pg_temp(text) =>
+            {
+                Some(PG_TEMP)
+            }
+            _ => None,
+        };
+        if found.is_none()
+            && let Kind::Do(block) = &mut self.kind
+            && block.may_last(self.previous[0], token, text)
+        {
+            return Some("DO with something that may last");
+        }
+        self.previous = [token, self.previous[0]];
+        found
+    }
+
+    fn of_word(&self, word: &str, lexer: &Lexer<'a>) -> Option<&'static str> {
+        let is = |name: &str| word.eq_ignore_ascii_case(name);
+        let [previous, before] = self.previous;
+        match word.as_bytes().first()?.to_ascii_lowercase() {
+            b'c' if is("create") => is_temporary(lexer.clone()).then_some(TEMPORARY_TABLE),
+            b'i' if is("into") => {
+                // INSERT INTO temp and MERGE INTO temp are of a table with this name.
+                let creates = !previous.is("insert") && !previous.is("merge") && is_temporary(lexer.clone());
+                creates.then_some(TEMPORARY_TABLE)
+            }
+            b'h' if is("hold") => (previous.is("with") && before.is("cursor")).then_some("a cursor WITH HOLD"),
+            b'u' if is("update") => is_pg_settings(lexer.clone()).then_some("an UPDATE of pg_settings"),
+            // U&"..." and U&'...' can stand for any name.
+            b'u' if is("u") && lexer.rest().starts_with("&\"") => Some("a name with Unicode escapes"),
+            b'u' if is("u") => {
+                (matches!(self.kind, Kind::SearchPath) && lexer.rest().starts_with("&'")).then_some(PG_TEMP)
+            }
+            _ => None,
+        }
+    }
+
+    /// Of a name, without its quotes: upper and lower case are not told apart, which finds more.
+    fn of_name(&self, name: &str, lexer: &Lexer<'a>, reported: &impl Fn(&str) -> bool) -> Option<&'static str> {
+        if !matches!(name.as_bytes().first()?.to_ascii_lowercase(), b'p' | b's' | b'd') {
+            return None;
+        }
+        if settings::is_pg_temp(name) {
+            if lexer.clone().next() == Some(Token::Sign(b'.')) {
+                return Some(TEMPORARY_TABLE);
+            }
+            return (!matches!(self.kind, Kind::Definition)).then_some(PG_TEMP);
+        }
+        let reason = of_function(name)?;
+        let mut lexer = lexer.clone();
+        if lexer.next() != Some(Token::Sign(b'(')) {
+            return None;
+        }
+        (reason != SET_CONFIG || !settings::is_harmless_call(lexer, reported)).then_some(reason)
+    }
+}
+
+/// Where temporary tables are made without the word.
+const PG_TEMP: &str = "use of the schema pg_temp";
+
+/// What a function leaves until the session ends; its name in any case.
+pub(super) fn of_function(name: &str) -> Option<&'static str> {
+    FUNCTIONS.iter().find(|(other, _)| name.eq_ignore_ascii_case(other)).map(|(_, reason)| *reason)
+}
+
+/// After CREATE or INTO: what is created is temporary.
+fn is_temporary(lexer: Lexer<'_>) -> bool {
+    let mut rest = lexer.skip_while(|token| ["or", "replace", "local", "global"].iter().any(|word| token.is(word)));
+    rest.next().is_some_and(|token| token.is("temp") || token.is("temporary"))
+}
+
+/// After PREPARE: PREPARE TRANSACTION 'id'. A statement can have this name, too.
+fn is_of_transaction(mut lexer: Lexer<'_>) -> bool {
+    let named = lexer.next().is_some_and(|token| token.is("transaction"));
+    named && lexer.next().is_some_and(|token| token != Token::Sign(b'(') && !token.is("as"))
+}
+
+/// After UPDATE: the relation is `pg_settings`, whose rule calls `set_config()`.
+fn is_pg_settings(lexer: Lexer<'_>) -> bool {
+    let mut relation = lexer.filter(|token| !token.is("only") && *token != Token::Sign(b'('));
+    let is_named =
+        |token: Option<Token<'_>>| token.is_some_and(|token| token.unquoted().eq_ignore_ascii_case("pg_settings"));
+    let first = relation.next();
+    is_named(first) || (relation.next() == Some(Token::Sign(b'.')) && is_named(relation.next()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const SETTING: &str = "SET of a setting that the server does not report";
+
+    fn reported(name: &str) -> bool {
+        ["timezone", "client_encoding", "application_name"].contains(&name)
+    }
+
     #[test]
     fn what_lasts_is_found() {
-        let reported = |name: &str| ["timezone", "client_encoding", "application_name"].contains(&name);
         for (sql, expected) in [
-            ("select 1", None),
-            ("", None),
-            ("select temp, temporary from weather", None),
-            ("create table temp (n int)", None),
-            ("create temp table t (n int)", Some("a temporary table")),
-            ("CREATE LOCAL TEMPORARY VIEW v AS SELECT 1", Some("a temporary table")),
-            ("create or replace temp view v as select 1", Some("a temporary table")),
-            ("select 1 into temp t", Some("a temporary table")),
-            ("create table pg_temp.t (n int)", Some("a temporary table")),
-            ("begin; create temp table t (n int); commit", Some("a temporary table")),
-            ("/* x */ listen a", Some("LISTEN")),
-            ("unlisten *", None),
-            ("prepare p as select 1", Some("PREPARE")),
-            ("prepare transaction 'x'", None),
-            ("set statement_timeout = 5", Some("SET of a setting that the server does not report")),
-            ("set session statement_timeout = 5", Some("SET of a setting that the server does not report")),
-            ("set local statement_timeout = 5", None),
-            ("set transaction isolation level serializable", None),
-            (
-                "set session characteristics as transaction read only",
-                Some("SET of a setting that the server does not report"),
-            ),
-            ("set role bob", Some("SET of a setting that the server does not report")),
-            ("SET TimeZone TO 'UTC'", None),
-            ("set time zone 'UTC'", None),
-            ("set session \"application_name\" = 'x'", None),
-            ("set names 'utf8'", None),
-            ("declare c cursor with hold for select 1", Some("a cursor WITH HOLD")),
-            ("declare c cursor for select 1", None),
-            ("select pg_advisory_lock(1)", Some("an advisory lock of the session")),
-            ("select pg_catalog.pg_try_advisory_lock_shared(1)", Some("an advisory lock of the session")),
+            ("create temp table t (n int)", TEMPORARY_TABLE),
+            ("CREATE LOCAL TEMPORARY VIEW v AS SELECT 1", TEMPORARY_TABLE),
+            ("create or replace temp view v as select 1", TEMPORARY_TABLE),
+            ("create global temp recursive view v (a) as select 1", TEMPORARY_TABLE),
+            ("create temp sequence s", TEMPORARY_TABLE),
+            ("create temp table t as execute p", TEMPORARY_TABLE),
+            ("explain analyze create temp table t as select 1", TEMPORARY_TABLE),
+            ("EXPLAIN (ANALYZE, COSTS off) CREATE TEMP TABLE t AS SELECT 1", TEMPORARY_TABLE),
+            ("explain analyze select 1 into temp t", TEMPORARY_TABLE),
+            ("select 1 into temp t", TEMPORARY_TABLE),
+            ("select 1 into temporary table t", TEMPORARY_TABLE),
+            ("select 1 into local temp t", TEMPORARY_TABLE),
+            ("select 1 INTO /* x */ GLOBAL TEMPORARY t", TEMPORARY_TABLE),
+            ("select 1into temp t", TEMPORARY_TABLE),
+            ("create table pg_temp.t (n int)", TEMPORARY_TABLE),
+            ("create table \"pg_temp\" . t (n int)", TEMPORARY_TABLE),
+            ("create view pg_temp_12.v as select 1", TEMPORARY_TABLE),
+            ("create function pg_temp.f() returns int language sql as 'select 1'", TEMPORARY_TABLE),
+            ("select 1 into pg_temp.t", TEMPORARY_TABLE),
+            ("begin; create temp table t (n int); commit", TEMPORARY_TABLE),
+            ("import foreign schema s from server f into pg_temp", PG_TEMP),
+            ("/* x */ listen a", "LISTEN"),
+            ("load 'auto_explain'", "LOAD"),
+            ("prepare p as select 1", "PREPARE"),
+            ("prepare transaction as select 1", "PREPARE"),
+            ("prepare transaction (int) as select $1", "PREPARE"),
+            ("declare c cursor with hold for select 1", "a cursor WITH HOLD"),
+            ("declare c binary no scroll cursor with hold for select 1", "a cursor WITH HOLD"),
+            ("update pg_settings set setting = 5 where name = 'statement_timeout'", "an UPDATE of pg_settings"),
+            ("UPDATE ONLY pg_catalog.\"pg_settings\" AS s SET setting = 5", "an UPDATE of pg_settings"),
+            ("explain analyze update only (pg_settings) set setting = 5", "an UPDATE of pg_settings"),
+            ("with u as (update pg_settings set setting = 5) select 1", "an UPDATE of pg_settings"),
+            ("set statement_timeout = 5", SETTING),
+            ("set role bob", SETTING),
+            ("set local.tenant = 'x'", SETTING),
+            ("begin; set session characteristics as transaction read only", SETTING),
+        ] {
+            assert_eq!(leaves(sql, reported), Some(expected), "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_ends_with_its_transaction_is_no_reason() {
+        for sql in [
+            "select 1",
+            "",
+            ";",
+            "select temp, temporary from weather",
+            "create table temp (n int)",
+            "insert into temp values (1)",
+            "merge into temp using t on true when matched then delete",
+            "select 1 into t",
+            "select 1 into table t",
+            "select 1 into unlogged table t",
+            "grant create, temp on database d to bob",
+            "select 'create temp table t (n int)', $$ listen a $$",
+            "select nspname from pg_namespace where nspname !~ '^pg_temp_'",
+            "select pg_temperature from t",
+            "unlisten *",
+            "notify a",
+            "prepare transaction 'x'",
+            "declare c cursor for select 1",
+            "declare c cursor without hold for with hold as (select 1) select * from hold",
+            "update t set a = (select setting from pg_settings where name = 'x') from pg_settings",
+            "select * from pg_settings for update",
+            "set local statement_timeout = 5",
+            "set transaction isolation level serializable",
+            "set time zone 'UTC'",
+            "set session \"application_name\" = 'set_config'",
+            "set local search_path to a, \"$user\"",
+            "reset role",
+            "reset all",
+            "discard all",
+            "select lo_open(1, 262144), lo_creat(-1)",
+            "copy t from program 'x'",
+            "select u & \"a\" from t",
+            "alter role bob set search_path to a, pg_temp",
+            "create function f() returns int language sql set search_path = a, pg_temp as 'select 1'",
+            "create or replace function f() returns int begin atomic select 1; end; select 1",
+        ] {
+            assert_eq!(leaves(sql, reported), None, "{sql}");
+        }
+    }
+
+    #[test]
+    fn calls_of_functions_that_last_are_found() {
+        for (sql, expected) in [
+            ("select pg_advisory_lock(1)", Some(ADVISORY_LOCK)),
+            ("select pg_catalog . PG_TRY_ADVISORY_LOCK_SHARED /* x */ (1)", Some(ADVISORY_LOCK)),
+            ("select \"pg_advisory_lock\"(1)", Some(ADVISORY_LOCK)),
+            ("select pg_catalog.\"pg_advisory_lock_shared\" (1)", Some(ADVISORY_LOCK)),
+            ("insert into t values (1) returning pg_advisory_lock(1)", Some(ADVISORY_LOCK)),
+            ("copy (select pg_advisory_lock(1)) to stdout", Some(ADVISORY_LOCK)),
             ("select pg_advisory_xact_lock(1)", None),
+            ("select pg_advisory_unlock(1)", None),
             ("select 'pg_advisory_lock(1)'", None),
+            ("select pg_advisory_lock from t", None),
+            ("select U&\"set\\005Fconfig\"('a.b', 'c', false)", Some("a name with Unicode escapes")),
+            ("select u&\"set!005fconfig\" uescape '!' ('a.b', 'c', false)", Some("a name with Unicode escapes")),
+            ("select setseed(0.5)", Some("the seed of random()")),
+            ("select dblink_connect('a', 'b')", Some(DBLINK)),
+            ("select pg_create_logical_replication_slot('a', 'b', temporary => true)", Some(REPLICATION_SLOT)),
+            ("select pg_backup_start('a')", Some(BACKUP)),
             ("select set_config('timezone', 'UTC', false)", None),
             ("select set_config('app.user', $1, true)", None),
             ("select set_config('app.user', f(1, false), true)", None),
-            (
-                "select set_config('app.user', $1, false)",
-                Some("set_config() of a setting that the server does not report"),
-            ),
-            ("select set_config($1, $2, true)", Some("set_config() of a setting that the server does not report")),
-            ("load 'auto_explain'", Some("LOAD")),
-            ("do $$ begin create temp table t (n int); end $$", Some("DO with something that may last")),
-            ("do $$ begin perform 1; end $$", None),
+            ("select set_config('app.user', $1, false)", Some(SET_CONFIG)),
+            ("select \"set_config\"('app.user', $1, false)", Some(SET_CONFIG)),
+            ("explain (analyze) select set_config('app.user', $1, not true)", Some(SET_CONFIG)),
+            ("select set_config('a.b', 'c', true), set_config('a.b', 'c', false)", Some(SET_CONFIG)),
+            ("select set_config($1, $2, true)", Some(SET_CONFIG)),
         ] {
             assert_eq!(leaves(sql, reported), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_search_path_with_the_temporary_schema_is_found() {
+        for (sql, expected) in [
+            ("set search_path to pg_temp, public", Some(PG_TEMP)),
+            ("set search_path = a, \"pg_temp\"", Some(PG_TEMP)),
+            ("set local search_path = PG_TEMP", Some(PG_TEMP)),
+            ("set search_path = 'a', 'pg_temp'", Some(PG_TEMP)),
+            ("set search_path = $$pg_temp$$", Some(PG_TEMP)),
+            ("set search_path = E'pg\\x5ftemp'", Some(PG_TEMP)),
+            ("set search_path = U&'pg!005ftemp' uescape '!'", Some(PG_TEMP)),
+            ("set schema 'pg_temp'", Some(PG_TEMP)),
+            ("set search_path to a, 'b', \"$user\"; select 'pg_temp'", None),
+            ("set application_name = 'pg_temp'", None),
+        ] {
+            assert_eq!(leaves(sql, |_| true), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_read_in_each_way() {
+        for (sql, expected) in [
+            ("select 'it\\'s'; set statement_timeout = 66; select 'x'", Some(SETTING)),
+            ("select 'it\\'; set statement_timeout = 66; select 'x'", Some(SETTING)),
+            ("select 'a\\' || pg_advisory_lock(1) || '", Some(ADVISORY_LOCK)),
+            ("select 'a\\'' || pg_advisory_lock(1) || '", Some(ADVISORY_LOCK)),
+            ("select e'\u{fffd}\\'; set statement_timeout = 67; select e'\u{fffd}\\'", Some(SETTING)),
+            ("select e'Õ\\'; set statement_timeout = 67; select e'Õ\\'", Some(SETTING)),
+            ("select '\u{fffd}\\', 'it\\'s'; set statement_timeout = 67; select '\u{fffd}\\'", Some(SETTING)),
+            ("select 'C:\\dir\\', 'set a = b'", None),
+            ("select e'é\\n', e'è\\'', 'set a = b'", None),
+            ("select e'it\\'s; set statement_timeout = 66'", None),
+        ] {
+            assert_eq!(leaves(sql, reported), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_follows_the_word_atomic_is_read() {
+        for sql in [
+            "select 1 as atomic; create temp table t (n int)",
+            "create function f() returns int begin atomic select 1; end; create temp table t (n int)",
+            "create procedure p() begin atomic select case 1 when 1 then 1 end; end; create temp table t ()",
+        ] {
+            assert_eq!(leaves(sql, reported), Some(TEMPORARY_TABLE), "{sql}");
         }
     }
 }

@@ -21,6 +21,15 @@ impl Token<'_> {
     pub fn is(self, word: &str) -> bool {
         matches!(self, Token::Word(text) if text.eq_ignore_ascii_case(word))
     }
+
+    /// The text of a word or of a name without its outer quotes; empty for every other token.
+    pub fn unquoted(&self) -> &str {
+        match self {
+            Token::Word(word) => word,
+            Token::Name(name) => name[1..].strip_suffix('"').unwrap_or_default(),
+            _ => "",
+        }
+    }
 }
 
 /// Reads a statement token by token.
@@ -28,14 +37,31 @@ impl Token<'_> {
 pub(crate) struct Lexer<'a> {
     sql: &'a str,
     at: usize,
+    reading: Reading,
     /// The text is ambiguous or not complete: a backslash in a string without an E, which is an escape if
     /// `standard_conforming_strings` is off; a string, a quoted name or a comment without end.
     pub uncertain: bool,
+    /// Where a string has escapes, a backslash follows a character that is not ASCII. In Shift JIS, Big5, GBK and the
+    /// like, which only clients have as their encodings, it can be the second byte of a character.
+    pub has_second_byte: bool,
+}
+
+/// What the text alone does not show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// A string without an E has escapes, too: `standard_conforming_strings` is off.
+    pub escapes: bool,
+    /// A backslash after a character that is not ASCII is its second byte.
+    pub second_bytes: bool,
 }
 
 impl<'a> Lexer<'a> {
     pub fn new(sql: &'a str) -> Self {
-        Self { sql, at: 0, uncertain: false }
+        Self::with_reading(sql, Reading::default())
+    }
+
+    pub fn with_reading(sql: &'a str, reading: Reading) -> Self {
+        Self { sql, at: 0, reading, uncertain: false, has_second_byte: false }
     }
 
     /// The part that was not read yet.
@@ -46,6 +72,14 @@ impl<'a> Lexer<'a> {
     /// The end of the last token, in bytes.
     pub fn end(&self) -> usize {
         self.at
+    }
+
+    /// The next token with its text.
+    pub fn next_with_text(&mut self) -> Option<(Token<'a>, &'a str)> {
+        self.skip_blank();
+        let start = self.at;
+        let token = self.next()?;
+        Some((token, &self.sql[start..self.at]))
     }
 
     /// Skips white space and comments.
@@ -90,6 +124,10 @@ impl<'a> Lexer<'a> {
         let mut at = 1;
         while let Some(&byte) = rest.get(at) {
             at += match byte {
+                b'\\' if escapes && !rest[at - 1].is_ascii() => {
+                    self.has_second_byte = true;
+                    if self.reading.second_bytes { 1 } else { 2 }
+                }
                 b'\\' if escapes => 2,
                 _ if byte == quote && rest.get(at + 1) == Some(&quote) => 2,
                 _ if byte == quote => return at + 1,
@@ -137,6 +175,7 @@ impl<'a> Iterator for Lexer<'a> {
         let rest = text.as_bytes();
         let word = || rest.iter().take_while(|byte| is_word(**byte) || **byte == b'$').count();
         let (length, token) = match *rest.first()? {
+            b'\'' if self.reading.escapes => (self.escaped(rest), Token::Constant),
             b'\'' => (self.quoted(rest, false), Token::Constant),
             b'e' | b'E' if rest.get(1) == Some(&b'\'') => (1 + self.escaped(&rest[1..]), Token::Constant),
             b'"' => {
@@ -207,6 +246,26 @@ mod tests {
             let mut lexer = Lexer::new(sql);
             assert_eq!(lexer.by_ref().collect::<Vec<_>>(), *tokens, "{sql}");
             assert!(!lexer.uncertain && lexer.end() == sql.len(), "{sql}");
+        }
+    }
+
+    #[test]
+    fn strings_have_escapes_if_they_do_not_conform() {
+        let reading = Reading { escapes: true, second_bytes: false };
+        for sql in ["'it\\'s'", "e'it\\'s'", "'a'\n'\\''", "'\\\\'", "'é\\''"] {
+            let mut lexer = Lexer::with_reading(sql, reading);
+            assert_eq!(lexer.by_ref().collect::<Vec<_>>(), [Token::Constant], "{sql}");
+            assert!(!lexer.uncertain, "{sql}");
+        }
+        assert_eq!(Lexer::with_reading("\"a\\\" 'b'", reading).count(), 2);
+    }
+
+    #[test]
+    fn a_backslash_can_be_the_second_byte_of_a_character() {
+        for (sql, found) in [("e'\u{fffd}\\'", true), ("e'é\\'", true), ("e'e\\n'", false), ("'é\\'", false)] {
+            let mut lexer = Lexer::with_reading(sql, Reading { escapes: false, second_bytes: true });
+            assert_eq!(lexer.by_ref().collect::<Vec<_>>(), [Token::Constant], "{sql}");
+            assert_eq!(lexer.has_second_byte, found, "{sql}");
         }
     }
 

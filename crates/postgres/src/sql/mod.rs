@@ -1,15 +1,22 @@
 //! The parts of a statement's text that the driver itself reads.
 
+mod anonymous;
+mod deallocate;
 mod effects;
 mod joined;
 mod leaves;
 mod lexer;
+mod script;
+mod settings;
 
+pub use deallocate::{Deallocated, deallocates};
 pub use effects::{Effects, Reset, effects};
 use headrace_core::placeholders::{self, Converted, Marks};
 pub(crate) use joined::{JoinableInsert, joinable_insert};
-pub use leaves::{TEMPORARY_TABLE, begins_block, leaves};
+pub use leaves::{TEMPORARY_TABLE, leaves};
 pub(crate) use lexer::{Lexer, Token, is_word, leading_word};
+pub(crate) use script::statements;
+pub use script::{begins_block, is_several};
 
 /// For each parameter `$1`, `$2`, ... of an `INSERT INTO ... VALUES (...)` with one row: true if it is there alone, and
 /// nowhere else, so that its value is only assigned to a column. Empty for every other statement, and if the text
@@ -205,32 +212,6 @@ pub(crate) fn begins_with(sql: &str, words: &[&str]) -> bool {
     first.is_some_and(|first| words.iter().any(|word| first.is(word)))
 }
 
-/// The statements of a script. A semicolon in a string, a comment, a dollar quote or the body of a function does not
-/// end one.
-pub(crate) fn statements(sql: &str) -> Vec<&str> {
-    let (mut found, mut start) = (Vec::new(), 0);
-    let mut lexer = Lexer::new(sql);
-    while let Some(token) = lexer.next() {
-        if token.is("atomic") {
-            // The body of a function in SQL, in which semicolons separate statements: it is not parsed.
-            break;
-        }
-        if token == Token::Sign(b';') {
-            found.push(&sql[start..lexer.end() - 1]);
-            start = lexer.end();
-        }
-    }
-    found.push(&sql[start..]);
-    found
-}
-
-/// Returns true if a text has several statements, which only the simple protocol executes.
-pub fn is_several(sql: &str) -> bool {
-    // Most texts have one, and at most a semicolon at their end.
-    sql.trim_end_matches([';', ' ', '\n']).contains(';')
-        && statements(sql).into_iter().filter(|statement| Lexer::new(statement).next().is_some()).nth(1).is_some()
-}
-
 /// A statement with the server's own parameters. `with_params` indicates whether parameters are given: without them a
 /// percent sign is an ordinary character.
 ///
@@ -269,22 +250,6 @@ fn has_python_parameter(sql: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn several_statements_are_told_from_one() {
-        for (sql, expected) in [
-            ("select 1", false),
-            ("select 1;", false),
-            ("select 1 ; \n", false),
-            ("select 1; -- the end", false),
-            ("select ';'; /* ; */", false),
-            ("do $$ begin null; end $$", false),
-            ("select 1; select 2", true),
-            (";select 1;\nselect 2;", true),
-        ] {
-            assert_eq!(is_several(sql), expected, "{sql}");
-        }
-    }
 
     #[test]
     fn parameters_are_counted() {
@@ -414,25 +379,6 @@ mod tests {
             ("/*", false),
         ] {
             assert_eq!(begins_with(sql, &["VALUES", "SELECT"]), found, "{sql}");
-        }
-    }
-
-    #[test]
-    fn a_script_is_cut_at_its_semicolons_alone() {
-        for (script, expected) in [
-            ("a; b", vec!["a", " b"]),
-            ("';' ; \";\"", vec!["';' ", " \";\""]),
-            ("E'\\';' ; x", vec!["E'\\';' ", " x"]),
-            ("$$;$$; $b$ ;$$; $b$;c", vec!["$$;$$", " $b$ ;$$; $b$", "c"]),
-            ("a$1;b -- ;\n;/* ; /* ; */ */ c", vec!["a$1", "b -- ;\n", "/* ; /* ; */ */ c"]),
-            (
-                "CREATE FUNCTION f() BEGIN ATOMIC SELECT 1; END; x",
-                vec!["CREATE FUNCTION f() BEGIN ATOMIC SELECT 1; END; x"],
-            ),
-            ("'never ends; b", vec!["'never ends; b"]),
-            ("$1; $ ;", vec!["$1", " $ ", ""]),
-        ] {
-            assert_eq!(statements(script), expected, "{script}");
         }
     }
 

@@ -9,25 +9,13 @@ use crate::postgres::statements::{PREFIX, Statement};
 use headrace_core::WriteBuffer;
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::frontend as client;
+use headrace_postgres::sql::{Deallocated, deallocates};
 use std::borrow::Cow;
 
 impl Relay {
     /// The client's name of the statement that a text deallocates, if it is one that was prepared by Parse.
     pub(super) fn deallocated_by(&self, sql: &str) -> Option<Vec<u8>> {
-        let rest = sql.trim().trim_end_matches(';').trim_end();
-        let (word, rest) = rest.split_at_checked(10)?;
-        if !word.eq_ignore_ascii_case("deallocate") || !rest.starts_with(char::is_whitespace) {
-            return None;
-        }
-        let rest = rest.trim();
-        let name = match rest.split_at_checked(8) {
-            Some((word, rest)) if word.eq_ignore_ascii_case("prepare ") => rest.trim(),
-            _ => rest,
-        };
-        let name = match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
-            Some(quoted) => quoted.replace("\"\"", "\""),
-            None => name.to_ascii_lowercase(),
-        };
+        let Some(Deallocated::Statement(name)) = deallocates(sql) else { return None };
         self.names.get(name.as_bytes()).is_some().then(|| name.into_bytes())
     }
 

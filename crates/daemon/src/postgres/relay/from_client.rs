@@ -104,6 +104,9 @@ impl Relay {
                         frontend::flush(output.tail());
                     }
                 }
+                client::FUNCTION_CALL if input.unread().len() < FUNCTION_BYTES.min(length) => {
+                    return wait(input, FUNCTION_BYTES.min(length));
+                }
                 client::EXECUTE
                 | client::SYNC
                 | client::FLUSH
@@ -113,7 +116,12 @@ impl Relay {
                     match tag {
                         client::EXECUTE => self.expect(Expected::Execute),
                         client::SYNC => self.expect(Expected::Sync),
-                        client::FUNCTION_CALL => self.expect(Expected::Function),
+                        client::FUNCTION_CALL => {
+                            if !is_large_object(&input.unread()[..FUNCTION_BYTES.min(length)]) {
+                                self.pinned.get_or_insert("a FunctionCall");
+                            }
+                            self.expect(Expected::Function);
+                        }
                         client::COPY_DONE | client::COPY_FAIL => {
                             self.copies_in = false;
                             self.expect(Expected::CopyEnd);
@@ -356,7 +364,7 @@ impl Relay {
             statement = self.statement(body);
         }
         if server.prepared.has(statement.id()) {
-            if server.status == TransactionStatus::Failed && !statement.effects.ends_block {
+            if server.status == TransactionStatus::Failed && !statement.effects.in_failed_block {
                 self.send_parse(&statement.name(), body, output);
                 return self.expect(Expected::Refused);
             }
@@ -492,6 +500,18 @@ impl Relay {
             out.extend_from_slice(body);
         });
     }
+}
+
+/// Bytes of a FunctionCall up to the end of the function's oid.
+const FUNCTION_BYTES: usize = 9;
+
+/// The functions of large objects (`pg_proc.dat`), which leave nothing after their transaction.
+const LARGE_OBJECTS: [u32; 15] = [715, 764, 765, 767, 952, 954, 955, 956, 957, 958, 964, 1004, 3170, 3171, 3172];
+
+/// Returns true if a FunctionCall is one of a large object, as clients send them.
+fn is_large_object(start: &[u8]) -> bool {
+    let oid = start.get(5..FUNCTION_BYTES).and_then(|oid| oid.try_into().ok()).map(u32::from_be_bytes);
+    oid.is_some_and(|oid| LARGE_OBJECTS.contains(&oid))
 }
 
 /// Returns true if what comes after a text with these effects means something else by them.

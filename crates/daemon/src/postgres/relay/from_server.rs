@@ -158,6 +158,9 @@ impl Relay {
                     self.pinned.get_or_insert("a setting that is not in UTF-8");
                 }
                 self.settings.reported(&name, &value, server.status == TransactionStatus::Idle);
+                if self.settings.name_temporary_schema() {
+                    self.pinned.get_or_insert(TEMPORARY_TABLE);
+                }
                 server.parameters.insert(name, value);
             }
             _ => {}

@@ -24,6 +24,7 @@ use crate::limits::{KNOWN_STATEMENTS, WHOLE_MESSAGE};
 use expected::{Expected, Replies};
 use headrace_core::{ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::tag::frontend as client;
+use headrace_postgres::sql::TEMPORARY_TABLE;
 use names::Names;
 use settings::Settings;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -149,6 +150,7 @@ pub struct Relay {
 impl Relay {
     /// A client that has just been welcomed with these settings.
     pub fn new(catalog: Arc<Catalog>, parameters: BTreeMap<String, String>) -> Self {
+        let settings = Settings::new(parameters);
         Self {
             catalog,
             names: Names::default(),
@@ -172,8 +174,8 @@ impl Relay {
             skipped: 0,
             to_server: 0,
             to_client: 0,
-            pinned: None,
-            settings: Settings::new(parameters),
+            pinned: settings.name_temporary_schema().then_some(TEMPORARY_TABLE),
+            settings,
             prepared_again: 0,
             spared: 0,
             prepared: 0,

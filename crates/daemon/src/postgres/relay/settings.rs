@@ -91,6 +91,11 @@ impl Settings {
         }
     }
 
+    /// Returns true if what is created without a schema may be a temporary table.
+    pub fn name_temporary_schema(&self) -> bool {
+        self.values.get("search_path").is_some_and(|path| path.to_ascii_lowercase().contains("pg_temp"))
+    }
+
     /// Everything was answered, and no transaction is open.
     pub fn settled(&mut self) {
         self.uncertain = false;

@@ -1,0 +1,213 @@
+//! Where the statements of a script begin and end.
+
+use super::lexer::{Lexer, Reading, Token};
+
+/// The statements of a script. A semicolon in a string, a comment, a dollar quote, parentheses (the actions of a rule)
+/// or the body of a function does not end one.
+pub(crate) fn statements(sql: &str) -> Vec<&str> {
+    let (mut found, mut start) = (Vec::new(), 0);
+    let (mut lexer, mut splitter) = (Lexer::new(sql), Splitter::default());
+    while let Some(token) = lexer.next() {
+        if splitter.place(token) == Place::End {
+            found.push(&sql[start..lexer.end() - 1]);
+            start = lexer.end();
+        }
+    }
+    found.push(&sql[start..]);
+    found
+}
+
+/// Returns true if a text has several statements, which only the simple protocol executes.
+pub fn is_several(sql: &str) -> bool {
+    // Most texts have one, and at most a semicolon at their end.
+    sql.trim_end_matches([';', ' ', '\n']).contains(';')
+        && statements(sql).into_iter().filter(|statement| Lexer::new(statement).next().is_some()).nth(1).is_some()
+}
+
+/// Returns true if a text begins a transaction block, however the server reads its strings ([`in_each_reading`]).
+pub fn begins_block(sql: &str) -> bool {
+    let found = in_each_reading(sql, |lexer| {
+        let mut splitter = Splitter::default();
+        let begins = |token: Token<'_>| token.is("begin") || token.is("start");
+        lexer.find(|token| splitter.place(*token) == Place::First && begins(*token)).map(|_| ())
+    });
+    found.is_some()
+}
+
+/// What `find` finds in a text in one of the ways in which the server may read it: with and without
+/// `standard_conforming_strings`, and in each encoding, which every client can choose.
+pub(super) fn in_each_reading<'a, T>(sql: &'a str, find: impl Fn(&mut Lexer<'a>) -> Option<T>) -> Option<T> {
+    let mut differs = Reading::default();
+    for (escapes, second_bytes) in [(false, false), (true, false), (false, true), (true, true)] {
+        if (escapes && !differs.escapes) || (second_bytes && !differs.second_bytes) {
+            continue;
+        }
+        let mut lexer = Lexer::with_reading(sql, Reading { escapes, second_bytes });
+        let found = find(&mut lexer);
+        if found.is_some() {
+            return found;
+        }
+        differs.escapes |= lexer.uncertain;
+        differs.second_bytes |= lexer.has_second_byte;
+    }
+    None
+}
+
+/// Where a token stands in a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It is the first of a statement.
+    First,
+    /// It follows the first.
+    Within,
+    /// It is the semicolon that ends a statement, or an empty one.
+    End,
+}
+
+/// Finds the ends of statements: has to be given each token of a script, in order.
+#[derive(Debug, Default)]
+pub(super) struct Splitter {
+    within: Within,
+    /// Open parentheses.
+    depth: usize,
+}
+
+/// What the next token follows. In `BEGIN ATOMIC ... END`, the body of a function or procedure in SQL, semicolons
+/// separate statements; everywhere else `atomic` is a name.
+#[derive(Clone, Copy, Debug, Default)]
+enum Within {
+    /// The beginning of the script, or a semicolon that ended a statement.
+    #[default]
+    Nothing,
+    /// CREATE or CREATE OR REPLACE.
+    Create,
+    /// CREATE FUNCTION or PROCEDURE.
+    Routine,
+    /// BEGIN in it.
+    Begin,
+    /// ATOMIC, or a semicolon of the body. Only after these END is the body's, not that of CASE or a
+    /// label.
+    BodyStatement,
+    /// Something else of the body.
+    Body,
+    /// Anything else.
+    Statement,
+}
+
+impl Splitter {
+    pub fn place(&mut self, token: Token<'_>) -> Place {
+        if let Within::Body | Within::BodyStatement = self.within {
+            self.within = match (self.within, token) {
+                (_, Token::Sign(b';')) => Within::BodyStatement,
+                (Within::BodyStatement, _) if token.is("end") => Within::Statement,
+                _ => Within::Body,
+            };
+            return Place::Within;
+        }
+        match token {
+            Token::Sign(b';') if self.depth == 0 => {
+                self.within = Within::Nothing;
+                return Place::End;
+            }
+            Token::Sign(b'(') => self.depth += 1,
+            Token::Sign(b')') => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        let place = if let Within::Nothing = self.within { Place::First } else { Place::Within };
+        self.within = match self.within {
+            Within::Nothing if token.is("create") => Within::Create,
+            Within::Create if token.is("or") || token.is("replace") => Within::Create,
+            Within::Create if token.is("function") || token.is("procedure") => Within::Routine,
+            // A parameter or a column of RETURNS TABLE may be called begin, and its type atomic.
+            Within::Routine | Within::Begin if self.depth == 0 && token.is("begin") => Within::Begin,
+            Within::Begin if token.is("atomic") => Within::BodyStatement,
+            Within::Routine | Within::Begin => Within::Routine,
+            _ => Within::Statement,
+        };
+        place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_statements_are_told_from_one() {
+        for (sql, expected) in [
+            ("select 1", false),
+            ("select 1;", false),
+            ("select 1 ; \n", false),
+            ("select 1; -- the end", false),
+            ("select ';'; /* ; */", false),
+            ("do $$ begin null; end $$", false),
+            ("create rule r as on insert to t do also (notify a; notify b)", false),
+            ("select 1; select 2", true),
+            (";select 1;\nselect 2;", true),
+            ("select 1 as atomic; select 2", true),
+        ] {
+            assert_eq!(is_several(sql), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_script_is_cut_at_its_semicolons_alone() {
+        for (script, expected) in [
+            ("a; b", vec!["a", " b"]),
+            ("';' ; \";\"", vec!["';' ", " \";\""]),
+            ("E'\\';' ; x", vec!["E'\\';' ", " x"]),
+            ("$$;$$; $b$ ;$$; $b$;c", vec!["$$;$$", " $b$ ;$$; $b$", "c"]),
+            ("a$1;b -- ;\n;/* ; /* ; */ */ c", vec!["a$1", "b -- ;\n", "/* ; /* ; */ */ c"]),
+            ("create rule r as on insert to t do (a; b); c", vec!["create rule r as on insert to t do (a; b)", " c"]),
+            (") ; a", vec![") ", " a"]),
+            ("'never ends; b", vec!["'never ends; b"]),
+            ("$1; $ ;", vec!["$1", " $ ", ""]),
+        ] {
+            assert_eq!(statements(script), expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn only_the_body_of_a_routine_in_sql_has_semicolons() {
+        for statement in [
+            "CREATE FUNCTION f() BEGIN ATOMIC SELECT 1; END",
+            "create or replace procedure p() begin atomic end",
+            "create function f(begin int) returns int begin /* x */ atomic; select 1; end",
+            "create function f() returns int begin atomic select case 1 when 1 then 2 end; select 1 as end; end",
+            "create function f() returns int begin atomic select 1 end; select (2); end stable",
+            "create function f() returns begin begin atomic select 1; end",
+            // Names alone, of which none opens a body.
+            "select 1 as atomic",
+            "begin atomic",
+            "create table atomic (begin atomic)",
+            "create function f(begin atomic) returns int language sql as 'select 1'",
+            "create function f() returns table (begin atomic) language sql as 'select 1'",
+            "create function \"begin\"() returns atomic as 'begin atomic'",
+        ] {
+            let script = format!("{statement}; x");
+            assert_eq!(statements(&script), [statement, " x"], "{script}");
+        }
+        let never_ends = "create function f() begin atomic select 1; x";
+        assert_eq!(statements(never_ends), [never_ends]);
+    }
+
+    #[test]
+    fn a_transaction_block_is_found_in_each_reading() {
+        for (sql, expected) in [
+            ("begin", true),
+            ("/* x */ START transaction", true),
+            ("select 1; begin", true),
+            ("select 1 as atomic; begin", true),
+            ("create function f() begin atomic select 1; end; begin", true),
+            ("create function f() begin atomic select 1; end", false),
+            ("select 'it\\'s'; begin; select 'x'", true),
+            ("select 'it\\'; begin; select 'x'", true),
+            ("select e'\u{fffd}\\'; begin; select e'\u{fffd}\\'", true),
+            ("select 'a; begin'", false),
+            ("select 'C:\\'", false),
+            ("select begin", false),
+        ] {
+            assert_eq!(begins_block(sql), expected, "{sql}");
+        }
+    }
+}
