@@ -78,8 +78,8 @@ pub async fn serve(
         match stopped {
             Ok(Stopped::Elsewhere) => {}
             Ok(Stopped::ClientLeft) => break Ok(()),
-            // An error would become a piece of a row. The end of the connection says enough.
-            Err(_) if session.relay.is_within_message() => break Ok(()),
+            // An error would become a piece of a row, or follow the server's own. The end of the connection says enough.
+            Err(_) if session.relay.is_within_message() || session.relay.has_told_why() => break Ok(()),
             Err(ended) => break Err(ended),
         }
     };
@@ -398,16 +398,15 @@ impl Session {
         }
     }
 
-    /// The server has closed the connection. What it sent before has been passed on; if that was its reason, nothing
-    /// has to be added.
+    /// The server has closed the connection. What it sent before has been passed on.
     fn server_lost(&mut self, fatal: &Fatal) -> Ended {
         let _ = self.relay_messages();
-        let what = if self.relay.owes_nothing() {
-            "nothing was under way"
-        } else {
-            "whether what was under way has been done is not known"
+        let status = self.lent.take().map(|lent| lent.server.state.status);
+        let what = match (self.relay.owes_nothing(), status) {
+            (true, None | Some(TransactionStatus::Idle)) => "nothing was under way",
+            (true, _) => "the transaction was not committed",
+            (false, _) => "whether what was under way has been done is not known",
         };
-        self.lent = None;
         Ended::new(SERVER_LOST, format!("headraced: the server connection was lost, {what}: {fatal}"))
     }
 

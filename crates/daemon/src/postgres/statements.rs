@@ -54,9 +54,12 @@ pub struct Catalog {
     known: Mutex<Known>,
 }
 
+/// Statements by the body of their Parse.
+type ByBody = HashMap<Arc<[u8]>, Arc<Statement>>;
+
 #[derive(Debug, Default)]
 struct Known {
-    statements: HashMap<Arc<str>, HashMap<Arc<[u8]>, Arc<Statement>>>,
+    statements: HashMap<Arc<str>, ByBody>,
     count: usize,
     bytes: usize,
 }

@@ -240,6 +240,8 @@ impl Relay {
         }
         self.copies_in = false;
         self.failed = true;
+        let severity = error.field(headrace_postgres::messages::tag::field::SEVERITY_UNTRANSLATED);
+        self.told_why = matches!(severity, "FATAL" | "PANIC");
         if let Some(Expected::Bind(Some(statement)) | Expected::Describe(Some(statement))) = self.expected.front()
             && error.sqlstate() == "0A000"
             && error.field(headrace_postgres::messages::tag::field::ROUTINE) == "RevalidateCachedQuery"

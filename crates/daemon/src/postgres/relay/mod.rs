@@ -93,6 +93,8 @@ pub struct Relay {
     passed: bool,
     /// Statements whose Parse or Close was not answered, the group of the last one, and how many there are.
     altered: HashMap<u64, (u64, usize)>,
+    /// The server has sent an error with which the session ends.
+    told_why: bool,
     /// An error has come in the group that is being answered.
     failed: bool,
     /// Portals of statements after whose execution nothing is passed on before that was answered.
@@ -160,6 +162,7 @@ impl Relay {
             passed: false,
             altered: HashMap::new(),
             failed: false,
+            told_why: false,
             awaited: Vec::new(),
             waits_for_effects: false,
             deallocating: None,
@@ -303,6 +306,11 @@ impl Relay {
     /// Returns true if a part of a message was passed on to the client: what is sent next would be taken for its rest.
     pub fn is_within_message(&self) -> bool {
         self.to_client > 0
+    }
+
+    /// Returns true if the server has said why it ends the session, and the client has it.
+    pub fn has_told_why(&self) -> bool {
+        self.told_why
     }
 
     /// Why the server connection stays with this client until it leaves.
