@@ -3,14 +3,14 @@
 use super::limit::Place;
 use super::server::{NotOpened, Server};
 use super::statements::Catalog;
+use super::welcomes::{Settings, Welcomes};
 use crate::config::{Database, PoolMode};
 use crate::lock;
 use crate::secret::Secret;
 use crate::stats::{Shown, Stats};
 use crate::traffic::TrafficClass;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
@@ -65,16 +65,14 @@ pub struct Pool {
     pub size: usize,
     label: String,
     key: Key,
-    /// The names of the settings that the server reports, once a connection has been opened.
-    reported: OnceLock<Vec<String>>,
     /// The connections that nobody uses, the last used at the end.
     idle: Mutex<Vec<Server>>,
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
     limit: Arc<Limit>,
     retired: AtomicBool,
-    /// What a client that has asked for these settings is welcomed with.
-    welcomes: Mutex<BTreeMap<Parameters, BTreeMap<String, String>>>,
+    /// What its clients are welcomed with.
+    pub welcomes: Welcomes,
 }
 
 /// What a client asks for.
@@ -118,13 +116,12 @@ impl Pool {
             size,
             label: key.label(&database),
             key: key.clone(),
-            reported: OnceLock::new(),
             permits: Arc::new(Semaphore::new(size)),
             idle: Mutex::default(),
             waiting: AtomicUsize::new(0),
             limit,
             retired: AtomicBool::new(false),
-            welcomes: Mutex::default(),
+            welcomes: Welcomes::default(),
             database,
         }
     }
@@ -175,7 +172,7 @@ impl Pool {
     async fn open(&self, place: Place, class: TrafficClass) -> Result<Server, NotOpened> {
         let began = Instant::now();
         let mut server = Server::open(&self.database, &self.key.startup, self.key.password.as_ref()).await?;
-        self.reported.get_or_init(|| server.defaults.keys().cloned().collect());
+        self.welcomes.opened(&server.defaults);
         server.keep(place, class, &self.stats);
         self.stats.opened.add(1);
         self.stats.create.observe(began.elapsed());
@@ -265,15 +262,15 @@ impl Pool {
         if settings.is_empty() {
             return Ok(None);
         }
-        let reported = match self.reported.get() {
+        let reported = match self.welcomes.defaults() {
             Some(reported) => reported,
             None => {
                 let lent = self.lend(TrafficClass::Interactive).await?;
                 self.take_back(lent);
-                self.reported.get().expect("a connection has been opened")
+                self.welcomes.defaults().expect("a connection has been opened")
             }
         };
-        let known = |name: &str| reported.iter().any(|other| other.eq_ignore_ascii_case(name));
+        let known = |name: &str| reported.keys().any(|other| other.eq_ignore_ascii_case(name));
         let (own, rest): (Parameters, Parameters) =
             std::mem::take(settings).into_iter().partition(|(name, _)| known(name));
         *settings = own;
@@ -285,18 +282,25 @@ impl Pool {
         Ok(Some(key))
     }
 
-    /// What a client is welcomed with that asks for these settings, if one was before.
-    pub fn welcome(&self, wanted: &Parameters) -> Option<BTreeMap<String, String>> {
-        lock(&self.welcomes).get(wanted).cloned()
+    /// What a client is welcomed with that asks for these settings, if that is known. Where every session has ended since,
+    /// the next one that is opened may have other defaults.
+    pub fn welcome(&self, wanted: &Parameters) -> Option<Settings> {
+        if !self.has_session() {
+            return None;
+        }
+        self.welcomes.of(wanted)
     }
 
-    /// Remembers what a client was welcomed with.
-    pub fn remember(&self, wanted: Parameters, welcome: &BTreeMap<String, String>) {
-        let mut welcomes = lock(&self.welcomes);
-        if welcomes.len() >= crate::limits::WELCOMES {
-            welcomes.clear();
+    /// Returns true if a session is lent, or can be. Closes those that cannot.
+    fn has_session(&self) -> bool {
+        let mut idle = lock(&self.idle);
+        while let Some(last) = idle.last_mut() {
+            if !last.is_old() && last.is_quiet() {
+                return true;
+            }
+            idle.pop();
         }
-        welcomes.insert(wanted, welcome.clone());
+        self.stats.open.value() > 0
     }
 }
 

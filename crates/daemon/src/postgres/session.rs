@@ -2,6 +2,7 @@
 
 use super::pool::{Lent, Pool, Wanted};
 use super::relay::{Relay, Then};
+use super::welcomes::Settings;
 use crate::client::Client;
 use crate::config::PoolMode;
 use crate::hub::Hub;
@@ -13,7 +14,6 @@ use headrace_connection::Buffers;
 use headrace_core::limits::{READ_BUFFER_BYTES, WRITE_BUFFER_HIGH_BYTES};
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus};
 use headrace_io::{Flow, Progress};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -117,19 +117,23 @@ async fn welcome(
 }
 
 /// Opens or borrows a server connection to learn what the server makes of a client's settings.
-async fn first_welcome(pool: &Pool, settings: &[(String, String)]) -> Result<BTreeMap<String, String>, Ended> {
+async fn first_welcome(pool: &Pool, settings: &[(String, String)]) -> Result<Settings, Ended> {
     let mut lent = pool.lend(TrafficClass::Interactive).await?;
-    // What the client does not set is as it was when the session was opened, whatever others have set since.
-    let mut wanted = lent.server.defaults.clone();
+    let defaults = pool.welcomes.defaults().expect("a connection has been opened");
+    // What the client does not set is as in a session that was opened now, whatever others have set since.
+    let mut wanted = Settings::clone(&defaults);
     for (name, value) in settings {
         let reported = wanted.keys().find(|known| known.eq_ignore_ascii_case(name));
         wanted.insert(reported.unwrap_or(name).clone(), value.clone());
     }
-    if let Some(sql) = lent.server.state.adaptation(&wanted) {
-        lent.server.run(&sql).await.map_err(Ended::opening)?;
+    // A DateStyle such as ISO leaves the order of day and month as it is: that of the defaults, and of no other client.
+    for wanted in [&defaults, &wanted] {
+        if let Some(sql) = lent.server.state.adaptation(wanted) {
+            lent.server.run(&sql).await.map_err(Ended::opening)?;
+        }
     }
     let parameters = lent.server.state.parameters.clone();
-    pool.remember(settings.to_vec(), &parameters);
+    pool.welcomes.remember(&defaults, settings.to_vec(), &parameters);
     pool.take_back(lent);
     Ok(parameters)
 }
