@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from waiting import until
 
 from .conftest import Daemon, config, started
 from .raw import TERMINATE, answers, messages, startup
+from .test_status import status
 
 
 def welcome(daemon: Daemon, database: str, **settings: str) -> dict[str, str]:
@@ -69,3 +71,16 @@ def test_part_of_a_setting_is_that_of_the_defaults(daemon: Daemon) -> None:
         other.execute("set datestyle = 'German, DMY'")
         assert welcome(daemon, "one", DateStyle="ISO")["DateStyle"] == "ISO, MDY"
         assert other.fetchval("select current_setting('datestyle')") == "German, DMY"
+
+
+def test_clients_that_leave_before_they_are_welcomed_do_not_wait(daemon: Daemon) -> None:
+    with daemon.connect("one") as busy, contextlib.ExitStack() as stack:
+        busy.execute("select 1")
+        for n in range(3):
+            leaving = stack.enter_context(socket.socket(socket.AF_UNIX))
+            leaving.connect(str(daemon.socket))
+            leaving.sendall(startup(user="anyone", database="one", TimeZone=f"Etc/GMT+{n}"))
+        until(lambda: sum(pool["waiting"] for pool in status(daemon)["pools"]) == 3)
+        stack.close()
+        until(lambda: sum(pool["waiting"] for pool in status(daemon)["pools"]) == 0)
+        until(lambda: len(status(daemon)["clients"]) == 1)

@@ -8,9 +8,11 @@ use crate::replies::{self, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION, TOO_MANY_CLIE
 use crate::secret::Secret;
 use crate::startup::{First, first, password, response};
 use headrace_connection::Buffers;
+use headrace_core::limits::READ_BUFFER_BYTES;
 use headrace_io::Progress;
 use headrace_io::tokio::Stream;
 use headrace_tls::TlsConnection;
+use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::time::timeout;
@@ -192,6 +194,23 @@ impl Client {
                     }
                     Ok(_) => {}
                 },
+            }
+        }
+    }
+
+    /// Waits for something that only this client needs, and keeps what it sends meanwhile. `None` if it leaves before.
+    pub async fn stays_for<T>(&mut self, needed: impl Future<Output = T>) -> Option<T> {
+        tokio::pin!(needed);
+        loop {
+            let reads = self.buffers.read_buffer.unread().len() < READ_BUFFER_BYTES;
+            tokio::select! {
+                biased;
+                found = &mut needed => return Some(found),
+                moved = self.stream.exchange(&mut self.buffers, reads) => {
+                    if let Ok(Progress::Eof) | Err(_) = moved {
+                        return None;
+                    }
+                }
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::scram::random;
 use crate::secret::Secret;
 use crate::stats::{Counter, Gauge, Shown};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
@@ -26,7 +26,8 @@ pub const TARGET: &str = "headrace.target";
 pub struct Hub {
     config: Mutex<Arc<Config>>,
     pools: Mutex<HashMap<Key, Arc<Pool>>>,
-    limits: Mutex<HashMap<String, Arc<Limit>>>,
+    /// Those that a pool or a server connection needs.
+    limits: Mutex<HashMap<String, Weak<Limit>>>,
     /// The databases that are not PostgreSQL's.
     pub fronts: Fronts,
     /// The clients that are connected.
@@ -105,8 +106,8 @@ impl Hub {
     /// that are connected keep theirs.
     pub fn reload(&self, config: Config) {
         let config = Arc::new(config);
-        *lock(&self.config) = Arc::clone(&config);
-        lock(&self.limits).clear();
+        let before = std::mem::replace(&mut *lock(&self.config), Arc::clone(&config));
+        self.reload_limits(&before, &config);
         self.fronts.reload(&config);
         lock(&self.pools).retain(|key, pool| {
             let stays = key.of_client || config.databases.get(&key.name).is_some_and(|now| *now == *pool.database);
@@ -115,6 +116,21 @@ impl Hub {
             }
             stays
         });
+    }
+
+    /// What is open on a server counts as before, as long as it is the same server.
+    fn reload_limits(&self, before: &Config, now: &Config) {
+        let mut limits = lock(&self.limits);
+        for (name, was) in &before.databases {
+            match now.databases.get(name) {
+                Some(now) if (&now.host, now.port) == (&was.host, was.port) => {
+                    if let Some(limit) = limits.get(name).and_then(Weak::upgrade) {
+                        limit.set_most(now.max_connections);
+                    }
+                }
+                _ => drop(limits.remove(name)),
+            }
+        }
     }
 
     /// What the parameters of a StartupMessage ask for. `own` is true for a client of the daemon's own user.
@@ -195,15 +211,20 @@ impl Hub {
         if let Some(pool) = pools.get(&key) {
             return Arc::clone(pool);
         }
-        let limit = Arc::clone(
-            lock(&self.limits)
-                .entry(key.name.clone())
-                .or_insert_with(|| Arc::new(Limit::new(database.max_connections))),
-        );
-        let pool = Arc::new(Pool::new(Arc::clone(database), &key, Arc::clone(&limit)));
-        limit.add(&pool);
+        let pool = Arc::new(Pool::new(Arc::clone(database), &key, self.limit(&key.name, database)));
         pools.insert(key, Arc::clone(&pool));
         pool
+    }
+
+    /// The limit of all pools of this name.
+    fn limit(&self, name: &str, database: &Database) -> Arc<Limit> {
+        let mut limits = lock(&self.limits);
+        if let Some(limit) = limits.get(name).and_then(Weak::upgrade) {
+            return limit;
+        }
+        let limit = Arc::new(Limit::new(database.max_connections));
+        limits.insert(name.to_owned(), Arc::downgrade(&limit));
+        limit
     }
 
     /// Cancels what this client runs, if the key is right.
@@ -239,5 +260,6 @@ impl Hub {
             let needed = is_plain && pool.stats.opened.value() > 0;
             needed || Arc::strong_count(pool) > 1 || pool.stats.open.value() > 0
         });
+        lock(&self.limits).retain(|_, limit| limit.strong_count() > 0);
     }
 }

@@ -1,6 +1,6 @@
 //! Server connections of one server, database, user and set of startup parameters.
 
-use super::limit::Place;
+use super::limit::{Granted, Idle, Place};
 use super::server::{NotOpened, Server};
 use super::statements::Catalog;
 use super::welcomes::{Settings, Welcomes};
@@ -9,9 +9,9 @@ use crate::lock;
 use crate::secret::Secret;
 use crate::stats::{Shown, Stats};
 use crate::traffic::TrafficClass;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -65,10 +65,9 @@ pub struct Pool {
     pub size: usize,
     label: String,
     key: Key,
-    /// The connections that nobody uses, the last used at the end.
-    idle: Mutex<Vec<Server>>,
+    /// The connections that nobody uses, and who waits.
+    idle: Arc<Idle>,
     permits: Arc<Semaphore>,
-    waiting: AtomicUsize,
     limit: Arc<Limit>,
     retired: AtomicBool,
     /// What its clients are welcomed with.
@@ -109,6 +108,8 @@ impl Pool {
     pub fn new(database: Arc<Database>, key: &Key, limit: Arc<Limit>) -> Self {
         let user = key.of("user");
         let size = database.size_of(user);
+        let idle = Arc::default();
+        limit.add(&idle);
         Self {
             catalog: Arc::new(Catalog::default()),
             stats: Arc::default(),
@@ -117,8 +118,7 @@ impl Pool {
             label: key.label(&database),
             key: key.clone(),
             permits: Arc::new(Semaphore::new(size)),
-            idle: Mutex::default(),
-            waiting: AtomicUsize::new(0),
+            idle,
             limit,
             retired: AtomicBool::new(false),
             welcomes: Welcomes::default(),
@@ -138,35 +138,58 @@ impl Pool {
     }
 
     async fn lend_since(&self, began: Instant, class: TrafficClass) -> Result<Lent, NotLent> {
+        let arrival = self.limit.arrive();
+        let mut waiting = None;
         let permit = match Arc::clone(&self.permits).try_acquire_owned() {
             Ok(permit) => permit,
-            Err(_) => self.queue().await?,
-        };
-        let server = match self.usable(class).await {
-            Some(server) => server,
-            None => {
-                let left = self.database.queue_wait().saturating_sub(began.elapsed());
-                let place = self.limit.enter(left).await.ok_or(NotLent::QueueTimeout)?;
-                self.open(place, class).await.map_err(NotLent::Failed)?
+            Err(_) => {
+                waiting = Some(self.wait(arrival)?);
+                self.queue(self.database.queue_wait()).await?
             }
         };
-        Ok(Lent { server, since: Instant::now(), _permit: permit })
+        let lent = |server| Lent { server, since: Instant::now(), _permit: permit };
+        let place = loop {
+            if let Some(server) = self.usable(class).await {
+                return Ok(lent(server));
+            }
+            if let Some(place) = self.limit.try_enter() {
+                break place;
+            }
+            if waiting.is_none() {
+                waiting = Some(self.wait(arrival)?);
+            }
+            let left = self.database.queue_wait().saturating_sub(began.elapsed());
+            match self.limit.enter(&self.idle, arrival, left).await.ok_or(NotLent::QueueTimeout)? {
+                Granted::Place(place) => break place,
+                Granted::Server(server) => {
+                    if let Some(server) = self.checked(*server, class).await {
+                        return Ok(lent(server));
+                    }
+                }
+            }
+        };
+        drop(waiting);
+        self.open(place, class).await.map(lent).map_err(NotLent::Failed)
     }
 
     /// A connection that nobody uses and that can be lent, if possible one that need not move to other threads.
     async fn usable(&self, class: TrafficClass) -> Option<Server> {
         loop {
-            let mut server = {
-                let mut idle = lock(&self.idle);
+            let server = {
+                let mut idle = lock(&self.idle.servers);
                 let last = idle.len().checked_sub(1)?;
                 let found = idle.iter().rposition(|server| server.home() == class).unwrap_or(last);
                 idle.remove(found)
             };
-            server.come_to(class);
-            if self.is_usable(&mut server).await {
+            if let Some(server) = self.checked(server, class).await {
                 return Some(server);
             }
         }
+    }
+
+    async fn checked(&self, mut server: Server, class: TrafficClass) -> Option<Server> {
+        server.come_to(class);
+        self.is_usable(&mut server).await.then_some(server)
     }
 
     async fn open(&self, place: Place, class: TrafficClass) -> Result<Server, NotOpened> {
@@ -188,50 +211,58 @@ impl Pool {
         server.used.elapsed() < self.database.check_after() || server.run("").await.is_ok()
     }
 
-    async fn queue(&self) -> Result<OwnedSemaphorePermit, NotLent> {
-        let _waiting = Waiting::enter(&self.waiting, self.database.queue_length).ok_or(NotLent::QueueFull)?;
-        match timeout(self.database.queue_wait(), Arc::clone(&self.permits).acquire_owned()).await {
+    async fn queue(&self, within: Duration) -> Result<OwnedSemaphorePermit, NotLent> {
+        match timeout(within, Arc::clone(&self.permits).acquire_owned()).await {
             Ok(permit) => Ok(permit.expect("the semaphore of a pool is never closed")),
             Err(_) => Err(NotLent::QueueTimeout),
         }
+    }
+
+    fn wait(&self, arrival: u64) -> Result<Waiting<'_>, NotLent> {
+        let mut waiting = lock(&self.idle.waiting);
+        if waiting.len() >= self.database.queue_length {
+            return Err(NotLent::QueueFull);
+        }
+        waiting.insert(arrival);
+        Ok(Waiting { pool: self, arrival })
     }
 
     /// Takes a connection back that is as good as new.
     pub fn take_back(&self, lent: Lent) {
         let Lent { mut server, since, _permit } = lent;
         self.stats.used.observe(since.elapsed());
-        let needed_elsewhere = self.limit.is_waited_for() && self.waiting() == 0;
-        if self.retired.load(Ordering::Relaxed) || server.is_old() || needed_elsewhere {
+        if self.retired.load(Ordering::Relaxed) || server.is_old() {
             return;
         }
         server.used = Instant::now();
-        lock(&self.idle).push(server);
+        lock(&self.idle.servers).push(server);
+        self.settle();
+    }
+
+    /// Something is free that others may wait for.
+    fn settle(&self) {
+        if self.limit.is_waited_for() {
+            self.limit.settle();
+        }
     }
 
     /// Closes the connections that nobody has used for a while.
     pub fn expire(&self) {
-        lock(&self.idle).retain(|server| server.used.elapsed() < self.database.server_idle() && !server.is_old());
+        let is_kept = |server: &mut Server| server.used.elapsed() < self.database.server_idle() && !server.is_old();
+        let expired: Vec<Server> = lock(&self.idle.servers).extract_if(.., |server| !is_kept(server)).collect();
+        drop(expired);
     }
 
     /// Nothing is lent to new clients any more: the configuration has changed.
     pub fn retire(&self) {
         self.retired.store(true, Ordering::Relaxed);
-        lock(&self.idle).clear();
-    }
-
-    /// Closes the connection that nobody has used for the longest time. Returns false if there is none.
-    pub fn give_up_one(&self) -> bool {
-        let mut idle = lock(&self.idle);
-        if idle.is_empty() {
-            return false;
-        }
-        idle.remove(0);
-        true
+        let closed = std::mem::take(&mut *lock(&self.idle.servers));
+        drop(closed);
     }
 
     /// The number of connections that nobody uses.
     pub fn idle(&self) -> usize {
-        lock(&self.idle).len()
+        lock(&self.idle.servers).len()
     }
 
     /// What is shown of it.
@@ -249,7 +280,12 @@ impl Pool {
 
     /// The number of clients that wait for one.
     pub fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Relaxed)
+        lock(&self.idle.waiting).len()
+    }
+
+    /// Returns true if a client waits for a connection that one of this pool, or its place, may be given to.
+    pub fn is_waited_for(&self) -> bool {
+        self.limit.is_waited_for() || self.waiting() > 0
     }
 
     /// The key of a pool whose sessions are opened with those of a client's settings that the server does not report, which
@@ -293,32 +329,29 @@ impl Pool {
 
     /// Returns true if a session is lent, or can be. Closes those that cannot.
     fn has_session(&self) -> bool {
-        let mut idle = lock(&self.idle);
+        // Dropped after the lock: to close a connection lets others have its place.
+        let mut closed = Vec::new();
+        let mut idle = lock(&self.idle.servers);
         while let Some(last) = idle.last_mut() {
             if !last.is_old() && last.is_quiet() {
                 return true;
             }
-            idle.pop();
+            closed.extend(idle.pop());
         }
-        self.stats.open.value() > 0
+        self.stats.open.value() > closed.len() as i64
     }
 }
 
-/// A place in the queue.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl<'a> Waiting<'a> {
-    fn enter(waiting: &'a AtomicUsize, most: usize) -> Option<Self> {
-        if waiting.fetch_add(1, Ordering::Relaxed) >= most {
-            waiting.fetch_sub(1, Ordering::Relaxed);
-            return None;
-        }
-        Some(Self(waiting))
-    }
+/// A client that waits.
+struct Waiting<'a> {
+    pool: &'a Pool,
+    arrival: u64,
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        lock(&self.pool.idle.waiting).remove(&self.arrival);
+        // What was kept for it is for others, if it has left.
+        self.pool.settle();
     }
 }

@@ -50,7 +50,8 @@ pub async fn serve(
     entered: &Entered<'_>,
 ) -> (Client, Result<(), Ended>) {
     let (pool, relay) = match welcome(&mut client, wanted, hub, entered).await {
-        Ok(welcomed) => welcomed,
+        Ok(Some(welcomed)) => welcomed,
+        Ok(None) => return (client, Ok(())),
         Err(ended) => return (client, Err(ended)),
     };
     let mut session = Session {
@@ -91,34 +92,35 @@ pub async fn serve(
     (session.client, ended)
 }
 
-/// What a client is served by, once it was welcomed.
+/// What a client is served by, once it was welcomed. `None` if it has left before.
 async fn welcome(
     client: &mut Client,
     wanted: Wanted,
     hub: &Hub,
     entered: &Entered<'_>,
-) -> Result<(Arc<Pool>, Relay), Ended> {
+) -> Result<Option<(Arc<Pool>, Relay)>, Ended> {
     let Wanted { mut pool, mut settings } = wanted;
-    if let Some(key) = pool.apart(&mut settings).await? {
+    let Some(apart) = client.stays_for(pool.apart(&mut settings)).await else { return Ok(None) };
+    if let Some(key) = apart? {
         pool = hub.pool(key, &pool.database);
     }
     let parameters = match pool.welcome(&settings) {
         Some(parameters) => parameters,
         None => {
             entered.client.turns(Activity::Waiting);
-            first_welcome(&pool, &settings).await?
+            let Some(lent) = client.stays_for(pool.lend(TrafficClass::Interactive)).await else { return Ok(None) };
+            first_welcome(&pool, lent?, &settings).await?
         }
     };
     entered.client.turns(Activity::Idle);
     replies::welcome(client.buffers.write_buffer.tail(), &parameters, entered.key());
     let mut relay = Relay::new(Arc::clone(&pool.catalog), parameters);
     relay.refuses_transactions = pool.mode == PoolMode::Statement;
-    Ok((pool, relay))
+    Ok(Some((pool, relay)))
 }
 
-/// Opens or borrows a server connection to learn what the server makes of a client's settings.
-async fn first_welcome(pool: &Pool, settings: &[(String, String)]) -> Result<Settings, Ended> {
-    let mut lent = pool.lend(TrafficClass::Interactive).await?;
+/// Learns from the server what it makes of a client's settings.
+async fn first_welcome(pool: &Pool, mut lent: Lent, settings: &[(String, String)]) -> Result<Settings, Ended> {
     let defaults = pool.welcomes.defaults().expect("a connection has been opened");
     // What the client does not set is as in a session that was opened now, whatever others have set since.
     let mut wanted = Settings::clone(&defaults);
@@ -287,7 +289,7 @@ impl Session {
         self.relay.gives_way = self.relay.requests >= TURN
             && self.pool.mode != PoolMode::Session
             && self.relay.pinned().is_none()
-            && self.pool.waiting() > 0;
+            && self.pool.is_waited_for();
         let pinned = self.relay.pinned();
         let (asked, answered) = (server.buffers.write_buffer.mark(), client.write_buffer.mark());
         let then =
