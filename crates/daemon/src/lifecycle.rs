@@ -4,7 +4,7 @@ use crate::client::{self, Peer};
 use crate::config::Config;
 use crate::control;
 use crate::hub::Hub;
-use crate::limits::{EXPIRY, IDLE_EXIT};
+use crate::limits::{EXPIRY, EXPIRY_LEAST, IDLE_EXIT};
 use crate::log::log;
 use crate::network;
 use crate::place::{Access, Place};
@@ -85,7 +85,8 @@ pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
         Arc::new(move |hub: &Hub| options.read().map(|config| hub.reload(config)))
     };
     let listeners = network::listen(&hub, &served).await?;
-    let mut expiry = interval(idle_exit(&hub, &options).map_or(EXPIRY, |idle| EXPIRY.min(idle / 4)));
+    let often = idle_exit(&hub, &options).map_or(EXPIRY, |idle| (idle / 4).clamp(EXPIRY_LEAST, EXPIRY));
+    let mut expiry = interval(often);
     let mut unused_since = Instant::now();
     // Who has started the daemon may not wait for this line.
     let _ = writeln!(std::io::stdout(), "headraced: serving {}", place.shown());

@@ -1,5 +1,6 @@
 //! A database of a server: where it is, how to log in, and how its server connections are shared.
 
+use super::{May, check_seconds};
 use crate::front::url;
 use crate::limits::{CHECK_AFTER, CONNECT_TIMEOUT, IDLE_SERVER, LIFETIME, POOL_SIZE, QUEUE_LENGTH, QUEUE_WAIT};
 use crate::postgres::server::SslMode;
@@ -230,14 +231,9 @@ impl Database {
             ("server_lifetime", self.server_lifetime),
             ("server_idle", self.server_idle),
         ] {
-            // A Duration holds no more than this.
-            if !(seconds > 0.0 && seconds <= 1e9) {
-                return Err(format!("{name} must be a number of seconds above 0"));
-            }
+            check_seconds(name, seconds, May::NotBeZero)?;
         }
-        if !(self.check_after >= 0.0 && self.check_after <= 1e9) {
-            return Err("check_after must be a number of seconds, at least 0".into());
-        }
+        check_seconds("check_after", self.check_after, May::BeZero)?;
         if self.password_command.as_ref().is_some_and(Vec::is_empty) {
             return Err("password_command is empty".into());
         }

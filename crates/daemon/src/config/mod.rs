@@ -10,7 +10,7 @@ pub use account::Account;
 pub use database::{Database, Driver, PoolMode, TargetSession, addresses};
 
 use crate::front::url;
-use crate::limits::{CLIENTS, DRAIN, MEMORY_MB};
+use crate::limits::{CLIENTS, DRAIN, LEAST_SECONDS, MEMORY_MB, MOST_SECONDS};
 use headrace_tls::Identity;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -100,13 +100,8 @@ impl Config {
 
 impl Daemon {
     fn check(&self) -> Result<(), String> {
-        for (name, seconds) in
-            [("idle_exit", self.idle_exit.unwrap_or_default()), ("drain_timeout", self.drain_timeout)]
-        {
-            if !(seconds >= 0.0 && seconds.is_finite()) {
-                return Err(format!("{name} must be a number of seconds, at least 0"));
-            }
-        }
+        check_seconds("idle_exit", self.idle_exit.unwrap_or_default(), May::BeZero)?;
+        check_seconds("drain_timeout", self.drain_timeout, May::BeZero)?;
         if self.max_clients == 0 || self.memory_mb == 0 {
             return Err("max_clients and memory_mb must be at least 1".into());
         }
@@ -133,6 +128,22 @@ impl Daemon {
         };
         self.allow_users.iter().map(number_of).collect()
     }
+}
+
+/// Which numbers of seconds a setting may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum May {
+    BeZero,
+    NotBeZero,
+}
+
+/// Checks a number of seconds: a [`Duration`] can be made of it, and added to the time of now.
+fn check_seconds(name: &str, seconds: f64, may: May) -> Result<(), String> {
+    let least = if may == May::BeZero { 0.0 } else { LEAST_SECONDS };
+    if (least..=MOST_SECONDS).contains(&seconds) {
+        return Ok(());
+    }
+    Err(format!("{name} must be a number of seconds between {least} and {MOST_SECONDS}"))
 }
 
 /// What is wrong with a TOML text, and in which line, without the line itself.
