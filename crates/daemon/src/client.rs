@@ -87,7 +87,8 @@ impl Client {
             let found = first(self.buffers.read_buffer.unread());
             match found.map_err(|what| Ended::new(PROTOCOL_VIOLATION, format!("headraced: {what}")))? {
                 Some((message, length)) => {
-                    self.buffers.read_buffer.consume(length);
+                    // A password may be in what a client names as its server.
+                    self.buffers.read_buffer.wipe(length);
                     match message {
                         First::Tls => self.encrypt(hub, peer)?,
                         First::Gss => self.buffers.write_buffer.tail().push(b'N'),

@@ -5,6 +5,7 @@ mod database;
 mod network;
 mod passfile;
 mod password;
+mod text;
 
 pub use account::Account;
 pub use database::{Database, Driver, PoolMode, TargetSession, addresses};
@@ -16,6 +17,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use zeroize::Zeroizing;
 
 /// The whole file.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -82,13 +84,9 @@ impl Config {
     /// What is wrong with it, with its name.
     pub fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        // The message of a TOML error quotes the line, which may hold a password.
-        let found = url::expanded(&text, url::expand_all).map_err(|what| format!("{}: {what}", path.display()))?;
-        let mut config: Self = match found {
-            Some(table) => table.try_into(),
-            None => toml::from_str(&text),
-        }
-        .map_err(|error| format!("{}: {}", path.display(), told(&error, &text)))?;
+        let text = Zeroizing::new(text);
+        let mut config: Self =
+            text::read(&text, url::expand_all).map_err(|what| format!("{}: {what}", path.display()))?;
         config.daemon.check().map_err(|what| format!("{}: daemon: {what}", path.display()))?;
         for (name, database) in &config.databases {
             database.check().map_err(|what| format!("{}: databases.{name}: {what}", path.display()))?;
@@ -144,13 +142,4 @@ fn check_seconds(name: &str, seconds: f64, may: May) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("{name} must be a number of seconds between {least} and {MOST_SECONDS}"))
-}
-
-/// What is wrong with a TOML text, and in which line, without the line itself.
-fn told(error: &toml::de::Error, text: &str) -> String {
-    let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-    match line {
-        Some(line) => format!("line {line}: {}", error.message()),
-        None => error.message().to_owned(),
-    }
 }

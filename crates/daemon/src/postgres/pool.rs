@@ -23,7 +23,7 @@ pub type Parameters = Vec<(String, String)>;
 /// What distinguishes pools.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// The name of the database, or what the client has named as its server.
+    /// The name of the database, or a hash of what the client has named as its server.
     pub name: String,
     /// A client has named the server.
     pub of_client: bool,
