@@ -84,3 +84,24 @@ def test_clients_that_leave_before_they_are_welcomed_do_not_wait(daemon: Daemon)
         stack.close()
         until(lambda: sum(pool["waiting"] for pool in status(daemon)["pools"]) == 0)
         until(lambda: len(status(daemon)["clients"]) == 1)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"TimeZone": "Nowhere"}, {"client_encoding": "FOO"}, {"DateStyle": "x"}, {"IntervalStyle": "y"}], ids=str
+)
+def test_refused_setting_is_told_in_the_words_of_the_server(daemon: Daemon, settings: dict[str, str]) -> None:
+    def fields(received: bytes) -> list[dict[str, str]]:
+        errors = (body.decode().split("\0") for tag, body in messages(received) if tag == b"E")
+        return [{field[0]: field[1:] for field in error if field} for error in errors]
+
+    with daemon.connect("one", autocommit=True) as conn:
+        session = conn.fetchval("select pg_backend_pid()")
+        with socket.create_connection(("127.0.0.1", daemon.server.port)) as direct:
+            direct.sendall(startup(user="postgres", database="postgres", **settings))
+            direct.settimeout(30)
+            expected = fields(b"".join(iter(lambda: direct.recv(65536), b"")))
+        found = fields(answers(daemon.socket, startup(user="anyone", database="one", **settings)))
+        assert [{name: error[name] for name in "SVCM"} for error in found] == [
+            {name: error[name] for name in "SVCM"} for error in expected
+        ]
+        assert conn.fetchval("select pg_backend_pid()") == session, "the server connection can be used"
