@@ -105,3 +105,12 @@ def test_refused_setting_is_told_in_the_words_of_the_server(daemon: Daemon, sett
             {name: error[name] for name in "SVCM"} for error in expected
         ]
         assert conn.fetchval("select pg_backend_pid()") == session, "the server connection can be used"
+
+
+def test_new_application_connects_while_all_server_connections_are_in_use(daemon: Daemon) -> None:
+    with daemon.connect("one") as busy:
+        busy.execute("select 1")
+        told = welcome(daemon, "one", application_name="never seen")
+        assert told["application_name"] == "never seen"
+    with daemon.connect("one", autocommit=True, application_name="it's \\ another") as conn:
+        assert conn.fetchval("select current_setting('application_name')") == "it's \\ another"

@@ -31,6 +31,8 @@ pub const KNOWN_STATEMENTS: usize = 5000;
 pub const WHOLE_MESSAGE: usize = 64 * 1024 * 1024;
 /// Bytes of a StartupMessage, as PostgreSQL has it.
 pub const STARTUP_BYTES: usize = 10_000;
+/// Bytes of an `application_name`; the server cuts longer ones (`NAMEDATALEN` - 1).
+pub const APPLICATION_NAME_BYTES: usize = 63;
 /// Sets of settings of which a pool remembers what the server makes of them.
 pub const WELCOMES: usize = 256;
 /// How often connections that nobody uses are looked for.

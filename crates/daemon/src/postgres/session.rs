@@ -1,6 +1,6 @@
 //! A client whose database is PostgreSQL's, and the server connections that it is lent.
 
-use super::pool::{Lent, Pool, Wanted};
+use super::pool::{Lent, Parameters, Pool, Wanted};
 use super::relay::{Relay, Then};
 use super::welcomes::Settings;
 use crate::client::Client;
@@ -120,7 +120,7 @@ async fn welcome(
 }
 
 /// Learns from the server what it makes of a client's settings.
-async fn first_welcome(pool: &Pool, mut lent: Lent, settings: &[(String, String)]) -> Result<Settings, Ended> {
+async fn first_welcome(pool: &Pool, mut lent: Lent, settings: &Parameters) -> Result<Settings, Ended> {
     let defaults = pool.welcomes.defaults().expect("a connection has been opened");
     // What the client does not set is as in a session that was opened now, whatever others have set since.
     let mut wanted = Settings::clone(&defaults);
@@ -139,7 +139,7 @@ async fn first_welcome(pool: &Pool, mut lent: Lent, settings: &[(String, String)
         }
     }
     let parameters = lent.server.state.parameters.clone();
-    pool.welcomes.remember(&defaults, settings.to_vec(), &parameters);
+    pool.welcomes.remember(&defaults, settings, &parameters);
     pool.take_back(lent);
     Ok(parameters)
 }
