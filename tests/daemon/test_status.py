@@ -111,6 +111,21 @@ def test_configuration_is_read_again(daemon: Daemon) -> None:
     assert sizes == [3]
 
 
+@pytest.mark.parametrize("way", ["HTTP", "SIGHUP"])
+def test_mode_of_the_socket_follows_the_configuration(daemon: Daemon, way: str) -> None:
+    file = daemon.folder.parent / "headraced.toml"
+    own = file.read_text()
+    for text, mode in ((f"[daemon]\nallow_users = ['0']\n{own}", 0o666), (own, 0o600)):
+        file.write_text(text)
+        if way == "HTTP":
+            assert ask(daemon, "POST", "/reload") == (200, "")
+        else:
+            os.kill(daemon.process.pid, signal.SIGHUP)
+            assert daemon.process.stderr is not None
+            assert "read again" in daemon.process.stderr.readline()
+        assert stat.S_IMODE(daemon.socket.stat().st_mode) == mode
+
+
 def test_mistake_in_a_reloaded_configuration_changes_nothing(daemon: Daemon) -> None:
     (daemon.folder.parent / "headraced.toml").write_text('[databases.app]\nhost = "h"\npassword = 5\n')
     code, said = ask(daemon, "POST", "/reload")

@@ -81,8 +81,13 @@ pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
     let reload: control::Reload = {
-        let options = options.clone();
-        Arc::new(move |hub: &Hub| options.read().map(|config| hub.reload(config)))
+        let (options, socket) = (options.clone(), place.socket().clone());
+        Arc::new(move |hub: &Hub| {
+            let config = options.read()?;
+            socket.set_access(self::access(&config));
+            hub.reload(config);
+            Ok(())
+        })
     };
     let listeners = network::listen(&hub, &served).await?;
     let often = idle_exit(&hub, &options).map_or(EXPIRY, |idle| (idle / 4).clamp(EXPIRY_LEAST, EXPIRY));
@@ -130,7 +135,6 @@ pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
                     Ok(()) => log("the configuration was read again"),
                     Err(what) => log(format_args!("the configuration stays as it is: {what}")),
                 }
-                place.set_access(self::access(&hub.config()));
             }
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
