@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -17,6 +18,7 @@ import pytest
 import headrace
 
 from .conftest import Daemon, config
+from .raw import READY, startup
 
 
 class Place(Protocol):
@@ -89,6 +91,27 @@ def test_metrics_have_the_names_of_opentelemetry(daemon: Daemon) -> None:
     families = set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
     for name in re.findall(r"^([a-z_]+)", text, re.MULTILINE):
         assert {name, re.sub("_(bucket|sum|count)$", "", name)} & families, name
+
+
+def test_pools_of_one_user_are_told_apart(daemon: Daemon) -> None:
+    with daemon.connect("one", autocommit=True), contextlib.ExitStack() as stack:
+        for timeout in ("5s", "6s"):
+            given = startup(user="anyone", database="one", statement_timeout=timeout)
+            raw = stack.enter_context(socket.socket(socket.AF_UNIX))
+            raw.connect(str(daemon.socket))
+            raw.sendall(given)
+            received = b""
+            while not received.endswith(READY + b"I"):
+                received += raw.recv(65536)
+        shown = {pool["pool"]: pool["startup"] for pool in status(daemon)["pools"]}
+        text = ask(daemon, "GET", "/metrics")[1]
+    assert shown == {
+        "postgres@one": {},
+        "postgres@one (2)": {"statement_timeout": "5s"},
+        "postgres@one (3)": {"statement_timeout": "6s"},
+    }
+    series = [line.rpartition(" ")[0] for line in text.splitlines() if not line.startswith("#")]
+    assert len(series) == len(set(series))
 
 
 def test_second_socket_is_for_this_user_only(daemon: Daemon) -> None:

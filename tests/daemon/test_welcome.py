@@ -87,7 +87,9 @@ def test_clients_that_leave_before_they_are_welcomed_do_not_wait(daemon: Daemon)
 
 
 @pytest.mark.parametrize(
-    "settings", [{"TimeZone": "Nowhere"}, {"client_encoding": "FOO"}, {"DateStyle": "x"}, {"IntervalStyle": "y"}], ids=str
+    "settings",
+    [{"TimeZone": "Nowhere"}, {"client_encoding": "FOO"}, {"DateStyle": "x"}, {"IntervalStyle": "y"}],
+    ids=str,
 )
 def test_refused_setting_is_told_in_the_words_of_the_server(daemon: Daemon, settings: dict[str, str]) -> None:
     def fields(received: bytes) -> list[dict[str, str]]:

@@ -215,7 +215,8 @@ impl Hub {
         if let Some(pool) = pools.get(&key) {
             return Arc::clone(pool);
         }
-        let pool = Arc::new(Pool::new(Arc::clone(database), &key, self.limit(&key.name, database)));
+        let label = key.label(database, &pools.values().map(|pool| pool.shown().label).collect());
+        let pool = Arc::new(Pool::new(Arc::clone(database), &key, label, self.limit(&key.name, database)));
         pools.insert(key, Arc::clone(&pool));
         pool
     }

@@ -9,6 +9,7 @@ use crate::lock;
 use crate::secret::Secret;
 use crate::stats::{Shown, Stats};
 use crate::traffic::TrafficClass;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -39,14 +40,27 @@ impl Key {
         self.startup.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
 
-    /// The user and the name of the database, for people.
-    pub fn label(&self, database: &Database) -> String {
+    /// The user and the name of the database, or the server that the client has named, for people. Pools that differ in
+    /// something else are numbered.
+    pub fn label(&self, database: &Database, taken: &HashSet<String>) -> String {
         let (user, dbname) = (self.of("user"), self.of("database"));
-        if self.of_client {
-            format!("{user}@{}:{}/{dbname}", database.host, database.port)
+        let label = if self.of_client {
+            let places = database.places().unwrap_or_default();
+            let places: Vec<String> = places.iter().map(|(host, port)| format!("{host}:{port}")).collect();
+            format!("{user}@{}/{dbname}", places.join(","))
         } else {
             format!("{user}@{}", self.name)
+        };
+        if !taken.contains(&label) {
+            return label;
         }
+        let mut numbered = (2_usize..).map(|n| format!("{label} ({n})"));
+        numbered.find(|label| !taken.contains(label)).expect("there are fewer pools than numbers")
+    }
+
+    /// The startup parameters other than the user and the database.
+    pub fn others(&self) -> BTreeMap<String, String> {
+        self.startup.iter().filter(|(name, _)| !matches!(name.as_str(), "user" | "database")).cloned().collect()
     }
 }
 
@@ -105,7 +119,7 @@ pub enum NotLent {
 
 impl Pool {
     /// An empty pool.
-    pub fn new(database: Arc<Database>, key: &Key, limit: Arc<Limit>) -> Self {
+    pub fn new(database: Arc<Database>, key: &Key, label: String, limit: Arc<Limit>) -> Self {
         let user = key.of("user");
         let size = database.size_of(user);
         let idle = Arc::default();
@@ -115,7 +129,7 @@ impl Pool {
             stats: Arc::default(),
             mode: database.mode_of(user),
             size,
-            label: key.label(&database),
+            label,
             key: key.clone(),
             permits: Arc::new(Semaphore::new(size)),
             idle,
@@ -269,6 +283,7 @@ impl Pool {
     pub fn shown(&self) -> Shown {
         Shown {
             label: self.label.clone(),
+            startup: self.key.others(),
             driver: self.database.driver,
             mode: self.mode,
             size: self.size,
@@ -353,5 +368,28 @@ impl Drop for Waiting<'_> {
         lock(&self.pool.idle.waiting).remove(&self.arrival);
         // What was kept for it is for others, if it has left.
         self.pool.settle();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pools_of_servers_that_clients_name_have_each_port_once() {
+        let startup = vec![("user".into(), "jo".into()), ("database".into(), "shop".into())];
+        let key = Key { name: "hash".into(), of_client: true, startup, password: None };
+        let mut taken = HashSet::new();
+        for (host, label) in [
+            ("db:7,other", "jo@db:7,other:5432/shop"),
+            ("db", "jo@db:5432/shop"),
+            ("db:5432", "jo@db:5432/shop (2)"),
+            ("db", "jo@db:5432/shop (3)"),
+        ] {
+            let database = Database::of_client(&format!("host = {host:?}")).unwrap();
+            let found = key.label(&database, &taken);
+            assert_eq!(found, label);
+            taken.insert(found);
+        }
     }
 }

@@ -130,12 +130,11 @@ async fn first_welcome(pool: &Pool, mut lent: Lent, settings: &Parameters) -> Re
     }
     // A DateStyle such as ISO leaves the order of day and month as it is: that of the defaults, and of no other client.
     for wanted in [&defaults, &wanted] {
-        if let Some(sql) = lent.server.state.adaptation(wanted) {
-            if let Err(error) = lent.server.answer(&sql).await.map_err(Ended::opening)? {
-                pool.stats.errors.add(error.sqlstate().to_owned());
-                pool.take_back(lent);
-                return Err(Ended::of_server(error));
-            }
+        let Some(sql) = lent.server.state.adaptation(wanted) else { continue };
+        if let Err(error) = lent.server.answer(&sql).await.map_err(Ended::opening)? {
+            pool.stats.errors.add(error.sqlstate().to_owned());
+            pool.take_back(lent);
+            return Err(Ended::of_server(error));
         }
     }
     let parameters = lent.server.state.parameters.clone();
