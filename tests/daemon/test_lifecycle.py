@@ -61,14 +61,25 @@ def test_folder_of_others_is_refused(program: Path, folder: Path, server: Postgr
         ('[databases.a]\nhost = "h"\npol_size = 1\n', "line 3: unknown field `pol_size`"),
         ('[databases.a]\nhost = "h"\npool_size = 0\n', "pool_size must be at least 1"),
         ('[databases.a]\nhost = "h"\nqueue_wait = -1\n', "queue_wait must be"),
+        ('[databases.a]\nhost = "h"\nserver_idle = nan\n', "server_idle must be"),
+        ('[databases.a]\nhost = "h"\ncheck_after = 1e10\n', "check_after must be"),
+        ("[daemon]\nidle_exit = 1e20\n[databases]\n", "idle_exit must be a number of seconds between 0 and 1000000000"),
+        ("[daemon]\nidle_exit = nan\n[databases]\n", "idle_exit must be"),
+        ("[daemon]\ndrain_timeout = 1e300\n[databases]\n", "drain_timeout must be"),
+        ("[daemon]\ndrain_timeout = -1\n[databases]\n", "drain_timeout must be"),
         ('[databases.a]\nhost = "h"\npassword = "a"\npassword_file = "b"\n', "both given"),
-        ('[databases.a]\nhost = "h:x"\n', '"x" is not a port'),
+        ('[databases.a]\nhost = "h:x"\n', "host: the port is not a number"),
+        ('[databases.a]\nhost = "h"\npassword = 4711\n', "line 3: invalid type: integer, expected a string"),
+        ('[databases]\na = "postgresql://u:4711@h/d"\n', "line 2: invalid type: string, expected struct Database"),
+        ('[databases.a]\nurl = "postgresql://u:p@h:4711x/d"\n', "url has a port that is not a number"),
         ('[daemon]\nallow_users = ["no such user"]\n[databases]\n', "there is no user"),
     ],
 )
 def test_mistakes_in_the_configuration_are_named(program: Path, folder: Path, text: str, message: str) -> None:
     (folder / "c.toml").write_text(text)
-    assert message in refusal(program, "--config", folder / "c.toml", "--folder", folder / "run")
+    said = refusal(program, "--config", folder / "c.toml", "--folder", folder / "run")
+    assert message in said
+    assert "4711" not in said
 
 
 def test_termination_lets_transactions_end(daemon: Daemon) -> None:

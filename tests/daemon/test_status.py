@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -17,6 +18,7 @@ import pytest
 import headrace
 
 from .conftest import Daemon, config
+from .raw import READY, startup
 
 
 class Place(Protocol):
@@ -91,6 +93,27 @@ def test_metrics_have_the_names_of_opentelemetry(daemon: Daemon) -> None:
         assert {name, re.sub("_(bucket|sum|count)$", "", name)} & families, name
 
 
+def test_pools_of_one_user_are_told_apart(daemon: Daemon) -> None:
+    with daemon.connect("one", autocommit=True), contextlib.ExitStack() as stack:
+        for timeout in ("5s", "6s"):
+            given = startup(user="anyone", database="one", statement_timeout=timeout)
+            raw = stack.enter_context(socket.socket(socket.AF_UNIX))
+            raw.connect(str(daemon.socket))
+            raw.sendall(given)
+            received = b""
+            while not received.endswith(READY + b"I"):
+                received += raw.recv(65536)
+        shown = {pool["pool"]: pool["startup"] for pool in status(daemon)["pools"]}
+        text = ask(daemon, "GET", "/metrics")[1]
+    assert shown == {
+        "postgres@one": {},
+        "postgres@one (2)": {"statement_timeout": "5s"},
+        "postgres@one (3)": {"statement_timeout": "6s"},
+    }
+    series = [line.rpartition(" ")[0] for line in text.splitlines() if not line.startswith("#")]
+    assert len(series) == len(set(series))
+
+
 def test_second_socket_is_for_this_user_only(daemon: Daemon) -> None:
     assert stat.S_IMODE((daemon.folder / ".s.PGSQL.5432.http").stat().st_mode) == 0o600
     assert ask(daemon, "GET", "/secrets")[0] == 404
@@ -109,6 +132,21 @@ def test_configuration_is_read_again(daemon: Daemon) -> None:
         with daemon.connect("one"):
             sizes = [pool["size"] for pool in status(daemon)["pools"] if pool["pool"] == "postgres@one"]
     assert sizes == [3]
+
+
+@pytest.mark.parametrize("way", ["HTTP", "SIGHUP"])
+def test_mode_of_the_socket_follows_the_configuration(daemon: Daemon, way: str) -> None:
+    file = daemon.folder.parent / "headraced.toml"
+    own = file.read_text()
+    for text, mode in ((f"[daemon]\nallow_users = ['0']\n{own}", 0o666), (own, 0o600)):
+        file.write_text(text)
+        if way == "HTTP":
+            assert ask(daemon, "POST", "/reload") == (200, "")
+        else:
+            os.kill(daemon.process.pid, signal.SIGHUP)
+            assert daemon.process.stderr is not None
+            assert "read again" in daemon.process.stderr.readline()
+        assert stat.S_IMODE(daemon.socket.stat().st_mode) == mode
 
 
 def test_mistake_in_a_reloaded_configuration_changes_nothing(daemon: Daemon) -> None:

@@ -8,9 +8,11 @@ use crate::replies::{self, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION, TOO_MANY_CLIE
 use crate::secret::Secret;
 use crate::startup::{First, first, password, response};
 use headrace_connection::Buffers;
+use headrace_core::limits::READ_BUFFER_BYTES;
 use headrace_io::Progress;
 use headrace_io::tokio::Stream;
 use headrace_tls::TlsConnection;
+use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::time::timeout;
@@ -85,7 +87,8 @@ impl Client {
             let found = first(self.buffers.read_buffer.unread());
             match found.map_err(|what| Ended::new(PROTOCOL_VIOLATION, format!("headraced: {what}")))? {
                 Some((message, length)) => {
-                    self.buffers.read_buffer.consume(length);
+                    // A password may be in what a client names as its server.
+                    self.buffers.read_buffer.wipe(length);
                     match message {
                         First::Tls => self.encrypt(hub, peer)?,
                         First::Gss => self.buffers.write_buffer.tail().push(b'N'),
@@ -192,6 +195,23 @@ impl Client {
                     }
                     Ok(_) => {}
                 },
+            }
+        }
+    }
+
+    /// Waits for something that only this client needs, and keeps what it sends meanwhile. `None` if it leaves before.
+    pub async fn stays_for<T>(&mut self, needed: impl Future<Output = T>) -> Option<T> {
+        tokio::pin!(needed);
+        loop {
+            let reads = self.buffers.read_buffer.unread().len() < READ_BUFFER_BYTES;
+            tokio::select! {
+                biased;
+                found = &mut needed => return Some(found),
+                moved = self.stream.exchange(&mut self.buffers, reads) => {
+                    if let Ok(Progress::Eof) | Err(_) = moved {
+                        return None;
+                    }
+                }
             }
         }
     }

@@ -12,11 +12,14 @@ use crate::replies::{Ended, MALFORMED_SETTING, NOT_ALLOWED, UNKNOWN_DATABASE};
 use crate::scram::random;
 use crate::secret::Secret;
 use crate::stats::{Counter, Gauge, Shown};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
+use zeroize::Zeroizing;
 
 /// The startup parameter by which a client of the daemon's own user names a server that is not configured.
 pub const TARGET: &str = "headrace.target";
@@ -26,7 +29,8 @@ pub const TARGET: &str = "headrace.target";
 pub struct Hub {
     config: Mutex<Arc<Config>>,
     pools: Mutex<HashMap<Key, Arc<Pool>>>,
-    limits: Mutex<HashMap<String, Arc<Limit>>>,
+    /// Those that a pool or a server connection needs.
+    limits: Mutex<HashMap<String, Weak<Limit>>>,
     /// The databases that are not PostgreSQL's.
     pub fronts: Fronts,
     /// The clients that are connected.
@@ -37,7 +41,8 @@ pub struct Hub {
     pub refused: Counter,
     /// When the daemon was started.
     pub since: Instant,
-    /// Makes the salts of users that do not exist, always the same for the same name.
+    /// Makes the salts of users that do not exist, always the same for the same name, and hashes that only this daemon can
+    /// make.
     pub unknown_users: [u8; 32],
     /// Places for clients of TCP that are logging in.
     pub logins: Arc<Semaphore>,
@@ -59,10 +64,11 @@ pub enum Wanted {
 /// What a client has said of itself.
 #[derive(Debug)]
 pub struct Asked {
-    /// The name of the database, or what the client has named as its server.
+    /// The name of the database, or a hash of what the client has named as its server.
     pub name: String,
     /// The settings of the database.
     pub database: Database,
+    of_client: bool,
     user: String,
     given: BTreeMap<String, String>,
 }
@@ -105,8 +111,8 @@ impl Hub {
     /// that are connected keep theirs.
     pub fn reload(&self, config: Config) {
         let config = Arc::new(config);
-        *lock(&self.config) = Arc::clone(&config);
-        lock(&self.limits).clear();
+        let before = std::mem::replace(&mut *lock(&self.config), Arc::clone(&config));
+        self.reload_limits(&before, &config);
         self.fronts.reload(&config);
         lock(&self.pools).retain(|key, pool| {
             let stays = key.of_client || config.databases.get(&key.name).is_some_and(|now| *now == *pool.database);
@@ -117,6 +123,21 @@ impl Hub {
         });
     }
 
+    /// What is open on a server counts as before, as long as it is the same server.
+    fn reload_limits(&self, before: &Config, now: &Config) {
+        let mut limits = lock(&self.limits);
+        for (name, was) in &before.databases {
+            match now.databases.get(name) {
+                Some(now) if (&now.host, now.port) == (&was.host, was.port) => {
+                    if let Some(limit) = limits.get(name).and_then(Weak::upgrade) {
+                        limit.set_most(now.max_connections);
+                    }
+                }
+                _ => drop(limits.remove(name)),
+            }
+        }
+    }
+
     /// What the parameters of a StartupMessage ask for. `own` is true for a client of the daemon's own user.
     ///
     /// # Errors
@@ -125,7 +146,7 @@ impl Hub {
         let mut given: BTreeMap<String, String> = parameters.into_iter().collect();
         let user = given.remove("user").unwrap_or_default();
         let name = given.remove("database").unwrap_or_else(|| user.clone());
-        let (name, database) = match given.remove(TARGET) {
+        let (name, database, of_client) = match given.remove(TARGET).map(Zeroizing::new) {
             Some(_) if !own => {
                 return Err(Ended::new(NOT_ALLOWED, "headraced: only the daemon's own user may name a server"));
             }
@@ -133,9 +154,9 @@ impl Hub {
                 let mut database = Database::of_client(&text)
                     .map_err(|what| Ended::new(MALFORMED_SETTING, format!("headraced: {TARGET}: {what}")))?;
                 database.dbname.get_or_insert(name);
-                (text, database)
+                (self.hash(&text), database, true)
             }
-            None => self.configured(name)?,
+            None => self.configured(name).map(|(name, database)| (name, database, false))?,
         };
         let user = database.user.clone().unwrap_or(user);
         if user.is_empty() {
@@ -145,7 +166,12 @@ impl Hub {
         {
             return Err(Ended::new(NOT_ALLOWED, "headraced: replication needs a connection to the server itself"));
         }
-        Ok(Asked { name, database, user, given })
+        Ok(Asked { name, database, of_client, user, given })
+    }
+
+    /// What stands for a text in which a password may be, as long as this daemon runs.
+    fn hash(&self, text: &str) -> String {
+        BASE64_STANDARD.encode(Sha256::new().chain_update(self.unknown_users).chain_update(text).finalize())
     }
 
     fn configured(&self, name: String) -> Result<(String, Database), Ended> {
@@ -166,21 +192,15 @@ impl Hub {
             Driver::Informix => Kind::Informix,
             Driver::Cubrid => Kind::Cubrid,
         };
-        let Asked { name, database, user, given } = asked;
+        let Asked { name, database, of_client, user, given } = asked;
         let dbname = database.dbname.clone().unwrap_or_else(|| name.clone());
         let startup = vec![("user".to_owned(), user), ("database".to_owned(), dbname)];
-        let key = Key { of_client: self.is_of_client(&name), name, startup, password };
+        let key = Key { of_client, name, startup, password };
         Wanted::Front(self.fronts.wanted(kind, key, database, given.into_iter().collect()))
     }
 
-    /// Returns true if this is what a client has named as its server.
-    fn is_of_client(&self, name: &str) -> bool {
-        !lock(&self.config).databases.contains_key(name)
-    }
-
     fn pooled(&self, asked: Asked, password: Option<Secret>) -> pool::Wanted {
-        let Asked { name, database, user, given } = asked;
-        let of_client = self.is_of_client(&name);
+        let Asked { name, database, of_client, user, given } = asked;
         let (settings, rest): (Parameters, Parameters) = given.into_iter().partition(|(name, _)| is_settable(name));
         let dbname = database.dbname.clone().unwrap_or_else(|| name.clone());
         let mut startup = vec![("user".to_owned(), user), ("database".to_owned(), dbname)];
@@ -195,15 +215,21 @@ impl Hub {
         if let Some(pool) = pools.get(&key) {
             return Arc::clone(pool);
         }
-        let limit = Arc::clone(
-            lock(&self.limits)
-                .entry(key.name.clone())
-                .or_insert_with(|| Arc::new(Limit::new(database.max_connections))),
-        );
-        let pool = Arc::new(Pool::new(Arc::clone(database), &key, Arc::clone(&limit)));
-        limit.add(&pool);
+        let label = key.label(database, &pools.values().map(|pool| pool.shown().label).collect());
+        let pool = Arc::new(Pool::new(Arc::clone(database), &key, label, self.limit(&key.name, database)));
         pools.insert(key, Arc::clone(&pool));
         pool
+    }
+
+    /// The limit of all pools of this name.
+    fn limit(&self, name: &str, database: &Database) -> Arc<Limit> {
+        let mut limits = lock(&self.limits);
+        if let Some(limit) = limits.get(name).and_then(Weak::upgrade) {
+            return limit;
+        }
+        let limit = Arc::new(Limit::new(database.max_connections));
+        limits.insert(name.to_owned(), Arc::downgrade(&limit));
+        limit
     }
 
     /// Cancels what this client runs, if the key is right.
@@ -239,5 +265,30 @@ impl Hub {
             let needed = is_plain && pool.stats.opened.value() > 0;
             needed || Arc::strong_count(pool) > 1 || pool.stats.open.value() > 0
         });
+        lock(&self.limits).retain(|_, limit| limit.strong_count() > 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn server_that_a_client_has_named_is_forgotten_with_its_pool() {
+        let hub = Hub::new(Config::default(), Handle::current(), watch::channel(false).1);
+        let asked = |target: &str| {
+            let given = [("user", "jo"), (TARGET, target)].map(|(name, value)| (name.to_owned(), value.to_owned()));
+            hub.asked(given.into(), true).unwrap()
+        };
+        let first = asked("host = 'h'\npassword = 'hunter2'");
+        assert!(!first.name.contains("hunter2"));
+        assert_eq!(first.name, asked("host = 'h'\npassword = 'hunter2'").name);
+        assert_ne!(first.name, asked("host = 'h'\npassword = 'hunter3'").name);
+        let wanted = hub.wanted(first, None);
+        hub.expire();
+        assert_eq!((lock(&hub.pools).len(), lock(&hub.limits).len()), (1, 1), "it is needed");
+        drop(wanted);
+        hub.expire();
+        assert_eq!((lock(&hub.pools).len(), lock(&hub.limits).len()), (0, 0));
     }
 }

@@ -4,7 +4,7 @@ use crate::client::{self, Peer};
 use crate::config::Config;
 use crate::control;
 use crate::hub::Hub;
-use crate::limits::{EXPIRY, IDLE_EXIT};
+use crate::limits::{EXPIRY, EXPIRY_LEAST, IDLE_EXIT};
 use crate::log::log;
 use crate::network;
 use crate::place::{Access, Place};
@@ -81,11 +81,17 @@ pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
     let reload: control::Reload = {
-        let options = options.clone();
-        Arc::new(move |hub: &Hub| options.read().map(|config| hub.reload(config)))
+        let (options, socket) = (options.clone(), place.socket().clone());
+        Arc::new(move |hub: &Hub| {
+            let config = options.read()?;
+            socket.set_access(self::access(&config));
+            hub.reload(config);
+            Ok(())
+        })
     };
     let listeners = network::listen(&hub, &served).await?;
-    let mut expiry = interval(idle_exit(&hub, &options).map_or(EXPIRY, |idle| EXPIRY.min(idle / 4)));
+    let often = idle_exit(&hub, &options).map_or(EXPIRY, |idle| (idle / 4).clamp(EXPIRY_LEAST, EXPIRY));
+    let mut expiry = interval(often);
     let mut unused_since = Instant::now();
     // Who has started the daemon may not wait for this line.
     let _ = writeln!(std::io::stdout(), "headraced: serving {}", place.shown());
@@ -129,7 +135,6 @@ pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
                     Ok(()) => log("the configuration was read again"),
                     Err(what) => log(format_args!("the configuration stays as it is: {what}")),
                 }
-                place.set_access(self::access(&hub.config()));
             }
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,

@@ -35,10 +35,14 @@ pub const REPLIES: usize = 65_536;
 pub const WHOLE_MESSAGE: usize = 64 * 1024 * 1024;
 /// Bytes of a StartupMessage, as PostgreSQL has it.
 pub const STARTUP_BYTES: usize = 10_000;
+/// Bytes of an `application_name`; the server cuts longer ones (`NAMEDATALEN` - 1).
+pub const APPLICATION_NAME_BYTES: usize = 63;
 /// Sets of settings of which a pool remembers what the server makes of them.
 pub const WELCOMES: usize = 256;
 /// How often connections that nobody uses are looked for.
 pub const EXPIRY: Duration = Duration::from_secs(10);
+/// The shortest time between two of these, with a short `idle_exit`.
+pub const EXPIRY_LEAST: Duration = Duration::from_millis(1);
 /// How long clients may take to end their transactions after SIGTERM.
 pub const DRAIN: Duration = Duration::from_secs(30);
 /// How long a server connection is used.
@@ -53,6 +57,10 @@ pub const MEMORY_MB: usize = 512;
 pub const SMALL: usize = 512 * 1024;
 /// How long a command that prints a password may take.
 pub const PASSWORD_COMMAND: Duration = Duration::from_secs(30);
+/// The fewest seconds of a setting that must be above 0: one microsecond.
+pub const LEAST_SECONDS: f64 = 1e-6;
+/// The most seconds that a setting may have: 31 years.
+pub const MOST_SECONDS: f64 = 1e9;
 /// Seconds without a client after which a daemon ends that was started on demand.
 pub const IDLE_EXIT: f64 = 600.0;
 /// How long a daemon that is started on demand waits for one that is about to end.

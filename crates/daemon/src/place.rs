@@ -19,12 +19,28 @@ pub struct Place {
     pub clients: UnixListener,
     /// Where metrics are asked for.
     pub control: UnixListener,
-    path: PathBuf,
+    socket: Socket,
     control_path: PathBuf,
-    /// Made by somebody else, who also removes it.
-    inherited: bool,
     /// Held until the process ends: the process that holds it owns the sockets, so a file that is there is left over.
     _lock: File,
+}
+
+/// The socket for clients, as a file.
+#[derive(Clone, Debug)]
+pub struct Socket {
+    path: PathBuf,
+    /// Made by somebody else, who also removes it.
+    inherited: bool,
+}
+
+impl Socket {
+    /// Lets others reach it, or not any more.
+    pub fn set_access(&self, access: Access) {
+        let mode = if access == Access::Own { 0o600 } else { 0o666 };
+        if !self.inherited {
+            let _ = fs::set_permissions(&self.path, Permissions::from_mode(mode));
+        }
+    }
 }
 
 /// Who may open the socket.
@@ -56,34 +72,32 @@ impl Place {
         let lock = locked(&path, port, on_demand).await?;
         let inherited = ListenFd::from_env().take_unix_listener(0).map_err(|error| format!("LISTEN_FDS: {error}"))?;
         umask(Mode::XUSR | Mode::RWXG | Mode::RWXO);
-        let was_inherited = inherited.is_some();
+        let socket = Socket { path, inherited: inherited.is_some() };
         let clients = match inherited {
             Some(listener) => of_std(listener)?,
-            None => bound(&path)?,
+            None => bound(&socket.path)?,
         };
-        let place =
-            Self { clients, control: bound(&control_path)?, path, control_path, inherited: was_inherited, _lock: lock };
-        place.set_access(access);
-        Ok(place)
+        socket.set_access(access);
+        Ok(Self { clients, control: bound(&control_path)?, socket, control_path, _lock: lock })
     }
 
     /// The path of the socket, for people.
     pub fn shown(&self) -> String {
-        if self.inherited { "the socket that was passed on".into() } else { self.path.display().to_string() }
+        if self.socket.inherited {
+            return "the socket that was passed on".into();
+        }
+        self.socket.path.display().to_string()
     }
 
-    /// Lets others reach the socket, or not any more.
-    pub fn set_access(&self, access: Access) {
-        let mode = if access == Access::Own { 0o600 } else { 0o666 };
-        if !self.inherited {
-            let _ = fs::set_permissions(&self.path, Permissions::from_mode(mode));
-        }
+    /// The socket for clients.
+    pub fn socket(&self) -> &Socket {
+        &self.socket
     }
 
     /// Removes the sockets: who comes from now on finds no daemon.
     pub fn leave(&self) {
-        if !self.inherited {
-            let _ = fs::remove_file(&self.path);
+        if !self.socket.inherited {
+            let _ = fs::remove_file(&self.socket.path);
         }
         let _ = fs::remove_file(&self.control_path);
     }
@@ -93,11 +107,11 @@ impl Place {
     /// # Errors
     /// The sockets cannot be made.
     pub fn come_back(&mut self, access: Access) -> Result<(), String> {
-        if !self.inherited {
-            self.clients = bound(&self.path)?;
+        if !self.socket.inherited {
+            self.clients = bound(&self.socket.path)?;
         }
         self.control = bound(&self.control_path)?;
-        self.set_access(access);
+        self.socket.set_access(access);
         Ok(())
     }
 }

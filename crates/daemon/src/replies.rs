@@ -100,6 +100,17 @@ impl Ended {
         Self { sqlstate, message, server: error }
     }
 
+    /// The server has refused something without which the client cannot be served: the error in its own words ends the
+    /// connection, as it would have at the server.
+    pub fn of_server(mut error: ServerError) -> Self {
+        for (code, text) in &mut error.fields {
+            if matches!(*code, field::SEVERITY | field::SEVERITY_UNTRANSLATED) {
+                "FATAL".clone_into(text);
+            }
+        }
+        Self { sqlstate: REJECTED, message: error.field(field::MESSAGE).to_owned(), server: Some(error) }
+    }
+
     /// ErrorResponse.
     pub fn write(&self, out: &mut Vec<u8>) {
         let own = [

@@ -134,8 +134,10 @@ impl Stats {
 /// What is shown of a pool, whichever database it is of.
 #[derive(Debug)]
 pub struct Shown {
-    /// The user and the name of the database.
+    /// The user and the name of the database, with a number if there are several pools of them.
     pub label: String,
+    /// The startup parameters other than these.
+    pub startup: BTreeMap<String, String>,
     /// The kind of its server.
     pub driver: Driver,
     /// When its connections go back.

@@ -36,6 +36,8 @@ struct ClientStatus {
 #[derive(Debug, Serialize)]
 struct PoolStatus {
     pool: String,
+    /// The startup parameters other than the user and the database, which distinguish pools.
+    startup: BTreeMap<String, String>,
     driver: &'static str,
     mode: &'static str,
     size: usize,
@@ -95,6 +97,7 @@ fn of_pool(pool: &Shown) -> PoolStatus {
     let (shared, prepared) = (stats.spared.value(), stats.prepared.value());
     PoolStatus {
         pool: pool.label.clone(),
+        startup: pool.startup.clone(),
         driver: pool.driver.name(),
         mode: pool.mode.name(),
         size: pool.size,

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+import socket
+from contextlib import ExitStack
 
 import psycopg
 import pytest
 
+from waiting import until
+
+from ..raw import startup
 from ..test_status import ask, status
 from .conftest import Front
 
@@ -37,3 +42,20 @@ def test_pool_is_shown_with_its_lendings_pins_and_errors(front: Front) -> None:
     assert int(values[f"headraced_connections_opened_total{{{name}}}"]) >= 1
     assert int(values[f"db_client_connection_create_time_seconds_count{{{name}}}"]) >= 1
     assert f"headraced_sent_bytes_total{{{name}}}" not in values
+
+
+def test_clients_that_leave_before_they_are_welcomed_do_not_wait(front: Front) -> None:
+    def waiting() -> int:
+        pools = status(front)["pools"]
+        return int(next(pool["waiting"] for pool in pools if pool["pool"].endswith(f"@{front.name}_one")))
+
+    table = front.table("leavers", "n int")
+    with front.psycopg(database=f"{front.name}_one") as busy, ExitStack() as stack:
+        busy.execute(f"insert into {table} values (1)")
+        for _ in range(3):
+            leaving = stack.enter_context(socket.socket(socket.AF_UNIX))
+            leaving.connect(str(front.socket))
+            leaving.sendall(startup(user="anyone", database=f"{front.name}_one"))
+        until(lambda: waiting() == 3)
+        stack.close()
+        until(lambda: waiting() == 0)

@@ -1,5 +1,6 @@
 //! A database of a server: where it is, how to log in, and how its server connections are shared.
 
+use super::{May, check_seconds, text};
 use crate::front::url;
 use crate::limits::{CHECK_AFTER, CONNECT_TIMEOUT, IDLE_SERVER, LIFETIME, POOL_SIZE, QUEUE_LENGTH, QUEUE_WAIT};
 use crate::postgres::server::SslMode;
@@ -210,12 +211,7 @@ impl Database {
     /// # Errors
     /// What is wrong with it.
     pub fn of_client(text: &str) -> Result<Self, String> {
-        let found = url::expanded(text, url::expand)?;
-        let database: Self = match found {
-            Some(table) => table.try_into(),
-            None => toml::from_str(text),
-        }
-        .map_err(|error| super::told(&error, text))?;
+        let database: Self = text::read(text, url::expand)?;
         database.check().map(|()| database)
     }
 
@@ -230,14 +226,9 @@ impl Database {
             ("server_lifetime", self.server_lifetime),
             ("server_idle", self.server_idle),
         ] {
-            // A Duration holds no more than this.
-            if !(seconds > 0.0 && seconds <= 1e9) {
-                return Err(format!("{name} must be a number of seconds above 0"));
-            }
+            check_seconds(name, seconds, May::NotBeZero)?;
         }
-        if !(self.check_after >= 0.0 && self.check_after <= 1e9) {
-            return Err("check_after must be a number of seconds, at least 0".into());
-        }
+        check_seconds("check_after", self.check_after, May::BeZero)?;
         if self.password_command.as_ref().is_some_and(Vec::is_empty) {
             return Err("password_command is empty".into());
         }
@@ -286,7 +277,8 @@ impl Database {
             let (host, port) = match text.rsplit_once(':') {
                 // An address of IPv6 without brackets has no port.
                 Some((host, port)) if !text.starts_with('/') && (!host.contains(':') || host.ends_with(']')) => {
-                    (host, port.parse().map_err(|_| format!("host: {port:?} is not a port"))?)
+                    // Not quoted: somebody may have written a whole URL here.
+                    (host, port.parse().map_err(|_| "host: the port is not a number")?)
                 }
                 _ => (text, self.port),
             };
@@ -364,7 +356,7 @@ mod tests {
             ("db", Ok(vec![("db", 5432)])),
             ("db:1, other", Ok(vec![("db", 1), ("other", 5432)])),
             ("[::1]:7,::1,/run/pg", Ok(vec![("::1", 7), ("::1", 5432), ("/run/pg", 5432)])),
-            ("db:x", Err("host: \"x\" is not a port".to_owned())),
+            ("db:x", Err("host: the port is not a number".to_owned())),
         ] {
             let database = Database::of_client(&format!("host = {host:?}"));
             match expected {

@@ -5,17 +5,19 @@ mod database;
 mod network;
 mod passfile;
 mod password;
+mod text;
 
 pub use account::Account;
 pub use database::{Database, Driver, PoolMode, TargetSession, addresses};
 
 use crate::front::url;
-use crate::limits::{CLIENTS, DRAIN, MEMORY_MB};
+use crate::limits::{CLIENTS, DRAIN, LEAST_SECONDS, MEMORY_MB, MOST_SECONDS};
 use headrace_tls::Identity;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use zeroize::Zeroizing;
 
 /// The whole file.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -82,13 +84,9 @@ impl Config {
     /// What is wrong with it, with its name.
     pub fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        // The message of a TOML error quotes the line, which may hold a password.
-        let found = url::expanded(&text, url::expand_all).map_err(|what| format!("{}: {what}", path.display()))?;
-        let mut config: Self = match found {
-            Some(table) => table.try_into(),
-            None => toml::from_str(&text),
-        }
-        .map_err(|error| format!("{}: {}", path.display(), told(&error, &text)))?;
+        let text = Zeroizing::new(text);
+        let mut config: Self =
+            text::read(&text, url::expand_all).map_err(|what| format!("{}: {what}", path.display()))?;
         config.daemon.check().map_err(|what| format!("{}: daemon: {what}", path.display()))?;
         for (name, database) in &config.databases {
             database.check().map_err(|what| format!("{}: databases.{name}: {what}", path.display()))?;
@@ -100,13 +98,8 @@ impl Config {
 
 impl Daemon {
     fn check(&self) -> Result<(), String> {
-        for (name, seconds) in
-            [("idle_exit", self.idle_exit.unwrap_or_default()), ("drain_timeout", self.drain_timeout)]
-        {
-            if !(seconds >= 0.0 && seconds.is_finite()) {
-                return Err(format!("{name} must be a number of seconds, at least 0"));
-            }
-        }
+        check_seconds("idle_exit", self.idle_exit.unwrap_or_default(), May::BeZero)?;
+        check_seconds("drain_timeout", self.drain_timeout, May::BeZero)?;
         if self.max_clients == 0 || self.memory_mb == 0 {
             return Err("max_clients and memory_mb must be at least 1".into());
         }
@@ -135,11 +128,18 @@ impl Daemon {
     }
 }
 
-/// What is wrong with a TOML text, and in which line, without the line itself.
-fn told(error: &toml::de::Error, text: &str) -> String {
-    let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-    match line {
-        Some(line) => format!("line {line}: {}", error.message()),
-        None => error.message().to_owned(),
+/// Which numbers of seconds a setting may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum May {
+    BeZero,
+    NotBeZero,
+}
+
+/// Checks a number of seconds: a [`Duration`] can be made of it, and added to the time of now.
+fn check_seconds(name: &str, seconds: f64, may: May) -> Result<(), String> {
+    let least = if may == May::BeZero { 0.0 } else { LEAST_SECONDS };
+    if (least..=MOST_SECONDS).contains(&seconds) {
+        return Ok(());
     }
+    Err(format!("{name} must be a number of seconds between {least} and {MOST_SECONDS}"))
 }

@@ -94,11 +94,12 @@ impl Fronts {
         if let Some(lender) = pools.get(&key) {
             return Wanted { lender: lender.clone(), settings };
         }
+        let label = key.label(&database, &pools.values().map(|pool| pool.shown().label).collect());
         let database = Arc::new(database);
         let lender = match kind {
-            Kind::MySql => Lender::MySql(Arc::new(Pool::new(database, &key))),
-            Kind::Informix => Lender::Informix(Arc::new(Pool::new(database, &key))),
-            Kind::Cubrid => Lender::Cubrid(Arc::new(Pool::new(database, &key))),
+            Kind::MySql => Lender::MySql(Arc::new(Pool::new(database, &key, label))),
+            Kind::Informix => Lender::Informix(Arc::new(Pool::new(database, &key, label))),
+            Kind::Cubrid => Lender::Cubrid(Arc::new(Pool::new(database, &key, label))),
         };
         pools.insert(key, lender.clone());
         Wanted { lender, settings }

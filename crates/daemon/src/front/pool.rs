@@ -12,6 +12,7 @@ use crate::stats::{Shown, Stats};
 use headrace_core::{Fatal, FatalKind, Verb};
 use headrace_io::tokio::Client;
 use headrace_io::{Address, TcpOptions};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -79,13 +80,13 @@ pub struct Lent<B> {
 
 impl<B: Backend> Pool<B> {
     /// An empty pool.
-    pub fn new(database: Arc<Database>, key: &Key) -> Self {
+    pub fn new(database: Arc<Database>, key: &Key, label: String) -> Self {
         let (user, name) = (key.of("user"), key.of("database"));
         let size = database.size_of(user);
         Self {
             stats: Arc::default(),
             size,
-            label: key.label(&database),
+            label,
             permits: Arc::new(Semaphore::new(size)),
             mode: database.mode_of(user),
             database,
@@ -266,6 +267,7 @@ impl<B: Backend> Pool<B> {
     pub fn shown(&self) -> Shown {
         Shown {
             label: self.label.clone(),
+            startup: BTreeMap::new(),
             driver: self.database.driver,
             mode: self.mode,
             size: self.size,

@@ -80,7 +80,10 @@ pub async fn serve<B: Backend>(
     entered: &Entered<'_>,
 ) -> Result<(), Ended> {
     let key = entered.key();
-    let lent = pool.lend().await?;
+    entered.client.turns(Activity::Waiting);
+    let Some(lent) = client.stays_for(pool.lend()).await else { return Ok(()) };
+    let lent = lent?;
+    entered.client.turns(Activity::Active);
     let machine = &lent.opened.server.connection.machine;
     let (version, dialect) = (machine.version(), B::dialect(Some(machine)));
     let mut session = Session {

@@ -1,16 +1,7 @@
 //! Databases of the configuration that are given as a URL.
 
 use toml::{Table, Value};
-
-/// A text of TOML in which `expand` has replaced something; `None` if there is nothing to replace, or no TOML: the text
-/// itself is then read, by who can tell in which line a mistake is.
-///
-/// # Errors
-/// Those of `expand`.
-pub fn expanded(text: &str, expand: fn(&mut Table) -> Result<bool, String>) -> Result<Option<Table>, String> {
-    let Ok(mut table) = toml::from_str::<Table>(text) else { return Ok(None) };
-    Ok(expand(&mut table)?.then_some(table))
-}
+use zeroize::Zeroizing;
 
 /// Replaces `url` of each database of a configuration. Returns true if anything was replaced.
 ///
@@ -34,18 +25,22 @@ pub fn expand_all(config: &mut Table) -> Result<bool, String> {
 /// What is wrong with the URL.
 pub fn expand(database: &mut Table) -> Result<bool, String> {
     let before = database.len();
-    let url = database.remove("url");
-    if let Some(url) = &url {
-        let url = url.as_str().ok_or("url is not a text")?;
-        for (key, value) in read(url).map_err(|what| format!("url {what}"))? {
-            database.entry(key).or_insert(value);
+    let is_url = match database.remove("url") {
+        None => false,
+        Some(Value::String(url)) => {
+            let url = Zeroizing::new(url);
+            for (key, value) in read(&url).map_err(|what| format!("url {what}"))? {
+                database.entry(key).or_insert(value);
+            }
+            true
         }
-    }
+        Some(_) => return Err("url is not a text".into()),
+    };
     let port = database.get("driver").and_then(Value::as_str).and_then(default_port);
     if let Some(port) = port {
         database.entry("port").or_insert(Value::Integer(port));
     }
-    Ok(url.is_some() || database.len() != before)
+    Ok(is_url || database.len() != before)
 }
 
 fn default_port(driver: &str) -> Option<i64> {
@@ -57,7 +52,8 @@ fn default_port(driver: &str) -> Option<i64> {
     })
 }
 
-/// `driver://user:password@host:port/database?server=name`
+/// `driver://user:password@host:port/database?server=name`. The last `@` ends the password, which may have a `/`. What is
+/// wrong is said without the text, in which a part of a password may be where nobody expects it.
 fn read(url: &str) -> Result<Vec<(String, Value)>, String> {
     let (driver, rest) = url.split_once("://").ok_or("has no driver://")?;
     let driver = if driver == "postgres" { "postgresql" } else { driver };
@@ -65,8 +61,11 @@ fn read(url: &str) -> Result<Vec<(String, Value)>, String> {
         return Err(format!("is of {driver:?}: postgresql, mysql, mariadb, informix and cubrid are known"));
     }
     let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
+    if options.contains('@') {
+        return Err("has an @ after the ?: write %3F for a ? in the password, and %40 for an @ in an option".into());
+    }
+    let (user, rest) = rest.rsplit_once('@').unwrap_or(("", rest));
     let (place, database) = rest.split_once('/').unwrap_or((rest, ""));
-    let (user, place) = place.rsplit_once('@').unwrap_or(("", place));
     let (user, password) = user.split_once(':').unwrap_or((user, ""));
     let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((host, port)) => (host, port.strip_prefix(':').unwrap_or("")),
@@ -79,7 +78,7 @@ fn read(url: &str) -> Result<Vec<(String, Value)>, String> {
         }
     }
     if !port.is_empty() {
-        let number = port.parse::<u16>().map_err(|_| format!("has the port {port:?}"))?;
+        let number = port.parse::<u16>().map_err(|_| "has a port that is not a number")?;
         found.push(("port".into(), Value::Integer(number.into())));
     }
     for option in options.split('&').filter(|option| !option.is_empty()) {
@@ -121,8 +120,17 @@ mod tests {
                         password = \"p@ss\"\ndbname = \"shop\"\npool_size = 3\n[databases.b]\ndriver = \"informix\"\n\
                         host = \"::1\"\nport = 9088\ndbname = \"stores\"\nserver = \"ol\"\n[databases.c]\nhost = \"x\"\n";
         assert_eq!(config, expected.parse::<Table>().unwrap());
-        for bad in ["x", "oracle://h/d", "mysql://h:x/d", "mysql://h/%zz"] {
+        for bad in ["x", "oracle://h/d", "mysql://h:x/d", "mysql://h/%zz", "mysql://u:a?b@h/d", "mysql://u:a@b?c@h/d"] {
             assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_password_may_have_what_begins_other_parts() {
+        for password in ["geheim/wort", "a@b", "a:b", "/@:"] {
+            let found: Table = read(&format!("postgresql://u:{password}@h:1/d")).unwrap().into_iter().collect();
+            let found = ["user", "password", "host", "dbname"].map(|key| found[key].as_str());
+            assert_eq!(found, [Some("u"), Some(password), Some("h"), Some("d")]);
         }
     }
 }

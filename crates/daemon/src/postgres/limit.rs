@@ -1,77 +1,192 @@
-//! The number of server connections of a database, over all its users.
+//! The number of server connections of a database over all its pools, and who gets the next one.
+//!
+//! Clients are served in the order in which they came, whichever pool they need: a connection that is free goes to the
+//! client of its own pool if that has waited longest, and is closed for a client of another pool otherwise. All that
+//! changes who can be served ends in [`Limit::settle`], which decides.
 
-use super::pool::Pool;
+use super::server::Server;
 use crate::lock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 /// The right to have a server connection open; kept as long as it is.
 #[derive(Debug)]
-pub struct Place(#[expect(dead_code, reason = "kept to be dropped")] Option<OwnedSemaphorePermit>);
+pub struct Place(Arc<Limit>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        lock(&self.0.queue).taken -= 1;
+        self.0.settle();
+    }
+}
+
+/// What a client receives that has waited.
+#[derive(Debug)]
+pub enum Granted {
+    /// The right to open a connection.
+    Place(Place),
+    /// A connection of its pool.
+    Server(Box<Server>),
+}
+
+/// The connections of a pool that nobody uses, and the clients that wait for one.
+#[derive(Debug, Default)]
+pub struct Idle {
+    /// The connections, the last used at the end.
+    pub servers: Mutex<Vec<Server>>,
+    /// When the clients came that wait, as [`Limit::arrive`] counts it.
+    pub waiting: Mutex<BTreeSet<u64>>,
+}
+
+impl Idle {
+    /// Takes the connection that nobody has used for the longest time, unless clients wait for it who came before.
+    fn spare(&self, arrival: u64) -> Option<Server> {
+        let mut servers = lock(&self.servers);
+        let earlier = lock(&self.waiting).range(..arrival).count();
+        (servers.len() > earlier).then(|| servers.remove(0))
+    }
+}
 
 /// The limit.
 #[derive(Debug)]
 pub struct Limit {
-    places: Option<Arc<Semaphore>>,
+    queue: Mutex<Queue>,
+    arrivals: AtomicU64,
+    /// The number of clients in the queue.
     waiting: AtomicUsize,
-    pools: Mutex<Vec<Weak<Pool>>>,
+}
+
+#[derive(Debug)]
+struct Queue {
+    most: Option<usize>,
+    taken: usize,
+    waiting: BTreeMap<u64, Waiter>,
+    pools: Vec<Weak<Idle>>,
+}
+
+/// A client that can be lent a connection as soon as there is one, or may be one.
+#[derive(Debug)]
+struct Waiter {
+    pool: Arc<Idle>,
+    sender: oneshot::Sender<Granted>,
 }
 
 impl Limit {
-    /// So many, or any number.
+    /// At most so many, or any number.
     pub fn new(most: Option<usize>) -> Self {
         Self {
-            places: most.map(|most| Arc::new(Semaphore::new(most))),
+            queue: Mutex::new(Queue { most, taken: 0, waiting: BTreeMap::new(), pools: Vec::new() }),
+            arrivals: AtomicU64::new(0),
             waiting: AtomicUsize::new(0),
-            pools: Mutex::default(),
         }
+    }
+
+    /// Another number. Connections beyond it remain until they are closed.
+    pub fn set_most(self: &Arc<Self>, most: Option<usize>) {
+        lock(&self.queue).most = most;
+        self.settle();
     }
 
     /// A pool whose connections count.
-    pub fn add(&self, pool: &Arc<Pool>) {
-        if self.places.is_some() {
-            let mut pools = lock(&self.pools);
-            pools.retain(|pool| pool.strong_count() > 0);
-            pools.push(Arc::downgrade(pool));
-        }
+    pub fn add(&self, pool: &Arc<Idle>) {
+        let mut queue = lock(&self.queue);
+        queue.pools.retain(|pool| pool.strong_count() > 0);
+        queue.pools.push(Arc::downgrade(pool));
     }
 
-    /// Returns true if somebody waits for a place.
+    /// A client comes: the number of its arrival.
+    pub fn arrive(&self) -> u64 {
+        self.arrivals.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Returns true if somebody waits for a connection of any pool who can be lent it at once.
     pub fn is_waited_for(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > 0
+        // After a connection has become free: who has begun to wait before finds it, or is found here.
+        self.waiting.load(Ordering::SeqCst) > 0
     }
 
-    /// A place: a free one, that of a connection that nobody uses, or the next that becomes free. `None` if none does in
-    /// time.
-    pub async fn enter(&self, within: Duration) -> Option<Place> {
-        let Some(places) = &self.places else { return Some(Place(None)) };
-        if let Ok(place) = Arc::clone(places).try_acquire_owned() {
-            return Some(Place(Some(place)));
+    /// A place, if one is free.
+    pub fn try_enter(self: &Arc<Self>) -> Option<Place> {
+        lock(&self.queue).place(self)
+    }
+
+    /// Waits for a place, or for a connection of this pool. `None` if there is none in time.
+    pub async fn enter(self: &Arc<Self>, pool: &Arc<Idle>, arrival: u64, within: Duration) -> Option<Granted> {
+        let (sender, granted) = oneshot::channel();
+        let _entry = Entry::new(self, arrival, Waiter { pool: Arc::clone(pool), sender });
+        self.settle();
+        timeout(within, granted).await.ok()?.ok()
+    }
+
+    /// Gives what is free to those who have waited longest.
+    pub fn settle(self: &Arc<Self>) {
+        // Closing a connection frees its place, after which more may be served.
+        while let Some(closed) = self.serve() {
+            drop(closed);
         }
-        let _waits = Waits::new(&self.waiting);
-        let pools: Vec<Arc<Pool>> = lock(&self.pools).iter().filter_map(Weak::upgrade).collect();
-        // The place of what is closed here goes to the request that has waited longest.
-        pools.iter().any(|pool| pool.give_up_one());
-        drop(pools);
-        let place = timeout(within, Arc::clone(places).acquire_owned()).await.ok()?;
-        Some(Place(place.ok()))
+    }
+
+    /// Serves clients as long as it can; returns a connection that is to be closed for the next one.
+    fn serve(self: &Arc<Self>) -> Option<Server> {
+        // Dropped after the lock: what closes a connection settles, too. The last owner of a pool does, and a client that
+        // has left without what was granted to it.
+        let (mut pools, mut undelivered): (Vec<Arc<Idle>>, Vec<Granted>) = (Vec::new(), Vec::new());
+        let mut queue = lock(&self.queue);
+        while let Some((arrival, waiter)) = queue.waiting.first_key_value() {
+            let arrival = *arrival;
+            let own = lock(&waiter.pool.servers).pop();
+            let granted = match own {
+                Some(server) => Granted::Server(Box::new(server)),
+                None => match queue.place(self) {
+                    Some(place) => Granted::Place(place),
+                    None => {
+                        pools.extend(queue.pools.iter().filter_map(Weak::upgrade));
+                        return pools.iter().find_map(|pool| pool.spare(arrival));
+                    }
+                },
+            };
+            let Waiter { pool, sender } = queue.waiting.remove(&arrival).expect("it is the first");
+            self.waiting.fetch_sub(1, Ordering::SeqCst);
+            pools.push(pool);
+            undelivered.extend(sender.send(granted).err());
+        }
+        None
     }
 }
 
-struct Waits<'a>(&'a AtomicUsize);
-
-impl<'a> Waits<'a> {
-    fn new(waiting: &'a AtomicUsize) -> Self {
-        waiting.fetch_add(1, Ordering::Relaxed);
-        Self(waiting)
+impl Queue {
+    fn place(&mut self, limit: &Arc<Limit>) -> Option<Place> {
+        if self.most.is_some_and(|most| self.taken >= most) {
+            return None;
+        }
+        self.taken += 1;
+        Some(Place(Arc::clone(limit)))
     }
 }
 
-impl Drop for Waits<'_> {
+/// A client in the queue.
+struct Entry<'a> {
+    limit: &'a Limit,
+    arrival: u64,
+}
+
+impl<'a> Entry<'a> {
+    fn new(limit: &'a Limit, arrival: u64, waiter: Waiter) -> Self {
+        let mut queue = lock(&limit.queue);
+        queue.waiting.insert(arrival, waiter);
+        limit.waiting.fetch_add(1, Ordering::SeqCst);
+        Self { limit, arrival }
+    }
+}
+
+impl Drop for Entry<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        if lock(&self.limit.queue).waiting.remove(&self.arrival).is_some() {
+            self.limit.waiting.fetch_sub(1, Ordering::SeqCst);
+        }
     }
 }

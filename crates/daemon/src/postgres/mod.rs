@@ -6,3 +6,4 @@ pub mod relay;
 pub mod server;
 pub mod session;
 pub mod statements;
+pub mod welcomes;

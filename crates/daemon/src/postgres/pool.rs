@@ -1,17 +1,18 @@
 //! Server connections of one server, database, user and set of startup parameters.
 
-use super::limit::Place;
+use super::limit::{Granted, Idle, Place};
 use super::server::{NotOpened, Server};
 use super::statements::Catalog;
+use super::welcomes::{Settings, Welcomes};
 use crate::config::{Database, PoolMode};
 use crate::lock;
 use crate::secret::Secret;
 use crate::stats::{Shown, Stats};
 use crate::traffic::TrafficClass;
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Instant;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -23,7 +24,7 @@ pub type Parameters = Vec<(String, String)>;
 /// What distinguishes pools.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// The name of the database, or what the client has named as its server.
+    /// The name of the database, or a hash of what the client has named as its server.
     pub name: String,
     /// A client has named the server.
     pub of_client: bool,
@@ -39,14 +40,27 @@ impl Key {
         self.startup.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
 
-    /// The user and the name of the database, for people.
-    pub fn label(&self, database: &Database) -> String {
+    /// The user and the name of the database, or the server that the client has named, for people. Pools that differ in
+    /// something else are numbered.
+    pub fn label(&self, database: &Database, taken: &HashSet<String>) -> String {
         let (user, dbname) = (self.of("user"), self.of("database"));
-        if self.of_client {
-            format!("{user}@{}:{}/{dbname}", database.host, database.port)
+        let label = if self.of_client {
+            let places = database.places().unwrap_or_default();
+            let places: Vec<String> = places.iter().map(|(host, port)| format!("{host}:{port}")).collect();
+            format!("{user}@{}/{dbname}", places.join(","))
         } else {
             format!("{user}@{}", self.name)
+        };
+        if !taken.contains(&label) {
+            return label;
         }
+        let mut numbered = (2_usize..).map(|n| format!("{label} ({n})"));
+        numbered.find(|label| !taken.contains(label)).expect("there are fewer pools than numbers")
+    }
+
+    /// The startup parameters other than the user and the database.
+    pub fn others(&self) -> BTreeMap<String, String> {
+        self.startup.iter().filter(|(name, _)| !matches!(name.as_str(), "user" | "database")).cloned().collect()
     }
 }
 
@@ -65,16 +79,13 @@ pub struct Pool {
     pub size: usize,
     label: String,
     key: Key,
-    /// The names of the settings that the server reports, once a connection has been opened.
-    reported: OnceLock<Vec<String>>,
-    /// The connections that nobody uses, the last used at the end.
-    idle: Mutex<Vec<Server>>,
+    /// The connections that nobody uses, and who waits.
+    idle: Arc<Idle>,
     permits: Arc<Semaphore>,
-    waiting: AtomicUsize,
     limit: Arc<Limit>,
     retired: AtomicBool,
-    /// What a client that has asked for these settings is welcomed with.
-    welcomes: Mutex<BTreeMap<Parameters, BTreeMap<String, String>>>,
+    /// What its clients are welcomed with.
+    pub welcomes: Welcomes,
 }
 
 /// What a client asks for.
@@ -108,23 +119,23 @@ pub enum NotLent {
 
 impl Pool {
     /// An empty pool.
-    pub fn new(database: Arc<Database>, key: &Key, limit: Arc<Limit>) -> Self {
+    pub fn new(database: Arc<Database>, key: &Key, label: String, limit: Arc<Limit>) -> Self {
         let user = key.of("user");
         let size = database.size_of(user);
+        let idle = Arc::default();
+        limit.add(&idle);
         Self {
             catalog: Arc::new(Catalog::default()),
             stats: Arc::default(),
             mode: database.mode_of(user),
             size,
-            label: key.label(&database),
+            label,
             key: key.clone(),
-            reported: OnceLock::new(),
             permits: Arc::new(Semaphore::new(size)),
-            idle: Mutex::default(),
-            waiting: AtomicUsize::new(0),
+            idle,
             limit,
             retired: AtomicBool::new(false),
-            welcomes: Mutex::default(),
+            welcomes: Welcomes::default(),
             database,
         }
     }
@@ -141,41 +152,64 @@ impl Pool {
     }
 
     async fn lend_since(&self, began: Instant, class: TrafficClass) -> Result<Lent, NotLent> {
+        let arrival = self.limit.arrive();
+        let mut waiting = None;
         let permit = match Arc::clone(&self.permits).try_acquire_owned() {
             Ok(permit) => permit,
-            Err(_) => self.queue().await?,
-        };
-        let server = match self.usable(class).await {
-            Some(server) => server,
-            None => {
-                let left = self.database.queue_wait().saturating_sub(began.elapsed());
-                let place = self.limit.enter(left).await.ok_or(NotLent::QueueTimeout)?;
-                self.open(place, class).await.map_err(NotLent::Failed)?
+            Err(_) => {
+                waiting = Some(self.wait(arrival)?);
+                self.queue(self.database.queue_wait()).await?
             }
         };
-        Ok(Lent { server, since: Instant::now(), _permit: permit })
+        let lent = |server| Lent { server, since: Instant::now(), _permit: permit };
+        let place = loop {
+            if let Some(server) = self.usable(class).await {
+                return Ok(lent(server));
+            }
+            if let Some(place) = self.limit.try_enter() {
+                break place;
+            }
+            if waiting.is_none() {
+                waiting = Some(self.wait(arrival)?);
+            }
+            let left = self.database.queue_wait().saturating_sub(began.elapsed());
+            match self.limit.enter(&self.idle, arrival, left).await.ok_or(NotLent::QueueTimeout)? {
+                Granted::Place(place) => break place,
+                Granted::Server(server) => {
+                    if let Some(server) = self.checked(*server, class).await {
+                        return Ok(lent(server));
+                    }
+                }
+            }
+        };
+        drop(waiting);
+        self.open(place, class).await.map(lent).map_err(NotLent::Failed)
     }
 
     /// A connection that nobody uses and that can be lent, if possible one that need not move to other threads.
     async fn usable(&self, class: TrafficClass) -> Option<Server> {
         loop {
-            let mut server = {
-                let mut idle = lock(&self.idle);
+            let server = {
+                let mut idle = lock(&self.idle.servers);
                 let last = idle.len().checked_sub(1)?;
                 let found = idle.iter().rposition(|server| server.home() == class).unwrap_or(last);
                 idle.remove(found)
             };
-            server.come_to(class);
-            if self.is_usable(&mut server).await {
+            if let Some(server) = self.checked(server, class).await {
                 return Some(server);
             }
         }
     }
 
+    async fn checked(&self, mut server: Server, class: TrafficClass) -> Option<Server> {
+        server.come_to(class);
+        self.is_usable(&mut server).await.then_some(server)
+    }
+
     async fn open(&self, place: Place, class: TrafficClass) -> Result<Server, NotOpened> {
         let began = Instant::now();
         let mut server = Server::open(&self.database, &self.key.startup, self.key.password.as_ref()).await?;
-        self.reported.get_or_init(|| server.defaults.keys().cloned().collect());
+        self.welcomes.opened(&server.defaults);
         server.keep(place, class, &self.stats);
         self.stats.opened.add(1);
         self.stats.create.observe(began.elapsed());
@@ -191,56 +225,65 @@ impl Pool {
         server.used.elapsed() < self.database.check_after() || server.run("").await.is_ok()
     }
 
-    async fn queue(&self) -> Result<OwnedSemaphorePermit, NotLent> {
-        let _waiting = Waiting::enter(&self.waiting, self.database.queue_length).ok_or(NotLent::QueueFull)?;
-        match timeout(self.database.queue_wait(), Arc::clone(&self.permits).acquire_owned()).await {
+    async fn queue(&self, within: Duration) -> Result<OwnedSemaphorePermit, NotLent> {
+        match timeout(within, Arc::clone(&self.permits).acquire_owned()).await {
             Ok(permit) => Ok(permit.expect("the semaphore of a pool is never closed")),
             Err(_) => Err(NotLent::QueueTimeout),
         }
+    }
+
+    fn wait(&self, arrival: u64) -> Result<Waiting<'_>, NotLent> {
+        let mut waiting = lock(&self.idle.waiting);
+        if waiting.len() >= self.database.queue_length {
+            return Err(NotLent::QueueFull);
+        }
+        waiting.insert(arrival);
+        Ok(Waiting { pool: self, arrival })
     }
 
     /// Takes a connection back that is as good as new.
     pub fn take_back(&self, lent: Lent) {
         let Lent { mut server, since, _permit } = lent;
         self.stats.used.observe(since.elapsed());
-        let needed_elsewhere = self.limit.is_waited_for() && self.waiting() == 0;
-        if self.retired.load(Ordering::Relaxed) || server.is_old() || needed_elsewhere {
+        if self.retired.load(Ordering::Relaxed) || server.is_old() {
             return;
         }
         server.used = Instant::now();
-        lock(&self.idle).push(server);
+        lock(&self.idle.servers).push(server);
+        self.settle();
+    }
+
+    /// Something is free that others may wait for.
+    fn settle(&self) {
+        if self.limit.is_waited_for() {
+            self.limit.settle();
+        }
     }
 
     /// Closes the connections that nobody has used for a while.
     pub fn expire(&self) {
-        lock(&self.idle).retain(|server| server.used.elapsed() < self.database.server_idle() && !server.is_old());
+        let is_kept = |server: &mut Server| server.used.elapsed() < self.database.server_idle() && !server.is_old();
+        let expired: Vec<Server> = lock(&self.idle.servers).extract_if(.., |server| !is_kept(server)).collect();
+        drop(expired);
     }
 
     /// Nothing is lent to new clients any more: the configuration has changed.
     pub fn retire(&self) {
         self.retired.store(true, Ordering::Relaxed);
-        lock(&self.idle).clear();
-    }
-
-    /// Closes the connection that nobody has used for the longest time. Returns false if there is none.
-    pub fn give_up_one(&self) -> bool {
-        let mut idle = lock(&self.idle);
-        if idle.is_empty() {
-            return false;
-        }
-        idle.remove(0);
-        true
+        let closed = std::mem::take(&mut *lock(&self.idle.servers));
+        drop(closed);
     }
 
     /// The number of connections that nobody uses.
     pub fn idle(&self) -> usize {
-        lock(&self.idle).len()
+        lock(&self.idle.servers).len()
     }
 
     /// What is shown of it.
     pub fn shown(&self) -> Shown {
         Shown {
             label: self.label.clone(),
+            startup: self.key.others(),
             driver: self.database.driver,
             mode: self.mode,
             size: self.size,
@@ -252,7 +295,12 @@ impl Pool {
 
     /// The number of clients that wait for one.
     pub fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Relaxed)
+        lock(&self.idle.waiting).len()
+    }
+
+    /// Returns true if a client waits for a connection that one of this pool, or its place, may be given to.
+    pub fn is_waited_for(&self) -> bool {
+        self.limit.is_waited_for() || self.waiting() > 0
     }
 
     /// The key of a pool whose sessions are opened with those of a client's settings that the server does not report, which
@@ -265,15 +313,15 @@ impl Pool {
         if settings.is_empty() {
             return Ok(None);
         }
-        let reported = match self.reported.get() {
+        let reported = match self.welcomes.defaults() {
             Some(reported) => reported,
             None => {
                 let lent = self.lend(TrafficClass::Interactive).await?;
                 self.take_back(lent);
-                self.reported.get().expect("a connection has been opened")
+                self.welcomes.defaults().expect("a connection has been opened")
             }
         };
-        let known = |name: &str| reported.iter().any(|other| other.eq_ignore_ascii_case(name));
+        let known = |name: &str| reported.keys().any(|other| other.eq_ignore_ascii_case(name));
         let (own, rest): (Parameters, Parameters) =
             std::mem::take(settings).into_iter().partition(|(name, _)| known(name));
         *settings = own;
@@ -285,36 +333,63 @@ impl Pool {
         Ok(Some(key))
     }
 
-    /// What a client is welcomed with that asks for these settings, if one was before.
-    pub fn welcome(&self, wanted: &Parameters) -> Option<BTreeMap<String, String>> {
-        lock(&self.welcomes).get(wanted).cloned()
+    /// What a client is welcomed with that asks for these settings, if that is known. Where every session has ended since,
+    /// the next one that is opened may have other defaults.
+    pub fn welcome(&self, wanted: &Parameters) -> Option<Settings> {
+        if !self.has_session() {
+            return None;
+        }
+        self.welcomes.of(wanted)
     }
 
-    /// Remembers what a client was welcomed with.
-    pub fn remember(&self, wanted: Parameters, welcome: &BTreeMap<String, String>) {
-        let mut welcomes = lock(&self.welcomes);
-        if welcomes.len() >= crate::limits::WELCOMES {
-            welcomes.clear();
+    /// Returns true if a session is lent, or can be. Closes those that cannot.
+    fn has_session(&self) -> bool {
+        // Dropped after the lock: to close a connection lets others have its place.
+        let mut closed = Vec::new();
+        let mut idle = lock(&self.idle.servers);
+        while let Some(last) = idle.last_mut() {
+            if !last.is_old() && last.is_quiet() {
+                return true;
+            }
+            closed.extend(idle.pop());
         }
-        welcomes.insert(wanted, welcome.clone());
+        self.stats.open.value() > closed.len() as i64
     }
 }
 
-/// A place in the queue.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl<'a> Waiting<'a> {
-    fn enter(waiting: &'a AtomicUsize, most: usize) -> Option<Self> {
-        if waiting.fetch_add(1, Ordering::Relaxed) >= most {
-            waiting.fetch_sub(1, Ordering::Relaxed);
-            return None;
-        }
-        Some(Self(waiting))
-    }
+/// A client that waits.
+struct Waiting<'a> {
+    pool: &'a Pool,
+    arrival: u64,
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        lock(&self.pool.idle.waiting).remove(&self.arrival);
+        // What was kept for it is for others, if it has left.
+        self.pool.settle();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pools_of_servers_that_clients_name_have_each_port_once() {
+        let startup = vec![("user".into(), "jo".into()), ("database".into(), "shop".into())];
+        let key = Key { name: "hash".into(), of_client: true, startup, password: None };
+        let mut taken = HashSet::new();
+        for (host, label) in [
+            ("db:7,other", "jo@db:7,other:5432/shop"),
+            ("db", "jo@db:5432/shop"),
+            ("db:5432", "jo@db:5432/shop (2)"),
+            ("db", "jo@db:5432/shop (3)"),
+        ] {
+            let database = Database::of_client(&format!("host = {host:?}")).unwrap();
+            let found = key.label(&database, &taken);
+            assert_eq!(found, label);
+            taken.insert(found);
+        }
     }
 }

@@ -299,6 +299,15 @@ impl Server {
 
     /// The same; returns the first value of the last row.
     async fn ask(&mut self, sql: &str) -> Result<String, Fatal> {
+        let answer = self.answer(sql).await?;
+        answer.map_err(|error| Fatal::peer(error.field(field::MESSAGE).to_owned()))
+    }
+
+    /// The same. If the server refuses the text, its error is the answer, and the connection can be used.
+    ///
+    /// # Errors
+    /// [`Fatal`]: the connection is lost.
+    pub async fn answer(&mut self, sql: &str) -> Result<Result<String, ServerError>, Fatal> {
         frontend::query(self.buffers.write_buffer.tail(), "", sql);
         self.state.prepared.unnamed = None;
         match timeout(RESET_TIMEOUT, self.until_ready()).await {
@@ -307,7 +316,7 @@ impl Server {
         }
     }
 
-    async fn until_ready(&mut self) -> Result<String, Fatal> {
+    async fn until_ready(&mut self) -> Result<Result<String, ServerError>, Fatal> {
         let (mut refused, mut value) = (None, String::new());
         loop {
             while let Some((tag, length)) = header(self.buffers.read_buffer.unread())? {
@@ -329,10 +338,7 @@ impl Server {
                     backend::READY_FOR_QUERY => {
                         self.state.status = transaction_status(body)?;
                         self.buffers.read_buffer.consume(length);
-                        return match refused {
-                            None => Ok(value),
-                            Some(error) => Err(Fatal::peer(error.field(field::MESSAGE).to_owned())),
-                        };
+                        return Ok(refused.map_or(Ok(value), Err));
                     }
                     _ => {}
                 }

@@ -1,7 +1,8 @@
 //! A client whose database is PostgreSQL's, and the server connections that it is lent.
 
-use super::pool::{Lent, Pool, Wanted};
+use super::pool::{Lent, Parameters, Pool, Wanted};
 use super::relay::{Relay, Then};
+use super::welcomes::Settings;
 use crate::client::Client;
 use crate::config::PoolMode;
 use crate::hub::Hub;
@@ -13,7 +14,6 @@ use headrace_connection::Buffers;
 use headrace_core::limits::{READ_BUFFER_BYTES, WRITE_BUFFER_HIGH_BYTES};
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus};
 use headrace_io::{Flow, Progress};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -50,7 +50,8 @@ pub async fn serve(
     entered: &Entered<'_>,
 ) -> (Client, Result<(), Ended>) {
     let (pool, relay) = match welcome(&mut client, wanted, hub, entered).await {
-        Ok(welcomed) => welcomed,
+        Ok(Some(welcomed)) => welcomed,
+        Ok(None) => return (client, Ok(())),
         Err(ended) => return (client, Err(ended)),
     };
     let mut session = Session {
@@ -91,45 +92,54 @@ pub async fn serve(
     (session.client, ended)
 }
 
-/// What a client is served by, once it was welcomed.
+/// What a client is served by, once it was welcomed. `None` if it has left before.
 async fn welcome(
     client: &mut Client,
     wanted: Wanted,
     hub: &Hub,
     entered: &Entered<'_>,
-) -> Result<(Arc<Pool>, Relay), Ended> {
+) -> Result<Option<(Arc<Pool>, Relay)>, Ended> {
     let Wanted { mut pool, mut settings } = wanted;
-    if let Some(key) = pool.apart(&mut settings).await? {
+    let Some(apart) = client.stays_for(pool.apart(&mut settings)).await else { return Ok(None) };
+    if let Some(key) = apart? {
         pool = hub.pool(key, &pool.database);
     }
     let parameters = match pool.welcome(&settings) {
         Some(parameters) => parameters,
         None => {
             entered.client.turns(Activity::Waiting);
-            first_welcome(&pool, &settings).await?
+            let Some(lent) = client.stays_for(pool.lend(TrafficClass::Interactive)).await else { return Ok(None) };
+            first_welcome(&pool, lent?, &settings).await?
         }
     };
     entered.client.turns(Activity::Idle);
     replies::welcome(client.buffers.write_buffer.tail(), &parameters, entered.key());
     let mut relay = Relay::new(Arc::clone(&pool.catalog), parameters);
     relay.refuses_transactions = pool.mode == PoolMode::Statement;
-    Ok((pool, relay))
+    Ok(Some((pool, relay)))
 }
 
-/// Opens or borrows a server connection to learn what the server makes of a client's settings.
-async fn first_welcome(pool: &Pool, settings: &[(String, String)]) -> Result<BTreeMap<String, String>, Ended> {
-    let mut lent = pool.lend(TrafficClass::Interactive).await?;
-    // What the client does not set is as it was when the session was opened, whatever others have set since.
-    let mut wanted = lent.server.defaults.clone();
+/// Learns from the server what it makes of a client's settings.
+async fn first_welcome(pool: &Pool, mut lent: Lent, settings: &Parameters) -> Result<Settings, Ended> {
+    let defaults = pool.welcomes.defaults().expect("a connection has been opened");
+    // What the client does not set is as in a session that was opened now, whatever others have set since.
+    let mut wanted = Settings::clone(&defaults);
     for (name, value) in settings {
         let reported = wanted.keys().find(|known| known.eq_ignore_ascii_case(name));
         wanted.insert(reported.unwrap_or(name).clone(), value.clone());
     }
-    for sql in lent.server.state.adaptation(&wanted) {
-        lent.server.run(&sql).await.map_err(Ended::opening)?;
+    // A DateStyle such as ISO leaves the order of day and month as it is: that of the defaults, and of no other client.
+    for wanted in [&defaults, &wanted] {
+        for sql in lent.server.state.adaptation(wanted) {
+            if let Err(error) = lent.server.answer(&sql).await.map_err(Ended::opening)? {
+                pool.stats.errors.add(error.sqlstate().to_owned());
+                pool.take_back(lent);
+                return Err(Ended::of_server(error));
+            }
+        }
     }
     let parameters = lent.server.state.parameters.clone();
-    pool.remember(settings.to_vec(), &parameters);
+    pool.welcomes.remember(&defaults, settings, &parameters);
     pool.take_back(lent);
     Ok(parameters)
 }
@@ -283,7 +293,7 @@ impl Session {
         self.relay.gives_way = self.relay.requests >= TURN
             && self.pool.mode != PoolMode::Session
             && self.relay.pinned().is_none()
-            && self.pool.waiting() > 0;
+            && self.pool.is_waited_for();
         let pinned = self.relay.pinned();
         let (asked, answered) = (server.buffers.write_buffer.mark(), client.write_buffer.mark());
         let then = loop {

@@ -1,0 +1,154 @@
+//! What the clients of a pool are welcomed with, so that the server need not be asked for each of them.
+//!
+//! A setting whose value is the one of the defaults changes nothing. The name of an application is reported as it was set,
+//! if it is short and in ASCII; others are cut, and changed in ways that depend on the version of the server. The server
+//! is asked for each set of other settings once: it reports them in other words, or refuses them.
+
+use super::pool::Parameters;
+use crate::limits::{APPLICATION_NAME_BYTES, WELCOMES};
+use crate::lock;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// Settings that the server reports, with their values.
+pub type Settings = BTreeMap<String, String>;
+
+/// What the server has made of the settings of earlier clients.
+#[derive(Debug, Default)]
+pub struct Welcomes(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// Those of the session that was opened last.
+    defaults: Option<Arc<Settings>>,
+    welcomes: BTreeMap<Parameters, Settings>,
+}
+
+impl Welcomes {
+    /// A session was opened, and these are its settings. If they are others than those of the session before, such as
+    /// after `ALTER ROLE`, new clients get these, and what was known is forgotten.
+    pub fn opened(&self, defaults: &Settings) {
+        let mut known = lock(&self.0);
+        if known.defaults.as_deref() != Some(defaults) {
+            *known = Known { defaults: Some(Arc::new(defaults.clone())), welcomes: BTreeMap::new() };
+        }
+    }
+
+    /// The settings of a client that sets none; `None` before the first session was opened.
+    pub fn defaults(&self) -> Option<Arc<Settings>> {
+        lock(&self.0).defaults.clone()
+    }
+
+    /// What a client is welcomed with that asks for these settings, if it is known.
+    pub fn of(&self, wanted: &Parameters) -> Option<Settings> {
+        let known = lock(&self.0);
+        let Asked { application, others } = Asked::of(wanted, known.defaults.as_deref()?);
+        let mut welcome = known.welcomes.get(&others)?.clone();
+        if let Some((name, value)) = application {
+            welcome.insert(name, value);
+        }
+        Some(welcome)
+    }
+
+    /// Remembers what a client was welcomed with, unless sessions have other defaults by now.
+    pub fn remember(&self, defaults: &Arc<Settings>, wanted: &Parameters, welcome: &Settings) {
+        let mut known = lock(&self.0);
+        if !known.defaults.as_ref().is_some_and(|now| Arc::ptr_eq(now, defaults)) {
+            return;
+        }
+        if known.welcomes.len() >= WELCOMES {
+            known.welcomes.clear();
+        }
+        let Asked { application, others } = Asked::of(wanted, defaults);
+        let mut welcome = welcome.clone();
+        if let Some((name, _)) = application {
+            // What a client gets that sets none.
+            let default = defaults[&name].clone();
+            welcome.insert(name, default);
+        }
+        known.welcomes.insert(others, welcome);
+    }
+}
+
+/// What a client asks for.
+struct Asked {
+    /// The name of its application, if the server reports it as it is.
+    application: Option<(String, String)>,
+    /// What else is not as in the defaults.
+    others: Parameters,
+}
+
+impl Asked {
+    fn of(wanted: &Parameters, defaults: &Settings) -> Self {
+        let mut found = Self { application: None, others: Vec::new() };
+        for (given, value) in wanted {
+            let Some((name, default)) = defaults.iter().find(|(name, _)| name.eq_ignore_ascii_case(given)) else {
+                found.others.push((given.clone(), value.clone()));
+                continue;
+            };
+            let is_plain =
+                value.len() <= APPLICATION_NAME_BYTES && value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+            if name == "application_name" && is_plain && found.application.is_none() {
+                found.application = Some((name.clone(), value.clone()));
+            } else if value != default {
+                found.others.push((name.clone(), value.clone()));
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(pairs: &[(&str, &str)]) -> Settings {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn welcomes_are_forgotten_when_the_defaults_change() {
+        let welcomes = Welcomes::default();
+        let (before, after) = (settings(&[("TimeZone", "UTC")]), settings(&[("TimeZone", "Asia/Tokyo")]));
+        welcomes.opened(&before);
+        let first = welcomes.defaults().unwrap();
+        welcomes.remember(&first, &vec![], &before);
+        welcomes.opened(&before);
+        assert_eq!(welcomes.of(&vec![]), Some(before.clone()));
+        welcomes.opened(&after);
+        assert_eq!(welcomes.of(&vec![]), None);
+        welcomes.remember(&first, &vec![], &before);
+        assert_eq!(welcomes.of(&vec![]), None, "learned from a session that was opened before");
+        assert_eq!(welcomes.defaults().as_deref(), Some(&after));
+    }
+    #[test]
+    fn application_names_are_reported_as_they_are_set_if_they_are_plain() {
+        let welcomes = Welcomes::default();
+        let defaults =
+            settings(&[("application_name", "of the role"), ("client_encoding", "UTF8"), ("TimeZone", "UTC")]);
+        welcomes.opened(&defaults);
+        let asks = |pairs: &[(&str, &str)]| settings(pairs).into_iter().collect::<Parameters>();
+        let first = asks(&[("application_name", "first"), ("client_encoding", "UTF8")]);
+        let told = settings(&[("application_name", "first"), ("client_encoding", "UTF8"), ("TimeZone", "UTC")]);
+        assert_eq!(welcomes.of(&first), None);
+        welcomes.remember(&welcomes.defaults().unwrap(), &first, &told);
+        let long = "x".repeat(APPLICATION_NAME_BYTES + 1);
+        for (wanted, application) in [
+            (asks(&[]), Some("of the role")),
+            (asks(&[("timezone", "UTC")]), Some("of the role")),
+            (asks(&[("application_name", "")]), Some("")),
+            (asks(&[("Application_Name", "~ \\'other")]), Some("~ \\'other")),
+            (asks(&[("application_name", &long[1..])]), Some(&long[1..])),
+            (asks(&[("application_name", &long)]), None),
+            (asks(&[("application_name", "\u{e4}")]), None),
+            (asks(&[("application_name", "a\tb")]), None),
+            (asks(&[("client_encoding", "utf8")]), None),
+            (asks(&[("search_path", "x")]), None),
+        ] {
+            let found = welcomes.of(&wanted);
+            assert_eq!(found.as_ref().map(|told| told["application_name"].as_str()), application, "{wanted:?}");
+            let others = found.map(|told| told["client_encoding"].clone() + &told["TimeZone"]);
+            assert!(others.is_none_or(|others| others == "UTF8UTC"));
+        }
+    }
+}
