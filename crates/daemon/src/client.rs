@@ -199,7 +199,8 @@ impl Client {
         }
     }
 
-    /// Waits for something that only this client needs, and keeps what it sends meanwhile. `None` if it leaves before.
+    /// Waits for something that only this client needs, and keeps what it sends meanwhile. `None` if it leaves before: its
+    /// end counts only where it has asked for nothing.
     pub async fn stays_for<T>(&mut self, needed: impl Future<Output = T>) -> Option<T> {
         tokio::pin!(needed);
         loop {
@@ -208,8 +209,10 @@ impl Client {
                 biased;
                 found = &mut needed => return Some(found),
                 moved = self.stream.exchange(&mut self.buffers, reads) => {
-                    if let Ok(Progress::Eof) | Err(_) = moved {
-                        return None;
+                    match moved {
+                        Ok(Progress::Eof) if !self.buffers.read_buffer.is_empty() => return Some(needed.await),
+                        Ok(Progress::Eof) | Err(_) => return None,
+                        Ok(_) => {}
                     }
                 }
             }
