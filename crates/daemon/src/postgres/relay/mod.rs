@@ -17,6 +17,7 @@ mod from_client;
 mod from_server;
 mod names;
 mod passing_over;
+mod preparing;
 mod settings;
 
 use super::statements::{Catalog, OnServer, Statement, own};

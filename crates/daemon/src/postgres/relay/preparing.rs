@@ -1,0 +1,224 @@
+//! Prepared statements: what becomes of Parse, Bind, Describe and Close.
+
+use super::expected::Expected;
+use super::from_client::is_awaited;
+use super::names::Change;
+use super::{Relay, ServerState};
+use crate::postgres::statements::{PREFIX, Statement, name_of as server_name, own};
+use headrace_core::{ReadBuffer, TransactionStatus, WriteBuffer};
+use headrace_postgres::messages::frontend;
+use headrace_postgres::messages::tag::{Target, backend, frontend as client};
+use std::sync::Arc;
+
+impl Relay {
+    pub(super) fn close(&mut self, name: &[u8], output: &mut WriteBuffer) {
+        let id = self.names.get(name).map(|statement| statement.id());
+        if id.is_none() && !name.is_empty() {
+            // Perhaps SQL's PREPARE has made it.
+            self.send(client::CLOSE, &foreign(name), output);
+            return self.expect(Expected::Close);
+        }
+        if let Some(id) = id {
+            self.closes(id);
+        }
+        let change = self.changes(Change { name: name.to_vec(), to: None });
+        self.expect(Expected::Made(backend::CLOSE_COMPLETE, change));
+    }
+
+    pub(super) fn describe(&mut self, name: &[u8], server: &mut ServerState, output: &mut WriteBuffer) {
+        let on_server = self.on_server(name, server, output);
+        let statement = self.names.get(name).filter(|_| !name.is_empty()).cloned();
+        // In a transaction that has failed the server describes nothing that returns rows.
+        let known = statement.as_ref().filter(|_| server.status != TransactionStatus::Failed);
+        if let Some(description) = known.and_then(|statement| server.prepared.description(statement.id())) {
+            return self.expect(Expected::Known(description));
+        }
+        self.send(client::DESCRIBE, &on_server, output);
+        self.expect(Expected::Describe(statement));
+    }
+
+    /// A message about a statement.
+    pub(super) fn send(&self, tag: u8, name: &[u8], output: &mut WriteBuffer) {
+        frontend::message(output.tail(), tag, |out| {
+            out.push(Target::Statement as u8);
+            out.extend_from_slice(name);
+            out.push(0);
+        });
+    }
+
+    pub(super) fn parse(&mut self, name: &[u8], body: &[u8], server: &mut ServerState, output: &mut WriteBuffer) {
+        if name.is_empty() {
+            let statement = own(body);
+            server.prepared.unnamed = Some(statement.id());
+            self.send_parse(b"", &self.sent_body(&statement), output);
+            self.parses(name, &statement);
+            return;
+        }
+        if let Some(statement) = self.names.get(name).cloned() {
+            // The server's own error says that it exists already, if it exists there.
+            let statement = self.prepare(name, statement, server, output);
+            self.send_parse(&statement.name(), body, output);
+            return self.expect(Expected::Refused);
+        }
+        let mut statement = self.statement(body);
+        if self.closed.remove(&statement.id()) {
+            self.catalog.forget(&statement);
+            statement = self.statement(body);
+        }
+        if server.prepared.has(statement.id()) {
+            if server.status == TransactionStatus::Failed && !statement.effects.in_failed_block {
+                self.send_parse(&statement.name(), body, output);
+                return self.expect(Expected::Refused);
+            }
+            self.spared += 1;
+            let change = self.changes(Change { name: name.to_vec(), to: Some(statement) });
+            return self.expect(Expected::Made(backend::PARSE_COMPLETE, change));
+        }
+        self.make_room(statement.id(), server, output);
+        self.send_parse(&statement.name(), &self.sent_body(&statement), output);
+        self.prepared += 1;
+        self.parses(name, &statement);
+    }
+
+    /// A message that changes a name is passed on, or answered here: nothing can undo it if nothing before it in its group
+    /// can fail.
+    fn changes(&mut self, change: Change) -> Option<Change> {
+        if !self.passed && !self.names.is_uncertain(&change.name, u64::MAX) {
+            self.names.set(change);
+            return None;
+        }
+        self.names.sent(&change, self.group);
+        Some(change)
+    }
+
+    /// The client's Parse of a statement was sent.
+    fn parses(&mut self, name: &[u8], statement: &Arc<Statement>) {
+        let change = Change { name: name.to_vec(), to: Some(Arc::clone(statement)) };
+        self.names.sent(&change, self.group);
+        self.alters(statement.id());
+        self.expect(Expected::Parse { statement: statement.id(), named: !name.is_empty(), change: Some(change) });
+    }
+
+    pub(super) fn bind(
+        &mut self,
+        (portal, name, after): (Vec<u8>, Vec<u8>, usize),
+        length: usize,
+        input: &mut ReadBuffer,
+        server: &mut ServerState,
+        output: &mut WriteBuffer,
+    ) {
+        let on_server = self.on_server(&name, server, output);
+        let statement = self.names.get(&name).cloned();
+        if let Some(statement) = &statement {
+            if statement.effects.deallocates {
+                self.prepare_deallocate(&on_server, statement, output);
+            }
+            self.binds(&portal, statement);
+        }
+        let rest = length - after;
+        let out = output.tail();
+        out.push(client::BIND);
+        out.extend_from_slice(&((4 + portal.len() + 1 + on_server.len() + 1 + rest) as u32).to_be_bytes());
+        out.extend_from_slice(&portal);
+        out.push(0);
+        out.extend_from_slice(&on_server);
+        out.push(0);
+        input.consume(after);
+        self.to_server = rest;
+        self.expect(Expected::Bind(statement));
+    }
+
+    fn binds(&mut self, portal: &[u8], statement: &Arc<Statement>) {
+        self.awaited.retain(|(awaited, _)| awaited != portal);
+        if is_awaited(&statement.effects) {
+            self.awaited.push((portal.to_vec(), Arc::clone(statement)));
+        } else {
+            self.takes_effect(&statement.effects);
+        }
+    }
+
+    /// The name on the server of what the client calls `name`, which is prepared there if it is not. For a name that the
+    /// client has not defined it is one of which the server says that it does not exist.
+    fn on_server(&mut self, name: &[u8], server: &mut ServerState, output: &mut WriteBuffer) -> Vec<u8> {
+        let Some(statement) = self.names.get(name).cloned() else {
+            if name.is_empty() {
+                server.prepared.unnamed = None;
+                self.send(client::CLOSE, b"", output);
+                self.expect(Expected::Cleared);
+            }
+            return foreign(name);
+        };
+        if !name.is_empty() {
+            return self.prepare(name, statement, server, output).name();
+        }
+        if server.prepared.unnamed != Some(statement.id()) {
+            server.prepared.unnamed = Some(statement.id());
+            self.send_parse(b"", &self.sent_body(&statement), output);
+            self.prepares(&statement, false);
+        }
+        Vec::new()
+    }
+
+    /// Has the server prepare the statement of a name, if it has not. What is prepared under other settings than before
+    /// is another statement.
+    fn prepare(
+        &mut self,
+        name: &[u8],
+        mut statement: Arc<Statement>,
+        server: &mut ServerState,
+        output: &mut WriteBuffer,
+    ) -> Arc<Statement> {
+        if server.prepared.has(statement.id()) {
+            return statement;
+        }
+        if !statement.fits(self.shared_settings().map(|settings| &**settings)) {
+            statement = self.statement(&statement.body);
+            self.names.replace(name, &statement);
+            // Only where a change of settings is under way the server may have it by now, or not.
+            if server.prepared.has(statement.id()) {
+                if !self.is_uncertain(statement.id()) {
+                    return statement;
+                }
+                statement = own(&statement.body);
+                self.names.replace(name, &statement);
+            }
+        }
+        self.make_room(statement.id(), server, output);
+        self.send_parse(&statement.name(), &self.sent_body(&statement), output);
+        self.prepares(&statement, true);
+        statement
+    }
+
+    /// A Parse that the client has not sent was sent.
+    pub(super) fn prepares(&mut self, statement: &Statement, named: bool) {
+        self.prepared_again += 1;
+        self.alters(statement.id());
+        self.expect(Expected::Parse { statement: statement.id(), named, change: None });
+    }
+
+    fn make_room(&mut self, id: u64, server: &mut ServerState, output: &mut WriteBuffer) {
+        let mut closed = std::mem::take(&mut server.stale);
+        closed.extend(server.prepared.add(id));
+        for id in closed {
+            self.send(client::CLOSE, &server_name(id), output);
+            self.alters(id);
+            self.expect(Expected::Evicted(id));
+        }
+    }
+
+    pub(super) fn send_parse(&self, name: &[u8], body: &[u8], output: &mut WriteBuffer) {
+        frontend::message(output.tail(), client::PARSE, |out| {
+            out.extend_from_slice(name);
+            out.push(0);
+            out.extend_from_slice(body);
+        });
+    }
+}
+
+/// The name on the server of something that the client has not prepared by Parse. The statements of others are not meant.
+fn foreign(name: &[u8]) -> Vec<u8> {
+    match name.strip_prefix(PREFIX.as_bytes()) {
+        Some(rest) => [PREFIX.as_bytes(), b"?", rest].concat(),
+        None => name.to_vec(),
+    }
+}
