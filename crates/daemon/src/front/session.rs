@@ -55,6 +55,8 @@ pub(super) struct Session<'a, B: Backend> {
     pub(super) queue: VecDeque<Item<B::Error>>,
     /// When the cancelling of what runs is tried again.
     pub(super) cancelling: Option<Instant>,
+    /// The client has sent a message: before that no session is kept for it.
+    pub(super) has_begun: bool,
     /// The next message of the client is the first after ReadyForQuery.
     between: bool,
     /// An error was sent: the client's messages up to Sync are passed over.
@@ -99,6 +101,7 @@ pub async fn serve<B: Backend>(
         portals: HashMap::new(),
         queue: VecDeque::new(),
         cancelling: None,
+        has_begun: false,
         between: true,
         skipping: false,
         block: Block::None,
@@ -191,6 +194,7 @@ impl<B: Backend> Session<'_, B> {
 
     async fn handle(&mut self, bytes: &[u8]) -> Result<(), Ended> {
         let message = Message::read(bytes).map_err(broken)?;
+        self.has_begun = true;
         if std::mem::take(&mut self.between) {
             self.of.take_cancel().await;
         }
@@ -459,6 +463,11 @@ impl<B: Backend> Session<'_, B> {
             }
         }
         Ok(())
+    }
+
+    /// The last thing that the client was sent is ReadyForQuery.
+    pub(super) fn is_between(&self) -> bool {
+        self.between
     }
 
     /// The daemon ends, and the client has no transaction open.

@@ -45,8 +45,6 @@ impl Backend for Cubrid {
     type Columns = Arc<Columns>;
     type Error = ServerError;
 
-    const RESETS: bool = false;
-
     fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal> {
         let tls = login.tls()?;
         let options = Options {
@@ -79,6 +77,10 @@ impl Backend for Cubrid {
 
     fn execute(sql: Arc<str>, _: bool) -> Request {
         Request::Execute(Execute { sql, rows: Rows::One, begin: false })
+    }
+
+    fn reset(_: &str) -> Option<Vec<Request>> {
+        None
     }
 
     fn detail(error: &ServerError) -> String {

@@ -53,8 +53,6 @@ impl Backend for Informix {
     type Columns = Arc<Columns>;
     type Error = ServerError;
 
-    const RESETS: bool = false;
-
     fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal> {
         let tls = login.tls()?;
         let options = Options {
@@ -85,6 +83,10 @@ impl Backend for Informix {
 
     fn execute(sql: Arc<str>, _: bool) -> Request {
         Request::Execute(Execute { sql, rows: Rows::One, begin: false, strategy: None })
+    }
+
+    fn reset(_: &str) -> Option<Vec<Request>> {
+        None
     }
 
     fn detail(error: &ServerError) -> String {

@@ -59,9 +59,6 @@ pub trait Backend:
     /// Its servers' error.
     type Error: Diagnostics + Debug + Send + 'static;
 
-    /// Returns true if a session can be made as if it was new, by [`headrace_core::Verb::Reset`].
-    const RESETS: bool;
-
     /// A connection that is not open yet.
     ///
     /// # Errors
@@ -75,6 +72,8 @@ pub trait Backend:
     fn prepare(sql: &Arc<str>) -> Self::Request;
     /// Executes a statement. `is_text` is true if it has no parameters, and is not worth keeping.
     fn execute(sql: Arc<str>, is_text: bool) -> Self::Request;
+    /// The requests that make a session of the database `name` as if it was new; `None` if the server has none.
+    fn reset(name: &str) -> Option<Vec<Self::Request>>;
     /// The number of an error, for its detail.
     fn detail(error: &Self::Error) -> String;
 }

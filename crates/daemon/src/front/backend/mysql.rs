@@ -59,8 +59,6 @@ impl Backend for MySql {
     type Columns = Arc<Columns>;
     type Error = ServerError;
 
-    const RESETS: bool = true;
-
     fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal> {
         let tls = login.tls()?;
         let options = Options {
@@ -100,6 +98,11 @@ impl Backend for MySql {
             true => Request::Query { sql, infile: false },
             false => Request::Execute(Execute { sql, rows: Rows::One, text: AsText::IfUnprepared, cursor: None }),
         }
+    }
+
+    /// COM_RESET_CONNECTION keeps the default schema, which USE may have changed.
+    fn reset(name: &str) -> Option<Vec<Request>> {
+        Some(vec![Request::ResetConnection, Request::InitDb { schema: name.into() }])
     }
 
     fn detail(error: &ServerError) -> String {
