@@ -9,6 +9,8 @@ import pytest
 
 from ..test_status import ask, status
 from .conftest import Front
+from .plain import PlainClient
+from .test_left_state import STATE
 
 DRIVERS = {"mariadb": "mysql"}
 
@@ -37,3 +39,11 @@ def test_pool_is_shown_with_its_lendings_pins_and_errors(front: Front) -> None:
     assert int(values[f"headraced_connections_opened_total{{{name}}}"]) >= 1
     assert int(values[f"db_client_connection_create_time_seconds_count{{{name}}}"]) >= 1
     assert f"headraced_sent_bytes_total{{{name}}}" not in values
+
+
+def test_client_that_keeps_its_session_is_shown_with_the_reason(front: Front) -> None:
+    with PlainClient(front, application_name="keeps its session") as client:
+        client.query(STATE[front.name][0])
+        [shown] = [found for found in status(front)["clients"] if found["application"] == "keeps its session"]
+        assert shown["state"] == "pinned"
+        assert shown["pinned_by"]
