@@ -127,3 +127,16 @@ def test_a_portal_delivers_its_rows_in_parts(front: Front) -> None:
         cursor = client.cursor()
         found = [row[0] for row in cursor.stream("select n from entries order by n")]
         assert found == list(range(250))
+
+
+def test_comments_after_a_statement_reach_the_server(front: Front) -> None:
+    with front.psycopg(autocommit=True) as client:
+        assert client.execute(f"select 1{front.one_row} -- one;".encode()).fetchall() == [(1,)]
+        assert client.execute(f"select 1{front.one_row} /* ; */ ; /* none */".encode()).fetchall() == [(1,)]
+
+
+def test_comment_that_mariadb_executes_is_executed(fronts: dict[str, Front]) -> None:
+    with fronts["mariadb"].psycopg(autocommit=True) as client:
+        assert client.execute("select 1 /*! + 1 */").fetchall() == [(2,)]
+        client.execute("/*!40101 SET @a=3 */;")
+        assert client.execute("select @a /*!99999 + 1 */;").fetchall() == [(3,)]

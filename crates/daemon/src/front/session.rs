@@ -3,6 +3,7 @@
 use super::backend::Backend;
 use super::catalog::{SETTINGS, VERSION, shown};
 use super::messages::{Broken, Message, length};
+use super::pins::Pin;
 use super::pool::{Lent, Pool};
 use super::portal::{Portal, Prepared};
 use super::replies::{self, Failure};
@@ -335,7 +336,7 @@ impl<B: Backend> Session<'_, B> {
                 "current transaction is aborted, commands ignored until end of transaction block",
             )));
         }
-        if let Err(failure) = self.pin(server.pins) {
+        if let Err(failure) = self.check(server.pins) {
             return Ok(Err(failure));
         }
         if let Err(failure) = self.make_way().await? {
@@ -344,31 +345,32 @@ impl<B: Backend> Session<'_, B> {
         if let Err(failure) = self.borrow().await? {
             return Ok(Err(failure));
         }
+        self.pin(server.pins);
         let Some(lent) = &mut self.lent else { return Ok(Ok(())) };
         let running = Running::execute(&mut lent.opened.server, server, values, formats, describes, promised, is_text);
         self.queue.push_back(Item::of(running, limit));
         Ok(Ok(()))
     }
 
-    /// Keeps the session for this client, if a statement leaves something in it.
-    fn pin(&mut self, reason: Option<&'static str>) -> Result<(), Failure> {
-        let Some(reason) = reason.filter(|_| self.pool.mode == PoolMode::Transaction) else { return Ok(()) };
-        if reason == "the result of an earlier statement" {
-            if self.pinned.is_none() && self.block == Block::None {
-                let message = "headraced: outside of a transaction each statement may have another session, so there is no \
-                               earlier one to ask about";
-                return Err(
-                    Failure::unsupported(message).hint("execute both in a transaction, or use pool_mode = \"session\"")
-                );
-            }
+    /// Refuses a question for the result of an earlier statement where that may have been another client's.
+    fn check(&self, pin: Option<Pin>) -> Result<(), Failure> {
+        let keeps = self.pool.mode == PoolMode::Session || self.pinned.is_some() || self.block != Block::None;
+        if pin != Some(Pin::AsksForEarlier) || keeps {
             return Ok(());
         }
+        let message = "headraced: outside of a transaction each statement may have another session, so there is no earlier \
+                       one to ask about";
+        Err(Failure::unsupported(message).hint("execute both in a transaction, or use pool_mode = \"session\""))
+    }
+
+    /// Keeps the session for this client, if a statement leaves something in it.
+    fn pin(&mut self, pin: Option<Pin>) {
+        let (Some(Pin::Leaves(reason)), PoolMode::Transaction) = (pin, self.pool.mode) else { return };
         if self.pinned.is_none() {
             self.pool.stats.pins.add(reason);
         }
         let reason = *self.pinned.get_or_insert(reason);
         self.of.turns(Activity::Pinned(reason));
-        Ok(())
     }
 
     /// The status of the client's transaction.

@@ -2,7 +2,8 @@
 
 use super::{Backend, Login, STATEMENTS};
 use crate::front::handler::Handler;
-use crate::front::sql::Dialect;
+use crate::front::pins::Pin;
+use crate::front::sql::{Dialect, Tokens};
 use headrace_connection::Connection;
 use headrace_core::token::Token;
 use headrace_core::{Fatal, WriteBuffer};
@@ -23,17 +24,21 @@ impl Dialect for CubridDialect {
         Lexer::new(sql).collect()
     }
 
-    fn pins(&self, words: &[String]) -> Option<&'static str> {
-        let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-        match words.first().map_or("", String::as_str) {
+    fn pins(&self, first: &str, all: &Tokens<'_>) -> Option<Pin> {
+        let leaves = match first {
             "select" | "insert" | "update" | "delete" | "replace" | "merge" | "with" | "values" | "create" | "drop"
             | "alter" | "truncate" | "rename" | "show" | "desc" | "describe" | "grant" | "revoke" => {
-                has(&["last_insert_id", "row_count"]).then_some("the result of an earlier statement")
+                if all.assigns_variable() {
+                    "a user variable"
+                } else {
+                    return all.calls(&["last_insert_id", "row_count"]).then_some(Pin::AsksForEarlier);
+                }
             }
-            "set" => Some("SET"),
-            "call" => Some("a procedure"),
-            _ => Some("a statement that may change the session"),
-        }
+            "set" => "SET",
+            "call" => "a procedure",
+            _ => "a statement that may change the session",
+        };
+        Some(Pin::Leaves(leaves))
     }
 
     fn system(&self) -> &'static str {

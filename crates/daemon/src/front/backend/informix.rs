@@ -2,7 +2,8 @@
 
 use super::{Backend, Login, STATEMENTS};
 use crate::front::handler::Handler;
-use crate::front::sql::Dialect;
+use crate::front::pins::Pin;
+use crate::front::sql::{Dialect, Tokens};
 use headrace_connection::Connection;
 use headrace_core::token::Token;
 use headrace_core::{Fatal, WriteBuffer};
@@ -31,17 +32,21 @@ impl Dialect for InformixDialect {
         NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
     }
 
-    fn pins(&self, words: &[String]) -> Option<&'static str> {
-        let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-        match words.first().map_or("", String::as_str) {
-            "create" | "drop" | "select" if has(&["temp"]) => Some("a temporary table"),
+    fn pins(&self, first: &str, all: &Tokens<'_>) -> Option<Pin> {
+        let leaves = match first {
+            "create" | "drop" if all.has_word(&["temp"]) => "a temporary table",
+            "select" | "with" if all.has_words(&["into", "temp"]) => "a temporary table",
             "select" | "insert" | "update" | "delete" | "merge" | "with" | "create" | "drop" | "alter" | "truncate"
-            | "rename" | "grant" | "revoke" => has(&["dbinfo"]).then_some("the result of an earlier statement"),
-            "set" => Some("SET"),
-            "database" | "close" => Some("DATABASE"),
-            "execute" | "call" => Some("a routine"),
-            _ => Some("a statement that may change the session"),
-        }
+            | "rename" | "grant" | "revoke" => {
+                let asks = all.calls(&["dbinfo"]) || all.has_column(&["currval"]);
+                return asks.then_some(Pin::AsksForEarlier);
+            }
+            "set" => "SET",
+            "database" | "close" => "DATABASE",
+            "execute" | "call" => "a routine",
+            _ => "a statement that may change the session",
+        };
+        Some(Pin::Leaves(leaves))
     }
 
     fn system(&self) -> &'static str {
