@@ -42,8 +42,8 @@ impl<B: Backend> Session<'_, B> {
             }
         };
         self.of.turns(self.pinned.map_or(Activity::Active, Activity::Pinned));
-        self.dialect = B::dialect(Some(&lent.opened.server.connection.machine));
         self.lent = Some(lent);
+        self.refresh_dialect();
         Ok(Ok(()))
     }
 

@@ -4,6 +4,7 @@ use super::backend::Backend;
 use super::cancelling::{at, cancel_until};
 use super::catalog::{Answer, Cell, Effect, Fact};
 use super::handler::{Handler, Plan, Shared};
+use super::pins::Pin;
 use super::portal::Prepared;
 use super::replies::{self, Failure};
 use super::session::{Session, server_lost};
@@ -44,6 +45,8 @@ pub(super) struct Running<E> {
     command: String,
     describes: bool,
     shape: Shape,
+    /// What is parsed after it may have another meaning.
+    pub(super) changes_session: bool,
 }
 
 impl<E> Running<E> {
@@ -62,7 +65,10 @@ impl<E> Running<E> {
         let shape = plan.shape;
         let (handler, slot) = Handler::new(values, plan, ROOM);
         let id = client.connection.machine.submit(B::execute(server.sql.clone(), is_text), handler);
-        Self { id, slot, command: server.command.clone(), describes, shape }
+        // The simple protocol has no NoData.
+        let describes = describes && !is_text;
+        let changes_session = matches!(server.pins, Some(Pin::Leaves(_)));
+        Self { id, slot, command: server.command.clone(), describes, shape, changes_session }
     }
 
     /// Returns true if the server has answered all of it.

@@ -8,7 +8,7 @@ use super::pool::{Lent, Pool};
 use super::portal::{Portal, Prepared};
 use super::replies::{self, Failure};
 use super::requests::{Item, Running};
-use super::sql::{self, Action, Dialect, Server, Transaction};
+use super::sql::{self, Action, Server, Transaction};
 use super::types::Target;
 use crate::client::Client;
 use crate::config::PoolMode;
@@ -45,7 +45,7 @@ pub(super) struct Session<'a, B: Backend> {
     /// What the registry has of it.
     pub(super) of: Arc<registry::Client>,
     pub(super) lent: Option<Lent<B>>,
-    pub(super) dialect: Box<dyn Dialect + Send + Sync>,
+    pub(super) dialect: B::Dialect,
     pub(super) registry: TypeRegistry,
     pub(super) version: String,
     pub(super) user: String,
@@ -85,7 +85,7 @@ pub async fn serve<B: Backend>(
     let key = entered.key();
     let lent = pool.lend().await?;
     let machine = &lent.opened.server.connection.machine;
-    let (version, dialect) = (machine.version(), B::dialect(Some(machine)));
+    let (version, dialect) = (machine.version(), machine.dialect());
     let mut session = Session {
         client,
         user: pool.user.clone(),
@@ -216,7 +216,7 @@ impl<B: Backend> Session<'_, B> {
         }
         let done = match message {
             Message::Query(text) => return self.query(text).await,
-            Message::Parse { name, sql, types } => self.parse(name, sql, &types),
+            Message::Parse { name, sql, types } => self.parse(name, sql, &types).await?,
             Message::Bind(bind) => self.bind(&bind).await?,
             Message::DescribeStatement(name) => self.describe_statement(name).await?,
             Message::DescribePortal(name) => self.defer_description(name),
@@ -269,40 +269,63 @@ impl<B: Backend> Session<'_, B> {
     /// A text of the simple protocol.
     async fn query(&mut self, text: &str) -> Result<(), Ended> {
         self.settle().await?;
-        for statement in sql::statements(&*self.dialect, text) {
-            let read = sql::statement(&*self.dialect, statement, &[]);
-            let done = match &read.action {
-                Action::Refused(failure) => Err(failure.clone()),
-                Action::Server(_) if !read.order.is_empty() => {
-                    Err(Failure::new("42P02", "headraced: a statement with parameters needs the extended protocol"))
-                }
-                Action::Server(server) => {
-                    let execution = Execution {
-                        server,
-                        values: Vec::new(),
-                        formats: &[],
-                        describes: true,
-                        promised: None,
-                        is_text: true,
-                        limit: None,
-                    };
-                    self.start(execution).await?
-                }
-                Action::Answer(answer) => {
-                    if let Some(columns) = &answer.columns {
-                        self.local(|out| replies::columns(out, columns, &[]));
-                    }
-                    self.act(&read.action, &[]).await?
-                }
-                action => self.act(action, &[]).await?,
-            };
-            self.checked(done);
-            self.settle().await?;
+        self.refresh_dialect();
+        let mut places = sql::statements(&self.dialect, text);
+        if places.is_empty() {
+            self.local(|out| replies::bare(out, tag::EMPTY_QUERY_RESPONSE));
+        }
+        while let Some(place) = places.pop_front() {
+            self.execute_text(&text[place.clone()]).await?;
             if self.skipping {
                 break;
             }
+            if self.refresh_dialect() {
+                let rest = sql::statements(&self.dialect, &text[place.end..]).into_iter();
+                places = rest.map(|next| place.end + next.start..place.end + next.end).collect();
+            }
         }
         self.ready().await
+    }
+
+    /// One statement of the simple protocol.
+    async fn execute_text(&mut self, statement: &str) -> Result<(), Ended> {
+        let read = sql::statement(&self.dialect, statement, &[]);
+        let done = match &read.action {
+            Action::Refused(failure) => Err(failure.clone()),
+            Action::Server(_) if !read.order.is_empty() => {
+                Err(Failure::new("42P02", "headraced: a statement with parameters needs the extended protocol"))
+            }
+            Action::Server(server) => {
+                let execution = Execution {
+                    server,
+                    values: Vec::new(),
+                    formats: &[],
+                    describes: true,
+                    promised: None,
+                    is_text: true,
+                    limit: None,
+                };
+                self.start(execution).await?
+            }
+            Action::Answer(answer) => {
+                if let Some(columns) = &answer.columns {
+                    self.local(|out| replies::columns(out, columns, &[]));
+                }
+                self.act(&read.action, &[]).await?
+            }
+            action => self.act(action, &[]).await?,
+        };
+        self.checked(done);
+        self.settle().await
+    }
+
+    /// Texts are read as the server reads them now: SET may have changed that. Returns true if it has.
+    pub(super) fn refresh_dialect(&mut self) -> bool {
+        let Some(lent) = &self.lent else { return false };
+        let dialect = lent.opened.server.connection.machine.dialect();
+        let changed = dialect != self.dialect;
+        self.dialect = dialect;
+        changed
     }
 
     /// What the daemon does itself.

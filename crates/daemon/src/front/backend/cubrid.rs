@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub type Cubrid = Machine<Handler<Arc<Columns>, ServerError>>;
 
 /// The SQL.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CubridDialect;
 
 impl Dialect for CubridDialect {
@@ -49,6 +49,7 @@ impl Dialect for CubridDialect {
 impl Backend for Cubrid {
     type Columns = Arc<Columns>;
     type Error = ServerError;
+    type Dialect = CubridDialect;
 
     fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal> {
         let tls = login.tls()?;
@@ -68,8 +69,8 @@ impl Backend for Cubrid {
         Ok(Connection::new(Box::new(machine), write_buffer, tls))
     }
 
-    fn dialect(_: Option<&Self>) -> Box<dyn Dialect + Send + Sync> {
-        Box::new(CubridDialect)
+    fn dialect(&self) -> CubridDialect {
+        CubridDialect
     }
 
     fn version(&self) -> String {

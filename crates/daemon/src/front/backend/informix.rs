@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub type Informix = Machine<Handler<Arc<Columns>, ServerError>>;
 
 /// The SQL.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InformixDialect;
 
 impl Dialect for InformixDialect {
@@ -57,6 +57,7 @@ impl Dialect for InformixDialect {
 impl Backend for Informix {
     type Columns = Arc<Columns>;
     type Error = ServerError;
+    type Dialect = InformixDialect;
 
     fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal> {
         let tls = login.tls()?;
@@ -74,8 +75,8 @@ impl Backend for Informix {
         Ok(Connection::new(Box::new(machine), write_buffer, tls))
     }
 
-    fn dialect(_: Option<&Self>) -> Box<dyn Dialect + Send + Sync> {
-        Box::new(InformixDialect)
+    fn dialect(&self) -> InformixDialect {
+        InformixDialect
     }
 
     fn version(&self) -> String {

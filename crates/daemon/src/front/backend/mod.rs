@@ -58,14 +58,16 @@ pub trait Backend:
     type Columns: Described + Debug + Send + 'static;
     /// Its servers' error.
     type Error: Diagnostics + Debug + Send + 'static;
+    /// Its SQL.
+    type Dialect: Dialect + PartialEq + Send + Sync;
 
     /// A connection that is not open yet.
     ///
     /// # Errors
     /// [`Fatal`]: a setting cannot be used.
     fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal>;
-    /// The dialect of this session, or of a session that is not open yet.
-    fn dialect(session: Option<&Self>) -> Box<dyn Dialect + Send + Sync>;
+    /// The dialect of the session, which its settings may change.
+    fn dialect(&self) -> Self::Dialect;
     /// The server's name and version.
     fn version(&self) -> String;
     /// Prepares a statement and describes its columns; nothing is executed.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub type MySql = Machine<Handler<Arc<Columns>, ServerError>>;
 
 /// The SQL.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MySqlDialect {
     modes: Modes,
     mariadb: bool,
@@ -87,6 +87,7 @@ fn asks_for_earlier(first: &str, all: &Tokens<'_>) -> bool {
 impl Backend for MySql {
     type Columns = Arc<Columns>;
     type Error = ServerError;
+    type Dialect = MySqlDialect;
 
     fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal> {
         let tls = login.tls()?;
@@ -107,9 +108,8 @@ impl Backend for MySql {
         Ok(Connection::new(Box::new(Self::new(options, STATEMENTS)?), WriteBuffer::new(), tls))
     }
 
-    fn dialect(session: Option<&Self>) -> Box<dyn Dialect + Send + Sync> {
-        let of = |machine: &Self| MySqlDialect { modes: machine.session().modes(), mariadb: machine.session().mariadb };
-        Box::new(session.map(of).unwrap_or_default())
+    fn dialect(&self) -> MySqlDialect {
+        MySqlDialect { modes: self.session().modes(), mariadb: self.session().mariadb }
     }
 
     fn version(&self) -> String {
