@@ -168,3 +168,10 @@ def test_simple_protocol_has_no_message_for_a_statement_without_rows(front: Fron
         assert client.tags(query(";")) == client.tags(query("")) == client.tags(query("-- none")) == "IZ"
         insert = parse("", f"insert into {table} values (3)") + bind("")
         assert client.tags(insert + message(b"D", b"P\0") + EXECUTE + SYNC) == "12nCZ"
+
+
+def test_columns_and_tables_of_the_user_may_be_called_as_in_postgresql(front: Front) -> None:
+    with PlainClient(front) as client:
+        table = front.table("pg_ratings", "pg_rating int primary key, pg_type int")
+        assert client.query(f"insert into {table} (pg_rating, pg_type) values (1, 2)") == []
+        assert client.query(f"select pg_type from {table} where pg_rating = 1") == ["2"]
