@@ -5,7 +5,10 @@ from __future__ import annotations
 import psycopg
 import pytest
 
+from ..raw import EXECUTE, SYNC, bind, message, parse, query, values
 from .conftest import Front
+from .plain import PlainClient
+from .test_left_state import STATE
 
 
 def test_a_statement_without_parameters_and_one_with(front: Front) -> None:
@@ -127,3 +130,48 @@ def test_a_portal_delivers_its_rows_in_parts(front: Front) -> None:
         cursor = client.cursor()
         found = [row[0] for row in cursor.stream("select n from entries order by n")]
         assert found == list(range(250))
+
+
+def test_comments_after_a_statement_reach_the_server(front: Front) -> None:
+    with front.psycopg(autocommit=True) as client:
+        assert client.execute(f"select 1{front.one_row} -- one;".encode()).fetchall() == [(1,)]
+        assert client.execute(f"select 1{front.one_row} /* ; */ ; /* none */".encode()).fetchall() == [(1,)]
+
+
+def test_comment_that_mariadb_executes_is_executed(fronts: dict[str, Front]) -> None:
+    with fronts["mariadb"].psycopg(autocommit=True) as client:
+        assert client.execute("select 1 /*! + 1 */").fetchall() == [(2,)]
+        client.execute("/*!40101 SET @a=3 */;")
+        assert client.execute("select @a /*!99999 + 1 */;").fetchall() == [(3,)]
+
+
+def test_texts_are_read_in_the_sql_mode_of_the_session(fronts: dict[str, Front]) -> None:
+    with PlainClient(fronts["mariadb"]) as client:
+        text = "select concat('a\\', ';$1 b')"
+        assert client.query("set sql_mode = 'NO_BACKSLASH_ESCAPES'") == []
+        assert client.query(text) == ["a\\;$1 b"]
+        assert values(client.ask(parse("", text) + bind("") + EXECUTE + SYNC)) == ["a\\;$1 b"]
+        assert client.query("set sql_mode = ''") == []
+        assert client.query(f"set sql_mode = 'NO_BACKSLASH_ESCAPES'; {text}") == ["a\\;$1 b"]
+        assert client.query("set sql_mode = ''") == []
+        changing = parse("", "set sql_mode = 'NO_BACKSLASH_ESCAPES'") + bind("") + EXECUTE
+        assert values(client.ask(changing + parse("", text) + bind("") + EXECUTE + SYNC)) == ["a\\;$1 b"]
+
+
+def test_simple_protocol_has_no_message_for_a_statement_without_rows(front: Front) -> None:
+    table = front.table("silent", "n int primary key")
+    leaves = STATE[front.name][0]
+    with PlainClient(front) as client:
+        assert client.tags(query(f"insert into {table} values (1)")) == "CZ"
+        assert client.tags(query(f"insert into {table} values (2); select n from {table}")) == "CTDDCZ"
+        assert client.tags(query(leaves)) == "CZ"
+        assert client.tags(query(";")) == client.tags(query("")) == client.tags(query("-- none")) == "IZ"
+        insert = parse("", f"insert into {table} values (3)") + bind("")
+        assert client.tags(insert + message(b"D", b"P\0") + EXECUTE + SYNC) == "12nCZ"
+
+
+def test_columns_and_tables_of_the_user_may_be_called_as_in_postgresql(front: Front) -> None:
+    with PlainClient(front) as client:
+        table = front.table("pg_ratings", "pg_rating int primary key, pg_type int")
+        assert client.query(f"insert into {table} (pg_rating, pg_type) values (1, 2)") == []
+        assert client.query(f"select pg_type from {table} where pg_rating = 1") == ["2"]

@@ -14,6 +14,8 @@ from waiting import until
 from ..raw import startup
 from ..test_status import ask, status
 from .conftest import Front
+from .plain import PlainClient
+from .test_left_state import STATE
 
 DRIVERS = {"mariadb": "mysql"}
 
@@ -59,3 +61,11 @@ def test_clients_that_leave_before_they_are_welcomed_do_not_wait(front: Front) -
         until(lambda: waiting() == 3)
         stack.close()
         until(lambda: waiting() == 0)
+
+
+def test_client_that_keeps_its_session_is_shown_with_the_reason(front: Front) -> None:
+    with PlainClient(front, application_name="keeps its session") as client:
+        client.query(STATE[front.name][0])
+        [shown] = [found for found in status(front)["clients"] if found["application"] == "keeps its session"]
+        assert shown["state"] == "pinned"
+        assert shown["pinned_by"]

@@ -335,8 +335,165 @@ pub fn refusal(all: &Tokens<'_>, dialect: &dyn Dialect) -> Option<Failure> {
     if matches!(first.as_str(), "listen" | "notify") {
         return Some(Failure::unsupported(format!("headraced: {system} has no notifications")));
     }
-    let mut words = all.tokens.iter().filter(|token| token.kind == Kind::Word).map(|token| all.text(token));
-    let name = words.find(|word| word.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("pg_")))?;
+    let name = (0..all.tokens.len()).find_map(|at| of_postgres(all, at))?;
     let message = format!("headraced: {name} is of PostgreSQL, and this database is {system}");
     Some(Failure::unsupported(message).hint(format!("ask {system}'s own catalogue")))
+}
+
+/// The name at a token, if it can only be PostgreSQL's: its schema, one of its tables after FROM or JOIN, or one of its
+/// functions. The user's columns and tables may begin with `pg_`, too.
+fn of_postgres<'a>(all: &Tokens<'a>, at: usize) -> Option<&'a str> {
+    let token = all.tokens.get(at).filter(|token| token.kind == Kind::Word)?;
+    let name = all.text(token);
+    name.get(..3).filter(|start| start.eq_ignore_ascii_case("pg_"))?;
+    let rest = name[3..].to_ascii_lowercase();
+    let next = all.tokens.get(at + 1).map(|token| token.kind);
+    let before = at.checked_sub(1).and_then(|before| all.tokens.get(before)).map_or("", |token| all.text(token));
+    let is_read = ["from", "join"].iter().any(|word| before.eq_ignore_ascii_case(word));
+    let is_relation =
+        || RELATIONS.contains(&rest.as_str()) || ["stat_", "statio_"].iter().any(|start| rest.starts_with(start));
+    let is_function = || FUNCTIONS.iter().any(|start| rest.starts_with(start));
+    let found = match next {
+        Some(Kind::Punctuation(b'.')) => rest == "catalog",
+        Some(Kind::Punctuation(b'(')) => is_function(),
+        _ => is_read && is_relation(),
+    };
+    found.then_some(name)
+}
+
+/// Tables and views of `pg_catalog`, without `pg_` (manual, "System Catalogs" and "System Views").
+const RELATIONS: [&str; 82] = [
+    "aggregate",
+    "am",
+    "amop",
+    "amproc",
+    "attrdef",
+    "attribute",
+    "auth_members",
+    "authid",
+    "available_extensions",
+    "cast",
+    "class",
+    "collation",
+    "config",
+    "constraint",
+    "conversion",
+    "cursors",
+    "database",
+    "db_role_setting",
+    "default_acl",
+    "depend",
+    "description",
+    "enum",
+    "event_trigger",
+    "extension",
+    "file_settings",
+    "foreign_data_wrapper",
+    "foreign_server",
+    "foreign_table",
+    "group",
+    "hba_file_rules",
+    "index",
+    "indexes",
+    "inherits",
+    "init_privs",
+    "language",
+    "largeobject",
+    "largeobject_metadata",
+    "locks",
+    "matviews",
+    "namespace",
+    "opclass",
+    "operator",
+    "opfamily",
+    "partitioned_table",
+    "policies",
+    "policy",
+    "prepared_statements",
+    "prepared_xacts",
+    "proc",
+    "publication",
+    "publication_rel",
+    "publication_tables",
+    "range",
+    "replication_slots",
+    "rewrite",
+    "roles",
+    "rules",
+    "seclabel",
+    "seclabels",
+    "sequence",
+    "sequences",
+    "settings",
+    "shadow",
+    "shdepend",
+    "shdescription",
+    "shseclabel",
+    "statistic",
+    "statistic_ext",
+    "stats",
+    "stats_ext",
+    "subscription",
+    "tables",
+    "tablespace",
+    "timezone_abbrevs",
+    "timezone_names",
+    "transform",
+    "trigger",
+    "type",
+    "user",
+    "user_mapping",
+    "user_mappings",
+    "views",
+];
+
+/// How the names of functions of `pg_catalog` begin that clients call, without `pg_`.
+const FUNCTIONS: [&str; 22] = [
+    "advisory_",
+    "backend_pid",
+    "cancel_backend",
+    "collation_is_visible",
+    "column_",
+    "current_",
+    "database_size",
+    "encoding_to_char",
+    "function_is_visible",
+    "get_",
+    "indexes_size",
+    "is_in_recovery",
+    "notify",
+    "relation_",
+    "size_pretty",
+    "sleep",
+    "stat_",
+    "table_",
+    "terminate_backend",
+    "try_advisory_",
+    "type_is_visible",
+    "typeof",
+];
+
+#[cfg(test)]
+mod tests {
+    use crate::front::backend::MySqlDialect;
+    use crate::front::sql::{Action, statement};
+
+    #[test]
+    fn only_names_of_postgresql_are_refused() {
+        for (sql, is_refused) in [
+            ("select * from pg_catalog.pg_class", true),
+            ("select oid from PG_TYPE where typname = $1", true),
+            ("select 1 from a join pg_namespace n on true", true),
+            ("select n from pg_stat_activity", true),
+            ("select pg_sleep(1)", true),
+            ("select pg_get_userbyid(1), pg_table_is_visible(2)", true),
+            ("select pg_rating from ratings", false),
+            ("create table ratings (pg_rating int, pg_type int)", false),
+            ("insert into pg_ratings (pg_rating) values ($1)", false),
+            ("select a.pg_type, pg_index from pg_ratings a", false),
+        ] {
+            let action = statement(&MySqlDialect::default(), sql, &[]).action;
+            assert_eq!(matches!(action, Action::Refused(_)), is_refused, "{sql}");
+        }
+    }
 }

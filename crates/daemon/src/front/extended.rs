@@ -14,11 +14,21 @@ use headrace_postgres::types::Format;
 use std::sync::Arc;
 
 impl<B: Backend> Session<'_, B> {
-    pub(super) fn parse(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<(), Failure> {
-        let prepared = Prepared::new(sql::statement(&*self.dialect, sql, types))?;
+    pub(super) async fn parse(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<Result<(), Failure>, Ended> {
+        if self.queue.front().is_some_and(|item| item.running.changes_session) {
+            self.settle().await?;
+            if self.skipping {
+                return Ok(Ok(()));
+            }
+        }
+        self.refresh_dialect();
+        let prepared = match Prepared::new(sql::statement(&self.dialect, sql, types)) {
+            Ok(prepared) => prepared,
+            Err(failure) => return Ok(Err(failure)),
+        };
         self.statements.insert(name.to_owned(), Arc::new(prepared));
         self.local(|out| replies::bare(out, tag::PARSE_COMPLETE));
-        Ok(())
+        Ok(Ok(()))
     }
 
     pub(super) async fn bind(&mut self, bind: &super::messages::Bind<'_>) -> Result<Result<(), Failure>, Ended> {

@@ -4,8 +4,8 @@ use super::backend::Backend;
 use super::cancelling::cancel_until;
 use super::portal::Portal;
 use super::replies::Failure;
-use super::requests::{READ_AHEAD, all, has_left};
-use super::session::{Block, Session};
+use super::requests::{READ_AHEAD, all, has_executed, has_left};
+use super::session::Session;
 use crate::config::PoolMode;
 use crate::limits::RESET_TIMEOUT;
 use crate::registry::Activity;
@@ -41,9 +41,9 @@ impl<B: Backend> Session<'_, B> {
                 }
             }
         };
-        self.of.turns(Activity::Active);
-        self.dialect = B::dialect(Some(&lent.opened.server.connection.machine));
+        self.of.turns(self.pinned.map_or(Activity::Active, Activity::Pinned));
         self.lent = Some(lent);
+        self.refresh_dialect();
         Ok(Ok(()))
     }
 
@@ -55,7 +55,8 @@ impl<B: Backend> Session<'_, B> {
 
     /// Gives the session back between transactions.
     pub(super) fn release(&mut self) {
-        let keeps = self.pool.mode == PoolMode::Session && self.block == Block::None && self.started();
+        // What its messages have left in the session is reset by [`Self::leave`] only.
+        let keeps = self.pool.mode == PoolMode::Session && self.has_begun;
         let busy = !self.queue.is_empty() || self.pinned.is_some() || self.portals.values().any(Portal::is_unfinished);
         if keeps || busy || self.status() != TransactionStatus::Idle {
             return;
@@ -64,11 +65,6 @@ impl<B: Backend> Session<'_, B> {
             self.of.turns(Activity::Idle);
             self.pool.take_back(lent);
         }
-    }
-
-    /// The client has sent something: before that no session is kept for it.
-    fn started(&self) -> bool {
-        !self.client.buffers.write_buffer.is_empty() && self.process_id != 0
     }
 
     /// Ends what the client has left behind.
@@ -89,18 +85,16 @@ impl<B: Backend> Session<'_, B> {
             return lent.opened.server.close(());
         }
         let open = lent.opened.server.connection.machine.transaction() != TransactionStatus::Idle;
-        let mut verbs = Vec::new();
-        if open {
-            verbs.push(Verb::Rollback(IfUnsent::Forget));
-        }
         let used = self.pinned.is_some() || self.pool.mode == PoolMode::Session;
-        if used {
-            verbs.push(Verb::Reset);
-        }
-        let clean = match used && !B::RESETS {
-            true => false,
-            false => timeout(RESET_TIMEOUT, all(&mut lent.opened.server, &verbs)).await == Ok(true),
+        let reset = if used { B::reset(&self.pool.name) } else { Some(Vec::new()) };
+        let Some(reset) = reset else { return lent.opened.server.close(()) };
+        let cleaning = async {
+            let server = &mut lent.opened.server;
+            (!open || has_executed(server, &Verb::Rollback(IfUnsent::Forget)).await) && all(server, reset).await
         };
-        if clean { self.pool.take_back(lent) } else { lent.opened.server.close(()) }
+        match timeout(RESET_TIMEOUT, cleaning).await {
+            Ok(true) => self.pool.take_back(lent),
+            _ => lent.opened.server.close(()),
+        }
     }
 }

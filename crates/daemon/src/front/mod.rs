@@ -15,6 +15,7 @@ pub mod fronts;
 pub mod handler;
 mod lending;
 pub mod messages;
+pub mod pins;
 pub mod pool;
 mod portal;
 pub mod replies;

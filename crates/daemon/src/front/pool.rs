@@ -1,7 +1,7 @@
 //! Sessions of one server, database and user, which are lent to clients.
 
 use super::backend::{Backend, Login};
-use super::requests::all;
+use super::requests::has_executed;
 use crate::config::{Database, PoolMode, addresses};
 use crate::limits::RESET_TIMEOUT;
 use crate::lock;
@@ -133,7 +133,7 @@ impl<B: Backend> Pool<B> {
         }
         // A network that has forgotten the connection says nothing.
         opened.used.elapsed() < self.database.check_after()
-            || timeout(RESET_TIMEOUT, all(&mut opened.server, &[Verb::Ping])).await == Ok(true)
+            || timeout(RESET_TIMEOUT, has_executed(&mut opened.server, &Verb::Ping)).await == Ok(true)
     }
 
     async fn queue(&self) -> Result<OwnedSemaphorePermit, NotLent> {

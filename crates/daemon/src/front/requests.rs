@@ -4,6 +4,7 @@ use super::backend::Backend;
 use super::cancelling::{at, cancel_until};
 use super::catalog::{Answer, Cell, Effect, Fact};
 use super::handler::{Handler, Plan, Shared};
+use super::pins::Pin;
 use super::portal::Prepared;
 use super::replies::{self, Failure};
 use super::session::{Session, server_lost};
@@ -44,6 +45,8 @@ pub(super) struct Running<E> {
     command: String,
     describes: bool,
     shape: Shape,
+    /// What is parsed after it may have another meaning.
+    pub(super) changes_session: bool,
 }
 
 impl<E> Running<E> {
@@ -62,7 +65,10 @@ impl<E> Running<E> {
         let shape = plan.shape;
         let (handler, slot) = Handler::new(values, plan, ROOM);
         let id = client.connection.machine.submit(B::execute(server.sql.clone(), is_text), handler);
-        Self { id, slot, command: server.command.clone(), describes, shape }
+        // The simple protocol has no NoData.
+        let describes = describes && !is_text;
+        let changes_session = matches!(server.pins, Some(Pin::Leaves(_)));
+        Self { id, slot, command: server.command.clone(), describes, shape, changes_session }
     }
 
     /// Returns true if the server has answered all of it.
@@ -121,9 +127,11 @@ impl<B: Backend> Session<'_, B> {
                 return Err(server_lost(&Fatal::end_of_input()));
             }
             let mut draining = self.hub.draining.clone();
+            let is_idle = self.lent.is_none() || self.is_between() && self.status() == TransactionStatus::Idle;
+            let client = &mut *self.client;
             return tokio::select! {
                 moved = client.stream.exchange(&mut client.buffers, true) => Ok(has_left(&moved)),
-                _ = draining.wait_for(|draining| *draining), if self.lent.is_none() => Err(self.drained()),
+                _ = draining.wait_for(|draining| *draining), if is_idle => Err(self.drained()),
             };
         };
         let limit = self.queue.front().and_then(|item| item.limit.as_ref()).map(|(rows, _)| *rows);
@@ -548,19 +556,24 @@ fn of_class(class: ErrorClass) -> &'static str {
     }
 }
 
-/// Executes verbs; returns true if all were.
-pub(super) async fn all<B: Backend>(client: &mut Client<B>, verbs: &[Verb]) -> bool {
-    for verb in verbs {
-        let Ok(requests) = B::of_verb(verb) else { return false };
-        for request in requests {
-            let (handler, slot) = Handler::new(Vec::new(), plain(), ROOM);
-            client.connection.machine.submit(request, handler);
-            if client.drive((), |_| lock(&slot).outcome.is_some()).await.is_err() {
-                return false;
-            }
-            if !matches!(lock(&slot).outcome, Some(Outcome::Done)) {
-                return false;
-            }
+/// Executes a verb; returns true if the server has.
+pub(super) async fn has_executed<B: Backend>(client: &mut Client<B>, verb: &Verb) -> bool {
+    match B::of_verb(verb) {
+        Ok(requests) => all(client, requests).await,
+        Err(_) => false,
+    }
+}
+
+/// Executes requests; returns true if the server has executed all of them.
+pub(super) async fn all<B: Backend>(client: &mut Client<B>, requests: Vec<B::Request>) -> bool {
+    for request in requests {
+        let (handler, slot) = Handler::new(Vec::new(), plain(), ROOM);
+        client.connection.machine.submit(request, handler);
+        if client.drive((), |_| lock(&slot).outcome.is_some()).await.is_err() {
+            return false;
+        }
+        if !matches!(lock(&slot).outcome, Some(Outcome::Done)) {
+            return false;
         }
     }
     true

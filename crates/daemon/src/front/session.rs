@@ -3,11 +3,12 @@
 use super::backend::Backend;
 use super::catalog::{SETTINGS, VERSION, shown};
 use super::messages::{Broken, Message, length};
+use super::pins::Pin;
 use super::pool::{Lent, Pool};
 use super::portal::{Portal, Prepared};
 use super::replies::{self, Failure};
 use super::requests::{Item, Running};
-use super::sql::{self, Action, Dialect, Server, Transaction};
+use super::sql::{self, Action, Server, Transaction};
 use super::types::Target;
 use crate::client::Client;
 use crate::config::PoolMode;
@@ -44,7 +45,7 @@ pub(super) struct Session<'a, B: Backend> {
     /// What the registry has of it.
     pub(super) of: Arc<registry::Client>,
     pub(super) lent: Option<Lent<B>>,
-    pub(super) dialect: Box<dyn Dialect + Send + Sync>,
+    pub(super) dialect: B::Dialect,
     pub(super) registry: TypeRegistry,
     pub(super) version: String,
     pub(super) user: String,
@@ -55,6 +56,8 @@ pub(super) struct Session<'a, B: Backend> {
     pub(super) queue: VecDeque<Item<B::Error>>,
     /// When the cancelling of what runs is tried again.
     pub(super) cancelling: Option<Instant>,
+    /// The client has sent a message: before that no session is kept for it.
+    pub(super) has_begun: bool,
     /// The next message of the client is the first after ReadyForQuery.
     between: bool,
     /// An error was sent: the client's messages up to Sync are passed over.
@@ -85,7 +88,7 @@ pub async fn serve<B: Backend>(
     let lent = lent?;
     entered.client.turns(Activity::Active);
     let machine = &lent.opened.server.connection.machine;
-    let (version, dialect) = (machine.version(), B::dialect(Some(machine)));
+    let (version, dialect) = (machine.version(), machine.dialect());
     let mut session = Session {
         client,
         user: pool.user.clone(),
@@ -102,6 +105,7 @@ pub async fn serve<B: Backend>(
         portals: HashMap::new(),
         queue: VecDeque::new(),
         cancelling: None,
+        has_begun: false,
         between: true,
         skipping: false,
         block: Block::None,
@@ -194,6 +198,7 @@ impl<B: Backend> Session<'_, B> {
 
     async fn handle(&mut self, bytes: &[u8]) -> Result<(), Ended> {
         let message = Message::read(bytes).map_err(broken)?;
+        self.has_begun = true;
         if std::mem::take(&mut self.between) {
             self.of.take_cancel().await;
         }
@@ -214,7 +219,7 @@ impl<B: Backend> Session<'_, B> {
         }
         let done = match message {
             Message::Query(text) => return self.query(text).await,
-            Message::Parse { name, sql, types } => self.parse(name, sql, &types),
+            Message::Parse { name, sql, types } => self.parse(name, sql, &types).await?,
             Message::Bind(bind) => self.bind(&bind).await?,
             Message::DescribeStatement(name) => self.describe_statement(name).await?,
             Message::DescribePortal(name) => self.defer_description(name),
@@ -267,40 +272,63 @@ impl<B: Backend> Session<'_, B> {
     /// A text of the simple protocol.
     async fn query(&mut self, text: &str) -> Result<(), Ended> {
         self.settle().await?;
-        for statement in sql::statements(&*self.dialect, text) {
-            let read = sql::statement(&*self.dialect, statement, &[]);
-            let done = match &read.action {
-                Action::Refused(failure) => Err(failure.clone()),
-                Action::Server(_) if !read.order.is_empty() => {
-                    Err(Failure::new("42P02", "headraced: a statement with parameters needs the extended protocol"))
-                }
-                Action::Server(server) => {
-                    let execution = Execution {
-                        server,
-                        values: Vec::new(),
-                        formats: &[],
-                        describes: true,
-                        promised: None,
-                        is_text: true,
-                        limit: None,
-                    };
-                    self.start(execution).await?
-                }
-                Action::Answer(answer) => {
-                    if let Some(columns) = &answer.columns {
-                        self.local(|out| replies::columns(out, columns, &[]));
-                    }
-                    self.act(&read.action, &[]).await?
-                }
-                action => self.act(action, &[]).await?,
-            };
-            self.checked(done);
-            self.settle().await?;
+        self.refresh_dialect();
+        let mut places = sql::statements(&self.dialect, text);
+        if places.is_empty() {
+            self.local(|out| replies::bare(out, tag::EMPTY_QUERY_RESPONSE));
+        }
+        while let Some(place) = places.pop_front() {
+            self.execute_text(&text[place.clone()]).await?;
             if self.skipping {
                 break;
             }
+            if self.refresh_dialect() {
+                let rest = sql::statements(&self.dialect, &text[place.end..]).into_iter();
+                places = rest.map(|next| place.end + next.start..place.end + next.end).collect();
+            }
         }
         self.ready().await
+    }
+
+    /// One statement of the simple protocol.
+    async fn execute_text(&mut self, statement: &str) -> Result<(), Ended> {
+        let read = sql::statement(&self.dialect, statement, &[]);
+        let done = match &read.action {
+            Action::Refused(failure) => Err(failure.clone()),
+            Action::Server(_) if !read.order.is_empty() => {
+                Err(Failure::new("42P02", "headraced: a statement with parameters needs the extended protocol"))
+            }
+            Action::Server(server) => {
+                let execution = Execution {
+                    server,
+                    values: Vec::new(),
+                    formats: &[],
+                    describes: true,
+                    promised: None,
+                    is_text: true,
+                    limit: None,
+                };
+                self.start(execution).await?
+            }
+            Action::Answer(answer) => {
+                if let Some(columns) = &answer.columns {
+                    self.local(|out| replies::columns(out, columns, &[]));
+                }
+                self.act(&read.action, &[]).await?
+            }
+            action => self.act(action, &[]).await?,
+        };
+        self.checked(done);
+        self.settle().await
+    }
+
+    /// Texts are read as the server reads them now: SET may have changed that. Returns true if it has.
+    pub(super) fn refresh_dialect(&mut self) -> bool {
+        let Some(lent) = &self.lent else { return false };
+        let dialect = lent.opened.server.connection.machine.dialect();
+        let changed = dialect != self.dialect;
+        self.dialect = dialect;
+        changed
     }
 
     /// What the daemon does itself.
@@ -334,7 +362,7 @@ impl<B: Backend> Session<'_, B> {
                 "current transaction is aborted, commands ignored until end of transaction block",
             )));
         }
-        if let Err(failure) = self.pin(server.pins) {
+        if let Err(failure) = self.check(server.pins) {
             return Ok(Err(failure));
         }
         if let Err(failure) = self.make_way().await? {
@@ -343,31 +371,32 @@ impl<B: Backend> Session<'_, B> {
         if let Err(failure) = self.borrow().await? {
             return Ok(Err(failure));
         }
+        self.pin(server.pins);
         let Some(lent) = &mut self.lent else { return Ok(Ok(())) };
         let running = Running::execute(&mut lent.opened.server, server, values, formats, describes, promised, is_text);
         self.queue.push_back(Item::of(running, limit));
         Ok(Ok(()))
     }
 
-    /// Keeps the session for this client, if a statement leaves something in it.
-    fn pin(&mut self, reason: Option<&'static str>) -> Result<(), Failure> {
-        let Some(reason) = reason.filter(|_| self.pool.mode == PoolMode::Transaction) else { return Ok(()) };
-        if reason == "the result of an earlier statement" {
-            if self.pinned.is_none() && self.block == Block::None {
-                let message = "headraced: outside of a transaction each statement may have another session, so there is no \
-                               earlier one to ask about";
-                return Err(
-                    Failure::unsupported(message).hint("execute both in a transaction, or use pool_mode = \"session\"")
-                );
-            }
+    /// Refuses a question for the result of an earlier statement where that may have been another client's.
+    fn check(&self, pin: Option<Pin>) -> Result<(), Failure> {
+        let keeps = self.pool.mode == PoolMode::Session || self.pinned.is_some() || self.block != Block::None;
+        if pin != Some(Pin::AsksForEarlier) || keeps {
             return Ok(());
         }
+        let message = "headraced: outside of a transaction each statement may have another session, so there is no earlier \
+                       one to ask about";
+        Err(Failure::unsupported(message).hint("execute both in a transaction, or use pool_mode = \"session\""))
+    }
+
+    /// Keeps the session for this client, if a statement leaves something in it.
+    fn pin(&mut self, pin: Option<Pin>) {
+        let (Some(Pin::Leaves(reason)), PoolMode::Transaction) = (pin, self.pool.mode) else { return };
         if self.pinned.is_none() {
             self.pool.stats.pins.add(reason);
         }
         let reason = *self.pinned.get_or_insert(reason);
         self.of.turns(Activity::Pinned(reason));
-        Ok(())
     }
 
     /// The status of the client's transaction.
@@ -462,6 +491,11 @@ impl<B: Backend> Session<'_, B> {
             }
         }
         Ok(())
+    }
+
+    /// The last thing that the client was sent is ReadyForQuery.
+    pub(super) fn is_between(&self) -> bool {
+        self.between
     }
 
     /// The daemon ends, and the client has no transaction open.

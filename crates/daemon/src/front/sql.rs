@@ -3,11 +3,14 @@
 
 use super::catalog::{self, Answer};
 use super::copy::{self, Copy};
+use super::pins::Pin;
 use super::replies::Failure;
 use super::types;
 use headrace_core::token::{Kind, Token};
 use headrace_core::{Isolation, Modes};
 use headrace_postgres::types::{Oid, oid};
+use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What differs between the dialects.
@@ -18,9 +21,8 @@ pub trait Dialect {
     fn casts_to(&self, _name: &str) -> bool {
         false
     }
-    /// Why a statement leaves something in the session that the next client must not find, if it does. `words` are its
-    /// words in lower case.
-    fn pins(&self, words: &[String]) -> Option<&'static str>;
+    /// What a statement has to do with the state of its session; `first` is its first word in lower case.
+    fn pins(&self, first: &str, all: &Tokens<'_>) -> Option<Pin>;
     /// The name of the database system.
     fn system(&self) -> &'static str;
 }
@@ -60,8 +62,8 @@ pub struct Server {
     pub command: String,
     /// It only reads, so that another one may follow before it is answered.
     pub reads: bool,
-    /// What it leaves in the session.
-    pub pins: Option<&'static str>,
+    /// What it leaves in the session, or asks it for.
+    pub pins: Option<Pin>,
     /// Its rows go out as COPY.
     pub copy: Option<Copy>,
 }
@@ -83,6 +85,12 @@ pub enum Transaction {
     RollbackTo(Arc<str>),
 }
 
+/// Words by which a SELECT locks or stores.
+const WRITES: [&str; 7] = ["into", "update", "lock", "outfile", "nextval", "next_value", "call"];
+
+/// Words from the beginning of a statement that are looked at to find what it is: no command has more.
+const COMMAND_WORDS: usize = 64;
+
 /// A text and its tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct Tokens<'a> {
@@ -98,34 +106,39 @@ impl<'a> Tokens<'a> {
         &self.sql[token.start..token.end]
     }
 
-    /// The words, in lower case, up to this number.
-    fn words(&self, count: usize) -> Vec<String> {
+    /// The first words, in lower case, up to this number.
+    fn first_words(&self, count: usize) -> Vec<String> {
         let words = self.tokens.iter().filter(|token| token.kind == Kind::Word);
         words.take(count).map(|token| self.text(token).to_ascii_lowercase()).collect()
     }
 }
 
-/// The statements of a text of the simple protocol. The body of a routine has semicolons of its own, so a text that makes
-/// one is one statement.
-pub fn statements<'a>(dialect: &dyn Dialect, sql: &'a str) -> Vec<&'a str> {
+/// Where the statements of a text of the simple protocol are; empty ones are left out. The body of a routine has
+/// semicolons of its own, so a text that makes one is one statement.
+pub fn statements(dialect: &dyn Dialect, sql: &str) -> VecDeque<Range<usize>> {
     let tokens = dialect.tokens(sql);
-    let all = Tokens { sql, tokens: &tokens };
-    if !sql.contains(';') || has_body(&all) {
-        return vec![sql];
+    let (mut from, mut is_empty, mut found) = (0, true, VecDeque::new());
+    if has_body(&Tokens { sql, tokens: &tokens }) {
+        return [0..sql.len()].into();
     }
-    let ends = tokens.iter().filter(|token| token.kind == Kind::Punctuation(b';'));
-    let (mut from, mut found) = (0, Vec::new());
-    for (start, end) in ends.map(|token| (token.start, token.end)).chain([(sql.len(), sql.len())]) {
-        if tokens.iter().any(|token| token.start >= from && token.end <= start) {
-            found.push(&sql[from..start]);
+    for token in &tokens {
+        if token.kind != Kind::Punctuation(b';') {
+            is_empty = false;
+            continue;
         }
-        from = end;
+        if !is_empty {
+            found.push_back(from..token.start);
+        }
+        (from, is_empty) = (token.end, true);
     }
-    if found.is_empty() { vec![""] } else { found }
+    if !is_empty {
+        found.push_back(from..sql.len());
+    }
+    found
 }
 
 fn has_body(all: &Tokens<'_>) -> bool {
-    let words = all.words(8);
+    let words = all.first_words(8);
     let is = |place: usize, known: &[&str]| words.get(place).is_some_and(|word| known.contains(&word.as_str()));
     let makes = is(0, &["create", "alter"])
         && words
@@ -137,9 +150,9 @@ fn has_body(all: &Tokens<'_>) -> bool {
 /// Reads one statement; `declared` are the types that the client gives.
 pub fn statement(dialect: &dyn Dialect, sql: &str, declared: &[Oid]) -> Statement {
     let tokens = dialect.tokens(sql);
-    let tokens = without_end(&tokens);
-    let all = Tokens { sql, tokens };
-    let words = all.words(64);
+    let all = without_end(sql, &tokens);
+    let tokens = all.tokens;
+    let words = all.first_words(COMMAND_WORDS);
     let refused = |failure| Statement { action: Action::Refused(failure), types: declared.to_vec(), order: Vec::new() };
     let Some(first) = words.first() else {
         // No statement of any dialect has no word.
@@ -159,8 +172,8 @@ pub fn statement(dialect: &dyn Dialect, sql: &str, declared: &[Oid]) -> Statemen
         return match copy::read(&all) {
             Ok((query, copy)) => {
                 let tokens = dialect.tokens(query);
-                let inner = Tokens { sql: query, tokens: without_end(&tokens) };
-                let words = inner.words(64);
+                let inner = without_end(query, &tokens);
+                let words = inner.first_words(COMMAND_WORDS);
                 of_server(dialect, &inner, &words, declared, Some(copy)).unwrap_or_else(refused)
             }
             Err(failure) => refused(failure),
@@ -176,9 +189,12 @@ pub fn statement(dialect: &dyn Dialect, sql: &str, declared: &[Oid]) -> Statemen
     of_server(dialect, &all, &words, declared, None).unwrap_or_else(refused)
 }
 
-fn without_end(tokens: &[Token]) -> &[Token] {
+/// A statement without the semicolons after it. What else is after its last token stays: the server may need it, such as
+/// the end of `/*! ... */`.
+fn without_end<'a>(sql: &'a str, tokens: &'a [Token]) -> Tokens<'a> {
     let end = tokens.iter().rposition(|token| token.kind != Kind::Punctuation(b';')).map_or(0, |last| last + 1);
-    &tokens[..end]
+    let sql = tokens.get(end).map_or(sql, |semicolon| &sql[..semicolon.start]);
+    Tokens { sql, tokens: &tokens[..end] }
 }
 
 /// A statement for the server: `$1` becomes its placeholder, and the type of `$1::name` is noted.
@@ -189,8 +205,7 @@ fn of_server(
     declared: &[Oid],
     copy: Option<Copy>,
 ) -> Result<Statement, Failure> {
-    let end = all.tokens.last().map_or(0, |token| token.end);
-    let (mut out, mut from) = (String::with_capacity(end), 0);
+    let (mut out, mut from) = (String::with_capacity(all.sql.len()), 0);
     let (mut order, mut types) = (Vec::new(), declared.to_vec());
     for (at, token) in all.tokens.iter().enumerate() {
         if matches!(token.kind, Kind::Placeholder | Kind::Numbered) {
@@ -217,10 +232,12 @@ fn of_server(
             }
         }
     }
-    out.push_str(&all.sql[from..end]);
+    out.push_str(&all.sql[from..]);
     let command = command(words);
-    let reads = matches!(words.first().map(String::as_str), Some("select")) && is_plain_read(words) && copy.is_none();
-    let server = Server { sql: out.trim().into(), command, reads, pins: dialect.pins(words), copy };
+    let first = words.first().map_or("", String::as_str);
+    let pins = dialect.pins(first, all);
+    let reads = first == "select" && pins.is_none() && copy.is_none() && !all.has_word(&WRITES);
+    let server = Server { sql: out.trim().into(), command, reads, pins, copy };
     Ok(Statement { action: Action::Server(server), types, order })
 }
 
@@ -244,12 +261,6 @@ fn cast<'a>(all: &Tokens<'a>, at: usize) -> Option<(&'a str, usize)> {
     let colon = |place: usize| all.tokens.get(place).is_some_and(|token| token.kind == Kind::Punctuation(b':'));
     let name = all.tokens.get(at + 3).filter(|token| token.kind == Kind::Word)?;
     (colon(at + 1) && colon(at + 2)).then(|| (all.text(name), name.end))
-}
-
-/// Returns true if a SELECT neither locks nor stores.
-fn is_plain_read(words: &[String]) -> bool {
-    let writes = ["into", "update", "lock", "outfile", "nextval", "next_value", "get_lock", "release_lock", "call"];
-    words.len() < 64 && !words.iter().any(|word| writes.contains(&word.as_str()))
 }
 
 /// The command for CommandComplete.
@@ -339,4 +350,45 @@ pub fn modes(words: &[&str]) -> Result<Modes, Failure> {
         };
     }
     Ok(modes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::front::backend::{CubridDialect, InformixDialect, MySqlDialect};
+
+    fn sent(dialect: &dyn Dialect, sql: &str) -> Arc<str> {
+        match statement(dialect, sql, &[]).action {
+            Action::Server(server) => server.sql,
+            action => panic!("{sql}: {action:?}"),
+        }
+    }
+
+    #[test]
+    fn only_semicolons_are_cut_from_the_end_of_a_statement() {
+        let mysql = &MySqlDialect::default();
+        for (sql, wanted) in [
+            ("/*!40101 SET @a=1 */;", "/*!40101 SET @a=1 */"),
+            ("select 1 /*! + 1 */", "select 1 /*! + 1 */"),
+            ("select $1 /*! + $2 */ ; -- and no more", "select ? /*! + ? */"),
+            ("select 1 ; ; ", "select 1"),
+            ("select ';' -- ;", "select ';' -- ;"),
+        ] {
+            assert_eq!(&*sent(mysql, sql), wanted);
+        }
+        assert_eq!(&*sent(&InformixDialect, "select 1 from a {all}; "), "select 1 from a {all}");
+        assert_eq!(&*sent(&CubridDialect, "select 1 // one"), "select 1 // one");
+    }
+
+    #[test]
+    fn statements_of_a_text_are_separated_in_one_pass() {
+        let mysql = &MySqlDialect::default();
+        let found = |sql: &str| -> Vec<String> {
+            statements(mysql, sql).into_iter().map(|place| sql[place].to_owned()).collect()
+        };
+        assert_eq!(found(" ; select ';' ;; /* ; */ ; select 2 /*! */"), [" select ';' ", " select 2 /*! */"]);
+        assert!(found(";-- none\n;").is_empty());
+        let count = 200_000;
+        assert_eq!(found(&"do 1;".repeat(count)).len(), count);
+    }
 }

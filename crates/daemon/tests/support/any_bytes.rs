@@ -77,8 +77,7 @@ pub fn read(data: &[u8]) {
     let dialects: [&dyn Dialect; 3] = [&MySqlDialect::default(), &InformixDialect, &CubridDialect];
     for dialect in dialects {
         for part in statements(dialect, &text) {
-            assert!(text.contains(part));
-            let _ = statement(dialect, part, &[u32::from(*oid)]);
+            let _ = statement(dialect, &text[part], &[u32::from(*oid)]);
         }
     }
 }

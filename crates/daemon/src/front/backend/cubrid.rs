@@ -2,7 +2,8 @@
 
 use super::{Backend, Login, STATEMENTS};
 use crate::front::handler::Handler;
-use crate::front::sql::Dialect;
+use crate::front::pins::Pin;
+use crate::front::sql::{Dialect, Tokens};
 use headrace_connection::Connection;
 use headrace_core::token::Token;
 use headrace_core::{Fatal, WriteBuffer};
@@ -15,7 +16,7 @@ use std::sync::Arc;
 pub type Cubrid = Machine<Handler<Arc<Columns>, ServerError>>;
 
 /// The SQL.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CubridDialect;
 
 impl Dialect for CubridDialect {
@@ -23,17 +24,21 @@ impl Dialect for CubridDialect {
         Lexer::new(sql).collect()
     }
 
-    fn pins(&self, words: &[String]) -> Option<&'static str> {
-        let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-        match words.first().map_or("", String::as_str) {
+    fn pins(&self, first: &str, all: &Tokens<'_>) -> Option<Pin> {
+        let leaves = match first {
             "select" | "insert" | "update" | "delete" | "replace" | "merge" | "with" | "values" | "create" | "drop"
             | "alter" | "truncate" | "rename" | "show" | "desc" | "describe" | "grant" | "revoke" => {
-                has(&["last_insert_id", "row_count"]).then_some("the result of an earlier statement")
+                if all.assigns_variable() {
+                    "a user variable"
+                } else {
+                    return all.calls(&["last_insert_id", "row_count"]).then_some(Pin::AsksForEarlier);
+                }
             }
-            "set" => Some("SET"),
-            "call" => Some("a procedure"),
-            _ => Some("a statement that may change the session"),
-        }
+            "set" => "SET",
+            "call" => "a procedure",
+            _ => "a statement that may change the session",
+        };
+        Some(Pin::Leaves(leaves))
     }
 
     fn system(&self) -> &'static str {
@@ -44,8 +49,7 @@ impl Dialect for CubridDialect {
 impl Backend for Cubrid {
     type Columns = Arc<Columns>;
     type Error = ServerError;
-
-    const RESETS: bool = false;
+    type Dialect = CubridDialect;
 
     fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal> {
         let tls = login.tls()?;
@@ -65,8 +69,8 @@ impl Backend for Cubrid {
         Ok(Connection::new(Box::new(machine), write_buffer, tls))
     }
 
-    fn dialect(_: Option<&Self>) -> Box<dyn Dialect + Send + Sync> {
-        Box::new(CubridDialect)
+    fn dialect(&self) -> CubridDialect {
+        CubridDialect
     }
 
     fn version(&self) -> String {
@@ -79,6 +83,10 @@ impl Backend for Cubrid {
 
     fn execute(sql: Arc<str>, _: bool) -> Request {
         Request::Execute(Execute { sql, rows: Rows::One, begin: false })
+    }
+
+    fn reset(_: &str) -> Option<Vec<Request>> {
+        None
     }
 
     fn detail(error: &ServerError) -> String {

@@ -2,7 +2,8 @@
 
 use super::{Backend, Login, STATEMENTS};
 use crate::front::handler::Handler;
-use crate::front::sql::Dialect;
+use crate::front::pins::Pin;
+use crate::front::sql::{Dialect, Tokens};
 use headrace_connection::Connection;
 use headrace_core::token::Token;
 use headrace_core::{Fatal, WriteBuffer};
@@ -15,7 +16,7 @@ use std::sync::Arc;
 pub type Informix = Machine<Handler<Arc<Columns>, ServerError>>;
 
 /// The SQL.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InformixDialect;
 
 impl Dialect for InformixDialect {
@@ -31,17 +32,21 @@ impl Dialect for InformixDialect {
         NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
     }
 
-    fn pins(&self, words: &[String]) -> Option<&'static str> {
-        let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-        match words.first().map_or("", String::as_str) {
-            "create" | "drop" | "select" if has(&["temp"]) => Some("a temporary table"),
+    fn pins(&self, first: &str, all: &Tokens<'_>) -> Option<Pin> {
+        let leaves = match first {
+            "create" | "drop" if all.has_word(&["temp"]) => "a temporary table",
+            "select" | "with" if all.has_words(&["into", "temp"]) => "a temporary table",
             "select" | "insert" | "update" | "delete" | "merge" | "with" | "create" | "drop" | "alter" | "truncate"
-            | "rename" | "grant" | "revoke" => has(&["dbinfo"]).then_some("the result of an earlier statement"),
-            "set" => Some("SET"),
-            "database" | "close" => Some("DATABASE"),
-            "execute" | "call" => Some("a routine"),
-            _ => Some("a statement that may change the session"),
-        }
+            | "rename" | "grant" | "revoke" => {
+                let asks = all.calls(&["dbinfo"]) || all.has_column(&["currval"]);
+                return asks.then_some(Pin::AsksForEarlier);
+            }
+            "set" => "SET",
+            "database" | "close" => "DATABASE",
+            "execute" | "call" => "a routine",
+            _ => "a statement that may change the session",
+        };
+        Some(Pin::Leaves(leaves))
     }
 
     fn system(&self) -> &'static str {
@@ -52,8 +57,7 @@ impl Dialect for InformixDialect {
 impl Backend for Informix {
     type Columns = Arc<Columns>;
     type Error = ServerError;
-
-    const RESETS: bool = false;
+    type Dialect = InformixDialect;
 
     fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal> {
         let tls = login.tls()?;
@@ -71,8 +75,8 @@ impl Backend for Informix {
         Ok(Connection::new(Box::new(machine), write_buffer, tls))
     }
 
-    fn dialect(_: Option<&Self>) -> Box<dyn Dialect + Send + Sync> {
-        Box::new(InformixDialect)
+    fn dialect(&self) -> InformixDialect {
+        InformixDialect
     }
 
     fn version(&self) -> String {
@@ -85,6 +89,10 @@ impl Backend for Informix {
 
     fn execute(sql: Arc<str>, _: bool) -> Request {
         Request::Execute(Execute { sql, rows: Rows::One, begin: false, strategy: None })
+    }
+
+    fn reset(_: &str) -> Option<Vec<Request>> {
+        None
     }
 
     fn detail(error: &ServerError) -> String {

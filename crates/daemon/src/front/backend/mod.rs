@@ -58,23 +58,24 @@ pub trait Backend:
     type Columns: Described + Debug + Send + 'static;
     /// Its servers' error.
     type Error: Diagnostics + Debug + Send + 'static;
-
-    /// Returns true if a session can be made as if it was new, by [`headrace_core::Verb::Reset`].
-    const RESETS: bool;
+    /// Its SQL.
+    type Dialect: Dialect + PartialEq + Send + Sync;
 
     /// A connection that is not open yet.
     ///
     /// # Errors
     /// [`Fatal`]: a setting cannot be used.
     fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal>;
-    /// The dialect of this session, or of a session that is not open yet.
-    fn dialect(session: Option<&Self>) -> Box<dyn Dialect + Send + Sync>;
+    /// The dialect of the session, which its settings may change.
+    fn dialect(&self) -> Self::Dialect;
     /// The server's name and version.
     fn version(&self) -> String;
     /// Prepares a statement and describes its columns; nothing is executed.
     fn prepare(sql: &Arc<str>) -> Self::Request;
     /// Executes a statement. `is_text` is true if it has no parameters, and is not worth keeping.
     fn execute(sql: Arc<str>, is_text: bool) -> Self::Request;
+    /// The requests that make a session of the database `name` as if it was new; `None` if the server has none.
+    fn reset(name: &str) -> Option<Vec<Self::Request>>;
     /// The number of an error, for its detail.
     fn detail(error: &Self::Error) -> String;
 }

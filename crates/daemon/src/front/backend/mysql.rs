@@ -2,7 +2,8 @@
 
 use super::{Backend, Login, STATEMENTS};
 use crate::front::handler::Handler;
-use crate::front::sql::Dialect;
+use crate::front::pins::Pin;
+use crate::front::sql::{Dialect, Tokens};
 use crate::postgres::server::SslMode;
 use headrace_connection::Connection;
 use headrace_core::token::Token;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 pub type MySql = Machine<Handler<Arc<Columns>, ServerError>>;
 
 /// The SQL.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MySqlDialect {
     modes: Modes,
     mariadb: bool,
@@ -29,25 +30,32 @@ impl Dialect for MySqlDialect {
     }
 
     /// Statements that change nothing but tables leave nothing, unless they name user variables or locks.
-    fn pins(&self, words: &[String]) -> Option<&'static str> {
-        let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-        match words.first().map_or("", String::as_str) {
-            "create" | "drop" if has(&["temporary"]) => Some("a temporary table"),
+    fn pins(&self, first: &str, all: &Tokens<'_>) -> Option<Pin> {
+        let leaves = match first {
+            // The lexer cannot know which server has which part of it.
+            _ if self.has_executable_comment(all.sql) => "a comment that some servers execute",
+            "get" => return Some(Pin::AsksForEarlier),
+            "create" | "drop" if all.has_word(&["temporary"]) => "a temporary table",
+            "flush" if all.has_word(&["lock", "export"]) => "FLUSH TABLES with a lock",
             "select" | "insert" | "update" | "delete" | "replace" | "with" | "values" | "table" | "create" | "drop"
             | "alter" | "truncate" | "rename" | "show" | "explain" | "describe" | "desc" | "analyze" | "grant"
             | "revoke" | "kill" | "optimize" | "check" | "flush" => {
-                if has(&["get_lock", "release_lock"]) {
-                    return Some("a lock of GET_LOCK");
+                if all.calls(&["get_lock", "release_lock", "release_all_locks"]) {
+                    "a lock of GET_LOCK"
+                } else if all.assigns_variable() {
+                    "a user variable"
+                } else {
+                    return asks_for_earlier(first, all).then_some(Pin::AsksForEarlier);
                 }
-                has(&["last_insert_id", "found_rows", "row_count"]).then_some("the result of an earlier statement")
             }
-            "set" => Some("SET"),
-            "use" => Some("USE"),
-            "lock" => Some("LOCK TABLES"),
-            "prepare" | "execute" => Some("a prepared statement of SQL"),
-            "call" => Some("a procedure, which may set variables"),
-            _ => Some("a statement that may change the session"),
-        }
+            "set" => "SET",
+            "use" => "USE",
+            "lock" => "LOCK TABLES",
+            "prepare" | "execute" => "a prepared statement of SQL",
+            "call" => "a procedure, which may set variables",
+            _ => "a statement that may change the session",
+        };
+        Some(Pin::Leaves(leaves))
     }
 
     fn system(&self) -> &'static str {
@@ -55,11 +63,31 @@ impl Dialect for MySqlDialect {
     }
 }
 
+impl MySqlDialect {
+    fn has_executable_comment(self, sql: &str) -> bool {
+        if !sql.contains("/*") {
+            return false;
+        }
+        let mut lexer = Lexer::new(sql, self.modes);
+        lexer.by_ref().for_each(drop);
+        lexer.is_uncertain()
+    }
+}
+
+/// Returns true if the answer is about the statement before, or about the last row that got a number.
+fn asks_for_earlier(first: &str, all: &Tokens<'_>) -> bool {
+    const VARIABLES: [&str; 5] = ["last_insert_id", "identity", "warning_count", "error_count", "last_gtid"];
+    first == "show" && (all.has_words(&["show", "warnings"]) || all.has_words(&["show", "errors"]))
+        || first == "show" && all.calls(&["count"]) && all.has_word(&["warnings", "errors"])
+        || all.calls(&["last_insert_id", "found_rows", "row_count", "lastval"])
+        || all.has_words(&["previous", "value", "for"])
+        || all.reads_variable(&VARIABLES)
+}
+
 impl Backend for MySql {
     type Columns = Arc<Columns>;
     type Error = ServerError;
-
-    const RESETS: bool = true;
+    type Dialect = MySqlDialect;
 
     fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal> {
         let tls = login.tls()?;
@@ -80,9 +108,8 @@ impl Backend for MySql {
         Ok(Connection::new(Box::new(Self::new(options, STATEMENTS)?), WriteBuffer::new(), tls))
     }
 
-    fn dialect(session: Option<&Self>) -> Box<dyn Dialect + Send + Sync> {
-        let of = |machine: &Self| MySqlDialect { modes: machine.session().modes(), mariadb: machine.session().mariadb };
-        Box::new(session.map(of).unwrap_or_default())
+    fn dialect(&self) -> MySqlDialect {
+        MySqlDialect { modes: self.session().modes(), mariadb: self.session().mariadb }
     }
 
     fn version(&self) -> String {
@@ -100,6 +127,11 @@ impl Backend for MySql {
             true => Request::Query { sql, infile: false },
             false => Request::Execute(Execute { sql, rows: Rows::One, text: AsText::IfUnprepared, cursor: None }),
         }
+    }
+
+    /// COM_RESET_CONNECTION keeps the default schema, which USE may have changed.
+    fn reset(name: &str) -> Option<Vec<Request>> {
+        Some(vec![Request::ResetConnection, Request::InitDb { schema: name.into() }])
     }
 
     fn detail(error: &ServerError) -> String {

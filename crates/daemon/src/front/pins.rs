@@ -1,0 +1,167 @@
+//! What a statement leaves in its session, or asks it for: read from all of its tokens, however long it is.
+
+use super::sql::Tokens;
+use headrace_core::token::{Kind, Token};
+
+/// What a statement has to do with the state of the session that executes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pin {
+    /// It leaves something that no other client must find.
+    Leaves(&'static str),
+    /// It asks for the result of an earlier statement, which may have been another client's.
+    AsksForEarlier,
+}
+
+impl<'a> Tokens<'a> {
+    /// A name, without its quotes.
+    fn name(&self, token: &Token) -> Option<&'a str> {
+        let text = self.text(token);
+        match (token.kind, text.as_bytes()) {
+            (Kind::Word, _) => Some(text),
+            (Kind::Quoted, [b'"' | b'`' | b'[', .., _]) => Some(&text[1..text.len() - 1]),
+            _ => None,
+        }
+    }
+
+    fn is_word(&self, token: &Token, known: &[&str]) -> bool {
+        token.kind == Kind::Word && is_one_of(self.text(token), known)
+    }
+
+    /// Returns true if one of these words is in it.
+    pub fn has_word(&self, known: &[&str]) -> bool {
+        self.tokens.iter().any(|token| self.is_word(token, known))
+    }
+
+    /// Returns true if these words are in it, one after the other.
+    pub fn has_words(&self, words: &[&str]) -> bool {
+        self.tokens
+            .windows(words.len())
+            .any(|tokens| tokens.iter().zip(words).all(|(token, word)| self.is_word(token, &[word])))
+    }
+
+    /// Returns true if it calls one of these functions; the name of one may be in quotes.
+    pub fn calls(&self, known: &[&str]) -> bool {
+        self.tokens.windows(2).any(|pair| {
+            pair[1].kind == Kind::Punctuation(b'(') && self.name(&pair[0]).is_some_and(|name| is_one_of(name, known))
+        })
+    }
+
+    /// Returns true if it reads one of these columns of something that has a name: `sequence.currval`.
+    pub fn has_column(&self, known: &[&str]) -> bool {
+        self.tokens.windows(2).any(|pair| pair[0].kind == Kind::Punctuation(b'.') && self.is_word(&pair[1], known))
+    }
+
+    /// Returns true if it reads one of these system variables of the session: `@@identity`, `@@session.identity`.
+    pub fn reads_variable(&self, known: &[&str]) -> bool {
+        let at = Kind::Punctuation(b'@');
+        self.tokens.windows(3).enumerate().any(|(place, part)| {
+            if part[0].kind != at || part[1].kind != at {
+                return false;
+            }
+            let scoped = self.is_word(&part[2], &["session", "local"]);
+            let variable = if scoped { self.tokens.get(place + 4) } else { Some(&part[2]) };
+            variable.and_then(|token| self.name(token)).is_some_and(|name| is_one_of(name, known))
+        })
+    }
+
+    /// Returns true if it gives a user variable a value: `@x := 1`, `INTO @x`.
+    pub fn assigns_variable(&self) -> bool {
+        self.tokens.windows(2).any(|pair| match (pair[0].kind, pair[1].kind) {
+            (Kind::Punctuation(b':'), Kind::Punctuation(b'=')) => true,
+            (Kind::Word, Kind::Punctuation(b'@')) => self.is_word(&pair[0], &["into"]),
+            _ => false,
+        })
+    }
+}
+
+fn is_one_of(text: &str, known: &[&str]) -> bool {
+    known.iter().any(|known| text.eq_ignore_ascii_case(known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pin::{self, AsksForEarlier, Leaves};
+    use crate::front::backend::{CubridDialect, InformixDialect, MySqlDialect};
+    use crate::front::sql::{Action, Dialect, statement};
+
+    fn pins(dialect: &dyn Dialect, sql: &str) -> Option<Pin> {
+        match statement(dialect, sql, &[]).action {
+            Action::Server(server) => server.pins,
+            action => panic!("{sql}: {action:?}"),
+        }
+    }
+
+    fn columns(count: usize) -> String {
+        (0..count).map(|number| format!("{number} as c{number}, ")).collect()
+    }
+
+    #[test]
+    fn what_mysql_leaves_in_a_session_is_found_anywhere_in_the_statement() {
+        let many = columns(70);
+        let lock = Some(Leaves("a lock of GET_LOCK"));
+        let variable = Some(Leaves("a user variable"));
+        for (sql, pin) in [
+            ("select 1", None),
+            ("select a.row_count, warning_count, 'get_lock(' from a", None),
+            ("insert into t (identity) values (':=')", None),
+            ("select @x, @@sql_mode, @@global.identity", None),
+            ("grant select on t to a@localhost", None),
+            ("flush status", None),
+            ("show tables", None),
+            ("select @x := 'of A'", variable),
+            ("select 4 into @w", variable),
+            ("insert into t values (@y:=1)", variable),
+            (&format!("select {many} @x := 1"), variable),
+            (&format!("select {many} get_lock('l', 0)"), lock),
+            ("select `get_lock`('l', 0)", lock),
+            ("select GET_LOCK /* */ ('l', 0)", lock),
+            ("flush tables with read lock", Some(Leaves("FLUSH TABLES with a lock"))),
+            ("flush tables t for export", Some(Leaves("FLUSH TABLES with a lock"))),
+            ("create or replace temporary table t (a int)", Some(Leaves("a temporary table"))),
+            ("select 1 /*! + 1 */", Some(Leaves("a comment that some servers execute"))),
+            ("/*!99999 select */ set @x = 1", Some(Leaves("a comment that some servers execute"))),
+            ("select last_insert_id()", Some(AsksForEarlier)),
+            ("select `last_insert_id`()", Some(AsksForEarlier)),
+            ("select found_rows()", Some(AsksForEarlier)),
+            ("select row_count ( )", Some(AsksForEarlier)),
+            ("select lastval(s)", Some(AsksForEarlier)),
+            ("select previous value for s", Some(AsksForEarlier)),
+            ("select @@identity", Some(AsksForEarlier)),
+            ("select @@session.last_insert_id", Some(AsksForEarlier)),
+            ("select @@`warning_count`", Some(AsksForEarlier)),
+            ("show warnings limit 1", Some(AsksForEarlier)),
+            ("show errors", Some(AsksForEarlier)),
+            ("show count(*) warnings", Some(AsksForEarlier)),
+            ("get diagnostics condition 1 @p = message_text", Some(AsksForEarlier)),
+        ] {
+            assert_eq!(pins(&MySqlDialect::default(), sql), pin, "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_informix_leaves_in_a_session_is_found_anywhere_in_the_statement() {
+        let temporary = Some(Leaves("a temporary table"));
+        for (sql, pin) in [
+            ("select tabid, temp from systables", None),
+            (&format!("select {} tabid from systables into temp tt", columns(70)), temporary),
+            ("with a as (select 1 as b from systables) select b from a into temp tt", temporary),
+            ("create temp table tt (a int)", temporary),
+            ("select dbinfo('sqlca.sqlerrd1') from systables", Some(AsksForEarlier)),
+            ("select s.currval from systables", Some(AsksForEarlier)),
+        ] {
+            assert_eq!(pins(&InformixDialect, sql), pin, "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_cubrid_leaves_in_a_session_is_found_anywhere_in_the_statement() {
+        for (sql, pin) in [
+            ("select s.currval, row_count from a", None),
+            (&format!("select {} @x := 1", columns(70)), Some(Leaves("a user variable"))),
+            ("select last_insert_id()", Some(AsksForEarlier)),
+            ("select row_count()", Some(AsksForEarlier)),
+        ] {
+            assert_eq!(pins(&CubridDialect, sql), pin, "{sql}");
+        }
+    }
+}
