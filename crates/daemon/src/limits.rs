@@ -33,6 +33,9 @@ pub const KNOWN_STATEMENT_BYTES: usize = 16 * 1024 * 1024;
 pub const REPLIES: usize = 65_536;
 /// Bytes of a message that has to be complete before it is passed on: Parse, Query, Describe, Close, ErrorResponse.
 pub const WHOLE_MESSAGE: usize = 64 * 1024 * 1024;
+/// Bytes of the parameters of an execution that a database other than PostgreSQL receives, where one may be in several
+/// places.
+pub const BOUND_BYTES: usize = WHOLE_MESSAGE;
 /// Bytes of a StartupMessage, as PostgreSQL has it.
 pub const STARTUP_BYTES: usize = 10_000;
 /// Bytes of an `application_name`; the server cuts longer ones (`NAMEDATALEN` - 1).

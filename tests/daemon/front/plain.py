@@ -49,8 +49,9 @@ class PlainClient:
     def end(self) -> bytes:
         """What comes until the daemon closes."""
         received = b""
-        while block := self.socket.recv(65536):
-            received += block
+        with contextlib.suppress(ConnectionResetError):
+            while block := self.socket.recv(65536):
+                received += block
         return received
 
     def close(self) -> None:

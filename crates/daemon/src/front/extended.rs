@@ -1,6 +1,7 @@
 //! The messages of the extended protocol: statements and portals.
 
 use super::backend::Backend;
+use super::memory::Held;
 use super::portal::{Portal, Prepared};
 use super::replies::{self, Failure};
 use super::requests::Item;
@@ -8,6 +9,7 @@ use super::session::{Execution, Session};
 use super::sql::{self, Action};
 use super::types::ANY;
 use super::values::parameter;
+use crate::limits::BOUND_BYTES;
 use crate::replies::{Ended, PROTOCOL_VIOLATION};
 use headrace_postgres::messages::tag::backend as tag;
 use headrace_postgres::types::Format;
@@ -22,7 +24,8 @@ impl<B: Backend> Session<'_, B> {
             }
         }
         self.refresh_dialect();
-        let prepared = match Prepared::new(sql::statement(&self.dialect, sql, types)) {
+        let prepared = match Prepared::new(sql::statement(&self.dialect, sql, types), Held::new(&self.hub, sql.len())?)
+        {
             Ok(prepared) => prepared,
             Err(failure) => return Ok(Err(failure)),
         };
@@ -40,6 +43,14 @@ impl<B: Backend> Session<'_, B> {
             let what = format!("headraced: the statement has {} parameters, and {given} are given", types.len());
             return Ok(Err(Failure::new(PROTOCOL_VIOLATION, what)));
         }
+        let order = &prepared.statement.order;
+        let bytes: usize = order.iter().map(|number| bind.values[*number].1.map_or(0, <[u8]>::len)).sum();
+        if bytes > BOUND_BYTES {
+            let what =
+                format!("headraced: the parameters have {bytes} bytes in all of their places, more than {BOUND_BYTES}");
+            return Ok(Err(Failure::new("54000", what)));
+        }
+        let held = Held::new(&self.hub, bytes)?;
         let mut values = Vec::with_capacity(given);
         if let Action::Server(_) = prepared.statement.action {
             for (number, ((format, value), oid)) in bind.values.iter().zip(types).enumerate() {
@@ -51,13 +62,12 @@ impl<B: Backend> Session<'_, B> {
                 }
             }
         }
-        let order = &prepared.statement.order;
         let is_plain = order.len() == values.len() && order.iter().enumerate().all(|(at, number)| at == *number);
         if !is_plain {
             values = order.iter().map(|number| values[*number].clone()).collect();
         }
         self.close_portal(bind.portal).await?;
-        let portal = Portal::new(prepared, values, bind.results.clone());
+        let portal = Portal::new(prepared, values, held, bind.results.clone());
         self.portals.insert(bind.portal.to_owned(), portal);
         self.local(|out| replies::bare(out, tag::BIND_COMPLETE));
         Ok(Ok(()))
@@ -122,6 +132,7 @@ impl<B: Backend> Session<'_, B> {
             Action::Server(_) => std::mem::take(&mut portal.values),
             _ => Vec::new(),
         };
+        let held = portal.held.take();
         if portal.is_done {
             return Ok(Err(Failure::new("55000", format!("headraced: portal {name:?} was executed"))));
         }
@@ -131,7 +142,7 @@ impl<B: Backend> Session<'_, B> {
                 let limit = rows.map(|rows| (rows, name.to_owned()));
                 let promised = prepared.described().filter(|_| !describes);
                 let execution =
-                    Execution { server, values, formats: &formats, describes, promised, is_text: false, limit };
+                    Execution { server, values, formats: &formats, describes, promised, is_text: false, limit, held };
                 self.start(execution).await
             }
             action => self.act(action, &formats).await,

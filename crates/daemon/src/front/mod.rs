@@ -14,6 +14,7 @@ mod extended;
 pub mod fronts;
 pub mod handler;
 mod lending;
+mod memory;
 pub mod messages;
 pub mod pins;
 pub mod pool;

@@ -1,5 +1,6 @@
 //! Prepared statements and portals of a client.
 
+use super::memory::Held;
 use super::replies::Failure;
 use super::requests::Running;
 use super::sql::{Action, Statement};
@@ -13,12 +14,14 @@ use std::sync::{Arc, Mutex};
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) statement: Statement,
+    /// The memory of its text.
+    _held: Option<Held>,
     /// Its columns, once the server has described them; `None` in it for a statement without rows.
     described: Mutex<Option<Option<Vec<Target>>>>,
 }
 
 impl Prepared {
-    pub(super) fn new(statement: Statement) -> Result<Self, Failure> {
+    pub(super) fn new(statement: Statement, held: Option<Held>) -> Result<Self, Failure> {
         let described = match &statement.action {
             Action::Refused(failure) => return Err(failure.clone()),
             Action::Answer(answer) => Some(answer.columns.clone()),
@@ -27,7 +30,7 @@ impl Prepared {
             Action::Server(_) => None,
             Action::Empty | Action::Transaction(_) => Some(None),
         };
-        Ok(Self { statement, described: Mutex::new(described) })
+        Ok(Self { statement, _held: held, described: Mutex::new(described) })
     }
 
     pub(super) fn is_described(&self) -> bool {
@@ -54,6 +57,8 @@ pub(super) struct Portal<E> {
     pub(super) prepared: Arc<Prepared>,
     /// In the order of the server's placeholders.
     pub(super) values: Vec<Datum>,
+    /// The memory of `values`.
+    pub(super) held: Option<Held>,
     pub(super) formats: Vec<Format>,
     /// It was executed.
     pub(super) is_done: bool,
@@ -64,8 +69,8 @@ pub(super) struct Portal<E> {
 }
 
 impl<E> Portal<E> {
-    pub(super) fn new(prepared: Arc<Prepared>, values: Vec<Datum>, formats: Vec<Format>) -> Self {
-        Self { prepared, values, formats, is_done: false, is_limited: false, running: None }
+    pub(super) fn new(prepared: Arc<Prepared>, values: Vec<Datum>, held: Option<Held>, formats: Vec<Format>) -> Self {
+        Self { prepared, values, held, formats, is_done: false, is_limited: false, running: None }
     }
 
     /// Returns true if the server has not sent all of its rows.

@@ -4,19 +4,18 @@ use super::backend::Backend;
 use super::cancelling::{at, cancel_until};
 use super::catalog::{Answer, Cell, Effect, Fact};
 use super::handler::{Handler, Plan, Shared};
+use super::memory::Held;
 use super::pins::Pin;
 use super::portal::Prepared;
 use super::replies::{self, Failure};
-use super::session::{Session, server_lost};
-use super::sql::{Action, Server};
-use super::types::Target;
+use super::session::{Execution, Session, server_lost};
+use super::sql::Action;
 use super::values::{COPY_SIGNATURE, Layout, Shape, Writer};
 use crate::limits::RESET_TIMEOUT;
 use crate::lock;
 use crate::replies::Ended;
 use headrace_connection::Connection;
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
-use headrace_core::rows::Datum;
 use headrace_core::{
     Diagnostics, Discarded, ErrorClass, Fatal, Mismatch, MismatchKind, Outcome, Sink, TransactionStatus, Verb,
 };
@@ -47,18 +46,13 @@ pub(super) struct Running<E> {
     shape: Shape,
     /// What is parsed after it may have another meaning.
     pub(super) changes_session: bool,
+    /// The memory of its parameters.
+    _held: Option<Held>,
 }
 
 impl<E> Running<E> {
-    pub(super) fn execute<B: Backend<Error = E>>(
-        client: &mut Client<B>,
-        server: &Server,
-        values: Vec<Datum>,
-        formats: &[Format],
-        describes: bool,
-        promised: Option<Option<Vec<Target>>>,
-        is_text: bool,
-    ) -> Self {
+    pub(super) fn execute<B: Backend<Error = E>>(client: &mut Client<B>, execution: Execution<'_>) -> Self {
+        let Execution { server, values, formats, describes, promised, is_text, held, .. } = execution;
         let mut plan = Plan::of(server, formats, describes && server.copy.is_none());
         plan.promised = promised.filter(|_| server.copy.is_none());
         plan.several = is_text;
@@ -68,7 +62,7 @@ impl<E> Running<E> {
         // The simple protocol has no NoData.
         let describes = describes && !is_text;
         let changes_session = matches!(server.pins, Some(Pin::Leaves(_)));
-        Self { id, slot, command: server.command.clone(), describes, shape, changes_session }
+        Self { id, slot, command: server.command.clone(), describes, shape, changes_session, _held: held }
     }
 
     /// Returns true if the server has answered all of it.
@@ -119,8 +113,10 @@ impl<B: Backend> Session<'_, B> {
         }
         let slot = watched.cloned().or_else(|| self.queue.front().map(|item| item.running.slot.clone()));
         let client = &mut *self.client;
-        let reads =
-            client.buffers.read_buffer.unread().len() < READ_AHEAD || self.queue.is_empty() && watched.is_none();
+        // A message that is not complete is read to its end, if nothing else keeps it from being handled.
+        let is_next =
+            self.queue.is_empty() && watched.is_none() && client.buffers.write_buffer.len() < WRITE_BUFFER_HIGH_BYTES;
+        let reads = is_next || client.buffers.read_buffer.unread().len() < READ_AHEAD;
         let drives = client.buffers.write_buffer.len() < WRITE_BUFFER_HIGH_BYTES;
         let (Some(slot), Some(lent)) = (slot, &mut self.lent) else {
             if watched.is_none() && !self.queue.is_empty() {
@@ -130,7 +126,7 @@ impl<B: Backend> Session<'_, B> {
             let is_idle = self.lent.is_none() || self.is_between() && self.status() == TransactionStatus::Idle;
             let client = &mut *self.client;
             return tokio::select! {
-                moved = client.stream.exchange(&mut client.buffers, true) => Ok(has_left(&moved)),
+                moved = client.stream.exchange(&mut client.buffers, reads) => Ok(has_left(&moved)),
                 _ = draining.wait_for(|draining| *draining), if is_idle => Err(self.drained()),
             };
         };

@@ -2,6 +2,7 @@
 
 use super::backend::Backend;
 use super::catalog::{SETTINGS, VERSION, shown};
+use super::memory::Held;
 use super::messages::{Broken, Message, length};
 use super::pins::Pin;
 use super::pool::{Lent, Pool};
@@ -13,10 +14,11 @@ use super::types::Target;
 use crate::client::Client;
 use crate::config::PoolMode;
 use crate::hub::Hub;
+use crate::limits::SMALL;
 use crate::registry::{self, Activity, Entered};
 use crate::replies::{DRAINING, Ended, PROTOCOL_VIOLATION, SERVER_LOST, TOO_LARGE};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
-use headrace_core::{Fatal, IfUnsent, Isolation, Modes, TransactionStatus, Verb};
+use headrace_core::{Fatal, IfUnsent, Isolation, Modes, ReadBuffer, TransactionStatus, Verb};
 use headrace_postgres::messages::tag::backend as tag;
 use headrace_postgres::types::{Format, TypeRegistry};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -56,6 +58,8 @@ pub(super) struct Session<'a, B: Backend> {
     pub(super) queue: VecDeque<Item<B::Error>>,
     /// When the cancelling of what runs is tried again.
     pub(super) cancelling: Option<Instant>,
+    /// The memory of a message that is being received.
+    receiving: Option<Held>,
     /// The client has sent a message: before that no session is kept for it.
     pub(super) has_begun: bool,
     /// The next message of the client is the first after ReadyForQuery.
@@ -105,6 +109,7 @@ pub async fn serve<B: Backend>(
         portals: HashMap::new(),
         queue: VecDeque::new(),
         cancelling: None,
+        receiving: None,
         has_begun: false,
         between: true,
         skipping: false,
@@ -173,10 +178,25 @@ impl<B: Backend> Session<'_, B> {
                     return self.settle().await;
                 }
             }
+            self.count_memory()?;
             if self.progress(None).await? {
                 return Ok(());
             }
         }
+    }
+
+    /// Counts the memory of a large message that is not complete.
+    fn count_memory(&mut self) -> Result<(), Ended> {
+        let buffer = &mut self.client.buffers.read_buffer;
+        if buffer.is_empty() && buffer.capacity() > SMALL {
+            *buffer = ReadBuffer::new();
+        }
+        let bytes = Some(buffer.capacity()).filter(|bytes| *bytes > SMALL);
+        if self.receiving.as_ref().map(|held| held.bytes) != bytes {
+            self.receiving = None;
+            self.receiving = Held::new(&self.hub, bytes.unwrap_or_default())?;
+        }
+        Ok(())
     }
 
     /// Takes a whole message, if there is one and room for its answer.
@@ -307,6 +327,7 @@ impl<B: Backend> Session<'_, B> {
                     promised: None,
                     is_text: true,
                     limit: None,
+                    held: None,
                 };
                 self.start(execution).await?
             }
@@ -348,9 +369,9 @@ impl<B: Backend> Session<'_, B> {
     }
 
     /// Sends a statement to the server; its reply is in the queue then.
-    pub(super) async fn start(&mut self, execution: Execution<'_>) -> Result<Result<(), Failure>, Ended> {
-        let Execution { server, values, formats, describes, promised, is_text, limit } = execution;
-        if !server.reads || limit.is_some() {
+    pub(super) async fn start(&mut self, mut execution: Execution<'_>) -> Result<Result<(), Failure>, Ended> {
+        let server = execution.server;
+        if !server.reads || execution.limit.is_some() {
             self.settle().await?;
             if self.skipping {
                 return Ok(Ok(()));
@@ -373,7 +394,8 @@ impl<B: Backend> Session<'_, B> {
         }
         self.pin(server.pins);
         let Some(lent) = &mut self.lent else { return Ok(Ok(())) };
-        let running = Running::execute(&mut lent.opened.server, server, values, formats, describes, promised, is_text);
+        let limit = execution.limit.take();
+        let running = Running::execute(&mut lent.opened.server, execution);
         self.queue.push_back(Item::of(running, limit));
         Ok(Ok(()))
     }
@@ -516,6 +538,8 @@ pub(super) struct Execution<'s> {
     pub(super) is_text: bool,
     /// The number of rows after which it is suspended, and its portal.
     pub(super) limit: Option<(u64, String)>,
+    /// The memory of `values`.
+    pub(super) held: Option<Held>,
 }
 
 fn broken(what: Broken) -> Ended {

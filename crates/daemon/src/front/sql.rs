@@ -119,7 +119,7 @@ pub fn statements(dialect: &dyn Dialect, sql: &str) -> VecDeque<Range<usize>> {
     let tokens = dialect.tokens(sql);
     let (mut from, mut is_empty, mut found) = (0, true, VecDeque::new());
     if has_body(&Tokens { sql, tokens: &tokens }) {
-        return [0..sql.len()].into();
+        return std::iter::once(0..sql.len()).collect();
     }
     for token in &tokens {
         if token.kind != Kind::Punctuation(b';') {
