@@ -17,7 +17,7 @@ from headrace.testing import PostgresServer
 from waiting import until
 
 from .conftest import Daemon, config, started
-from .raw import query, startup
+from .raw import READY, query, startup
 from .test_status import ask, status
 
 USERS = ("first_user", "second_user")
@@ -125,7 +125,11 @@ def test_place_of_a_client_that_leaves_is_the_next_ones(daemon: Daemon) -> None:
         waiting = threading.Thread(target=lambda: served.append(last.fetchval("select 1")))
         with socket.socket(socket.AF_UNIX) as leaving:
             leaving.connect(str(daemon.socket))
-            leaving.sendall(startup(user=USERS[0], database="wide") + query("select 1"))
+            leaving.sendall(startup(user=USERS[0], database="wide"))
+            received = b""
+            while not received.endswith(READY + b"I"):
+                received += leaving.recv(65536)
+            leaving.sendall(query("select 1"))
             until(lambda: total(daemon, "wide", "waiting") == 1)
             waiting.start()
             until(lambda: total(daemon, "wide", "waiting") == 2)

@@ -21,8 +21,8 @@ from .test_status import status
 def welcome(daemon: Daemon, database: str, **settings: str) -> dict[str, str]:
     """The settings that a client is told when it connects."""
     received = answers(daemon.socket, startup(user="anyone", database=database, **settings) + TERMINATE)
-    told = (body.decode().split("\0")[:2] for tag, body in messages(received) if tag == b"S")
-    return {parts[0]: parts[1] for parts in told}
+    told = [body.decode().split("\0") for tag, body in messages(received) if tag == b"S"]
+    return {name: value for name, value, _ in told}
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ use headrace_connection::Buffers;
 use headrace_core::limits::READ_BUFFER_BYTES;
 use headrace_io::Progress;
 use headrace_io::tokio::Stream;
+use headrace_postgres::messages::tag::frontend;
 use headrace_tls::TlsConnection;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -199,8 +200,8 @@ impl Client {
         }
     }
 
-    /// Waits for something that only this client needs, and keeps what it sends meanwhile. `None` if it leaves before: its
-    /// end counts only where it has asked for nothing.
+    /// Waits for something that only this client needs, and keeps what it sends meanwhile. `None` if it leaves before. One
+    /// that has ended its side of the connection after a message may wait for the answer.
     pub async fn stays_for<T>(&mut self, needed: impl Future<Output = T>) -> Option<T> {
         tokio::pin!(needed);
         loop {
@@ -210,13 +211,18 @@ impl Client {
                 found = &mut needed => return Some(found),
                 moved = self.stream.exchange(&mut self.buffers, reads) => {
                     match moved {
-                        Ok(Progress::Eof) if !self.buffers.read_buffer.is_empty() => return Some(needed.await),
+                        Ok(Progress::Eof) if self.has_sent_more() => return Some(needed.await),
                         Ok(Progress::Eof) | Err(_) => return None,
                         Ok(_) => {}
                     }
                 }
             }
         }
+    }
+
+    /// Returns true if the client has sent a message other than its goodbye.
+    fn has_sent_more(&self) -> bool {
+        self.buffers.read_buffer.unread().first().is_some_and(|tag| *tag != frontend::TERMINATE)
     }
 
     async fn refuse(mut self, ended: &Ended) {

@@ -136,16 +136,17 @@ impl Limit {
         // has left without what was granted to it.
         let (mut pools, mut undelivered): (Vec<Arc<Idle>>, Vec<Granted>) = (Vec::new(), Vec::new());
         let mut queue = lock(&self.queue);
-        while let Some((arrival, waiter)) = queue.waiting.first_key_value() {
-            let arrival = *arrival;
-            let own = lock(&waiter.pool.servers).pop();
-            let granted = match own {
+        while let Some((arrival, own)) = queue.first() {
+            let returned = lock(&own.servers).pop();
+            let granted = match returned {
                 Some(server) => Granted::Server(Box::new(server)),
                 None => match queue.place(self) {
                     Some(place) => Granted::Place(place),
                     None => {
                         pools.extend(queue.pools.iter().filter_map(Weak::upgrade));
-                        return pools.iter().find_map(|pool| pool.spare(arrival));
+                        // What has come back to its own pool meanwhile is handed over by who has brought it.
+                        let mut others = pools.iter().filter(|pool| !Arc::ptr_eq(pool, &own));
+                        return others.find_map(|pool| pool.spare(arrival));
                     }
                 },
             };
@@ -159,6 +160,11 @@ impl Limit {
 }
 
 impl Queue {
+    /// Who has waited longest, and the connections of its pool.
+    fn first(&self) -> Option<(u64, Arc<Idle>)> {
+        self.waiting.first_key_value().map(|(arrival, waiter)| (*arrival, Arc::clone(&waiter.pool)))
+    }
+
     fn place(&mut self, limit: &Arc<Limit>) -> Option<Place> {
         if self.most.is_some_and(|most| self.taken >= most) {
             return None;
