@@ -91,6 +91,11 @@ const WRITES: [&str; 7] = ["into", "update", "lock", "outfile", "nextval", "next
 /// Words from the beginning of a statement that are looked at to find what it is: no command has more.
 const COMMAND_WORDS: usize = 64;
 
+/// Words, and tokens, from the beginning of a statement that say whether it has a body: `CREATE OR REPLACE
+/// DEFINER = 'a'@'b' AGGREGATE FUNCTION`.
+const BODY_WORDS: usize = 8;
+const BODY_TOKENS: usize = 64;
+
 /// A text and its tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct Tokens<'a> {
@@ -114,15 +119,16 @@ impl<'a> Tokens<'a> {
 }
 
 /// Where the statements of a text of the simple protocol are; empty ones are left out. The body of a routine has
-/// semicolons of its own, so a text that makes one is one statement.
+/// semicolons of its own, so the statement that makes one is the last.
 pub fn statements(dialect: &dyn Dialect, sql: &str) -> VecDeque<Range<usize>> {
     let tokens = dialect.tokens(sql);
     let (mut from, mut is_empty, mut found) = (0, true, VecDeque::new());
-    if has_body(&Tokens { sql, tokens: &tokens }) {
-        return std::iter::once(0..sql.len()).collect();
-    }
-    for token in &tokens {
+    for (at, token) in tokens.iter().enumerate() {
         if token.kind != Kind::Punctuation(b';') {
+            if is_empty && has_body(&Tokens { sql, tokens: &tokens[at..] }) {
+                found.push_back(from..sql.len());
+                return found;
+            }
             is_empty = false;
             continue;
         }
@@ -137,8 +143,11 @@ pub fn statements(dialect: &dyn Dialect, sql: &str) -> VecDeque<Range<usize>> {
     found
 }
 
+/// Returns true if the statement at the beginning makes a routine, or is one.
 fn has_body(all: &Tokens<'_>) -> bool {
-    let words = all.first_words(8);
+    let end = all.tokens.iter().take(BODY_TOKENS).position(|token| token.kind == Kind::Punctuation(b';'));
+    let first = Tokens { tokens: &all.tokens[..end.unwrap_or(all.tokens.len().min(BODY_TOKENS))], ..*all };
+    let words = first.first_words(BODY_WORDS);
     let is = |place: usize, known: &[&str]| words.get(place).is_some_and(|word| known.contains(&word.as_str()));
     let makes = is(0, &["create", "alter"])
         && words
@@ -388,6 +397,9 @@ mod tests {
         };
         assert_eq!(found(" ; select ';' ;; /* ; */ ; select 2 /*! */"), [" select ';' ", " select 2 /*! */"]);
         assert!(found(";-- none\n;").is_empty());
+        let body = "create procedure p() begin do 1; do 2; end;";
+        assert_eq!(found(&format!("do 0;{body}")), ["do 0", body]);
+        assert_eq!(found("create table t (n int); drop function f"), ["create table t (n int)", " drop function f"]);
         let count = 200_000;
         assert_eq!(found(&"do 1;".repeat(count)).len(), count);
     }
