@@ -31,7 +31,7 @@ pub const KNOWN_STATEMENTS: usize = 5000;
 pub const KNOWN_STATEMENT_BYTES: usize = 16 * 1024 * 1024;
 /// Replies to one client that are to come, from which on nothing more is passed on.
 pub const REPLIES: usize = 65_536;
-/// Bytes of a message that has to be complete before it is passed on: Parse, Query, Describe, Close, ErrorResponse.
+/// Bytes of a message that has to be complete before it is passed on: Parse, Query, Describe, Close.
 pub const WHOLE_MESSAGE: usize = 64 * 1024 * 1024;
 /// Bytes of the parameters of an execution that a database other than PostgreSQL receives, where one may be in several
 /// places.

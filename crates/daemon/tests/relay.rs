@@ -482,6 +482,22 @@ fn data_of_a_copy_is_passed_on_while_others_wait_for_their_turn() {
 }
 
 #[test]
+fn value_of_a_function_is_passed_on_as_it_comes() {
+    let mut pair = Pair::new(&Arc::new(Catalog::default()));
+    let (mut asked, mut replied) = (Vec::new(), Vec::new());
+    frontend::message(&mut asked, client::FUNCTION_CALL, |out| out.extend_from_slice(&954_u32.to_be_bytes()));
+    frontend::message(&mut replied, backend::FUNCTION_CALL_RESPONSE, |out| out.extend_from_slice(&[0; 100]));
+    assert_eq!(pair.client(&asked), Ok(Then::Wait));
+    assert_eq!(pair.sent(), asked);
+    for piece in replied.chunks(40) {
+        pair.server(piece);
+        assert_eq!(pair.told(), piece);
+    }
+    pair.server(&replies(b"ZI"));
+    assert!(pair.relay.is_settled(&pair.server), "loread() leaves nothing");
+}
+
+#[test]
 fn session_is_settled_when_nothing_is_owed_and_no_transaction_is_open() {
     let mut pair = Pair::new(&Arc::new(Catalog::default()));
     for (said, replied, settled) in [

@@ -54,6 +54,7 @@ tags! {
         DATA_ROW = b'D' "DataRow",
         EMPTY_QUERY_RESPONSE = b'I' "EmptyQueryResponse",
         ERROR_RESPONSE = b'E' "ErrorResponse",
+        FUNCTION_CALL_RESPONSE = b'V' "FunctionCallResponse",
         NEGOTIATE_PROTOCOL_VERSION = b'v' "NegotiateProtocolVersion",
         NO_DATA = b'n' "NoData",
         NOTICE_RESPONSE = b'N' "NoticeResponse",

@@ -47,7 +47,7 @@ impl Relay {
                 continue;
             }
             self.received += length as u64;
-            if matches!(tag, backend::DATA_ROW | backend::COPY_DATA | backend::ROW_DESCRIPTION) && !self.awaits(tag) {
+            if is_long(tag) && !self.awaits(tag) {
                 self.to_client = length;
                 continue;
             }
@@ -320,6 +320,12 @@ impl Relay {
             }
         }
     }
+}
+
+/// Returns true for messages that are passed on piece by piece.
+fn is_long(tag: u8) -> bool {
+    use backend::{COPY_DATA, DATA_ROW, FUNCTION_CALL_RESPONSE, ROW_DESCRIPTION};
+    matches!(tag, DATA_ROW | COPY_DATA | ROW_DESCRIPTION | FUNCTION_CALL_RESPONSE)
 }
 
 fn unexpected(tag: u8) -> Fatal {
