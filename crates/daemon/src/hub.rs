@@ -6,7 +6,7 @@ use crate::front::fronts::{self, Fronts, Kind};
 use crate::limits::LOGINS;
 use crate::lock;
 use crate::postgres::pool::{self, Key, Limit, Parameters, Pool};
-use crate::postgres::server::is_settable;
+use crate::postgres::relay::is_settable;
 use crate::registry::{Newcomer, Registry};
 use crate::replies::{Ended, MALFORMED_SETTING, NOT_ALLOWED, UNKNOWN_DATABASE};
 use crate::scram::random;

@@ -1,9 +1,9 @@
 //! A database of a server: where it is, how to log in, and how its server connections are shared.
 
+use super::tls::SslMode;
+use super::url;
 use super::{May, check_seconds, text};
-use crate::front::url;
 use crate::limits::{CHECK_AFTER, CONNECT_TIMEOUT, IDLE_SERVER, LIFETIME, POOL_SIZE, QUEUE_LENGTH, QUEUE_WAIT};
-use crate::postgres::server::SslMode;
 use crate::secret::Secret;
 use headrace_core::{Fatal, FatalKind};
 use headrace_io::Address;
@@ -314,9 +314,13 @@ impl Database {
         Duration::from_secs_f64(self.connect_timeout)
     }
 
-    /// How long a server connection is used at most.
-    pub fn server_lifetime(&self) -> Duration {
-        Duration::from_secs_f64(self.server_lifetime)
+    /// How long a server connection that is opened now is used: up to a tenth shorter than the longest, so that connections
+    /// that were opened together do not end together.
+    pub fn one_lifetime(&self) -> Duration {
+        let mut random = [0; 4];
+        let _ = getrandom::fill(&mut random);
+        let shorter = f64::from(u32::from_be_bytes(random)) / f64::from(u32::MAX) / 10.0;
+        Duration::from_secs_f64(self.server_lifetime * (1.0 - shorter))
     }
 
     /// How long a server connection is kept that nobody uses.

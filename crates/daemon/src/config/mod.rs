@@ -6,11 +6,13 @@ mod network;
 mod passfile;
 mod password;
 mod text;
+mod tls;
+mod url;
 
 pub use account::Account;
 pub use database::{Database, Driver, PoolMode, TargetSession, addresses};
+pub use tls::SslMode;
 
-use crate::front::url;
 use crate::limits::{CLIENTS, DRAIN, LEAST_SECONDS, MEMORY_MB, MOST_SECONDS};
 use headrace_tls::Identity;
 use serde::Deserialize;

@@ -60,9 +60,9 @@ fn wipe(value: &mut Value) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::url;
     use super::*;
     use crate::config::Database;
-    use crate::front::url;
 
     #[test]
     fn mistakes_are_told_without_values() {

@@ -24,5 +24,4 @@ mod requests;
 pub mod session;
 pub mod sql;
 pub mod types;
-pub mod url;
 pub mod values;

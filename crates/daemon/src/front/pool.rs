@@ -6,7 +6,6 @@ use crate::config::{Database, PoolMode, addresses};
 use crate::limits::RESET_TIMEOUT;
 use crate::lock;
 use crate::postgres::pool::{Key, NotLent};
-use crate::postgres::server::shortened;
 use crate::secret::Secret;
 use crate::stats::{Shown, Stats};
 use headrace_core::{Fatal, FatalKind, Verb};
@@ -221,7 +220,7 @@ impl<B: Backend> Pool<B> {
             port,
             address,
             used: now,
-            ends: now + shortened(self.database.server_lifetime()),
+            ends: now + self.database.one_lifetime(),
             counted: None,
         })
     }

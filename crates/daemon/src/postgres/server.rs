@@ -2,12 +2,12 @@
 
 use super::limit::Place;
 use super::relay::ServerState;
-use crate::config::{Database, TargetSession, addresses};
+use crate::config::{Database, SslMode, TargetSession, addresses};
 use crate::limits::{CANCEL_AGAIN, RESET_TIMEOUT, SERVER_STATEMENTS};
 use crate::secret::Secret;
 use crate::stats::Stats;
 use crate::traffic::{Home, TrafficClass};
-use headrace_connection::{Buffers, Connection, TlsSettings};
+use headrace_connection::{Buffers, Connection};
 use headrace_core::rows::Collector;
 use headrace_core::{Cancellation, Fatal, FatalKind, Protocol as _, Session as _, TransactionStatus, WriteBuffer};
 use headrace_io::tokio::{Client, Stream, cancel};
@@ -16,11 +16,10 @@ use headrace_postgres::machine::{Binding, Columns, Machine, Options, Purpose, Tl
 use headrace_postgres::messages::backend::{ServerError, header, parameter_status, transaction_status};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{backend, field};
-use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::time::timeout;
 
 /// An open session of a server.
@@ -212,7 +211,7 @@ impl Server {
             cancel: Cancel { address: address.clone(), message },
             used: now,
             home: Home::default(),
-            ends: now + shortened(database.server_lifetime()),
+            ends: now + database.one_lifetime(),
             counted: None,
         })
     }
@@ -372,72 +371,6 @@ impl Drop for Server {
         if let Some((_, stats)) = &self.counted {
             stats.open.add(-1);
         }
-    }
-}
-
-/// Up to a tenth shorter, so that connections that were opened together do not end together.
-pub fn shortened(lifetime: Duration) -> Duration {
-    let mut random = [0; 4];
-    let _ = getrandom::fill(&mut random);
-    lifetime.mul_f64(1.0 - f64::from(u32::from_be_bytes(random)) / f64::from(u32::MAX) / 10.0)
-}
-
-/// The settings that a server reports and a client can change (manual, "Asynchronous Operations").
-const SETTABLE: [&str; 8] = [
-    "application_name",
-    "client_encoding",
-    "DateStyle",
-    "default_transaction_read_only",
-    "IntervalStyle",
-    "search_path",
-    "standard_conforming_strings",
-    "TimeZone",
-];
-
-/// Returns true if a setting is one that a server reports, and a client can change.
-pub fn is_settable(name: &str) -> bool {
-    SETTABLE.iter().any(|other| other.eq_ignore_ascii_case(name))
-}
-
-/// How TLS is negotiated, and what is verified; libpq's names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SslMode {
-    /// No TLS.
-    #[default]
-    Disable,
-    /// TLS if the server has it; its certificate is not verified.
-    Prefer,
-    /// TLS; the server's certificate is not verified.
-    Require,
-    /// TLS, with a certificate of a trusted authority.
-    VerifyCa,
-    /// The same, for this host.
-    VerifyFull,
-}
-
-impl SslMode {
-    /// The settings of TLS for a host of a database; `None` without TLS.
-    ///
-    /// # Errors
-    /// [`Fatal`]: settings that do not belong together.
-    pub fn settings(self, database: &Database, host: &str) -> Result<Option<TlsSettings>, Fatal> {
-        let verify = match self {
-            Self::Disable => return Ok(None),
-            Self::Prefer | Self::Require => Verify::None,
-            Self::VerifyCa => Verify::Ca,
-            Self::VerifyFull => Verify::Full,
-        };
-        let client = match (&database.sslcert, &database.sslkey) {
-            (Some(certificates), Some(key)) => {
-                Some(ClientCert { certificates: certificates.clone(), key: key.clone() })
-            }
-            (None, None) => None,
-            _ => return Err(Fatal::new(FatalKind::UnusableSetting, "sslcert and sslkey are needed together")),
-        };
-        let roots = database.sslrootcert.clone().map_or(Roots::System, Roots::File);
-        let config = TlsConfig { verify, roots, client, only_tls13: false, alpn: Vec::new(), sni: true };
-        Ok(Some(TlsSettings { config, server_name: host.to_owned() }))
     }
 }
 

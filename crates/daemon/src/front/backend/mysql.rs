@@ -1,10 +1,10 @@
 //! MySQL and MariaDB.
 
 use super::{Backend, Login, STATEMENTS};
+use crate::config::SslMode;
 use crate::front::handler::Handler;
 use crate::front::pins::Pin;
 use crate::front::sql::{Dialect, Tokens};
-use crate::postgres::server::SslMode;
 use headrace_connection::Connection;
 use headrace_core::token::Token;
 use headrace_core::{Fatal, WriteBuffer};

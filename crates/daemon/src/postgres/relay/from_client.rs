@@ -2,9 +2,8 @@
 
 use super::expected::Expected;
 use super::names::Change;
-use super::{Refused, Relay, ServerState, Then, client_header, pass};
+use super::{Refused, Relay, ServerState, Then, client_header, is_settable, pass};
 use crate::limits::{REPLIES, WHOLE_MESSAGE};
-use crate::postgres::server::is_settable;
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::frontend;

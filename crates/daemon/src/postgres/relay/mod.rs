@@ -28,6 +28,7 @@ use headrace_postgres::messages::tag::frontend as client;
 use headrace_postgres::sql::TEMPORARY_TABLE;
 use names::Names;
 use settings::Settings;
+pub use settings::is_settable;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 

@@ -2,13 +2,29 @@
 
 use super::expected::Expected;
 use super::{Relay, ServerState};
-use crate::postgres::server::is_settable;
 use headrace_core::WriteBuffer;
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::backend;
 use headrace_postgres::sql::Reset;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// The settings that a server reports and a client can change (manual, "Asynchronous Operations").
+const SETTABLE: [&str; 8] = [
+    "application_name",
+    "client_encoding",
+    "DateStyle",
+    "default_transaction_read_only",
+    "IntervalStyle",
+    "search_path",
+    "standard_conforming_strings",
+    "TimeZone",
+];
+
+/// Returns true if a setting is one that a server reports, and a client can change.
+pub fn is_settable(name: &str) -> bool {
+    SETTABLE.iter().any(|other| other.eq_ignore_ascii_case(name))
+}
 
 /// Those that decide what a text means when it is parsed.
 const MEANING: [&str; 6] =
