@@ -317,6 +317,7 @@ simulators: cargo
 	@cargo build --quiet --release --package headrace-simulator-informix --package headrace-simulator-cubrid
 	@echo "==> programs in Rust: headraced, crates/io/examples/"
 	@cargo build --quiet --package headrace-daemon
+	@cargo build --quiet --release --package headrace-daemon
 	@cargo build --quiet --package headrace-io --features tokio --examples
 
 # IBM's JDBC driver and pgjdbc, from Maven Central. If they are not available, the tests that need them fail with a message;

@@ -254,7 +254,7 @@ class Model(threading.Thread):
         """Checks everything that belongs to this client."""
         row = self.conn.execute(
             "select current_setting('application_name'), current_setting('TimeZone'), %s::int, count(*)"
-            " from model where owner = %s",
+            " from owned where owner = %s",
             (self.number, self.number),
         ).fetchone()
         assert row == (self.name_now, self.zone, self.number, self.rows), row
@@ -271,13 +271,13 @@ class Model(threading.Thread):
             case 2:
                 with self.conn.transaction():
                     pids = {self.conn.execute("select pg_backend_pid()").fetchone() for _ in range(3)}
-                    self.conn.execute("insert into model values (%s)", (self.number,))
+                    self.conn.execute("insert into owned values (%s)", (self.number,))
                 assert len(pids) == 1
                 self.rows += 1
             case 3:
                 with self.conn.transaction(force_rollback=True):
                     self.conn.execute("set application_name to 'undone'")
-                    self.conn.execute("delete from model where owner = %s", (self.number,))
+                    self.conn.execute("delete from owned where owner = %s", (self.number,))
             case 4:
                 with pytest.raises(psycopg.errors.DivisionByZero):
                     self.conn.execute("select 1 / %s::int", (0,))
@@ -289,7 +289,7 @@ class Model(threading.Thread):
                 self.cancelled("select pg_sleep(20)")
             case 7:
                 self.conn.execute("begin")
-                self.conn.execute("insert into model values (%s)", (self.number,))
+                self.conn.execute("insert into owned values (%s)", (self.number,))
                 self.conn.close()
                 self.connect()
             case _:
@@ -320,8 +320,8 @@ class Model(threading.Thread):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_each_random_client_owns_what_it_sees(daemon: Daemon, seed: int) -> None:
     with headrace.connect(daemon.server.url, autocommit=True) as admin:
-        admin.execute("drop table if exists model")
-        admin.execute("create table model (owner int)")
+        admin.execute("drop table if exists owned")
+        admin.execute("create table owned (owner int)")
     clients = [Model(daemon, number, seed) for number in range(CLIENTS)]
     for client in clients:
         client.start()

