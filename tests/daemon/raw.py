@@ -94,8 +94,8 @@ class Client:
     """A client that sends what it is given, and waits for so many ReadyForQuery."""
 
     def __init__(self, connected: socket.socket, **parameters: str) -> None:
-        self._socket = connected
-        self._socket.settimeout(SECONDS)
+        self.socket = connected
+        self.socket.settimeout(SECONDS)
         self._received = b""
         self.welcome = self.ask(startup(**parameters))
 
@@ -113,12 +113,12 @@ class Client:
 
     def send(self, request: bytes) -> None:
         """Sends requests."""
-        self._socket.sendall(request)
+        self.socket.sendall(request)
 
     def receive(self, answers: int = 1) -> bytes:
         """So many answers."""
         while (end := self._end(answers)) is None:
-            block = self._socket.recv(65536)
+            block = self.socket.recv(65536)
             if not block:
                 raise ConnectionError(f"the connection has ended: {self._received!r}")
             self._received += block
@@ -136,8 +136,8 @@ class Client:
 
     def close(self) -> None:
         """Says goodbye."""
-        self._socket.sendall(TERMINATE)
-        self._socket.close()
+        self.socket.sendall(TERMINATE)
+        self.socket.close()
 
     def __enter__(self) -> Client:
         return self

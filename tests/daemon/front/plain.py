@@ -4,38 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from types import TracebackType
 
-from ..raw import READY, SECONDS, TERMINATE, messages, query, sqlstates, startup, values
+from ..raw import TERMINATE, Client, messages, query, sqlstates, values
 from .conftest import Front
 
 
-class PlainClient:
+class PlainClient(Client):
     """Is welcomed, and sends one request after the other."""
 
     def __init__(self, front: Front, database: str = "", **parameters: str) -> None:
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(SECONDS)
-        self.socket.connect(str(front.socket))
-        self.ask(startup(user="anyone", database=database or front.name, **parameters))
-
-    def __enter__(self) -> PlainClient:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def ask(self, request: bytes) -> bytes:
-        """Sends messages, and returns what comes up to ReadyForQuery."""
-        self.socket.sendall(request)
-        received = b""
-        while received[-len(READY) - 1 : -1] != READY:
-            block = self.socket.recv(65536)
-            assert block, received
-            received += block
-        return received
+        connected = socket.socket(socket.AF_UNIX)
+        connected.connect(str(front.socket))
+        super().__init__(connected, user="anyone", database=database or front.name, **parameters)
 
     def query(self, sql: str) -> list[str]:
         """The first value of each row, or the SQLSTATE of the error."""

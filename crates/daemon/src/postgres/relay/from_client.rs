@@ -204,13 +204,18 @@ impl Relay {
             (client::PARSE, body) => {
                 let Some((name, rest)) = name_of(body) else { return false };
                 // Of an unnamed one nobody asks whether it is there.
-                !name.is_empty()
-                    && (is_uncertain(name) || !self.altered.is_empty() && self.is_uncertain(self.statement(rest).id()))
+                !name.is_empty() && (is_uncertain(name) || !self.altered.is_empty() && self.is_shared_uncertainly(rest))
             }
             (client::DESCRIBE, [b'S', name @ ..]) => name_of(name).is_some_and(|(name, _)| self.relies_on_others(name)),
             (client::CLOSE, [b'S', name @ ..]) => name_of(name).is_some_and(|(name, _)| is_uncertain(name)),
             _ => false,
         }
+    }
+
+    /// Returns true if others have a text prepared, or not, depending on a message of an earlier group.
+    fn is_shared_uncertainly(&self, body: &[u8]) -> bool {
+        let shared = self.shared_settings().map(|settings| self.catalog.shared(settings, body));
+        shared.is_some_and(|statement| self.is_uncertain(statement.id()))
     }
 
     /// Returns true if a statement is bound only when everything before its group was answered.

@@ -259,16 +259,10 @@ impl Relay {
             }
             _ => {}
         }
-        let mut refused = true;
+        // What was to become the unnamed statement has ended the one before, though it is refused.
+        let ends_unnamed = matches!(self.expected.front(), Some(Expected::Parse { named: false, change: Some(_), .. }));
         while !matches!(self.expected.front(), None | Some(Expected::Sync)) {
-            let refused = std::mem::take(&mut refused);
             match self.expected.pop() {
-                // The unnamed statement ends with what is to take its place.
-                Some(Expected::Parse { statement, named: false, change: Some(change) }) if refused => {
-                    self.altered(statement);
-                    server.prepared.unnamed = None;
-                    self.names.done(Change { to: None, ..change });
-                }
                 Some(Expected::Parse { statement, named, change }) => {
                     self.altered(statement);
                     if named {
@@ -285,6 +279,9 @@ impl Relay {
                 Some(Expected::Made(_, Some(change)) | Expected::Query(change)) => self.names.skipped(&change),
                 _ => {}
             }
+        }
+        if ends_unnamed {
+            self.names.set(Change { name: Vec::new(), to: None });
         }
         self.skipping = self.expected.is_empty();
         Ok(())

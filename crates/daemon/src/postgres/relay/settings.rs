@@ -43,7 +43,7 @@ pub struct Settings {
     uncertain: bool,
     /// What was passed on sets these back.
     resets: Vec<Reset>,
-    /// The server connection does not have them any more, since it was reset.
+    /// The server connection may not have them any more, since some were set back.
     differs: bool,
 }
 
@@ -91,11 +91,11 @@ impl Settings {
                 Reset::Setting(setting) => name.eq_ignore_ascii_case(setting),
             })
         };
-        let changed = |(name, value): &(&String, &String)| is_settable(name) && self.values.get(*name) != Some(*value);
-        let first = self.first.iter().filter(|(name, _)| is_reset(name));
+        let differs = |(name, value): &(&String, &String)| self.values.get(*name) != Some(*value);
+        let first = self.first.iter().filter(|(name, _)| is_settable(name) && is_reset(name));
         let changed: Vec<(String, String)> =
-            first.clone().filter(changed).map(|(name, value)| (name.clone(), value.clone())).collect();
-        self.differs = first.count() > 0;
+            first.filter(differs).map(|(name, value)| (name.clone(), value.clone())).collect();
+        self.differs = true;
         for (name, value) in changed {
             frontend::message(output.tail(), backend::PARAMETER_STATUS, |out| {
                 for text in [&name, &value] {
