@@ -8,7 +8,7 @@ use crate::lock;
 use crate::postgres::pool::{self, Key, Limit, Parameters, Pool};
 use crate::postgres::relay::is_settable;
 use crate::registry::{Newcomer, Registry};
-use crate::replies::{Ended, MALFORMED_SETTING, NOT_ALLOWED, UNKNOWN_DATABASE};
+use crate::replies::{Ended, MALFORMED_SETTING, NOT_ALLOWED, TOO_LARGE, UNKNOWN_DATABASE};
 use crate::scram::random;
 use crate::secret::Secret;
 use crate::stats::{Counter, Gauge, Shown};
@@ -219,6 +219,19 @@ impl Hub {
         let pool = Arc::new(Pool::new(Arc::clone(database), &key, label, self.limit(&key.name, database)));
         pools.insert(key, Arc::clone(&pool));
         pool
+    }
+
+    /// Whether the messages of all clients fit into what they may take.
+    ///
+    /// # Errors
+    /// [`Ended`]: they need more than `memory_mb` allows.
+    pub fn check_memory(&self) -> Result<(), Ended> {
+        let most = self.config().daemon.memory_mb.saturating_mul(1 << 20);
+        if self.memory.value() > most as i64 {
+            let what = "headraced: the messages of all clients need more memory than memory_mb allows";
+            return Err(Ended::new(TOO_LARGE, what));
+        }
+        Ok(())
     }
 
     /// The limit of all pools of this name.

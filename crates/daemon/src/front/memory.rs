@@ -2,7 +2,7 @@
 
 use crate::hub::Hub;
 use crate::limits::SMALL;
-use crate::replies::{Ended, TOO_LARGE};
+use crate::replies::Ended;
 use std::sync::Arc;
 
 /// Bytes that count as long as this is kept.
@@ -23,11 +23,7 @@ impl Held {
         }
         hub.memory.add(bytes as i64);
         let held = Self { hub: Arc::clone(hub), bytes };
-        let most = hub.config().daemon.memory_mb.saturating_mul(1 << 20);
-        if hub.memory.value() > most as i64 {
-            let what = "headraced: the messages of all clients need more memory than memory_mb allows";
-            return Err(Ended::new(TOO_LARGE, what));
-        }
+        hub.check_memory()?;
         Ok(Some(held))
     }
 }

@@ -8,7 +8,7 @@ use crate::config::PoolMode;
 use crate::hub::Hub;
 use crate::limits::{SMALL, TURN};
 use crate::registry::{self, Activity, Entered};
-use crate::replies::{self, DRAINING, Ended, SERVER_LOST, TOO_LARGE};
+use crate::replies::{self, DRAINING, Ended, SERVER_LOST};
 use crate::traffic::{Home, Traffic, TrafficClass, run_on};
 use headrace_connection::Buffers;
 use headrace_core::limits::{READ_BUFFER_BYTES, WRITE_BUFFER_HIGH_BYTES};
@@ -348,12 +348,7 @@ impl Session {
         self.hub.memory.add(now as i64 - self.held as i64);
         let grown = now > self.held;
         self.held = now;
-        let most = self.hub.config().daemon.memory_mb.saturating_mul(1 << 20);
-        if grown && self.hub.memory.value() > most as i64 {
-            let what = "headraced: the messages of all clients need more memory than memory_mb allows";
-            return Err(Ended::new(TOO_LARGE, what));
-        }
-        Ok(())
+        if grown { self.hub.check_memory() } else { Ok(()) }
     }
 
     fn release(&mut self) {
