@@ -80,44 +80,16 @@ def test_there_is_something_to_check() -> None:
     )
 
 
-@pytest.mark.parametrize("name", sorted(REACHABLE))
-def test_has_a_docstring(name: str) -> None:
-    function, is_property = REACHABLE[name]
-    doc = inspect.getdoc(function) or ""
-    assert doc, "no docstring"
-    assert doc.split("\n")[0].rstrip()[-1] in ".:," or "\n" in doc, "the first sentence has no end"
-    if not is_property:
-        first = doc.split()[0]
-        assert re.fullmatch(r"[A-Z][a-z]+s", first), f"{first!r} is not a verb"
-        assert first not in NOT_VERBS
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_every_parameter_is_explained(name: str) -> None:
-    function, _ = REACHABLE[name]
-    parameters = {
-        parameter.name
-        for parameter in inspect.signature(function).parameters.values()
-        # **named: NoReturn refuses keywords, so that there is nothing to say of them.
-        if parameter.name != "self" and "NoReturn" not in str(parameter.annotation)
-    }
-    if "." in function.__qualname__:
-        parameters.discard("cls")
-    assert entries(sections(inspect.getdoc(function) or "").get("Args", "")) == parameters
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_what_is_returned_is_explained(name: str) -> None:
-    function, _ = REACHABLE[name]
-    found = sections(inspect.getdoc(function) or "")
-    returned = str(inspect.signature(function).return_annotation)
-    if returned not in ("None", "object"):
-        assert "Returns" in found or "Yields" in found
-
-
-@pytest.mark.parametrize("pool", [ConnectionPool, AsyncConnectionPool])
-def test_every_parameter_of_a_pool_is_explained(pool: type) -> None:
-    assert entries(sections(inspect.getdoc(pool) or "")["Args"]) == set(inspect.signature(pool).parameters)
+def docstring_problems(doc: str, is_property: bool) -> Iterator[str]:
+    """What the first sentence lacks."""
+    if not doc:
+        yield "no docstring"
+        return
+    if doc.split("\n")[0].rstrip()[-1] not in ".:," and "\n" not in doc:
+        yield "the first sentence has no end"
+    first = doc.split()[0]
+    if not is_property and (not re.fullmatch(r"[A-Z][a-z]+s", first) or first in NOT_VERBS):
+        yield f"{first!r} is not a verb"
 
 
 def raised(function: Callable[..., Any]) -> set[str]:
@@ -131,12 +103,42 @@ def raised(function: Callable[..., Any]) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_what_it_raises_is_explained(name: str) -> None:
-    function, _ = REACHABLE[name]
+def section_problems(function: Callable[..., Any]) -> Iterator[str]:
+    """What the sections Args, Returns and Raises lack, or have too much."""
     doc = inspect.getdoc(function) or ""
-    found = entries(sections(doc).get("Raises", ""))
-    assert raised(function) <= found
+    found = sections(doc)
+    signature = inspect.signature(function)
+    # **named: NoReturn refuses keywords, so that there is nothing to say of them.
+    parameters = {
+        parameter.name
+        for parameter in signature.parameters.values()
+        if parameter.name != "self" and "NoReturn" not in str(parameter.annotation)
+    }
+    if "." in function.__qualname__:
+        parameters.discard("cls")
+    if wrong := entries(found.get("Args", "")) ^ parameters:
+        yield f"parameters without an entry in Args, or entries without a parameter: {sorted(wrong)}"
+    if str(signature.return_annotation) not in ("None", "object") and not {"Returns", "Yields"} & found.keys():
+        yield "what it returns is not explained"
+    explained = entries(found.get("Raises", ""))
+    if missing := raised(function) - explained:
+        yield f"raises without an entry in Raises: {sorted(missing)}"
     # A call that waits for the server can reach its timeout, fail, or find the connection closed.
-    if "timeout" in inspect.signature(function).parameters:
-        assert found or "raises no error" in doc, "it waits, but has no section Raises"
+    if "timeout" in parameters and not explained and "raises no error" not in doc:
+        yield "it waits, but has no section Raises"
+
+
+@pytest.mark.parametrize("module", sorted({function.__module__ for function, _ in REACHABLE.values()}))
+def test_functions_of_module_explain_parameters_results_and_errors(module: str) -> None:
+    problems = []
+    for name, (function, is_property) in sorted(REACHABLE.items()):
+        if function.__module__ == module:
+            problems += [(name, each) for each in docstring_problems(inspect.getdoc(function) or "", is_property)]
+            if not is_property:
+                problems += [(name, each) for each in section_problems(function)]
+    assert not problems, "\n".join(f"{name}: {each}" for name, each in problems)
+
+
+@pytest.mark.parametrize("pool", [ConnectionPool, AsyncConnectionPool])
+def test_every_parameter_of_a_pool_is_explained(pool: type) -> None:
+    assert entries(sections(inspect.getdoc(pool) or "")["Args"]) == set(inspect.signature(pool).parameters)
