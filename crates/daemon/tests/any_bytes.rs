@@ -1,7 +1,7 @@
 //! Bytes made at random, and pieces of what clients send, as the fuzz target `daemon_front` reads them.
 
 #[path = "support/any_bytes.rs"]
-mod any_bytes;
+mod reading;
 
 const INPUTS: u64 = 3_000;
 /// Of messages and statements that get far.
@@ -43,6 +43,6 @@ fn any_bytes_are_read_without_a_panic() {
                 _ => data.push((next(8) | next(2) << 7) as u8),
             }
         }
-        any_bytes::read(&data);
+        reading::read(&data);
     }
 }

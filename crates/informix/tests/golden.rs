@@ -1,7 +1,6 @@
 //! Bytes of real conversations, decoded and encoded exactly.
 
-mod support;
-
+use crate::support::{self, bytes, fields, golden};
 use headrace_informix::capabilities::{Capabilities, OFFER};
 use headrace_informix::codeset::CodeSet;
 use headrace_informix::messages::login::{self, Answer, ConnectionRequest};
@@ -9,7 +8,6 @@ use headrace_informix::messages::server::{Message, read};
 use headrace_informix::messages::{client, tag};
 use headrace_informix::types::{Decoder, code, decode_row, encode, packed_width};
 use headrace_testkit::{TestParameters, TestValue, TextSink, unhex};
-use support::{bytes, fields, golden};
 
 fn negotiated() -> Capabilities {
     Capabilities::negotiate(&OFFER, &unhex("bdbe9ffe7fb7ffeff8"))

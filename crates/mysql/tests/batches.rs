@@ -1,14 +1,12 @@
 //! Batches, cursors, files, compression and large packets against a real MariaDB.
 
-mod support;
-
+use crate::support::server::Server;
+use crate::support::session::{Session, Socket};
 use headrace_core::{Discarded, Protocol, Session as _};
 use headrace_mysql::machine::{AsText, BatchStrategy, Execute, InfileState, Options, Request, Rows};
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_mysql::packets::compress::Algorithm;
 use headrace_testkit::{Shared, TestValue as V};
-use support::server::Server;
-use support::session::{Session, Socket};
 
 const STRATEGIES: [BatchStrategy; 4] =
     [BatchStrategy::Auto, BatchStrategy::Pipelined, BatchStrategy::Bulk, BatchStrategy::Joined];

@@ -1,7 +1,5 @@
 //! Rows and values as bytes: tables, and properties that are true for any value.
 
-mod support;
-
 use headrace_mysql::packets::capabilities::ColumnFlags;
 use headrace_mysql::packets::column::Column;
 use headrace_mysql::types::{

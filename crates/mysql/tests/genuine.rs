@@ -1,20 +1,18 @@
 //! Logins to genuine MySQL and a few statements, replayed cut and split at every byte.
 //!
-//! `HEADRACE_RECORD=mysql-9.7-fast:PORT cargo test -p headrace-mysql --test genuine` repeats a recording, on a server
+//! `HEADRACE_RECORD=mysql-9.7-fast:PORT cargo test -p headrace-mysql genuine` repeats a recording, on a server
 //! with the user `tester`, the password `tiger`, and the database `t`. Before that of `fast`, log in once as `tester`;
 //! before that of `rsa`, FLUSH PRIVILEGES makes the server forget it.
 
-mod support;
-
+use crate::support::recording_file;
+use crate::support::server::Server;
+use crate::support::session::{Session, Socket};
 use headrace_core::{Fatal, Session as _};
 use headrace_mysql::auth::ServerKey;
 use headrace_mysql::machine::{BatchStrategy, Options, Request};
 use headrace_testkit::{
     Peer, Received, Replay, Shared, Step, TestValue as V, read_recording, server_bytes, write_recording,
 };
-use support::recording_file;
-use support::server::Server;
-use support::session::{Session, Socket};
 
 const NAMES: [&str; 3] = ["mysql-9.7-fast", "mysql-9.7-rsa", "mysql-5.6"];
 

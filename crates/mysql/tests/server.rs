@@ -1,14 +1,12 @@
 //! The machine against a real MariaDB, over a plain socket.
 
-mod support;
-
+use crate::support::server::Server;
+use crate::support::session::{Session, Socket};
 use headrace_core::{Protocol as _, Session as _};
 use headrace_mysql::auth::{Plugin, Secret};
 use headrace_mysql::machine::{AsText, Execute, Options, Request, Rows};
 use headrace_mysql::packets::capabilities::StatusFlags;
 use headrace_testkit::TestValue as V;
-use support::server::Server;
-use support::session::{Session, Socket};
 
 fn session() -> Session<Socket> {
     Server::shared().session()

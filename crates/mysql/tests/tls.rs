@@ -1,7 +1,7 @@
 //! TLS as the step that its owner performs, against a real MariaDB.
 
-mod support;
-
+use crate::support::server::Server;
+use crate::support::session::Session;
 use headrace_mysql::auth::{Plugin, Secret};
 use headrace_mysql::machine::{Options, Tls};
 use headrace_mysql::packets::compress::Algorithm;
@@ -14,8 +14,6 @@ use sha2::{Digest, Sha256};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
-use support::server::Server;
-use support::session::Session;
 
 /// The verification of certificates is tested in the TLS crate; here any certificate is accepted.
 #[derive(Debug)]

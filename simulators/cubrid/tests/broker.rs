@@ -1,12 +1,10 @@
 //! What the broker does with its CAS: it takes them from clients outside of a transaction, and cancels what runs.
 
+use crate::support::{Client, bytes, start};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
-
-mod support;
-use support::{Client, bytes, start};
 
 fn service(address: SocketAddr, request: &[u8]) -> i32 {
     let mut stream = TcpStream::connect(address).unwrap();

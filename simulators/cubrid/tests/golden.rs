@@ -1,11 +1,9 @@
 //! Requests that were sent to a genuine CUBRID 11.3, and its replies: this server answers with the same bytes, except
 //! for what names a page, a file or a process.
 
+use crate::support::{Client, bytes, start};
 use std::io::{Read, Write};
 use std::net::TcpStream;
-
-mod support;
-use support::{Client, bytes, start};
 
 fn vectors() -> Vec<(String, Vec<u8>, Vec<u8>)> {
     include_str!("golden.txt")

@@ -1,6 +1,6 @@
 //! The table of states: every row is taken by a conversation, and the documentation shows it.
 
-use crate::{batches, cursors, release, statements, texts};
+use crate::machine::{batches, cursors, release, statements, texts};
 use headrace_cubrid::machine::TRANSITIONS;
 use headrace_testkit::{assert_documented, assert_taken};
 use std::path::Path;

@@ -1,7 +1,9 @@
 //! A session's own definitions, made or rolled back, apply to its next requests: no cursor is opened for an older
 //! table.
 
-use crate::side_by_side::{SELECT, ask, count, describe_duplicates, described, done, ends, opened, row, rows, warm};
+use crate::machine::side_by_side::{
+    SELECT, ask, count, describe_duplicates, described, done, ends, opened, row, rows, warm,
+};
 use crate::support::session::{EOT, Session};
 use headrace_core::{IfUnsent, Modes, Verb};
 use headrace_informix::machine::Request;

@@ -1,6 +1,6 @@
 //! The table of states: every row is taken by a conversation, and the documentation shows it.
 
-use crate::{input, insert_cursor, interrupt, locale, replay, side_by_side, stages};
+use crate::machine::{input, insert_cursor, interrupt, locale, replay, side_by_side, stages};
 use headrace_informix::machine::TRANSITIONS;
 use headrace_testkit::{assert_documented, assert_taken};
 use std::path::Path;

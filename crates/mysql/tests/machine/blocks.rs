@@ -1,6 +1,6 @@
 //! Blocks whose transaction the server has ended: after a deadlock, and after errors of which only the status shows it.
 
-use crate::conversations::{Script, mysql8, packet, reply, session};
+use crate::machine::conversations::{Script, mysql8, packet, reply, session};
 use crate::support::session::Session;
 use headrace_core::{IfUnsent, Protocol as _, Session as _, TransactionStatus, Verb};
 use headrace_mysql::machine::{AsText, Execute, Machine, Request, Rows};

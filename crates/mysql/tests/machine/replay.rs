@@ -1,7 +1,7 @@
 //! Conversations replayed into the machine, cut and split at every byte: never a panic, never a wrong row, and every
 //! response handler receives its outcome.
 //!
-//! The recording is of a real server. `HEADRACE_RECORD=1 cargo test -p headrace-mysql --test machine replay` makes it
+//! The recording is of a real server. `HEADRACE_RECORD=1 cargo test -p headrace-mysql machine::replay` makes it
 //! again.
 
 use crate::support::recording_file;

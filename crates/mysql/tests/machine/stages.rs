@@ -1,6 +1,6 @@
 //! The states of a request that no recording covers: prepared or not, bound again, dropped, with a file.
 
-use crate::conversations::*;
+use crate::machine::conversations::*;
 use crate::support::TestHandler;
 use crate::support::session::Session;
 use headrace_core::{Discarded, FatalKind, IfUnsent, Modes, Protocol, Session as _, Verb};

@@ -1,6 +1,6 @@
 //! The tables of states: every row is taken by a conversation, and the documentation shows them.
 
-use crate::{conversations, replay, stages};
+use crate::machine::{conversations, replay, stages};
 use headrace_mysql::machine::{BATCH_TRANSITIONS, TRANSITIONS};
 use headrace_testkit::{assert_documented, assert_taken};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! A batch of plain INSERTs that goes on as a COPY, or does not.
 
-use crate::session::*;
+use crate::machine::session::*;
 use crate::support::TestHandler;
 use headrace_core::{Protocol as _, Session as _};
 use headrace_postgres::machine::{Execute, Request, Rows};

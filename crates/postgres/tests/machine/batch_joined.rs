@@ -1,6 +1,6 @@
 //! A batch of INSERTs that goes on in statements of many rows, or does not.
 
-use crate::session::*;
+use crate::machine::session::*;
 use crate::support::TestHandler;
 use headrace_core::{Protocol as _, Session as _};
 use headrace_postgres::machine::{Execute, Request, Rows};

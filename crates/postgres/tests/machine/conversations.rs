@@ -1,6 +1,6 @@
 //! The messages that are sent and the outcome of requests, in conversations with a scripted server.
 
-use crate::session::*;
+use crate::machine::session::*;
 use crate::support::TestHandler;
 use headrace_core::protocol::{Fatal, FatalKind, Protocol};
 use headrace_core::{Discarded, IfUnsent, Session as _, TransactionStatus, Verb};

@@ -1,6 +1,6 @@
 //! COPY: rows are sent only when the server accepts them, and every request receives its outcome.
 
-use crate::session::*;
+use crate::machine::session::*;
 use headrace_core::{Discarded, Session as _};
 use headrace_postgres::machine::{Copy, CopyState, Request, Rows};
 use headrace_postgres::messages::tag::backend;

@@ -1,6 +1,6 @@
 //! A session's own definitions, made or rolled back, apply to its next requests.
 
-use crate::session::*;
+use crate::machine::session::*;
 use headrace_core::{IfUnsent, Verb};
 use headrace_postgres::machine::{Execute, Request, Rows};
 use headrace_postgres::messages::tag::backend;

@@ -1,7 +1,7 @@
 //! Messages that a server may send, in any order, to requests of every kind: each response handler receives exactly one
 //! outcome, and no state is entered that the table does not allow.
 
-use crate::session::*;
+use crate::machine::session::*;
 use crate::support::TestHandler;
 use headrace_core::Protocol;
 use headrace_postgres::machine::{Copy, PortalId, Request, Rows};

@@ -1,6 +1,6 @@
 //! Statements that are prepared again because a pooler may be between client and server.
 
-use crate::session::*;
+use crate::machine::session::*;
 use headrace_postgres::machine::Rows;
 use headrace_postgres::messages::tag::backend;
 

@@ -1,6 +1,6 @@
 //! Requests that are not sent, are taken back or are made to fail.
 
-use crate::session::*;
+use crate::machine::session::*;
 use crate::support::TestHandler;
 use headrace_core::{Protocol, limits};
 use headrace_postgres::machine::{PortalId, Request, Rows};

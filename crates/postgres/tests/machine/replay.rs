@@ -1,7 +1,7 @@
 //! Conversations replayed into the machine, cut and split at every byte: never a panic, never a wrong row, and every
 //! response handler receives its outcome.
 
-use crate::session::*;
+use crate::machine::session::*;
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{Discarded, Session as _};
 

@@ -1,6 +1,6 @@
 //! The table of states: every row is taken by a conversation, and the documentation shows it.
 
-use crate::{batch_copy, batch_joined, conversations, copy, refusals, replay, types};
+use crate::machine::{batch_copy, batch_joined, conversations, copy, refusals, replay, types};
 use headrace_postgres::machine::TRANSITIONS;
 use headrace_testkit::{assert_documented, assert_taken};
 use std::path::Path;

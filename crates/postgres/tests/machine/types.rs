@@ -1,6 +1,6 @@
 //! Types that are not known are looked up, before a statement is bound or after its results.
 
-use crate::session::*;
+use crate::machine::session::*;
 use headrace_core::Session as _;
 use headrace_postgres::machine::{Request, Rows};
 use headrace_postgres::messages::tag::backend;

@@ -8,6 +8,4 @@ mod locale;
 mod replay;
 mod side_by_side;
 mod stages;
-#[path = "../support/mod.rs"]
-mod support;
 mod transitions;

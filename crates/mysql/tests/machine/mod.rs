@@ -4,6 +4,4 @@ mod blocks;
 mod conversations;
 mod replay;
 mod stages;
-#[path = "../support/mod.rs"]
-mod support;
 mod transitions;

@@ -10,7 +10,5 @@ mod pooled;
 mod refusals;
 mod replay;
 mod session;
-#[path = "../support/mod.rs"]
-mod support;
 mod transitions;
 mod types;

@@ -1,8 +1,5 @@
 //! Conversations with the machine, whose server is the test.
 
-#[path = "../support/mod.rs"]
-mod support;
-
 mod batches;
 mod calls;
 mod cursors;

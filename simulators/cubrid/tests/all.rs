@@ -1,0 +1,5 @@
+//! All tests in one program: each program more would compile and link the crate's code again.
+
+mod broker;
+mod golden;
+mod support;
