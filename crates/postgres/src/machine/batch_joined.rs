@@ -136,8 +136,7 @@ impl<H: PgHandler> Machine<H> {
         }
         let out = write_buffer.tail();
         let known = known.unwrap_or_else(|| {
-            self.statement_number += 1;
-            let name = format!("headrace_{}", self.statement_number);
+            let name = self.names_of_statements.next_name();
             frontend::parse(out, &name, &joined.insert.of_rows(joined.rows), &statement.parameters.repeat(joined.rows));
             // The Close is sent once the batch has ended.
             self.statements.close_name(name.clone());

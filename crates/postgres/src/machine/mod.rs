@@ -46,7 +46,7 @@ use headrace_core::{
 use pending::{PendingRequest, Stage};
 use portals::Portals;
 use startup::Startup;
-use statement::Key;
+use statement::{Key, StatementNames};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -104,7 +104,7 @@ pub struct Machine<H: ResponseHandler> {
     skipping: bool,
     /// Their epoch advances with changes of anything that statements use: tables, types, the search path.
     statements: Statements<Key, Statement>,
-    statement_number: u64,
+    names_of_statements: StatementNames,
     /// The last request that was sent and may do so.
     changing: Option<u64>,
     /// The number of times that it has altered types, including the row types of tables.
@@ -145,7 +145,7 @@ impl<H: PgHandler> Machine<H> {
             streamed: None,
             skipping: false,
             statements: Statements::new(statements),
-            statement_number: 0,
+            names_of_statements: StatementNames::default(),
             changing: None,
             alterations: 0,
             changed_in_block: false,

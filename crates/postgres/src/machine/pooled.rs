@@ -51,8 +51,7 @@ impl<H: PgHandler> Machine<H> {
             return Some(Source::Cached(known));
         }
         let key = Key { sql: known.sql.clone(), hints: pending.hints().to_vec() };
-        self.statement_number += 1;
-        let name = format!("headrace_{}", self.statement_number);
+        let name = self.names_of_statements.next_name();
         frontend::parse(write_buffer.tail(), &name, &known.sql, &known.parameters);
         let typed = Arc::new(Statement {
             name,

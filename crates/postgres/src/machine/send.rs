@@ -108,20 +108,38 @@ impl<H: PgHandler> Machine<H> {
     /// Returns true if the next request has to wait for the replies to those before it. A pooler assigns the server
     /// connection to another client as soon as every Sync is answered, even if it has forwarded more since: a request
     /// that needs a reply before its own Sync would wait for ever.
+    ///
+    /// With named statements this matters too, as long as the process that answers is not known to be the server's own:
+    /// it is queried, so that later requests need not wait.
     fn must_wait(&mut self) -> bool {
         let Some(pending) = self.queue.next() else { return false };
-        let execute = match &pending.request {
-            Request::Execute(execute) => execute,
-            Request::Copy(_) | Request::LookUp { pipeline: Some(_) } => {
-                return !self.group_is_open(self.queue.started());
-            }
-            _ => return false,
-        };
-        if execute.prepare == Prepare::Named || execute.expected.is_some() {
+        let at = self.queue.started();
+        if self.group_is_open(at) {
             return false;
         }
-        let known = self.statements.get(&(execute.sql.as_ref(), pending.hints()) as &dyn Lookup).is_some();
-        (execute.rows.is_batch() || !known) && !self.group_is_open(self.queue.started())
+        let (is_batch, prepare) = match &pending.request {
+            Request::Execute(Execute { expected: Some(_), .. }) => return false,
+            Request::Execute(execute) => (execute.rows.is_batch(), execute.prepare),
+            Request::Describe { .. } => (false, Prepare::Named),
+            Request::Copy(_) | Request::LookUp { pipeline: Some(_) } => return true,
+            _ => return false,
+        };
+        let (sql, _) = statement_of(&pending.request);
+        let known = self.statements.get(&(sql.as_ref(), pending.hints()) as &dyn Lookup).is_some();
+        if known && !is_batch {
+            return false;
+        }
+        if prepare == Prepare::Named {
+            if self.server == Server::Own || self.block_is_open(at) {
+                return false;
+            }
+            if self.server == Server::Unknown {
+                self.server = Server::Wanted;
+            }
+            // The query is sent next, and does not wait.
+            return self.server != Server::Wanted;
+        }
+        true
     }
 
     /// Sends the Sync that an abandoned request still owes.
@@ -418,12 +436,7 @@ impl<H: PgHandler> Machine<H> {
         let (sql, prepare) = statement_of(&pending.request);
         let named =
             prepare == Prepare::Named && pending.typing().is_none_or(Typing::has_room) && self.statements.keeps(sql);
-        let name = if named {
-            self.statement_number += 1;
-            format!("headrace_{}", self.statement_number)
-        } else {
-            String::new()
-        };
+        let name = if named { self.names_of_statements.next_name() } else { String::new() };
         let out = write_buffer.tail();
         frontend::parse(out, &name, sql, pending.hints());
         frontend::describe(out, Target::Statement, &name);

@@ -9,6 +9,36 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+/// Names of prepared statements that no other connection uses.
+///
+/// A pooler that does not know prepared statements assigns a server connection to one client after the other. If names
+/// were counted from one, a client would execute the statement of another client that has the same name.
+#[derive(Debug, Default)]
+pub(super) struct StatementNames {
+    /// The part of the connection. 0 until the first name is needed.
+    session: u64,
+    number: u64,
+}
+
+impl StatementNames {
+    /// A name that was not used before.
+    pub fn next_name(&mut self) -> String {
+        while self.session == 0 {
+            self.session = getrandom::u64().unwrap_or_else(|_| of_process_and_time());
+        }
+        self.number += 1;
+        format!("headrace_{:016x}_{}", self.session, self.number)
+    }
+}
+
+/// What distinguishes connections on a system that returns no random numbers.
+fn of_process_and_time() -> u64 {
+    let since = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
+    let mut hasher = std::hash::DefaultHasher::new();
+    (std::process::id(), since).hash(&mut hasher);
+    hasher.finish()
+}
+
 /// The columns of a result, and the decoder of each.
 #[derive(Debug)]
 pub struct Columns {

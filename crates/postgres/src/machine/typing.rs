@@ -278,8 +278,7 @@ impl<H: PgHandler> Machine<H> {
             let named = execute.prepare == Prepare::Named && self.statements.capacity() > 0 && typing.has_room();
             let mut name = String::new();
             if named {
-                self.statement_number += 1;
-                name = format!("headrace_{}", self.statement_number);
+                name = self.names_of_statements.next_name();
                 // The Close is sent once the batch has ended: the statement has no description, so no other request can
                 // use it.
                 self.statements.close_name(name.clone());

@@ -258,6 +258,7 @@ pub fn after_an_error_the_rest_of_a_group_is_skipped_and_the_next_group_runs() {
     assert_eq!(second.get().end.as_deref(), Some("skipped"));
     assert_eq!(third.get().end.as_deref(), Some("skipped"));
     assert!(fourth.get().end.is_none());
+    session.feed(&server_process_queried()).unwrap();
     session
         .feed(
             &[
@@ -440,6 +441,7 @@ pub fn a_discarded_request_keeps_the_order() {
     session.feed(&described).unwrap();
     // It was discarded before its Bind, so only Sync was sent.
     session.feed(&ready(b'I')).unwrap();
+    session.feed(&server_process_queried()).unwrap();
     session.feed(&described).unwrap();
     session
         .feed(

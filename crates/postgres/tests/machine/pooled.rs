@@ -4,7 +4,14 @@ use crate::machine::session::*;
 use headrace_postgres::machine::Rows;
 use headrace_postgres::messages::tag::backend;
 
+/// What queries the process that answers.
+const QUERY: [&str; 4] = ["Parse", "Bind", "Execute", "Sync"];
 const SQL: &str = "update t set a = 1 where b = $1";
+
+/// The reply to Bind, Execute and Sync of a statement without rows.
+fn done() -> [Vec<u8>; 3] {
+    [msg(backend::BIND_COMPLETE, b""), completed("OK"), ready(b'I')]
+}
 
 #[test]
 fn a_batch_forgets_what_it_prepared_without_waiting_though_it_went_on_to_other_types() {
@@ -25,6 +32,50 @@ fn a_batch_forgets_what_it_prepared_without_waiting_though_it_went_on_to_other_t
 
     let (request, row, rows) = batch(vec![text()]);
     session.ask(request, row, rows);
-    let asked = ["Parse", "Bind", "Execute", "Sync"];
-    assert_eq!(session.sent(), [&asked[..], &["Close", "Close", "Close", "Parse", "Describe", "Flush"]].concat());
+    assert_eq!(session.sent(), QUERY);
+    session.feed_messages(&[server_process_queried()]);
+    assert_eq!(session.sent(), ["Close", "Close", "Close", "Parse", "Describe", "Flush"]);
+}
+
+/// A pooler that does not count requests assigns the server connection to another client once each Sync is answered: what
+/// waits for a description at that moment would wait for ever.
+#[test]
+fn what_needs_a_description_is_not_sent_after_a_sync_until_the_server_process_is_known() {
+    let mut session = Session::start();
+    let first = session.execute("a", None, Vec::new(), true);
+    assert_eq!(session.sent(), ["Parse", "Describe", "Flush"]);
+    let second = session.execute("b", None, Vec::new(), true);
+    let third = session.execute("c", None, Vec::new(), true);
+    session.feed_messages(&[described(&[], &[])]);
+    assert_eq!(session.sent(), [&["Bind", "Execute", "Sync"][..], &QUERY].concat());
+    session.feed_messages(&done());
+    assert_eq!(first.get().end.as_deref(), Some("done"));
+    assert_eq!(session.sent(), [""; 0]);
+    session.feed_messages(&[server_process_queried()]);
+    assert_eq!(session.sent(), ["Parse", "Describe", "Flush"]);
+    session.feed_messages(&[described(&[], &[])]);
+    assert_eq!(session.sent(), ["Bind", "Execute", "Sync", "Parse", "Describe", "Flush"], "it is the server's own");
+    session.feed_messages(&[done().concat(), described(&[], &[])]);
+    session.feed_messages(&done());
+    assert_eq!((second.get().end.as_deref(), third.get().end.as_deref()), (Some("done"), Some("done")));
+}
+
+#[test]
+fn names_of_statements_are_not_those_of_another_connection() {
+    let mut names: Vec<Vec<u8>> = Vec::new();
+    for _ in 0..2 {
+        let mut session = Session::start();
+        for sql in ["a", "b"] {
+            session.write_buffer.take();
+            session.execute(sql, None, Vec::new(), true);
+            let sent = session.write_buffer.take();
+            let start = sent.windows(9).position(|bytes| bytes == b"headrace_").expect("a Parse with a name");
+            names.push(sent[start..].split(|byte| *byte == 0).next().unwrap().to_vec());
+            session.feed_messages(&[described(&[], &[])]);
+            session.feed_messages(&done());
+        }
+    }
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), 4);
 }

@@ -196,6 +196,12 @@ pub fn described(parameters: &[u32], columns: &[(&str, u32)]) -> Vec<u8> {
     [msg(backend::PARSE_COMPLETE, b""), msg(backend::PARAMETER_DESCRIPTION, &types), rows].concat()
 }
 
+/// The reply to the query for the server process, which is sent once a known statement is used.
+pub fn server_process_queried() -> Vec<u8> {
+    let begun = [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat();
+    [begun, data_row(&[Some(b"1")]), completed("SELECT 1"), ready(b'I')].concat()
+}
+
 /// CommandComplete.
 pub fn completed(tag: &str) -> Vec<u8> {
     msg(backend::COMMAND_COMPLETE, format!("{tag}\0").as_bytes())

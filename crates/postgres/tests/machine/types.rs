@@ -145,12 +145,6 @@ fn held_result() -> Vec<u8> {
     [begun, row_description(&[("c", COMPOSITE)]), composite_row(), completed("SELECT 1")].concat()
 }
 
-/// The reply to the query for the server process, which is sent once a known statement is used.
-fn server_process_queried() -> Vec<u8> {
-    let begun = [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat();
-    [begun, data_row(&[Some(b"1")]), completed("SELECT 1"), ready(b'I')].concat()
-}
-
 #[test]
 pub fn results_within_a_pipeline_are_looked_up_in_its_group_and_again_if_that_is_skipped() {
     let mut session = knows_deferred();
