@@ -1,6 +1,7 @@
 # headrace: race, test, lint, bench, fuzz, docs, wheel. Each says what it does and installs what it needs.
 #
-#   make race RACE_ARGS="--quick --workload fetch"     arguments for `headrace race`
+#   make race FULL=1                                   the whole race, from which what is published comes
+#   make race RACE_ARGS="--workload fetch"             arguments for `headrace race`
 #   make test TEST_ARGS="-k pool -x"                   arguments for pytest
 #   make test TEST_PROCESSES=0                         pytest in one process, which a debugger wants
 #   make fuzz FUZZ_SECONDS=600                         seconds for each target
@@ -13,6 +14,7 @@
 SHELL        := /bin/bash
 PYTHON       ?= python3
 RACE_ARGS    ?=
+FULL         ?=
 TEST_ARGS    ?=
 # Tests wait for servers: it takes three processes to keep two cores busy.
 TEST_PROCESSES ?= 3
@@ -47,7 +49,7 @@ LAB_SOURCES := lab/pyproject.toml Cargo.toml Cargo.lock $(call rust,lab/crates)
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make race    build everything, race the drivers on an embedded server, write build/race/"
+	@echo "make race    build the drivers, race them on an embedded server for a few minutes, write build/race/; FULL=1 all of it"
 	@echo "make test    all tests: Rust, then Python against real servers"
 	@echo "make test-live INFORMIX_URL=...  the tests of the Informix driver's behaviour, on a server of your own"
 	@echo "make test-live CUBRID_URL=...    the same of the CUBRID driver"
@@ -66,10 +68,14 @@ help:
 	@echo "make build   both extension modules and the ADBC driver into .venv, optimised"
 
 # PostgreSQL comes as a wheel, MySQL is fetched by the lab, the Informix test server is built; MariaDB is the system's.
-race: build $(STAMPS)/lab $(if $(findstring mariadb,$(RACE_ARGS))$(findstring --across,$(RACE_ARGS)),mariadb-server) \
+# The default race reads no Arrow, so that it does without the ADBC driver.
+RACE_WITH    := $(if $(FULL),--full) $(RACE_ARGS)
+race: $(STAMPS)/build $(STAMPS)/lab $(STAMPS)/lab-path \
+		$(if $(or $(FULL),$(findstring arrow,$(RACE_ARGS)),$(findstring adbc,$(RACE_ARGS))),$(STAMPS)/build-adbc) \
+		$(if $(findstring mariadb,$(RACE_ARGS))$(findstring --across,$(RACE_ARGS)),mariadb-server) \
 		$(if $(findstring --daemon,$(RACE_ARGS)),go cargo)
-	@echo "==> race: headrace race $(RACE_ARGS)"
-	@$(BIN)/headrace race $(RACE_ARGS)
+	@echo "==> race: headrace race $(strip $(RACE_WITH))"
+	@$(BIN)/headrace race $(RACE_WITH)
 
 test: build $(STAMPS)/lab $(STAMPS)/test server simulators jdbc
 	@echo "==> test: the Rust crates"
@@ -242,6 +248,11 @@ release-check: wheel sdist
 $(STAMPS)/build: $(SOURCES) $(STAMPS)/backend | cargo
 	@echo "==> build: headrace._native, optimised (a few minutes the first time)"
 	@$(BIN)/maturin develop --release >$(STAMPS)/build.log 2>&1 || { cat $(STAMPS)/build.log; exit 1; }
+	@touch $@
+
+# The race needs no part of the lab that has to be compiled.
+$(STAMPS)/lab-path: | $(STAMPS)/venv
+	@echo '$(CURDIR)/lab/python' >"$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/headrace_lab.pth"
 	@touch $@
 
 # By pip, which maturin itself offers no way to tell that what the lab depends on is installed by the stamp of that name.

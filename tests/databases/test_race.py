@@ -40,7 +40,7 @@ def split(chosen: list[tuple[str, int]]) -> tuple[list[tuple[str, int]], list[tu
 def run(
     url: str, pid: int | None, database: str, names: list[str], chosen: list[tuple[str, int]], counting: bool = True
 ) -> dict[str, Any]:
-    raced = race.Race(url, race.Plan(names, chosen, 1, True), pid, lambda what, share: None, database)
+    raced = race.Race(url, race.Plan(names, chosen, 1, database=database), pid, lambda what, share: None, database)
     raced.sql.counts_round_trips &= counting
     return raced.run()
 

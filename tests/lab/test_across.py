@@ -172,7 +172,7 @@ def test_a_database_without_a_server_says_so_and_the_others_are_raced(
         (["--database", "oracle"], "unknown database 'oracle'"),
         (["--workload", "select_by_pkk"], "did you mean select_by_pk?"),
         (["--contestant", "headrace"], "--contestant does not go with --across"),
-        (["--quick"], "give --size and --rounds"),
+        (["--full"], "give --size and --rounds"),
         (["--size", "9"], "at least 10"),
         (["--rounds", "0"], "--rounds must be at least 1"),
         (["--url", "oracle://x/y"], "of none of"),

@@ -246,8 +246,8 @@ def test_two_races_at_once_are_refused(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_contestant_is_a_client_on_all_routes_or_on_one() -> None:
-    asked = ["race", "--daemon", "--contestant", "pgx/direct,headrace", "--quick"]
+    asked = ["race", "--daemon", "--contestant", "pgx/direct,headrace"]
     plan = daemon_plan(parser().parse_args(asked))
     assert plan.sides == [("pgx", "direct"), *(("headrace", route) for route in ("direct", "headraced", "pgbouncer"))]
     assert ("clients", 500) not in plan.workloads
-    assert ("clients", 500) in daemon_plan(parser().parse_args(["race", "--daemon"])).workloads
+    assert ("clients", 500) in daemon_plan(parser().parse_args(["race", "--daemon", "--full"])).workloads

@@ -27,12 +27,12 @@ from headrace_lab.link import Link
 def run(
     server: PostgresServer, names: list[str], chosen: list[tuple[str, int]], rounds: int = 1
 ) -> list[dict[str, Any]]:
-    plan = race.Plan(names, chosen, rounds, True)
+    plan = race.Plan(names, chosen, rounds)
     return race.Race(server.url, plan, server.pid, lambda what, share: None).run()["results"]  # type: ignore[no-any-return]
 
 
 OFFERED = {name: w for name, w in workloads.WORKLOADS.items() if w.offered("postgresql")}
-EVERY = [(name, w.quick[0]) for name, w in OFFERED.items()]
+EVERY = [(name, w.short[0]) for name, w in OFFERED.items()]
 
 
 ALL = list(contestants.MODULES["postgresql"])
@@ -284,7 +284,7 @@ def test_what_was_raced_until_ctrl_c_is_kept(server: PostgresServer, tmp_path: P
     file = tmp_path / "out.json"
     workloads = "select_one,fetch,fetch_types,executemany,pipeline,stream"
     race = [sys.executable, "-m", "headrace_lab.cli", "race", "--url", server.url, "--contestant", "headrace,floor"]
-    command = [*race, "--workload", workloads, "--rounds", "3", "--json", str(file)]
+    command = [*race, "--full", "--workload", workloads, "--rounds", "3", "--json", str(file)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         # Before the race the file is tried, and removed.
         while process.poll() is None and not is_written(file):
@@ -348,7 +348,7 @@ def test_the_floor_logs_in_like_everybody(tls_server: PostgresServer, user: str,
     with headrace.connect(tls_server.url, autocommit=True) as admin:
         admin.execute(f"GRANT CREATE ON DATABASE {tls_server.database} TO {user}")
     url = f"postgresql://{user}:secret@{tls_server.host}:{tls_server.port}/{tls_server.database}{query}"
-    plan = race.Plan(["floor", "headrace"], [("select_one", 1), ("executemany", 1_000), ("pipeline", 10_000)], 1, True)
+    plan = race.Plan(["floor", "headrace"], [("select_one", 1), ("executemany", 1_000), ("pipeline", 10_000)], 1)
     for r in race.Race(url, plan, None, lambda what, share: None).run()["results"]:
         assert r["error"] is None, r
         assert r["disqualified"] is None, r

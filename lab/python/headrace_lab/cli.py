@@ -9,22 +9,28 @@ import argparse
 import contextlib
 import difflib
 import json
+import os
 import sys
+import textwrap
 import time
+import webbrowser
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 import headrace
 
 from . import INTERRUPTED, across, daemon, databases, profile
 from . import workloads as w
-from .contestants import known
+from .contestants import MODULES, known
 from .differences import DIFFERENCES
 from .iibench import cli as iibench
 from .iibench.runs import is_results
-from .race import QUICK_ROUNDS, ROUNDS, Plan, Race
+from .race import ROUNDS, Plan, Race
+from .readme import SHORT_RACE
+from .rounds import SECONDS
 
 
 class UsageError(Exception):
@@ -50,7 +56,14 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="headrace", description="Database drivers, and the race that measures them.")
     top.add_argument("--version", action="version", version=f"headrace {headrace.__version__}")
     commands = top.add_subparsers(dest="command", required=True)
-    race = commands.add_parser("race", help="race the drivers head to head")
+    race = commands.add_parser(
+        "race",
+        help="race the drivers head to head",
+        description="Races the drivers head to head: by default for a few minutes, on the workloads of the README's "
+        f"table. Each contestant has {SECONDS:g} seconds for its rounds of a workload.",
+        epilog=listing(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     race.add_argument(
         "--database",
         help=f"the database: {', '.join(DIFFERENCES)} (by --url, or postgresql); with --across all, or some",
@@ -65,13 +78,17 @@ def parser() -> argparse.ArgumentParser:
         "--daemon",
         action="store_true",
         help=f"{', '.join(daemon.CLIENTS)} on PostgreSQL directly, through headraced and through PgBouncer; "
-        f"{daemon.ROUNDS} rounds ({daemon.QUICK_ROUNDS} with --quick)",
+        f"{daemon.SHORT_ROUNDS} rounds ({daemon.ROUNDS} with --full)",
     )
-    race.add_argument("--quick", action="store_true", help=f"fewer sizes, {QUICK_ROUNDS} rounds: a first look")
+    race.add_argument(
+        "--full",
+        action="store_true",
+        help=f"every workload and size, {ROUNDS} rounds of everybody: takes the better part of an hour",
+    )
     race.add_argument("--workload", action="append", default=[], help="only this one; repeatable, or with commas")
     race.add_argument("--contestant", action="append", default=[], help="only this one; repeatable, or with commas")
     race.add_argument("--size", action="append", default=[], type=int, help="only this size; repeatable")
-    race.add_argument("--rounds", type=int, help=f"timed rounds ({ROUNDS})")
+    race.add_argument("--rounds", type=int, help=f"timed rounds, without the limit in time ({ROUNDS})")
     race.add_argument("--url", help="race on this server, in a schema of its own that is dropped afterwards")
     race.add_argument(
         "--server-pid",
@@ -86,6 +103,7 @@ def parser() -> argparse.ArgumentParser:
     race.add_argument("--html", type=Path, help="write the results as one HTML page")
     race.add_argument("--baseline", type=Path, help="compare with the JSON of an earlier race, by ratio to the floor")
     race.add_argument("--fail-over", default="25%", help="fail when worse than the baseline by more (25%%)")
+    race.add_argument("--no-open", action="store_true", help="do not show the page in a browser at the end")
     report = commands.add_parser("report", help="make tables and pages from results")
     report.add_argument("results", type=Path, nargs="+", help="a race's JSON, or any number of iibench's .jsonl")
     report.add_argument("--markdown", type=Path)
@@ -96,6 +114,20 @@ def parser() -> argparse.ArgumentParser:
     simulate.add_argument("database", choices=("cubrid", "informix"))
     simulate.add_argument("options", nargs=argparse.REMAINDER, help="of the server; --help lists them")
     return top
+
+
+def listing() -> str:
+    """The workloads and the contestants, for ``--help``."""
+    out = ["workloads:"]
+    for name, workload in w.WORKLOADS.items():
+        what = f"{workload.what} ({workload.only} only)" if workload.only else workload.what
+        out += textwrap.wrap(f"{name:{26}}{what}", 78, initial_indent="  ", subsequent_indent=" " * 28)
+    out += ["", "contestants:"]
+    for database, modules in MODULES.items():
+        out += textwrap.wrap(
+            f"{database:{12}}{', '.join(modules)}", 78, initial_indent="  ", subsequent_indent=" " * 14
+        )
+    return "\n".join(out)
 
 
 def add_profile(commands: Any) -> None:
@@ -173,20 +205,31 @@ def plan_of(args: argparse.Namespace) -> Plan:
     offered = {name: w.WORKLOADS[name].offered(asked) for name in w.WORKLOADS}
     published = w.PUBLISHED.get(asked or "", {})
     names = choose("workload", args.workload, [name for name in offered if offered[name]], published)
+    if not (args.full or args.workload or args.size):
+        # Which of them a database does not have is in the report.
+        short = [(name, size) for name, size, _ in SHORT_RACE if size in offered[name]]
+        cores = {name: (kind,) for name, _, kind in SHORT_RACE if w.WORKLOADS[name].one_query}
+        return with_rounds(args, Plan(contestants, short, ROUNDS, database=database, cores=cores))
     chosen = [published[name] for name in names if name in published]
     names = [name for name in names if name not in published]
-    quick = {name: w.WORKLOADS[name].offered(asked, True) for name in names}
-    sizes_known = {size for name in names for size in (*offered[name], *quick[name])} | {size for _, size in chosen}
+    of_short = {name: w.WORKLOADS[name].offered(asked, True) for name in names}
+    sizes_known = {size for name in names for size in (*offered[name], *of_short[name])} | {size for _, size in chosen}
     for size in args.size:
         if size not in sizes_known:
             raise UsageError(
                 f"none of the workloads has the size {size:,}; they have {', '.join(map(str, sorted(sizes_known)))}"
             )
     for name in names:
-        sizes = quick[name] if args.quick else offered[name]
-        chosen += [(name, size) for size in (args.size or sizes) if size in {*offered[name], *quick[name]}]
-    rounds = args.rounds if args.rounds is not None else QUICK_ROUNDS if args.quick else ROUNDS
-    return Plan(contestants, chosen, at_least_one("--rounds", rounds), args.quick, database)
+        sizes = offered[name] if args.full else of_short[name]
+        chosen += [(name, size) for size in (args.size or sizes) if size in {*offered[name], *of_short[name]}]
+    return with_rounds(args, Plan(contestants, chosen, ROUNDS, args.full, database))
+
+
+def with_rounds(args: argparse.Namespace, plan: Plan) -> Plan:
+    """The plan with the rounds that were asked for, or with a limit in time. Raises UsageError."""
+    if args.rounds is not None:
+        return replace(plan, rounds=at_least_one("--rounds", args.rounds))
+    return plan if plan.full else replace(plan, seconds=SECONDS)
 
 
 def at_least_one(option: str, number: int) -> int:
@@ -295,19 +338,21 @@ def race(args: argparse.Namespace) -> int:
             url, server = args.url, args.server_pid
             if url is None:
                 url, server = stack.enter_context(databases.load(plan.database).start())
-            tell = stack.enter_context(progress())
-            Race(url, plan, server, tell, plan.database, kept.save).run()
+            live = stack.enter_context(progress())
+            Race(url, plan, server, live, plan.database, Shown(kept, live, make.tables).save).run()
     except KeyboardInterrupt:
         stopped = True
     result = kept.report
     if result is None:
         print("headrace: stopped before a workload was done", file=sys.stderr)
         return INTERRUPTED
-    make.terminal(result)
+    make.ending(result)
     write(result, args)
     say_where(args)
     if stopped:
+        print("headrace: stopped; what was measured until then is kept", file=sys.stderr)
         return INTERRUPTED
+    show(args)
     if baseline is not None:
         try:
             worse = make.compare(result, baseline, limit)
@@ -325,8 +370,8 @@ def across_plan(args: argparse.Namespace) -> across.Plan:
     for option in ("contestant", "baseline", "server_pid"):
         if getattr(args, option):
             raise UsageError(f"--{option.replace('_', '-')} does not go with --across")
-    if args.quick:
-        raise UsageError("--quick does not go with --across; give --size and --rounds")
+    if args.full:
+        raise UsageError("--full does not go with --across; give --size and --rounds")
     names = choose("database", [args.database] if args.database else [], across.DATABASES)
     chosen = choose("workload", args.workload, across.WORKLOADS)
     if len(args.size) > 1:
@@ -375,10 +420,10 @@ def daemon_plan(args: argparse.Namespace) -> daemon.Plan:
     chosen: list[tuple[str, int]] = []
     for name in names:
         workload = daemon.WORKLOADS[name]
-        offered = workload.quick if args.quick and not args.size else workload.sizes
+        offered = workload.sizes if args.full or args.size else workload.short
         chosen += [(name, size) for size in offered if not args.size or size in args.size]
-    rounds = args.rounds if args.rounds is not None else daemon.QUICK_ROUNDS if args.quick else daemon.ROUNDS
-    return daemon.Plan(list(dict.fromkeys(sides)), chosen, at_least_one("--rounds", rounds), args.quick)
+    rounds = args.rounds if args.rounds is not None else daemon.ROUNDS if args.full else daemon.SHORT_ROUNDS
+    return daemon.Plan(list(dict.fromkeys(sides)), chosen, at_least_one("--rounds", rounds), not args.full)
 
 
 def race_daemon(args: argparse.Namespace) -> int:
@@ -419,26 +464,82 @@ def say_where(args: argparse.Namespace) -> None:
             print(f"written: {path}")
 
 
+def has_desktop() -> bool:
+    """Returns true if a person sits before this terminal, and has a screen that a browser can show something on."""
+    if os.environ.get("CI") or not sys.stdout.isatty() or os.environ.get("SSH_CONNECTION"):
+        return False
+    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def show(args: argparse.Namespace) -> None:
+    """Shows the page in a browser, if there is a desktop."""
+    if args.html and not args.no_open and has_desktop():
+        webbrowser.open(args.html.resolve().as_uri())
+
+
+class Progress:
+    """What runs now, as a live line with the time left, or as plain lines now and then where the output is not a
+    terminal."""
+
+    INTERVAL: Final = 15.0
+    """Seconds between two plain lines."""
+
+    def __init__(self, bar: Any = None) -> None:
+        self._bar = bar
+        self._task = bar.add_task("starting", total=1.0) if bar else None
+        self._begun = self._last = time.monotonic()
+
+    def __call__(self, what: str, share: float) -> None:
+        """Shows what runs now, and the share of the whole that is done, from 0 to 1."""
+        if self._bar:
+            self._bar.update(self._task, description=what, completed=share)
+            return
+        now = time.monotonic()
+        if now - self._last > self.INTERVAL:
+            self._last = now
+            left = (now - self._begun) * (1 - share) / share if share else None
+            text = f", about {left:.0f} s left" if left is not None else ""
+            print(f"{share:4.0%} {what}{text}", file=sys.stderr, flush=True)
+
+    @contextlib.contextmanager
+    def paused(self) -> Any:
+        """Within this, other text is printed."""
+        if self._bar:
+            self._bar.stop()
+        try:
+            yield
+        finally:
+            if self._bar:
+                self._bar.start()
+
+
+class Shown:
+    """Keeps the results of a race, and prints the table of a workload as soon as it is done."""
+
+    def __init__(self, kept: Kept, live: Progress, tables: Callable[..., int]) -> None:
+        self._kept, self._live, self._tables = kept, live, tables
+        self._shown = 0
+
+    def save(self, report: dict[str, Any]) -> None:
+        """Takes the report so far."""
+        self._kept.save(report)
+        with self._live.paused():
+            self._shown = self._tables(report, skip=self._shown)
+
+
 @contextlib.contextmanager
 def progress() -> Any:
-    """A live line with the time left; plain lines now and then where the output is not a terminal."""
+    """A :class:`Progress` until the end of the block."""
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        last = [0.0]
-
-        def tell(what: str, share: float) -> None:
-            if time.monotonic() - last[0] > 15:
-                last[0] = time.monotonic()
-                print(f"{share:4.0%} {what}", file=sys.stderr, flush=True)
-
-        yield tell
+        yield Progress()
         return
-    with Progress(TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), console=console) as bar:
-        task = bar.add_task("starting", total=1.0)
-        yield lambda what, share: bar.update(task, description=what, completed=share)
+    columns = (rich.TextColumn("{task.description}"), rich.BarColumn(20), rich.TimeRemainingColumn())
+    with rich.Progress(*columns, console=console, transient=True) as bar:
+        yield Progress(bar)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

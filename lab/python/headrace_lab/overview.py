@@ -67,9 +67,14 @@ def overview(report: dict[str, Any]) -> Overview:
     """The overview of a report. headrace's forms come first, then the others, the fastest of them first."""
     by_workload = [rows for _, rows in groups(report)]
     contestants = order(report["results"])
-    several = {name for name in _workloads(report) if len(_kinds(report, name)) > 1}
+    several = several_kinds(report)
     lines = [_line(rows, contestants, several) for rows in by_workload]
     return Overview(contestants, lines, _summary([rows for rows in by_workload if _others(rows)]))
+
+
+def several_kinds(report: dict[str, Any]) -> set[str]:
+    """The workloads that were run on more than one kind of cores."""
+    return {name for name in _workloads(report) if len(_kinds(report, name)) > 1}
 
 
 def _workloads(report: dict[str, Any]) -> set[str]:

@@ -22,6 +22,8 @@ from .cores import Halves, pin
 
 ROUND_TIMEOUT_S: Final = 120.0
 """Seconds that a contestant may take for its start or one round before it counts as hung."""
+HIGH_LOAD: Final = 0.5
+"""The load of a machine, by its average of one minute before a race, above which others disturb the race."""
 STOP_TIMEOUT_S: Final = 10.0
 """Seconds that a contestant's process may take to end before it is killed."""
 SPIN: Final = """
@@ -182,6 +184,25 @@ def process_cpu(pid: int | str) -> float:
     return max(ticks / os.sysconf("SC_CLK_TCK"), nanoseconds / 1e9)
 
 
+def load() -> float | None:
+    """The average number of processes that ran or waited for a core during the last minute; ``None`` where the system
+    does not tell."""
+    try:
+        return round(os.getloadavg()[0], 2)
+    except (AttributeError, OSError):
+        return None
+
+
+def load_warning(start: float | None) -> str | None:
+    """A sentence for the reader where the machine was busy before the race; ``None`` where it was quiet."""
+    if start is None or start <= HIGH_LOAD:
+        return None
+    return (
+        f"The machine was busy when the race began (load {start:.1f}): the figures are less certain. Ratios, which are "
+        "made of rounds that take turns, suffer least."
+    )
+
+
 def machine() -> dict[str, Any]:
     """What figures depend on beside the server."""
     cpu = ""
@@ -200,4 +221,6 @@ def machine() -> dict[str, Any]:
 
 def environment(server: dict[str, Any]) -> dict[str, Any]:
     """What the figures depend on; ``server`` has the version and settings of the server."""
-    return {**machine(), "server": server}
+    start = load()
+    of_load = {"load_start": start, "load_end": None, "load_warning": load_warning(start)}
+    return {**machine(), **of_load, "server": server}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,15 +16,16 @@ from . import databases
 from . import workloads as w
 from .contestants import rival, takes_part
 from .cores import Halves, halves, pin, sides
-from .processes import Worker, awake, environment, server_cpu, workers
+from .processes import Worker, awake, environment, load, server_cpu, workers
 from .report import NOT_OFFERED
+from .rounds import is_enough, rounds_in
 from .roundtrips import round_trips
 from .stats import iqr, median, percentile, quotient, ratio_interval
 
 ROUNDS: Final = 15
-QUICK_ROUNDS: Final = 5
-SCHEMA_VERSION: Final = 2
-"""Of the JSON."""
+SCHEMA_VERSION: Final = 3
+"""Schema version of the JSON report. Since 3 it has ``full`` in place of ``quick``, ``reduced`` (the contestants that
+had fewer rounds than others, and why), and the load of the machine in ``environment``."""
 
 
 @dataclass
@@ -33,8 +35,14 @@ class Plan:
     contestants: Sequence[str]
     workloads: Sequence[tuple[str, int]]
     rounds: int
-    quick: bool
+    """At most, in a short race."""
+    full: bool = False
+    """Whether every workload is run with all its queries in each round, and round trips are counted."""
     database: str = "postgresql"
+    seconds: float | None = None
+    """The time of a contestant's rounds in one workload; ``None`` for all rounds. See :mod:`headrace_lab.rounds`."""
+    cores: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The kinds of cores that a workload of single queries is run on, where not on all."""
 
 
 @dataclass
@@ -52,6 +60,10 @@ class Times:
     strategy: str | None = None
     error: str | None = None
     wrong: str | None = None
+    rounds: int | None = None
+    """The rounds that fit into the time of the contestant, once that is known."""
+    longest: float = 0.0
+    """Seconds of its longest round, with what is done before the clock runs."""
 
 
 Key = tuple[str, int, str]
@@ -89,6 +101,7 @@ class Race:
         self.infos: dict[str, dict[str, Any]] = {}
         self.steps = 0
         self.done = 0
+        self.place = ""
 
     @property
     def admin(self) -> Any:
@@ -106,30 +119,43 @@ class Race:
             report: dict[str, Any] = {
                 "schema_version": SCHEMA_VERSION,
                 "environment": environment(self.sql.settings(self.admin)) | {"halves": sides(self.cores)},
-                "quick": self.plan.quick,
+                "full": self.plan.full,
             }
             passes = [(name, size, kind) for name, size in self.plan.workloads for kind in self._kinds(name)]
-            report |= {"unfinished": list(passes), "contestants": self.infos, "results": []}
+            report |= {"unfinished": list(passes), "contestants": self.infos, "results": [], "reduced": []}
             taking_part = [one for one in self.plan.contestants for name, _, _ in passes if takes_part(one, name)]
             self.steps = len(taking_part) * (self.plan.rounds + 1)
-            for key in passes:
+            for number, key in enumerate(passes, 1):
+                self.place = f"{number} of {len(passes)}"
                 cores = self._place(key[2])
                 with contextlib.ExitStack() as stack:
                     names = [one for one in self.plan.contestants if takes_part(one, key[0])]
                     started = stack.enter_context(workers(names, self.url, self.sql.schema, cores, self.database))
                     if key[2] == "awake":
                         stack.enter_context(awake(os.cpu_count() or 1))
-                    self._race(key, started)
-                if self.sql.counts_round_trips and key[2] == "idle":
+                    try:
+                        self._race(key, started)
+                    except KeyboardInterrupt:
+                        # What every contestant has done already is a result, of fewer rounds.
+                        if all(times.seconds or times.error for times in self.times[key].values()):
+                            self._keep(report, key)
+                        raise
+                if self.sql.counts_round_trips and key[2] == "idle" and self.plan.seconds is None:
                     self._count(key)
                 report["unfinished"].remove(key)
-                report["results"] += self._results(key)
-                self.save(report)
+                self._keep(report, key)
             return report
         finally:
             with contextlib.suppress(headrace.Error):
                 self.sql.drop(self.admin)
             self._admin.close()
+
+    def _keep(self, report: dict[str, Any], key: Key) -> None:
+        """Adds the results of a workload to the report, and saves it."""
+        report["results"] += self._results(key)
+        report["reduced"] += self._reduced(key)
+        report["environment"] |= {"load_end": load()}
+        self.save(report)
 
     def _place(self, kind: str) -> Halves | None:
         """Puts the server on its cores, and returns those of both."""
@@ -145,11 +171,12 @@ class Race:
         wake each other up on another one makes a factor of two: each is a run of its own."""
         if not w.WORKLOADS[name].one_query:
             return ["idle"]
-        return ["idle", "awake"] if self.cores is None else ["shared", "idle", "awake"]
+        offered = ["idle", "awake"] if self.cores is None else ["shared", "idle", "awake"]
+        return [kind for kind in offered if kind in self.plan.cores.get(name, offered)] or offered
 
     def _race(self, key: Key, started: list[Worker]) -> None:
         name, size, _ = key
-        inner = w.WORKLOADS[name].repeats(size, self.plan.quick)
+        inner = w.WORKLOADS[name].repeats(size, not self.plan.full)
         mine = self.times[key] = {worker.name: Times() for worker in started}
         for worker in started:
             times, info = mine[worker.name], worker.info
@@ -160,23 +187,56 @@ class Race:
                 if name in info["skips"]:
                     times.error = NOT_OFFERED + info["skips"][name]
         self._warm_up(key, started, inner)
-        for _ in range(self.plan.rounds):
+        for number in range(self.plan.rounds):
             for worker in started:
                 times = mine[worker.name]
                 self._step(key, worker)
-                if times.error:
+                if times.error or (times.rounds is not None and number >= times.rounds):
                     continue
-                before = server_cpu(self.server)
-                answer = self._round(worker, name, size, inner, digest=False)
-                if "error" in answer:
-                    times.error = answer["error"]
-                    continue
-                times.seconds.append(answer["seconds"] / inner)
-                times.cpu.append(answer["cpu"] / inner)
-                # The clock of /proc ticks 100 times a second, so only the sum over all rounds has a meaning.
-                times.server_cpu += server_cpu(self.server) - before
-                times.rss = max(times.rss, answer["rss"])
-                times.latencies += answer["latencies"]
+                self._timed_round(worker, key, inner, times)
+            if self._is_over(mine, number + 1):
+                self.done += len(started) * (self.plan.rounds - number - 1)
+                break
+
+    def _timed_round(self, worker: Worker, key: Key, inner: int, times: Times) -> None:
+        before, begun = server_cpu(self.server), time.monotonic()
+        answer = self._round(worker, *key[:2], inner, digest=False)
+        if "error" in answer:
+            times.error = answer["error"]
+            return
+        times.longest = max(times.longest, time.monotonic() - begun)
+        times.seconds.append(answer["seconds"] / inner)
+        times.cpu.append(answer["cpu"] / inner)
+        # The clock of /proc ticks 100 times a second, so only the sum over all rounds has a meaning.
+        times.server_cpu += server_cpu(self.server) - before
+        times.rss = max(times.rss, answer["rss"])
+        times.latencies += answer["latencies"]
+
+    def _is_over(self, mine: Mapping[str, Times], done: int) -> bool:
+        """Returns true if a short race needs no more rounds of a workload."""
+        if self.plan.seconds is None:
+            return False
+        racing = {name: times for name, times in mine.items() if not times.error}
+        if done == 1:
+            for times in racing.values():
+                times.rounds = rounds_in(self.plan.seconds, times.longest, self.plan.rounds)
+        if all(times.rounds is not None and done >= times.rounds for times in racing.values()):
+            return True
+        reference = "floor" if "floor" in racing else next(iter(racing), "")
+        return is_enough({name: times.seconds for name, times in racing.items()}, reference)
+
+    def _reduced(self, key: Key) -> list[dict[str, Any]]:
+        """The contestants that had fewer rounds of a workload than others had, since theirs take long."""
+        all_times = {name: times for name, times in self.times[key].items() if times.seconds}
+        most = max((len(times.seconds) for times in all_times.values()), default=0)
+        return [
+            {
+                "workload": key[0], "size": key[1], "cores": key[2], "contestant": name,
+                "rounds": len(times.seconds), "planned": most, "longest_s": times.longest, "seconds": self.plan.seconds,
+            }
+            for name, times in all_times.items()
+            if self.plan.seconds is not None and len(times.seconds) < most
+        ]  # fmt: skip
 
     def _warm_up(self, key: Key, started: list[Worker], inner: int) -> None:
         """The first round, not timed, in which results are checked. What has to be right is worked out only here: it
@@ -216,7 +276,7 @@ class Race:
                 times.round_trips = round_trips(contestant, self.url, self.sql, key[:2], empty)
 
     def _step(self, key: Key, worker: Worker) -> None:
-        self.tell(f"{key[0]} {key[1]:,} {worker.name}", self.done / self.steps)
+        self.tell(f"{self.place}: {key[0]} {key[1]:,} {worker.name}", self.done / self.steps)
         self.done += 1
 
     def _round(self, worker: Worker, name: str, size: int, inner: int, digest: bool) -> dict[str, Any]:
@@ -232,7 +292,7 @@ class Race:
 
     def _results(self, key: Key) -> list[dict[str, Any]]:
         name, size, kind = key
-        inner = w.WORKLOADS[name].repeats(size, self.plan.quick)
+        inner = w.WORKLOADS[name].repeats(size, not self.plan.full)
         all_times = self.times[key]
         results: list[dict[str, Any]] = []
         for contestant, times in all_times.items():

@@ -45,7 +45,7 @@ HEADINGS = (
     "median",
     "to floor",
     "95 % interval",
-    "against headrace",
+    "times as long as",
     "client CPU",
     "CPU to floor",
     "per row",
@@ -57,6 +57,10 @@ HEADINGS = (
     "rows",
 )
 """The columns, in the order of their worth: a narrow terminal shows as many as it has room for."""
+EQUAL = "=: no difference is shown, as the 95 % interval of the ratio includes 1."
+"""The meaning of the equals sign that :func:`against` appends."""
+OF_FLOOR = ("to floor", "95 % interval", "CPU to floor")
+"""The columns that are empty in a race without the floor."""
 """The databases, for people."""
 SHOWN = (
     "fsync",
@@ -91,12 +95,13 @@ def failure(row: Row) -> str | None:
 
 
 def against(row: Row) -> str:
-    """The ratio of another driver to headrace on the same kind of loop, with the verdict."""
+    """The ratio of another driver to headrace on the same kind of loop, and which form that is; with an equals sign
+    where the interval of the ratio includes 1."""
     if not row.get("ratio_to_rival_ci"):
         return ""
     low, high = row["ratio_to_rival_ci"]
-    result = verdict(low, high)
-    return result if result == "no difference shown" else f"{row['ratio_to_rival']:.2f}x ({result})"
+    equal = "=" if verdict(low, high) == "no difference shown" else ""
+    return f"{equal}{row['ratio_to_rival']:.2f}x {row['rival']}"
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -123,30 +128,74 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def terminal(report: dict[str, Any], width: int | None = None) -> None:
-    """Prints the tables, ``width`` characters wide where it is not the terminal's own."""
+    """Prints the tables, ``width`` characters wide where it is not the terminal's own, and the summary below."""
+    tables(report, width)
+    ending(report, width)
+
+
+def ending(report: dict[str, Any], width: int | None = None) -> None:
+    """Prints what holds for all tables: what is missing, what was reduced, the conditions, and the summary."""
+    from rich.console import Console
+
+    from .summary import lines
+
+    console = Console(width=width)
+    notes = [unfinished(report), *reductions(report), report["environment"].get("load_warning"), EQUAL]
+    for note in filter(None, notes):
+        console.print(note, highlight=False, markup=False)
+    if (shown := columns_in(console.width)) < len(HEADINGS):
+        console.print(f"Not shown for want of room: {', '.join(HEADINGS[shown:])}.")
+    if of_all := lines(report):
+        console.print()
+        for line in of_all:
+            console.print(line, highlight=False, markup=False, no_wrap=True)
+        console.print()
+
+
+def columns_in(width: int) -> int:
+    """The number of columns that are shown in a terminal of this width, in characters."""
+    return 5 if width < NARROW else 7 if width < MEDIUM else len(HEADINGS)
+
+
+def tables(report: dict[str, Any], width: int | None = None, skip: int = 0) -> int:
+    """Prints the tables but the first ``skip``, and returns how many there are."""
     from rich.console import Console
     from rich.table import Table
 
     console = Console(width=width)
-    shown = 5 if console.width < NARROW else 7 if console.width < MEDIUM else len(HEADINGS)
-    for title, rows in groups(report):
+    shown = columns_in(console.width)
+    has_floor = any(row["contestant"] == "floor" for row in report["results"])
+    columns = [i for i in range(shown) if has_floor or HEADINGS[i] not in OF_FLOOR]
+    every = list(groups(report))
+    for title, rows in every[skip:]:
         table = Table(title=title, title_justify="left", header_style="bold")
-        for i, heading in enumerate(HEADINGS[:shown]):
-            table.add_column(heading, justify="left" if i in (0, 4, len(HEADINGS) - 1) else "right", no_wrap=i != 4)
+        for i in columns:
+            justify: Any = "left" if i in (0, 4, len(HEADINGS) - 1) else "right"
+            table.add_column(HEADINGS[i], justify=justify, no_wrap=i != 4)
         for row in rows:
             if failure(row):
                 continue
             name = row["contestant"]
             style = "bold" if name.startswith("headrace") else "dim" if name == "floor" else None
-            table.add_row(*cells(row)[:shown], style=style)
+            texts = cells(row)
+            table.add_row(*(texts[i] for i in columns), style=style)
         console.print(table)
         for row in rows:
             if wrong := failure(row):
                 console.print(f"{row['contestant']}: {wrong}", highlight=False, markup=False)
-    if left := unfinished(report):
-        console.print(left, highlight=False)
-    if shown < len(HEADINGS):
-        console.print(f"Not shown for want of room: {', '.join(HEADINGS[shown:])}.")
+    return len(every)
+
+
+def reductions(report: dict[str, Any]) -> list[str]:
+    """The contestants that had fewer rounds of a workload than others, a line for each workload, with why."""
+    of: dict[str, list[dict[str, Any]]] = {}
+    for each in report.get("reduced", []):
+        of.setdefault(f"{each['workload']} {each['size']:,}", []).append(each)
+    return [
+        f"Fewer rounds than {some[0]['planned']} of {workload}, as each contestant has {some[0]['seconds']:g} s: "
+        + ", ".join(f"{each['contestant']} {each['rounds']} (one takes {each['longest_s']:.2g} s)" for each in some)
+        for workload, some in of.items()
+    ]
 
 
 def where(report: dict[str, Any]) -> str:
@@ -180,9 +229,11 @@ def unfinished(report: dict[str, Any]) -> str:
 
 def markdown(report: dict[str, Any]) -> str:
     """The report as Markdown."""
-    out = ["# Race", "", where(report), ""]
-    if left := unfinished(report):
-        out += [left, ""]
+    out = ["# Race", "", where(report), "", EQUAL, ""]
+    for note in filter(None, (unfinished(report), report["environment"].get("load_warning"))):
+        out += [note, ""]
+    if reduced := reductions(report):
+        out += [*(f"- {each}" for each in reduced), ""]
     for title, rows in groups(report):
         out += [f"## {title}", "", "| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
         out += ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells(row)) + " |" for row in rows]

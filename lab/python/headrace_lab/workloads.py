@@ -163,13 +163,13 @@ class Sql(ABC):
 
 @dataclass(frozen=True)
 class Workload:
-    """A workload: its sizes in the full race and in the quick one; ``inner`` repeats per round for each size, so that a
+    """A workload: its sizes in the full race and in a short one; ``inner`` repeats per round for each size, so that a
     round takes long enough to be timed."""
 
     name: str
     what: str
     sizes: tuple[int, ...]
-    quick: tuple[int, ...]
+    short: tuple[int, ...]
     inner: dict[int, int]
     one_query: bool = False
     only: str | None = None
@@ -177,15 +177,15 @@ class Workload:
     more: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """Further sizes, by the database that has them."""
 
-    def offered(self, database: str | None, quick: bool = False) -> tuple[int, ...]:
+    def offered(self, database: str | None, short: bool = False) -> tuple[int, ...]:
         """Its sizes on a database; none where it is not for that one."""
         if self.only not in (None, database):
             return ()
-        return self.quick if quick else (*self.more.get(database or "", ()), *self.sizes)
+        return self.short if short else (*self.more.get(database or "", ()), *self.sizes)
 
-    def repeats(self, size: int, quick: bool) -> int:
+    def repeats(self, size: int, short: bool) -> int:
         """How often a round repeats it."""
-        return max(1, self.inner.get(size, 1) // (4 if quick else 1))
+        return max(1, self.inner.get(size, 1) // (4 if short else 1))
 
 
 WORKLOADS: Final = {

@@ -23,7 +23,7 @@ from .clients import CLIENTS as IN_PYTHON
 from .routes import BACKENDS, DIRECT, ROUTES, Route, started
 
 ROUNDS: Final = 11
-QUICK_ROUNDS: Final = 3
+SHORT_ROUNDS: Final = 3
 SCHEMA_VERSION: Final = 1
 """Of the JSON."""
 MODULE: Final = "headrace_lab.daemon.worker"
@@ -47,7 +47,7 @@ class Plan:
     sides: Sequence[Side]
     workloads: Sequence[tuple[str, int]]
     rounds: int
-    quick: bool = False
+    short: bool = False
 
     @property
     def passes(self) -> list[Pass]:
@@ -105,7 +105,7 @@ def race(
             "schema_version": SCHEMA_VERSION,
             "kind": "daemon",
             "environment": environment(settings) | {"halves": sides(running.cores)},
-            "quick": plan.quick,
+            "short": plan.short,
             "backends": BACKENDS,
             "routes": [{"route": route.name, "version": route.version} for route in routes],
             "clients": running.versions(),
@@ -226,7 +226,7 @@ class _Running:
     def _round(self, key: Pass, side: Side, mine: Times, clients: frozenset[int] | None, counts: bool) -> None:
         name, size, _ = key
         workload = w.WORKLOADS[name]
-        inner = workload.repeats(size, self.plan.quick)
+        inner = workload.repeats(size, self.plan.short)
         queries = w.queries(name, size, inner)
         with contextlib.ExitStack() as stack:
             worker = self.workers[side]
@@ -297,7 +297,7 @@ def _result(plan: Plan, key: Pass, side: Side, times: dict[Side, Times]) -> dict
     workload = w.WORKLOADS[name]
     made: dict[str, Any] = {
         "workload": name, "size": size, "cores": kind, "client": client, "route": route, "rounds": len(mine.seconds),
-        "queries": w.queries(name, size, workload.repeats(size, plan.quick)), "error": mine.error,
+        "queries": w.queries(name, size, workload.repeats(size, plan.short)), "error": mine.error,
         "skipped": mine.skipped, "disqualified": mine.wrong, "checked": mine.checked,
         "median_s": None, "iqr_s": None, "p50_s": None, "p99_s": None, "p99_iqr_s": None, "max_s": None,
         "client_cpu_s": None, "pooler_cpu_s": None, "server_cpu_s": None,

@@ -46,10 +46,10 @@ class Workload:
     Attributes:
         what: its description, with the size as ``{size:,}``.
         sizes: all sizes.
-        quick: the sizes of a first look.
+        short: the sizes of a short race.
         cores: keys of ``CORES``.
         work: operations in one timed round, in any size; a size that is larger is one round.
-        latencies: the times of single operations are compared, not their sum. A first look has as many of them, since
+        latencies: the times of single operations are compared, not their sum. A short race has as many of them, since
             few have no p99.
         pause: seconds before each operation.
         bulk: clients with batches stream beside it.
@@ -58,7 +58,7 @@ class Workload:
 
     what: str
     sizes: tuple[int, ...]
-    quick: tuple[int, ...]
+    short: tuple[int, ...]
     cores: tuple[str, ...]
     work: int
     latencies: bool = False
@@ -66,9 +66,9 @@ class Workload:
     bulk: bool = False
     most_rounds: int = 1_000
 
-    def repeats(self, size: int, quick: bool) -> int:
+    def repeats(self, size: int, short: bool) -> int:
         """How many operations of this size a round consists of."""
-        return max(1, (self.work // 2 if quick and not self.latencies else self.work) // size)
+        return max(1, (self.work // 2 if short and not self.latencies else self.work) // size)
 
 
 BATCHES: Final = (9, 99, 999, 9_999)

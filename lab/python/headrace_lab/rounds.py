@@ -1,0 +1,40 @@
+"""How many rounds a contestant has in a short race, by one rule.
+
+Every contestant of a workload has the same time, :data:`SECONDS`: after its first round it is known how many fit into
+it. At least one is run, and at most as many as the race has. The workload ends before that once the interval of each
+contestant's ratio is :data:`NARROW` or narrower. A whole race (``--full``) runs all rounds of everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from .stats import ratio_interval
+
+SECONDS: Final = 5.0
+"""Seconds that the rounds of a contestant may take in one workload."""
+NARROW: Final = 0.04
+"""The width of an interval, divided by its ratio, from which on more rounds are not needed."""
+LEAST: Final = 5
+"""Rounds before which no interval is believed to be narrow: of few rounds it is too narrow."""
+
+
+def rounds_in(seconds: float, longest: float, most: int) -> int:
+    """The number of rounds of a contestant whose rounds take up to ``longest`` seconds: from 1 to ``most``."""
+    return max(1, min(most, int(seconds / longest) if longest > 0 else most))
+
+
+def is_enough(times: Mapping[str, Sequence[float]], reference: str) -> bool:
+    """Returns true if the interval of each contestant's ratio to the reference is narrow. ``times`` has the seconds of
+    each contestant's rounds; those with fewer than :data:`LEAST`, which get no more, do not count."""
+    base = times.get(reference, ())
+    if len(base) < LEAST:
+        return False
+    for name, each in times.items():
+        if name == reference or len(each) < LEAST:
+            continue
+        ratio, low, high = ratio_interval(each, base)
+        if high - low > NARROW * ratio:
+            return False
+    return True

@@ -1,0 +1,139 @@
+"""The race that `headrace race` runs by default: a few minutes, the rows of the README, one rule for the slow."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+import headrace_lab.cli as cli
+from headrace.testing import PostgresServer
+from headrace_lab import race, readme, report, rounds, summary
+from headrace_lab.contestants import MODULES
+from headrace_lab.workloads import WORKLOADS
+
+
+def plan(*arguments: str) -> race.Plan:
+    return cli.plan_of(cli.parser().parse_args(["race", *arguments]))
+
+
+def test_default_is_the_rows_of_the_readme_within_a_time() -> None:
+    default = plan()
+    rows = [row for row in readme.ROWS if row[2] in readme.OVERVIEW_ROWS]
+    assert list(default.workloads) == [(workload, size) for workload, size, _, _ in rows]
+    assert default.cores == {"select_one": ("shared",)}
+    assert default.seconds == rounds.SECONDS
+    assert {*default.contestants} == {*MODULES["postgresql"]}
+    # Ten contestants: the time of the rounds alone, which is most of it, leaves room within five minutes.
+    assert len(default.workloads) * 9 * rounds.SECONDS < 300
+
+
+def test_full_race_has_all_sizes_and_all_rounds() -> None:
+    full = plan("--full")
+    assert full.seconds is None
+    assert full.rounds == race.ROUNDS
+    assert ("fetch", 100_000) in full.workloads
+    assert {name for name, _ in full.workloads} == {name for name, w in WORKLOADS.items() if w.offered(None)}
+
+
+@pytest.mark.parametrize(
+    ("longest", "expected"), [(0.1, 15), (1.0, 5), (2.4, 2), (10.0, 1), (0.0, 15)], ids=lambda value: str(value)
+)
+def test_a_slow_contestant_has_fewer_rounds(longest: float, expected: int) -> None:
+    assert rounds.rounds_in(5.0, longest, 15) == expected
+
+
+def test_rounds_are_enough_once_every_interval_is_narrow() -> None:
+    steady = [1.0, 1.001, 0.999, 1.0, 1.001]
+    assert rounds.is_enough({"floor": steady, "a": [2 * s for s in steady]}, "floor")
+    assert not rounds.is_enough({"floor": steady, "a": [1.0, 3.0, 1.5, 2.5, 2.0]}, "floor")
+    assert not rounds.is_enough({"floor": steady[:3], "a": steady[:3]}, "floor"), "of three rounds none is"
+    assert rounds.is_enough({"floor": steady, "slow": [9.0]}, "floor"), "it gets no more"
+
+
+def test_who_has_fewer_rounds_is_in_the_report(
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(rounds, "NARROW", 0.0)
+    short = race.Plan(["floor", "headrace", "pg8000"], [("fetch", 10_000)], 6, seconds=0.5)
+    real = rounds.rounds_in
+    monkeypatch.setattr(race, "rounds_in", lambda seconds, longest, most: real(seconds, longest, most))
+    result = race.Race(server.url, short, server.pid, lambda what, share: None).run()
+    of = {row["contestant"]: row["rounds"] for row in result["results"]}
+    reduced = {each["contestant"]: each for each in result["reduced"]}
+    assert reduced.keys() == {name for name, ran in of.items() if ran < max(of.values())}
+    for name, each in reduced.items():
+        assert each["rounds"] == of[name]
+        assert each["rounds"] == rounds.rounds_in(0.5, each["longest_s"], 6) or each["longest_s"] > 0.5 / 6
+    assert of["pg8000"] <= of["headrace"]
+    assert all(name in " ".join(report.reductions(result)) for name in reduced)
+
+
+@pytest.fixture
+def result(server: PostgresServer) -> dict[str, Any]:
+    plan = race.Plan(["floor", "headrace", "headrace-async", "psycopg", "asyncpg"], [("fetch", 1_000)], 2)
+    return race.Race(server.url, plan, server.pid, lambda what, share: None).run()
+
+
+def test_summary_fits_into_80_characters_and_names_whom(result: dict[str, Any]) -> None:
+    long = copy.deepcopy(result)
+    for row in long["results"]:
+        row["workload"], row["size"] = "executemany_autocommit", 100_000
+        if row["contestant"] == "psycopg":
+            row |= {"contestant": "informix-driver-async", "rival": "headrace-async"}
+        for key in ("ratio_to_floor", "cpu_ratio_to_floor", "ratio_to_rival"):
+            row[key] = 12345.678 if row[key] else row[key]
+    for each in (result, long):
+        assert max(map(len, summary.lines(each))) <= summary.WIDTH
+    [line] = [line for line in summary.lines(result) if line.startswith("fetch 1k")]
+    assert ("psycopg" in line) == line.endswith("blocking")
+    assert ("asyncpg" in line) == line.endswith("asyncio")
+
+
+def test_without_the_floor_nothing_speaks_of_it(result: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    result["results"] = [row for row in result["results"] if row["contestant"] != "floor"]
+    for row in result["results"]:
+        row |= dict.fromkeys(("ratio_to_floor", "ratio_ci", "cpu_ratio_to_floor"))
+    assert "floor" not in "\n".join(summary.lines(result))
+    report.terminal(result, 200)
+    assert "floor" not in capsys.readouterr().out
+
+
+def test_report_says_how_busy_the_machine_was(result: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    environment = result["environment"]
+    assert environment["load_start"] >= 0
+    assert environment["load_end"] >= 0
+    result["environment"] = {**environment, "load_warning": "The machine was busy."}
+    report.terminal(result, 200)
+    assert "The machine was busy." in capsys.readouterr().out
+    assert "The machine was busy." in report.markdown(result)
+
+
+def test_help_lists_workloads_and_contestants(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["race", "--help"])
+    words = capsys.readouterr().out.replace(",", " ").split()
+    assert {*WORKLOADS, *MODULES["postgresql"], *MODULES["mariadb"]} <= {*words}
+
+
+@pytest.mark.parametrize(
+    ("environment", "opened"),
+    [({"DISPLAY": ":0"}, True), ({}, False), ({"DISPLAY": ":0", "CI": "true"}, False)],
+    ids=["desktop", "no_screen", "ci"],
+)
+def test_page_opens_where_there_is_a_desktop(
+    environment: dict[str, str], opened: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    for name in ("CI", "DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    shown: list[str] = []
+    monkeypatch.setattr("webbrowser.open", shown.append)
+    page = tmp_path / "index.html"
+    for option in ([], ["--no-open"]):
+        cli.show(cli.parser().parse_args(["race", "--html", str(page), *option]))
+    assert shown == ([page.as_uri()] if opened else [])
