@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -137,3 +139,11 @@ def test_page_opens_where_there_is_a_desktop(
     for option in ([], ["--no-open"]):
         cli.show(cli.parser().parse_args(["race", "--html", str(page), *option]))
     assert shown == ([page.as_uri()] if opened else [])
+
+
+def test_the_race_needs_nothing_of_the_lab_that_is_compiled() -> None:
+    """`make race` does not build it."""
+    program = (
+        "import sys; sys.modules['headrace_lab._iibench'] = None; import headrace_lab.cli as c; c.main(['race', '-h'])"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.DEVNULL, timeout=60)

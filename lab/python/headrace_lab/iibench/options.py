@@ -7,10 +7,12 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from headrace_lab._iibench import IibenchRows
 from headrace_lab.databases import of_url
+
+if TYPE_CHECKING:
+    from headrace_lab._iibench import IibenchRows
 
 CLIENTS: Final = ("overlap", "inline", "producer", "pregen")
 """How rows are made: while the server works, before each block is sent, in a process of their own, before the run."""
@@ -266,6 +268,9 @@ class Options:
 
     def rows(self, stream: int) -> IibenchRows:
         """The rows of a client. Raises ValueError where they cannot be made."""
+        # Compiled, and of no use to the race, which imports this module for the command line.
+        from headrace_lab._iibench import IibenchRows
+
         return IibenchRows(
             self.seed,
             stream,
