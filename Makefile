@@ -321,14 +321,11 @@ $(STAMPS)/actionlint: | go
 		{ cat $@.log; exit 1; }
 	@touch $@
 
-# Built before the tests, so that no test waits for a compiler: as it is for the tests, and optimised for those of the lab.
+# Built before the tests, so that no test waits for a compiler, and once: tests/conftest.py keeps those of the lab from
+# building them optimised.
 simulators: cargo
-	@echo "==> test servers: simulators/"
-	@cargo build --quiet --package headrace-simulator-informix --package headrace-simulator-cubrid
-	@cargo build --quiet --release --package headrace-simulator-informix --package headrace-simulator-cubrid
-	@echo "==> programs in Rust: headraced, crates/io/examples/"
-	@cargo build --quiet --package headrace-daemon
-	@cargo build --quiet --release --package headrace-daemon
+	@echo "==> test servers and programs in Rust: simulators/, headraced, crates/io/examples/"
+	@cargo build --quiet --package headrace-simulator-informix --package headrace-simulator-cubrid --package headrace-daemon
 	@cargo build --quiet --package headrace-io --features tokio --examples
 
 # IBM's JDBC driver and pgjdbc, from Maven Central. If they are not available, the tests that need them fail with a message;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import itertools
+import os
 import signal
 from collections.abc import Iterator
 from typing import Any
@@ -20,6 +21,9 @@ from served import SETTINGS, Served, served
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Shells start what runs in the background so, and Python then knows no Ctrl-C, which tests need.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# What races builds optimised programs, which take minutes: here they are those that other tests use.
+os.environ.setdefault("HEADRACE_PROGRAMS", "debug")
 
 _numbers = itertools.count(1)
 

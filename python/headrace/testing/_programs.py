@@ -18,6 +18,9 @@ from ._supervised import ServerUnavailable
 
 NAMES = {"cubrid": "CUBRID", "informix": "Informix"}
 """Databases that there is a test server for."""
+PROFILE = "HEADRACE_PROGRAMS"
+"""Environment variable that, as ``debug``, replaces optimised programs of a checkout by those of the development build:
+tests need no second one of each."""
 
 
 def find_binary(database: str, *, release: bool = False) -> Path:
@@ -25,7 +28,7 @@ def find_binary(database: str, *, release: bool = False) -> Path:
 
     Args:
         database: ``cubrid`` or ``informix``.
-        release: from a checkout, build it with optimisation.
+        release: from a checkout, build it with optimisation, unless ``HEADRACE_PROGRAMS`` is ``debug``.
 
     Raises:
         ServerUnavailable: none is installed and this is not a checkout with cargo, or it could not be built.
@@ -37,7 +40,7 @@ def find_binary(database: str, *, release: bool = False) -> Path:
         return Path(named)
     root = Path(__file__).resolve().parents[3]
     if (root / "simulators" / database / "Cargo.toml").is_file() and shutil.which("cargo"):
-        return _build(root, database, release)
+        return _build(root, database, release and os.environ.get(PROFILE) != "debug")
     found = shutil.which(binary) or shutil.which(binary, path=sysconfig.get_path("scripts"))
     if found:
         return Path(found)

@@ -29,6 +29,9 @@ TITLES: Final = {DIRECT: "direct", HEADRACED: "headraced", PGBOUNCER: "PgBouncer
 PROGRAM: Final = "headraced"
 VARIABLE: Final = "HEADRACE_DAEMON_PROGRAM"
 """Environment variable that names the daemon's program."""
+PROFILE: Final = "HEADRACE_PROGRAMS"
+"""Environment variable that, as ``debug``, replaces the optimised program of a checkout by that of the development
+build: tests need no second one."""
 ROOT: Final = Path(__file__).resolve().parents[4]
 """The checkout, if this is one."""
 
@@ -103,8 +106,8 @@ def _headraced(server: PostgresServer) -> Iterator[Route]:
 
 
 def find_program() -> Path:
-    """The daemon's program: named by ``HEADRACE_DAEMON_PROGRAM``, built from the checkout with optimisation, or
-    installed.
+    """The daemon's program: named by ``HEADRACE_DAEMON_PROGRAM``, built from the checkout with optimisation (without,
+    if ``HEADRACE_PROGRAMS`` is ``debug``), or installed.
 
     Raises:
         ServerUnavailable: there is none, or it could not be built.
@@ -113,10 +116,11 @@ def find_program() -> Path:
     if named:
         return Path(named)
     if (ROOT / "crates" / "daemon" / "Cargo.toml").is_file() and shutil.which("cargo"):
-        command = ["cargo", "build", "--quiet", "--release", "--package", "headrace-daemon"]
+        profile = ["--release"] if os.environ.get(PROFILE) != "debug" else []
+        command = ["cargo", "build", "--quiet", *profile, "--package", "headrace-daemon"]
         if subprocess.run(command, cwd=ROOT, check=False).returncode:
             raise ServerUnavailable(f"headraced could not be built: {' '.join(command)} failed in {ROOT}")
-        return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / PROGRAM
+        return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / ("release" if profile else "debug") / PROGRAM
     found = shutil.which(PROGRAM, path=sysconfig.get_path("scripts")) or shutil.which(PROGRAM)
     if found:
         return Path(found)
