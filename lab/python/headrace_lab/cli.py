@@ -12,12 +12,11 @@ import json
 import os
 import sys
 import textwrap
-import time
 import webbrowser
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import headrace
@@ -26,8 +25,9 @@ from . import INTERRUPTED, across, daemon, databases, profile
 from . import workloads as w
 from .contestants import MODULES, known
 from .differences import DIFFERENCES
-from .iibench import cli as iibench
+from .iibench import options as iibench
 from .iibench.runs import is_results
+from .progress import Shown, progress
 from .race import ROUNDS, Plan, Race
 from .readme import SHORT_RACE
 from .rounds import SECONDS
@@ -339,7 +339,7 @@ def race(args: argparse.Namespace) -> int:
             if url is None:
                 url, server = stack.enter_context(databases.load(plan.database).start())
             live = stack.enter_context(progress())
-            Race(url, plan, server, live, plan.database, Shown(kept, live, make.tables).save).run()
+            Race(url, plan, server, live, plan.database, Shown(kept.save, live, make.tables).save).run()
     except KeyboardInterrupt:
         stopped = True
     result = kept.report
@@ -477,71 +477,6 @@ def show(args: argparse.Namespace) -> None:
         webbrowser.open(args.html.resolve().as_uri())
 
 
-class Progress:
-    """What runs now, as a live line with the time left, or as plain lines now and then where the output is not a
-    terminal."""
-
-    INTERVAL: Final = 15.0
-    """Seconds between two plain lines."""
-
-    def __init__(self, bar: Any = None) -> None:
-        self._bar = bar
-        self._task = bar.add_task("starting", total=1.0) if bar else None
-        self._begun = self._last = time.monotonic()
-
-    def __call__(self, what: str, share: float) -> None:
-        """Shows what runs now, and the share of the whole that is done, from 0 to 1."""
-        if self._bar:
-            self._bar.update(self._task, description=what, completed=share)
-            return
-        now = time.monotonic()
-        if now - self._last > self.INTERVAL:
-            self._last = now
-            left = (now - self._begun) * (1 - share) / share if share else None
-            text = f", about {left:.0f} s left" if left is not None else ""
-            print(f"{share:4.0%} {what}{text}", file=sys.stderr, flush=True)
-
-    @contextlib.contextmanager
-    def paused(self) -> Any:
-        """Within this, other text is printed."""
-        if self._bar:
-            self._bar.stop()
-        try:
-            yield
-        finally:
-            if self._bar:
-                self._bar.start()
-
-
-class Shown:
-    """Keeps the results of a race, and prints the table of a workload as soon as it is done."""
-
-    def __init__(self, kept: Kept, live: Progress, tables: Callable[..., int]) -> None:
-        self._kept, self._live, self._tables = kept, live, tables
-        self._shown = 0
-
-    def save(self, report: dict[str, Any]) -> None:
-        """Takes the report so far."""
-        self._kept.save(report)
-        with self._live.paused():
-            self._shown = self._tables(report, skip=self._shown)
-
-
-@contextlib.contextmanager
-def progress() -> Any:
-    """A :class:`Progress` until the end of the block."""
-    from rich import progress as rich
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield Progress()
-        return
-    columns = (rich.TextColumn("{task.description}"), rich.BarColumn(20), rich.TimeRemainingColumn())
-    with rich.Progress(*columns, console=console, transient=True) as bar:
-        yield Progress(bar)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """The entry point."""
     args = parser().parse_args(argv)
@@ -552,7 +487,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             return race_across(args) if args.across else race_daemon(args) if args.daemon else race(args)
         if args.command == "report":
             if all(map(is_results, args.results)):
-                iibench.lay_over(args.results, args.html, args.markdown)
+                from .iibench.cli import lay_over
+
+                lay_over(args.results, args.html, args.markdown)
                 return 0
             if len(args.results) > 1:
                 raise UsageError("only results of iibench can be laid over each other")
@@ -561,8 +498,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             forms(result).terminal(result)
             return 0
         if args.command == "iibench":
+            from .iibench.cli import run as run_iibench
+
             try:
-                return iibench.run(args)
+                return run_iibench(args)
             except iibench.OptionError as error:
                 raise UsageError(str(error)) from None
         try:

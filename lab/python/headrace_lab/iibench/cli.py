@@ -19,20 +19,10 @@ from .bench import Bench
 from .live import watching
 from .options import OptionError, Options, split
 
-__all__ = ["OptionError", "add_parser", "lay_over", "run"]
+__all__ = ["lay_over", "run"]
 
 FOLDER: Final = Path("build/iibench")
 """Where results go."""
-
-
-def add_parser(commands: Any) -> None:
-    """Adds the command."""
-    parser = commands.add_parser(
-        "iibench",
-        help="the insert benchmark",
-        description="Inserts into a table with up to three secondary indexes, deletes and queries beside it.",
-    )
-    o.add_arguments(parser)
 
 
 def check_names(options: Options) -> None:

@@ -369,6 +369,16 @@ def flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
+def add_parser(commands: Any) -> None:
+    """Adds the command."""
+    parser = commands.add_parser(
+        "iibench",
+        help="the insert benchmark",
+        description="Inserts into a table with up to three secondary indexes, deletes and queries beside it.",
+    )
+    add_arguments(parser)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Every option, in its group."""
     groups: dict[str, Any] = {}
