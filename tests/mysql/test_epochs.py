@@ -31,7 +31,7 @@ CHANGES = {
     "sql_mode concatenation": ("set @@sql_mode = 'PIPES_AS_CONCAT'", "select 'a' || 'b'", 0, "ab"),
     "sql_mode backslash": ("set @a = 1, sql_mode = 'NO_BACKSLASH_ESCAPES'", r"select 'a\\b'", r"a\b", r"a\\b"),
     "sql_mode precedence": ("set sql_mode = 'HIGH_NOT_PRECEDENCE'", "select not 1 between -5 and 5", 0, 1),
-    "names": ("set character_set_connection = latin1", "select charset('a')", "utf8mb4", "latin1"),
+    "names": ("set names utf8mb4 collate utf8mb4_bin", "select 'a' = 'A'", 1, 0),
     "collation": ("set collation_connection = 'utf8mb4_bin'", "select 'a' = 'A'", 1, 0),
     "locale": ("set lc_time_names = 'de_DE'", "select dayname('2020-05-01')", "Friday", "Freitag"),
     "division": (

@@ -46,8 +46,8 @@ impl<H: MyHandler> Machine<H> {
             return;
         }
         let status = self.session.status;
-        let is_asked =
-            kind == Kind::Manual || matches!(self.queue.first().map(|pending| &pending.request), Some(Request::Ping));
+        let is_own = matches!(kind, Kind::Manual | Kind::Setup | Kind::Charset | Kind::Ask);
+        let is_asked = is_own || matches!(self.queue.first().map(|pending| &pending.request), Some(Request::Ping));
         // Without autocommit, a statement that was in flight has begun another transaction.
         let is_another = suspicion.is_likely && !is_asked && !status.contains(StatusFlags::AUTOCOMMIT);
         if is_another || !status.contains(StatusFlags::IN_TRANS) {

@@ -8,6 +8,7 @@ mod batch;
 mod batch_reply;
 mod binding;
 mod block;
+mod charset;
 mod chunk;
 mod pending;
 mod receive;
@@ -37,6 +38,7 @@ use crate::packets::capabilities::StatusFlags;
 use crate::packets::command::{self, Command};
 use crate::packets::reply::ServerError;
 use crate::sql::words;
+use charset::Charsets;
 use headrace_core::Session as _;
 use headrace_core::{
     Cancellation, Certificate, Fatal, Mismatch, NextStep, Protocol, Queue, ReadBuffer, Requests, ResponseHandler,
@@ -103,6 +105,8 @@ pub struct Machine<H: ResponseHandler> {
     last_prepared: LastPrepared,
     /// Open cursors by the number of the request that opened them.
     cursors: BTreeMap<u64, Arc<Statement>>,
+    /// What is known of the session's character sets.
+    charsets: Charsets,
     /// `SET autocommit=0` is to be sent before the next request.
     manual_due: bool,
     /// Autocommit was turned off, even if the server has not received that yet.
@@ -135,6 +139,7 @@ impl<H: MyHandler> Machine<H> {
             statements: Statements::new(statements),
             last_prepared: LastPrepared::None,
             cursors: BTreeMap::new(),
+            charsets: Charsets::default(),
             manual_due: false,
             manual: false,
             holds_block: false,

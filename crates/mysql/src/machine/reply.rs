@@ -81,8 +81,14 @@ pub(super) enum Kind {
     RollbackTo,
     /// `SET autocommit=1` after a batch or a block.
     Restore,
-    /// `SET autocommit=0` before the first request, or in a block.
+    /// `SET autocommit=0` before a request, or in a block.
     Manual,
+    /// `SET NAMES` before the first request, with `autocommit=0` if that is due.
+    Setup,
+    /// The statement that sets the character sets back.
+    Charset,
+    /// The question whether they are utf8mb4.
+    Ask,
     /// COMMIT of a transaction that the server has chained to one that the driver has ended.
     Unchain,
     /// COM_STMT_PREPARE of `DO 0`, which is closed at once: the statement before it is then no longer the last prepared
@@ -307,6 +313,7 @@ impl<H: MyHandler> Machine<H> {
         changes: Vec<StateChange>,
     ) -> Result<(), Fatal> {
         let ends = matches!(self.front()?.request.effect(true), Effect::Ends(_));
+        self.note_charsets(kind, &changes);
         if self.session.report(&completion, changes) {
             self.forget_statements();
         }
@@ -409,6 +416,9 @@ impl<H: MyHandler> Machine<H> {
         if kind == Kind::Manual {
             // Without it the next statements would be committed one by one.
             return Err(Fatal::peer(format!("the server did not turn autocommit off: {}", error.message)));
+        }
+        if let Some(reason) = Self::charsets_refused(kind, &error.message) {
+            return Err(reason);
         }
         if kind == Kind::Restore {
             return Err(Fatal::peer(format!("the server did not go back to autocommit: {}", error.message)));
@@ -549,17 +559,8 @@ impl<H: MyHandler> Machine<H> {
         let pending = self.front()?;
         pending.replies_due = pending.replies_due.saturating_sub(1);
         let done = pending.replies_due == 0 && pending.state() == State::Sent;
-        if let Some(charset) = self.session.foreign_charset.as_ref().filter(|_| done) {
-            // The server would take every text that follows for another one, and store it.
-            return Err(Fatal::new(
-                FatalKind::EncodingChanged,
-                format!(
-                    "the session's character set was set to {charset}, but text is sent and read as utf8mb4 only: the \
-                 connection is closed. Leave SET NAMES out; tables may have any character set, the server converts"
-                ),
-            ));
-        }
         if done {
+            self.settle_charsets()?;
             self.finish_front(cx);
         }
         Ok(())

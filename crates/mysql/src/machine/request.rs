@@ -110,7 +110,7 @@ pub enum Request {
     Verb(VerbStatement),
     /// COM_PING
     Ping,
-    /// COM_RESET_CONNECTION, and the character set again, which the server forgets with the rest.
+    /// COM_RESET_CONNECTION. The next request sets the character set again, which the server forgets with the rest.
     ResetConnection,
     /// Reserves the connection, once every earlier request is answered: from then on no request is started but those
     /// [`Request::Within`] the reservation, until it is released. Its number is that of this request.

@@ -104,9 +104,7 @@ impl<H: MyHandler> Machine<H> {
             self.wire.write(write_buffer, |out| command::statement(out, Command::StmtClose, id));
         }
         self.take_kill(write_buffer);
-        if std::mem::take(&mut self.manual_due) {
-            self.own_query("SET autocommit=0", Kind::Manual, write_buffer);
-        }
+        self.send_settings(write_buffer);
         if std::mem::take(&mut self.chained) {
             self.own_query(&self.session.end(COMMIT), Kind::Unchain, write_buffer);
         }
@@ -160,13 +158,13 @@ impl<H: MyHandler> Machine<H> {
             // [`PendingRequest::new`] has unwrapped it.
             Request::Within { .. } => self.drop_tail(cx, None),
             Request::ResetConnection => {
-                // The server forgets every statement with it, and falls back to its own character set.
+                // The server forgets every statement with it, and every setting.
                 self.statements.lost_all();
+                self.forget_settings();
                 self.cursors.clear();
                 self.last_prepared = LastPrepared::Unknown;
                 let next = self.wire.write(write_buffer, |out| command::bare(out, Command::ResetConnection));
                 self.expect(next, Kind::Simple);
-                self.own_query("SET NAMES utf8mb4", Kind::Guard, write_buffer);
                 self.holds_block = false;
             }
         }

@@ -45,8 +45,6 @@ pub struct Session {
     pub gtids: Option<String>,
     /// The state of the transaction, if the server reports it.
     pub transaction_state: Option<String>,
-    /// The character set that text is read or written in, if it is not UTF-8.
-    pub(super) foreign_charset: Option<String>,
     /// An error may have ended the transaction since; errors carry no status.
     pub(super) doubtful: bool,
     /// An error in a block that may have ended its transaction, while that is unknown.
@@ -96,15 +94,6 @@ impl Session {
         !self.mariadb && is_one_of(first, &["describe", "desc", "explain", "show"])
     }
 
-    /// The character set of statements or results, if it is one that changes text. `binary` and no character set at all
-    /// leave it unchanged; invalid UTF-8 is then an error when it is read.
-    fn text_in_another_charset(&self) -> Option<String> {
-        const HARMLESS: [&str; 6] = ["utf8mb4", "utf8mb3", "utf8", "binary", "NULL", ""];
-        let names = ["character_set_client", "character_set_results"];
-        let charsets = names.iter().filter_map(|name| self.variables.get(*name));
-        charsets.into_iter().find(|charset| !HARMLESS.contains(&charset.as_str())).cloned()
-    }
-
     /// The list that the numbers of its errors are in.
     pub(super) fn numbering(&self) -> Numbering {
         Numbering::of(self.mariadb)
@@ -147,11 +136,7 @@ impl Session {
             match change {
                 StateChange::SystemVariable(name, value) => {
                     renewed |= !is_harmless_variable(&name);
-                    let of_text = matches!(name.as_str(), "character_set_client" | "character_set_results");
                     self.variables.insert(name, value);
-                    if of_text {
-                        self.foreign_charset = self.text_in_another_charset();
-                    }
                 }
                 StateChange::Schema(schema) => {
                     renewed = true;

@@ -7,7 +7,7 @@ use headrace_core::{Certificate, NextStep, Protocol, Session as _, WriteBuffer};
 use headrace_mysql::auth::{Plugin, Secret, ServerKey};
 use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Options, Request, Rows, Tls};
 use headrace_mysql::packets::body::put_lenenc_bytes;
-use headrace_mysql::packets::capabilities::Capabilities;
+use headrace_mysql::packets::capabilities::{Capabilities, StatusFlags};
 use headrace_testkit::{Peer, TestValue as V, Trace};
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -89,13 +89,49 @@ pub fn connecting(options: Options, replies: Vec<Vec<u8>>) -> Session<Script> {
     Session::new(options, Script { received: Vec::new(), replies: replies.into() })
 }
 
+/// The OK packet of a statement after which the server reports that these variables have changed.
+pub fn reporting(variables: &[(&str, &str)]) -> Vec<u8> {
+    let mut changes = Vec::new();
+    for (name, value) in variables {
+        let mut entry = Vec::new();
+        put_lenenc_bytes(&mut entry, name.as_bytes());
+        put_lenenc_bytes(&mut entry, value.as_bytes());
+        changes.push(0);
+        put_lenenc_bytes(&mut changes, &entry);
+    }
+    let status = (StatusFlags::AUTOCOMMIT | StatusFlags::SESSION_STATE_CHANGED).bits().to_le_bytes();
+    let mut out = vec![0, 0, 0, status[0], status[1], 0, 0, 0];
+    put_lenenc_bytes(&mut out, &changes);
+    out
+}
+
+pub const CHARSETS: [&str; 3] = ["character_set_client", "character_set_connection", "character_set_results"];
+
+/// The reply to the statement that sets the session up.
+pub fn set_up() -> Vec<u8> {
+    reply(&[&reporting(&CHARSETS.map(|name| (name, "utf8mb4")))])
+}
+
+/// The session after it has logged in and was set up.
+pub fn ready(mut session: Session<Script>) -> Session<Script> {
+    session.start().unwrap();
+    if session.machine.session().capabilities.contains(Capabilities::SESSION_TRACK) {
+        session.peer.replies.push_back(set_up());
+    } else {
+        let zero = [&[1][..], &column("asked", 8, 63), EOF, b"\x010", EOF];
+        session.peer.replies.extend([reply(&[OK]), reply(&zero)]);
+    }
+    session.peer.replies.push_back(reply(&[OK]));
+    session.ask(Request::Ping, vec![], vec![]);
+    session.run().unwrap();
+    session.peer.received.clear();
+    session
+}
+
 /// A session with a MySQL that has `capabilities`.
 pub fn session(capabilities: Capabilities) -> Session<Script> {
     let replies = vec![greeting("8.4.3", "mysql_native_password", capabilities), packet(2, OK)];
-    let mut session = connecting(options("pw"), replies);
-    session.start().unwrap();
-    session.peer.received.clear();
-    session
+    ready(connecting(options("pw"), replies))
 }
 
 pub fn column(name: &str, kind: u8, collation: u16) -> Vec<u8> {
@@ -410,9 +446,7 @@ pub fn after_a_deadlock_a_batch_queries_the_transaction_status() {
 #[test]
 pub fn a_query_that_may_load_a_file_has_nothing_after_it() {
     let replies = vec![greeting("8.4.3", "mysql_native_password", mysql8()), packet(2, OK)];
-    let mut session = connecting(Options { local_infile: true, ..options("pw") }, replies);
-    session.start().unwrap();
-    session.peer.received.clear();
+    let mut session = ready(connecting(Options { local_infile: true, ..options("pw") }, replies));
     let execute = Execute { sql: "select ?".into(), rows: Rows::One, text: AsText::Always, cursor: None };
     session.ask(Request::Execute(execute), vec![V::Int(1)], vec![]);
     session.query("/*! LOAD data local infile 'x' into table t */");

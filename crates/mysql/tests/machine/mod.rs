@@ -1,6 +1,7 @@
 //! The machine, on bytes.
 
 mod blocks;
+mod charsets;
 mod conversations;
 mod replay;
 mod stages;

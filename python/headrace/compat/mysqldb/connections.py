@@ -79,8 +79,10 @@ class BaseConnection:
                 json_text=True,
                 **given,
             )
-            if charset or collation:
+            if collation:
                 self._set_names(charset or "utf8mb4", collation)
+            elif charset:
+                _check_charset(charset)
             if sql_mode:
                 self.set_sql_mode(sql_mode)
             if autocommit is not None and not autocommit:
@@ -287,10 +289,7 @@ class BaseConnection:
         self._set_names(charset, collation or "")
 
     def _set_names(self, charset: str, collation: str) -> None:
-        if charset.lower() not in ("utf8mb4", "utf8", "utf8mb3"):
-            raise exceptions.NotSupportedError(
-                exceptions.UNKNOWN, f"charset={charset!r}: text travels as utf8mb4, whatever the tables' character sets"
-            )
+        _check_charset(charset)
         clause = f" COLLATE {collation}" if collation else ""
         self._simple(f"SET NAMES {charset if collation else 'utf8mb4'}{clause}")
 
@@ -402,6 +401,13 @@ class Connection(BaseConnection):
         self.query("SHOW WARNINGS")
         result = self.store_result()
         return result.fetch_row(0) if result is not None else ()
+
+
+def _check_charset(charset: str) -> None:
+    if charset.lower() not in ("utf8mb4", "utf8", "utf8mb3"):
+        raise exceptions.NotSupportedError(
+            exceptions.UNKNOWN, f"charset={charset!r}: text travels as utf8mb4, whatever the tables' character sets"
+        )
 
 
 def _tls(ssl: Mapping[str, str] | bool | None) -> dict[str, Any]:
