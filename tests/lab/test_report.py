@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html.parser
 import json
+import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -92,11 +94,46 @@ def test_the_page_needs_nothing_but_itself(result: dict[str, Any]) -> None:
     text = page.page(result)
     tags = Tags()
     tags.feed(text)
-    assert tags.loaded == []
+    assert [what for what in tags.loaded if not what.startswith("a data:application/gzip;base64,")] == []
     assert tags.rows == 2 + 1 + len(result["results"]), "the overview, with a line for the workload, and its details"
     assert "&lt;it has no such thing&gt;" in text
     assert 'name="viewport"' in text or "name='viewport'" in text
     assert "1.50x headrace" in text
+
+
+def test_the_page_of_a_whole_race_is_small(result: dict[str, Any]) -> None:
+    """As many workloads and contestants as the whole race of PostgreSQL has, whose figures all differ."""
+    rng = random.Random(1)
+    rows = result["results"]
+    result["results"] = [
+        {**each, "workload": f"workload_{n}", "contestant": f"{each['contestant']}-{m}"}
+        | {key: rng.random() * 10 for key, value in each.items() if isinstance(value, float)}
+        for n in range(30)
+        for m in range(2)
+        for each in rows
+    ]
+    assert len(result["results"]) == 360
+    assert len(page.page(result).encode()) < 150_000
+
+
+def test_the_page_says_where_and_how_it_was_raced(result: dict[str, Any]) -> None:
+    result["contestants"] = {"psycopg": {"version": "3.3.9", "options": {}}}
+    result["environment"] |= {"load_start": 1.25, "load_end": 2.0, "load_warning": "The machine was busy."}
+    text = page.page(result)
+    environment = result["environment"]
+    for visible in ("psycopg 3.3.9", "1.25 at the start", "The machine was busy.", "Rounds", environment["cpu"]):
+        assert visible in text, visible
+    assert environment["server"]["server_version"] in text
+    assert environment["time"] in text
+
+
+def test_the_page_of_a_race_without_the_floor_does_not_name_it(result: dict[str, Any]) -> None:
+    result["results"] = [each for each in result["results"] if each["contestant"] != "floor"]
+    for each in result["results"]:
+        each |= dict.fromkeys(("ratio_to_floor", "ratio_ci", "cpu_ratio_to_floor"))
+    body = page.page(result).partition("</style>")[2]
+    shown = re.sub(r"class='[^']*'|href='[^']*'", "", body)
+    assert "floor" not in shown
 
 
 def test_the_overview_has_a_ratio_of_wall_time_and_of_cpu_for_each_contestant(result: dict[str, Any]) -> None:

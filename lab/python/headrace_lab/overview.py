@@ -145,8 +145,16 @@ def verdict_of(rows: Sequence[Row]) -> str:
         return "-"
     for result, words in (("faster", "slower than"), ("no difference shown", "no difference shown to")):
         if names := [name for name, each in found.items() if each == result]:
-            return f"{words} {', '.join(names)}"
+            return "; ".join(_on_loops(rows, words, names))
     return "faster than all others" if len(found) > 1 else f"faster than {next(iter(found))}"
+
+
+def _on_loops(rows: Sequence[Row], words: str, names: Sequence[str]) -> Iterator[str]:
+    """The words on other drivers, for each form of headrace that they are compared with."""
+    rivals = {row["contestant"]: str(row.get("rival") or "headrace") for row in rows}
+    for form in dict.fromkeys(rivals[name] for name in names):
+        of_form = ", ".join(name for name in names if rivals[name] == form)
+        yield f"{words} {of_form}" + (f" (as {form})" if form != "headrace" else "")
 
 
 def _summary(compared: Sequence[Sequence[Row]]) -> str:

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import html
 import json
-from typing import Any
+from typing import Any, Final
 
 from .overview import LEAST, SHADES, Ratio, overview
-from .report import HEADINGS, NOT_OFFERED, cells, failure, groups, unfinished, where
+from .report import (
+    EQUAL,
+    HEADINGS,
+    NOT_OFFERED,
+    OF_FLOOR,
+    cells,
+    duration,
+    failure,
+    groups,
+    reductions,
+    unfinished,
+    where_of_server,
+)
 
+FLOOR: Final = (
+    "1.00 to the floor means that nothing is left to win on the client: the floor sends the same bytes, prepared in "
+    "advance, and decodes nothing. "
+)
 NO_FLOOR = f"In lines without a floor they are ratios to the <i>{LEAST}</i> of all contestants."
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --us: #d9480f; --them: #4c6ef5; --floor: #868e96 }
@@ -36,84 +54,142 @@ body { max-width: 86rem } .scroll table { font-size: .85rem } .scroll th, .scrol
 .q3 { background: light-dark(#ffd8a8, #7a3d00) } .q4 { background: light-dark(#ffc9c9, #7d1a1a) }
 .overview td.pair [class], .key span { color: light-dark(#212529, #f1f3f5) }
 .key span { padding: 0 .4rem; border-radius: .2rem; font-size: .85rem }
+dl { margin: .5rem 0; font-size: .85rem } dl div { display: flex; gap: .6rem }
+dt { flex: 0 0 4.6rem; color: var(--floor) } dd { margin: 0 } summary { cursor: pointer } ul { font-size: .85rem }
+.warning { background: light-dark(#fff3bf, #5c4700); padding: .4rem .6rem; border-radius: .3rem; max-width: none }
+.chart { margin: .3rem 0 .8rem; font-size: .8rem; font-variant-numeric: tabular-nums; max-width: 60rem }
+.chart > div { display: flex; align-items: center; gap: .5rem; height: 1.35rem }
+.chart span { flex: 0 0 9.5rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
+.chart svg { flex: 1; min-width: 0; height: .95rem }
+.chart rect { fill: var(--them) } .chart .us rect { fill: var(--us) }
+.chart .floor rect { fill: var(--floor) } .chart line { stroke: light-dark(#212529, #f8f9fa); stroke-width: 1.5 }
+.chart b { flex: 0 0 4.2rem; font-weight: 400; text-align: right } .chart .us { font-weight: 600 }
+.hint { display: none }
+@media (max-width: 760px) {
+ .hint { display: block; color: var(--floor) } .chart span { flex-basis: 8rem }
+ .scroll td:first-child, .scroll th:first-child { position: sticky; left: 0; background: light-dark(#fff, #121212) }
+ .overview, .overview tbody, .overview tr, .overview td { display: block; width: auto }
+ .overview tr { border: 1px solid var(--line); border-radius: .4rem; padding: .4rem; margin: .6rem 0 }
+ .overview tr:first-child { display: none }
+ .overview td { border: 0; padding: .1rem 0; text-align: left; white-space: normal }
+ .overview td:first-child { font-weight: 600; font-size: .9rem }
+ .overview td[data-name] { display: flex; gap: .3rem; text-align: left }
+ .overview td[data-name]::before { content: attr(data-name); flex: 1 } .overview td[data-name]:empty { display: none }
+ .overview .words { width: auto; padding-top: .3rem }
+}
 """
 """The look of the race's page beside that."""
 
 
 def page(report: dict[str, Any]) -> str:
-    """The report as one self-contained HTML page with plots."""
-    import plotly.graph_objects as go
-    from plotly.offline import get_plotlyjs
-
+    """The report as one self-contained HTML page with charts."""
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'><title>headrace: the race</title>",
-        f"<style>{STYLE}{RACE_STYLE}</style><script>{get_plotlyjs()}</script></head><body>",
+        f"<style>{STYLE}{RACE_STYLE}</style></head><body>",
         "<h1>headrace: the race</h1>",
+        conditions(report),
         overview_table(report),
-        "<h2>Conditions</h2>",
-        f"<p>{html.escape(where(report))} {html.escape(unfinished(report))}</p>",
-        "<p>1.00 to the floor means that nothing is left to win on the client: the floor sends the same bytes, "
-        "prepared in advance, and decodes nothing. <i>Per row</i> is the client CPU divided by the rows or queries of "
-        "the workload. A contestant whose result differs is struck out; the data is at the end.</p>",
+        "<h2>How to read it</h2>",
+        f"<p>{FLOOR if has_floor(report) else ''}<i>Per row</i> is the client CPU divided by the rows or queries of "
+        "the workload. Other drivers are compared with headrace on the same kind of loop: blocking ones with "
+        f"<i>headrace</i>, those on asyncio with <i>headrace-async</i> or <i>headrace-uvloop</i>. {EQUAL} A contestant "
+        "whose result differs is struck out. Bars are medians; the line in a bar is the distance between the "
+        "quartiles.</p><p class='hint'>Tables that are wider than the screen can be moved sideways.</p>",
     ]
-    for number, (title, rows) in enumerate(groups(report)):
-        shown = [r for r in rows if failure(r) is None]
-        parts.append(f"<h2>{html.escape(title)}</h2>")
-        if shown:
-            colours = [
-                "#868e96"
-                if r["contestant"] == "floor"
-                else "#d9480f"
-                if r["contestant"].startswith("headrace")
-                else "#4c6ef5"
-                for r in shown
-            ]
-            figure = go.Figure(
-                go.Bar(
-                    x=[r["median_s"] * 1e3 for r in shown],
-                    y=[r["contestant"] for r in shown],
-                    orientation="h",
-                    marker_color=colours,
-                    error_x={"type": "data", "array": [r["iqr_s"] * 500 for r in shown], "color": "#868686"},
-                    hovertemplate="%{y}: %{x:.4g} ms<extra></extra>",
-                )
-            )
-            figure.update_layout(
-                height=60 + 26 * len(shown), margin={"l": 8, "r": 8, "t": 4, "b": 30},
-                xaxis_title="milliseconds (median)",
-                yaxis={"autorange": "reversed", "automargin": True}, paper_bgcolor="rgba(0,0,0,0)",
-                xaxis={"gridcolor": "#86868644", "zerolinecolor": "#868686"}, yaxis_gridcolor="#86868644",
-                plot_bgcolor="rgba(0,0,0,0)", font={"color": "#868e96"}, dragmode=False,
-            )  # fmt: skip
-            parts.append(
-                figure.to_html(
-                    full_html=False,
-                    include_plotlyjs=False,
-                    div_id=f"plot{number}",
-                    config={"displayModeBar": False, "responsive": True},
-                )
-            )
-        parts.append(details_table(rows))
-    data = html.escape(json.dumps(report, indent=1))
-    parts.append(f"<details><summary>data (JSON)</summary><pre class='scroll'>{data}</pre></details></body></html>")
+    for title, rows in groups(report):
+        parts.append(f"<section><h2>{html.escape(title)}</h2>")
+        parts.append(chart([row for row in rows if failure(row) is None]))
+        parts.append(details_table(rows, has_floor(report)) + "</section>")
+    data = base64.b64encode(gzip.compress(json.dumps(rounded(report)).encode(), mtime=0)).decode()
+    link = f"<a download='results.json.gz' href='data:application/gzip;base64,{data}'>The data</a>"
+    return "".join([*parts, f"<p>{link}: JSON, compressed.</p></body></html>"])
+
+
+def rounded(value: Any) -> Any:
+    """The same data with at most six significant digits, which is more than can be measured."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {key: rounded(each) for key, each in value.items()}
+    return [rounded(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def has_floor(report: dict[str, Any]) -> bool:
+    """Returns true if the floor was raced."""
+    return any(row["contestant"] == "floor" for row in report["results"])
+
+
+def conditions(report: dict[str, Any]) -> str:
+    """What the figures depend on: server, versions, machine, load, rounds, and what is missing."""
+    environment = report["environment"]
+    ran = [row["rounds"] for row in report["results"] if row["rounds"]]
+    rounds = f"{min(ran)} to {max(ran)}" if ran and min(ran) < max(ran) else f"{max(ran, default=0)}"
+    versions = ", ".join(
+        f"{name} {of['version']}" if of.get("version") else name for name, of in report["contestants"].items()
+    )
+    load = [environment.get(key) for key in ("load_start", "load_end")]
+    at = " and ".join(
+        f"{value:.2f} at the {end}" for value, end in zip(load, ("start", "end"), strict=True) if value is not None
+    )
+    facts = {
+        "Server": where_of_server(report),
+        "Machine": f"{environment['cpu']} x {environment['cores']}, {environment['system']}",
+        "Date": environment["time"],
+        "Rounds": f"{rounds} of each contestant",
+        "Load": at,
+        "Versions": f"Python {environment['python']}, {versions}",
+    }
+    parts = [f"<div><dt>{name}</dt><dd>{html.escape(str(fact))}</dd></div>" for name, fact in facts.items() if fact]
+    warnings = [environment.get("load_warning"), unfinished(report)]
+    parts = [
+        f"<dl>{''.join(parts)}</dl>",
+        *(f"<p class='warning'>{html.escape(text)}</p>" for text in warnings if text),
+    ]
+    if reduced := reductions(report):
+        items = "".join(f"<li>{html.escape(text)}</li>" for text in reduced)
+        parts.append(f"<details><summary>Contestants with fewer rounds</summary><ul>{items}</ul></details>")
     return "".join(parts)
+
+
+def chart(rows: list[dict[str, Any]]) -> str:
+    """The medians as bars, each with the distance between its quartiles. Empty without rows."""
+    longest = max((row["median_s"] + (row["iqr_s"] or 0) / 2 for row in rows), default=0)
+    if not longest:
+        return ""
+    parts = ["<div class='chart'>"]
+    for row in rows:
+        width, half = row["median_s"] / longest * 100, (row["iqr_s"] or 0) / 2 / longest * 100
+        parts.append(
+            f"<div class='{kind_of(row['contestant'])}'><span>{html.escape(row['contestant'])}</span>"
+            f"<svg aria-hidden='true'><rect width='{width:.1f}%' height='100%'/>"
+            f"<line x1='{max(width - half, 0):.1f}%' x2='{width + half:.1f}%' y1='50%' y2='50%'/></svg>"
+            f"<b>{duration(row['median_s'])}</b></div>"
+        )
+    return "".join([*parts, "</div>"])
 
 
 def overview_table(report: dict[str, Any]) -> str:
     """The summary, the meaning of the colours, and a line for each workload."""
     made = overview(report)
     forms = [f"<th class='pair {kind_of(name)}'>{html.escape(name)}</th>" for name in made.contestants]
+    floor = has_floor(report)
+    ratios = "the floor" if floor else f"the <i>{LEAST}</i> of all contestants"
+    without = NO_FLOOR if floor and any(line.floor.startswith(LEAST) for line in made.lines) else ""
     parts = [
         f"<p class='wide'>{html.escape(made.summary)} ",
-        "Each cell has two ratios to the floor: <b>wall time</b>, then client CPU. ",
-        f"{NO_FLOOR if any(line.floor.startswith(LEAST) for line in made.lines) else ''}</p>",
+        f"Each cell has two ratios to {ratios}: <b>wall time</b>, then client CPU. {without}</p>",
         f"<p class='key'>{colours()}</p><table class='overview'><tr><th>workload</th>",
-        f"<th>floor: wall · CPU</th>{''.join(forms)}<th class='words'>headrace is</th></tr>",
+        f"<th>{'floor' if floor else LEAST}: wall · CPU</th>{''.join(forms)}<th class='words'>headrace is</th></tr>",
     ]
     for line in made.lines:
-        pairs = "".join(f"<td class='pair'>{pair(ratio)}</td>" for ratio in line.ratios)
-        parts.append(f"<tr><td>{html.escape(line.label)}</td><td class='floor'>{html.escape(line.floor)}</td>{pairs}")
+        pairs = "".join(
+            f"<td class='pair' data-name='{html.escape(name, quote=True)}'>{pair(ratio)}</td>"
+            for name, ratio in zip(made.contestants, line.ratios, strict=True)
+        )
+        name = "floor" if floor else ""
+        parts.append(f"<tr><td>{html.escape(line.label)}</td>")
+        parts.append(f"<td class='floor' data-name='{name}'>{html.escape(line.floor)}</td>{pairs}")
         parts.append(f"<td class='words'>{html.escape(line.verdict)}</td></tr>")
     return "".join([*parts, "</table>"])
 
@@ -143,18 +219,20 @@ def kind_of(contestant: str) -> str:
     return "floor" if contestant == "floor" else "us" if contestant.startswith("headrace") else ""
 
 
-def details_table(rows: list[dict[str, Any]]) -> str:
-    """Every figure of a workload, without the columns that have none. A failure takes the whole width."""
+def details_table(rows: list[dict[str, Any]], floor: bool) -> str:
+    """Every figure of a workload, without the columns that have none. A failure takes the whole width. Rows and cells
+    have no end tags, which HTML does not need, and which would be a tenth of the page."""
     texts = [cells(row) for row in rows]
     of_figures = [text for text, row in zip(texts, rows, strict=True) if failure(row) is None]
-    shown = [i for i in range(len(HEADINGS)) if i == 0 or any(text[i] not in ("", "-") for text in of_figures)]
+    offered = [i for i in range(len(HEADINGS)) if floor or HEADINGS[i] not in OF_FLOOR]
+    shown = [i for i in offered if i == 0 or any(text[i] not in ("", "-") for text in of_figures)]
     parts = ["<div class='scroll'><table><tr>", *(f"<th>{HEADINGS[i]}</th>" for i in shown), "</tr>"]
     for row, text in zip(rows, texts, strict=True):
         wrong = failure(row)
         parts.append(f"<tr class='{kind_of(row['contestant'])}{' bad' if wrong else ''}'>")
         if wrong:
-            parts.append(f"<td>{html.escape(text[0])}</td>")
-            parts.append(f"<td class='why' colspan='{max(len(shown) - 1, 1)}'>{html.escape(wrong)}</td></tr>")
+            parts.append(f"<td>{html.escape(text[0])}<td class='why' colspan='{max(len(shown) - 1, 1)}'>")
+            parts.append(html.escape(wrong))
         else:
-            parts.append("".join(f"<td>{html.escape(text[i])}</td>" for i in shown) + "</tr>")
+            parts.append("".join(f"<td>{html.escape(text[i])}" for i in shown))
     return "".join([*parts, "</table></div>"])

@@ -201,13 +201,15 @@ def reductions(report: dict[str, Any]) -> list[str]:
 def where(report: dict[str, Any]) -> str:
     """What the figures depend on, in a line."""
     env = report["environment"]
-    server = env["server"]
+    return f"{where_of_server(report)}, Python {env['python']}, {env['cpu']} x {env['cores']}, {env['system']}, {env['time']}"
+
+
+def where_of_server(report: dict[str, Any]) -> str:
+    """The server's version, and its settings that matter."""
+    server = report["environment"]["server"]
     database = next((row["database"] for row in report["results"]), "postgresql")
     shown = ", ".join(f"{name} {server[name]}" for name in SHOWN if name in server)
-    return (
-        f"{DIFFERENCES[database].title} {server['server_version']} ({shown}), Python {env['python']}, "
-        f"{env['cpu']} x {env['cores']}, {env['system']}, {env['time']}"
-    )
+    return f"{DIFFERENCES[database].title} {server['server_version']} ({shown})"
 
 
 def failed(report: dict[str, Any]) -> list[Row]:
