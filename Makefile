@@ -2,6 +2,7 @@
 #
 #   make race FULL=1                                   the whole race, from which what is published comes
 #   make race RACE_ARGS="--workload fetch"             arguments for `headrace race`
+#   make quick DB=postgresql                           a database: postgresql, mysql, mariadb, informix, cubrid, or none
 #   make test TEST_ARGS="-k pool -x"                   arguments for pytest
 #   make test TEST_PROCESSES=0                         pytest in one process, which a debugger wants
 #   make fuzz FUZZ_SECONDS=600                         seconds for each target
@@ -16,6 +17,7 @@ PYTHON       ?= python3
 RACE_ARGS    ?=
 FULL         ?=
 TEST_ARGS    ?=
+DB           ?=
 # Tests wait for servers: it takes three processes to keep two cores busy.
 TEST_PROCESSES ?= 3
 BENCH_ARGS   ?=
@@ -43,13 +45,14 @@ SOURCES     := pyproject.toml Cargo.toml Cargo.lock $(call rust,crates)
 ADBC_SOURCES := adbc/pyproject.toml Cargo.toml Cargo.lock $(call rust,crates)
 LAB_SOURCES := lab/pyproject.toml Cargo.toml Cargo.lock $(call rust,lab/crates)
 
-.PHONY: help race mariadb-server postgres-server test test-live test-dialects test-engines test-free-threaded free-threaded lint bench fuzz docs build \
+.PHONY: help race quick mariadb-server postgres-server test test-live test-dialects test-engines test-free-threaded free-threaded lint bench fuzz docs build \
 	windows windows-check windows-tools mingw go wheel sdist test-wheel test-sdist release-check server simulators jdbc libmariadb cargo
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make race    build the drivers, race them on an embedded server for a few minutes, write build/race/; FULL=1 all of it"
+	@echo "make quick DB=postgresql  the tests of what most changes concern, within two minutes"
 	@echo "make test    all tests: Rust, then Python against real servers"
 	@echo "make test-live INFORMIX_URL=...  the tests of the Informix driver's behaviour, on a server of your own"
 	@echo "make test-live CUBRID_URL=...    the same of the CUBRID driver"
@@ -82,6 +85,22 @@ test: build $(STAMPS)/lab $(STAMPS)/test server simulators jdbc
 	@cargo test --quiet --workspace --exclude headrace-python --exclude headrace-lab-python --features headrace-io/tokio
 	@echo "==> test: pytest in $(TEST_PROCESSES) processes $(TEST_ARGS)"
 	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(TEST_ARGS)
+
+# An answer within two minutes after a change. Its build of the extension is for development, so that what measures
+# builds again. What has no server here is skipped, with a line that says so.
+QUICK_CRATE := $(or $(patsubst postgresql,postgres,$(patsubst mariadb,mysql,$(DB))),core)
+QUICK_TESTS := tests/unit $(if $(DB),tests/$(QUICK_CRATE))
+quick: $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/lab-path cargo
+	@[ -d tests/$(QUICK_CRATE) ] || [ -z "$(DB)" ] || \
+		{ echo "error: there is no DB=$(DB): postgresql, mysql, mariadb, informix or cubrid" >&2; exit 1; }
+	@$(MAKE) --question --no-print-directory $(STAMPS)/build 2>/dev/null || \
+		{ echo "==> build: headrace._native, for development"; rm -f $(STAMPS)/build; \
+		$(BIN)/maturin develop >$(STAMPS)/build-quick.log 2>&1 || { cat $(STAMPS)/build-quick.log; exit 1; }; }
+	@echo "==> test: the Rust crates core $(filter-out core,$(QUICK_CRATE))"
+	@cargo test --quiet --package headrace-core --package headrace-$(QUICK_CRATE)
+	@$(if $(filter informix cubrid,$(DB)),cargo build --quiet --package headrace-simulator-$(DB))
+	@echo "==> test: pytest $(QUICK_TESTS), without what is marked slow $(TEST_ARGS)"
+	@HEADRACE_SKIP_MISSING=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m "not slow" $(QUICK_TESTS) $(TEST_ARGS)
 
 # What needs no test server: no faults, no questions at login, no server that goes on behind an error.
 LIVE_TESTS := $(addprefix tests/informix/test_,aio.py batches.py complex.py cursors.py driver.py \

@@ -14,7 +14,7 @@ import pytest
 
 import headrace
 import headrace.mysql
-from headrace.testing import MysqldServer, PostgresServer, mariadb, postgres
+from headrace.testing import MysqldServer, PostgresServer, ServerUnavailable, mariadb, postgres
 from headrace_lab.mysql import start_mysql
 from served import SETTINGS, Served, served
 
@@ -33,6 +33,40 @@ def pytest_collection_finish() -> None:
     collections that tests ask for would visit them again."""
     gc.collect()
     gc.freeze()
+
+
+_missing: set[str] = set()
+"""What is not on this machine, where that may be: see :func:`pytest_fixture_setup`."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup() -> Any:
+    """Skips what needs a server that is not there, if `make quick` runs the tests. In all other runs it is an error."""
+    try:
+        return (yield)
+    except ServerUnavailable as error:
+        if not os.environ.get("HEADRACE_SKIP_MISSING") or os.environ.get("CI"):
+            raise
+        _missing.add(str(error).partition("\n")[0])
+        pytest.skip(str(error))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hands what was missing to the process that reports."""
+    if output := getattr(session.config, "workeroutput", None):
+        output["missing"] = sorted(_missing)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Takes what was missing in one of several processes."""
+    _missing.update(getattr(node, "workeroutput", {}).get("missing", ()))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Says in one line what was skipped for want of a server."""
+    if _missing:
+        terminalreporter.write_line(f"skipped, since it is missing here: {'; '.join(sorted(_missing))}")
 
 
 @pytest.fixture(autouse=True)

@@ -115,6 +115,7 @@ def test_the_first_broker_is_tried_again_after_rc_time(url: str, silent: Gate, w
     assert not came(url, way, **settings)
 
 
+@pytest.mark.slow
 def test_rc_time_passes(url: str, silent: Gate, way: Gate) -> None:
     settings = {"host": HOST, "port": silent.port, "alt_hosts": f"{HOST}:{way.port}", "connect_timeout": 2 * LIMIT}
     assert came(url, way, **settings)

@@ -113,6 +113,7 @@ async def test_the_first_broker_is_tried_again_after_rc_time(url: str, silent: G
     assert not await came(url, way, **settings)
 
 
+@pytest.mark.slow
 async def test_rc_time_passes(url: str, silent: Gate, way: Gate) -> None:
     settings = {"host": HOST, "port": silent.port, "alt_hosts": f"{HOST}:{way.port}", "connect_timeout": 2 * LIMIT}
     assert await came(url, way, **settings)

@@ -93,6 +93,7 @@ def test_the_limit_of_a_statement(url: str, numbers: str) -> None:
 
 
 @pytest.mark.parametrize("state", ["frozen", "dripping"])
+@pytest.mark.slow
 def test_the_limit_of_a_wait(url: str, numbers: str, gate: Gate, state: str) -> None:
     sql = f"select n from {numbers} order by n"
     conn = headrace.cubrid.connect(url, host=HOST, port=gate.port, read_timeout=0.3)

@@ -91,6 +91,7 @@ async def test_the_limit_of_a_statement(url: str, numbers: str) -> None:
 
 
 @pytest.mark.parametrize("state", ["frozen", "dripping"])
+@pytest.mark.slow
 async def test_the_limit_of_a_wait(url: str, numbers: str, gate: Gate, state: str) -> None:
     sql = f"select n from {numbers} order by n"
     conn = await headrace.aio.cubrid.connect(url, host=HOST, port=gate.port, read_timeout=0.3)

@@ -43,6 +43,7 @@ def test_all_are_applied(texts: Connection, url: str) -> None:
         assert other.fetch("select n, s from hr_texts") == [(2, "both")]
 
 
+@pytest.mark.slow
 def test_many(texts: Connection) -> None:
     # More than one request has.
     cursor = texts.execute_batch(insert(n) for n in range(2, 20_002))

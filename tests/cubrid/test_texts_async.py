@@ -43,6 +43,7 @@ async def test_all_are_applied(texts: Connection, url: str) -> None:
         assert await other.fetch("select n, s from hr_texts") == [(2, "both")]
 
 
+@pytest.mark.slow
 async def test_many(texts: Connection) -> None:
     # More than one request has.
     cursor = await texts.execute_batch(insert(n) for n in range(2, 20_002))

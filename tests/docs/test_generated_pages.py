@@ -120,15 +120,25 @@ def test_reference_has_every_public_class_and_function(name: str) -> None:
     assert missing == []
 
 
-def test_contributing_names_files_that_exist() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    named = [
-        path
-        for path in re.findall(r"`([\w./-]+/[\w./-]*)`", text)
-        if not path.startswith(("/", "build/", "dist/", "changes/T"))
-    ]
-    assert len(named) > 50
+@pytest.mark.parametrize(("page", "least"), [("CONTRIBUTING.md", 50), ("docs/contributing/index.md", 40)])
+def test_contributing_names_files_that_exist(page: str, least: int) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    words = [word.strip(",") for code in re.findall(r"`([^`\n]+)`", text) for word in code.split()]
+    paths = [word for word in words if re.fullmatch(r"(?:[\w.-]+/)+[\w.-]*", word)]
+    made = ("./", ".venv/", "build/", "dist/", "changes/T", "headrace/headrace")
+    named = [path for path in paths if not path.startswith(made)]
+    assert len(named) > least
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_page_of_what_to_run_has_every_crate_and_every_command_that_it_names() -> None:
+    text = (ROOT / "docs/contributing/index.md").read_text(encoding="utf-8")
+    crates = {path.parent.name for path in ROOT.glob("crates/*/Cargo.toml")} - {"testkit"}
+    assert crates <= set(re.findall(r"`crates/([\w-]+)`", text))
+    targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert set(re.findall(r"`make ([a-z-]+)", text)) <= targets
+    packages = {f"headrace-{crate}" for crate in crates} | {"headrace-simulator-informix", "headrace-simulator-cubrid"}
+    assert set(re.findall(r"-p (headrace-[\w-]+)", text)) <= packages
 
 
 NAMES = {

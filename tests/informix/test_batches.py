@@ -271,6 +271,7 @@ def test_serial_columns_count_on_every_road(conn: Any, table: str) -> None:
 
 @pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize("after", [0.002, 0.01, 0.03, 0.06])
+@pytest.mark.slow
 def test_a_batch_leaves_nothing_whenever_it_is_interrupted(
     ifx: InformixServer, table: str, monkeypatch: pytest.MonkeyPatch, after: float, inside: bool
 ) -> None:

@@ -119,6 +119,7 @@ def check(found: Rows, rows: Rows) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(rows=st.lists(st.tuples(*(st.none() | strategy for strategy in COLUMNS.values())), min_size=30, max_size=60))
+@pytest.mark.slow
 def test_values_survive_every_client(
     server: InformixServer, jdbc: Jdbc, write: Callable[[InformixServer, str, Rows], None], rows: Rows
 ) -> None:

@@ -328,6 +328,7 @@ async def test_tls_on_a_loop(ifx: InformixServer, tls_port: int, certificates: C
     await conn.close()
 
 
+@pytest.mark.slow
 def test_tls_is_verified(ifx: InformixServer, tls_port: int, certificates: Certificates) -> None:
     given: dict[str, Any] = {**ifx.parameters(), "port": tls_port, "sslrootcert": str(certificates.other_ca)}
     for sslmode in ("verify-full", "verify-ca"):
@@ -337,6 +338,7 @@ def test_tls_is_verified(ifx: InformixServer, tls_port: int, certificates: Certi
         headrace.informix.connect(**{**ifx.parameters(), "sslmode": "require"})
 
 
+@pytest.mark.slow
 def test_timeout_over_tls_closes_the_connection(
     ifx: InformixServer, tls_port: int, certificates: Certificates, slow: str, conn: Any
 ) -> None:

@@ -86,6 +86,7 @@ async def test_cancelled_tasks_leave_a_slow_server_in_step(server: InformixServe
     await conn.close()
 
 
+@pytest.mark.slow
 def test_repeated_cancels_leave_a_slow_server_in_step(server: InformixServer) -> None:
     with headrace.informix.connect(**server.parameters(), autocommit=True) as conn:
         conn.fetch(QUICK)

@@ -99,18 +99,21 @@ def test_the_code_set_is_asked_for_where_it_is_not_given(jdbc: Jdbc) -> None:
         assert jdbc(server.jdbc_url(CLIENT_LOCALE="en_US.utf8"), "texts") == {"texts": "ok texts"}
 
 
+@pytest.mark.slow
 def test_insert_cursor(jdbc: Jdbc) -> None:
     with informix() as server:
         names = ("batch", "many_rows", "batch_errors", "put_of_fixed_width")
         assert jdbc(server.jdbc_url(IFX_USEPUT="1"), *names) == {name: f"ok {name}" for name in names}
 
 
+@pytest.mark.slow
 def test_ansi_database(jdbc: Jdbc) -> None:
     with informix(mode="ansi") as server:
         names = ("insert_select", "commit_rollback", "numbers", "batch", "many_rows", "statement_batch", "batch_errors")
         assert jdbc(server.jdbc_url(), *names) == {name: f"ok {name}" for name in names}
 
 
+@pytest.mark.slow
 def test_unlogged_database(jdbc: Jdbc) -> None:
     with informix(mode="unlogged") as server:
         names = ("insert_select", "numbers", "batch", "smart_lobs")
@@ -118,6 +121,7 @@ def test_unlogged_database(jdbc: Jdbc) -> None:
 
 
 @pytest.mark.parametrize("size", ["4096", "1000000"])
+@pytest.mark.slow
 def test_fetch_buffers(jdbc: Jdbc, size: str) -> None:
     with informix() as server:
         assert jdbc(server.jdbc_url(FET_BUF_SIZE=size), "many_rows") == {"many_rows": "ok many_rows"}
@@ -146,6 +150,7 @@ def test_login_that_is_redirected(jdbc: Jdbc) -> None:
             assert jdbc(url, "insert_select") == {"insert_select": "ok insert_select"}
 
 
+@pytest.mark.slow
 def test_questions_of_pam(jdbc: Jdbc) -> None:
     with informix(pam={"colour? ": "blue", "number? ": "42"}) as server:
         url = server.jdbc_url(IFX_PAM_CLASS="headrace.Pam")
@@ -155,6 +160,7 @@ def test_questions_of_pam(jdbc: Jdbc) -> None:
         assert verdict["insert_select"].startswith("FAIL")
 
 
+@pytest.mark.slow
 def test_tls(jdbc: Jdbc, tmp_path: Path) -> None:
     keytool = shutil.which("keytool")
     assert keytool, "the JDK's keytool makes the driver a trust store"

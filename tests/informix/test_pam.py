@@ -91,6 +91,7 @@ class Slow(Asked):
         return super().__call__(question, shown)
 
 
+@pytest.mark.slow
 def test_the_time_to_connect_counts() -> None:
     slow = Slow(ANSWERS)
     with (
@@ -102,6 +103,7 @@ def test_the_time_to_connect_counts() -> None:
     assert ("number? ", False) not in slow.questions
 
 
+@pytest.mark.slow
 async def test_the_time_to_connect_counts_on_a_loop() -> None:
     slow = Slow(ANSWERS)
     with informix(pam=ANSWERS) as server, pytest.raises(errors.ConnectionTimeout):

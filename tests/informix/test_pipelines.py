@@ -90,6 +90,7 @@ def done(conn: Any, program: list[Asked], pipelined: bool, other: Any) -> list[A
 
 
 @pytest.mark.parametrize("mode", ["logged", "ansi", "unlogged"])
+@pytest.mark.slow
 def test_a_pipeline_does_what_its_statements_do_one_by_one(mode: Literal["logged", "ansi", "unlogged"]) -> None:
     for seed in range(SEEDS):
         seen: list[list[Any]] = []

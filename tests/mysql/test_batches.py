@@ -34,6 +34,7 @@ ROWS = {
 
 @pytest.mark.parametrize("sql", ROWS.values(), ids=ROWS)
 @pytest.mark.parametrize("again", [1, 500], ids=["short", "long"])
+@pytest.mark.slow
 def test_a_batch_does_what_its_rows_do(my: Any, sql: str, again: int) -> None:
     fresh(my, "table people (id int primary key, name varchar(20))")
     my.executemany("insert into people values (?, ?)", [(1, "ada"), (2, "grace"), (3, "jean")])

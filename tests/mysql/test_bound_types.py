@@ -79,6 +79,7 @@ def test_queries(conn: Any, query: str) -> None:
 
 @pytest.mark.parametrize("form", ["insert into held ({}) values (?)", "update held set {} = ?"])
 @pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.slow
 def test_what_is_stored(conn: Any, column: str, form: str) -> None:
     def ask(text: str, value: Any) -> Any:
         conn.execute("delete from held")

@@ -329,6 +329,7 @@ BOUND = 30
 timeout is not shorter: what passes the bytes on is a thread of this process."""
 
 
+@pytest.mark.slow
 def test_a_server_that_reads_nothing_is_given_up(my_server: Served) -> None:
     with Deaf(my_server.server.port) as deaf:
         where: dict[str, Any] = {**my_server.where, "port": deaf.port, "ssl_mode": "DISABLED"}
@@ -345,6 +346,7 @@ def test_a_server_that_reads_nothing_is_given_up(my_server: Served) -> None:
             assert conn.closed
 
 
+@pytest.mark.slow
 async def test_a_server_that_reads_nothing_is_given_up_on_a_loop(my_server: Served) -> None:
     with Deaf(my_server.server.port) as deaf:
         conn = await headrace.aio.mysql.connect(
@@ -362,6 +364,7 @@ async def test_a_server_that_reads_nothing_is_given_up_on_a_loop(my_server: Serv
         await conn.close()
 
 
+@pytest.mark.slow
 def test_a_server_that_says_nothing_is_given_up(my_server: Served, my_url: str) -> None:
     with headrace.mysql.connect(my_url, read_timeout=0.5) as conn:
         assert conn.fetchval("select sleep(0.2)") == 0
@@ -380,6 +383,7 @@ def test_a_server_that_says_nothing_is_given_up(my_server: Served, my_url: str) 
         assert conn.closed
 
 
+@pytest.mark.slow
 async def test_a_server_that_says_nothing_is_given_up_on_a_loop(my_server: Served, my_url: str) -> None:
     conn = await headrace.aio.mysql.connect(my_url, read_timeout=0.5)
     assert await conn.fetchval("select sleep(0.2)") == 0

@@ -152,6 +152,7 @@ def test_the_certificates_that_mysql_makes(sha: Served) -> None:
 @pytest.mark.parametrize(("asked", "agreed"), [("zlib", "zlib"), ("zstd", "zstd"), (None, "")])
 @pytest.mark.parametrize("tls", ["DISABLED", "REQUIRED"])
 @pytest.mark.servers("mysql", "mysql80")
+@pytest.mark.slow
 async def test_compression(my_server: Served, my_url: str, asked: str | None, agreed: str, tls: str) -> None:
     more: dict[str, Any] = {"compression": asked} if asked else {}
     rows = [(n, "abc" * (n % 1000)) for n in range(3000)]

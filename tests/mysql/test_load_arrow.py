@@ -33,6 +33,7 @@ def table(count: int) -> pyarrow.Table:
 
 
 @pytest.mark.parametrize("count", [0, 10, 30_000])
+@pytest.mark.slow
 def test_the_values_are_those_of_rows(my: Conn, count: int) -> None:
     rows = table(count)
     assert my.load_rows("arrow_loaded", rows) == count

@@ -34,6 +34,7 @@ def failing(conn: Conn) -> None:
 @pytest.mark.parametrize("prepared", [True, False])
 @pytest.mark.parametrize("end", [headrace.mysql.Connection.rollback, headrace.mysql.Connection.commit])
 @pytest.mark.parametrize("later", ["", "select 1"])
+@pytest.mark.slow
 def test_the_end_of_the_transaction_is_sent(
     my: Conn, my_url: str, prepared: bool, end: Callable[[Conn], None], later: str
 ) -> None:

@@ -56,6 +56,7 @@ def test_rows_parameters_and_factories(my_server: Served, my_url: str, prepared:
 
 
 @pytest.mark.parametrize("on_server", [False, True])
+@pytest.mark.slow
 def test_a_stream_that_is_left_early_leaves_the_connection_usable(my_server: Served, my: Conn, on_server: bool) -> None:
     for taken in (0, 1, 3):
         stream = my.stream(sequence(my_server, 3_000_000), fetch_size=100, on_server=on_server)
@@ -150,6 +151,7 @@ def test_memory_is_bounded(my_server: Served, my: Conn) -> None:
     assert (peak() - before) / 1024 < 50
 
 
+@pytest.mark.slow
 async def test_async_streams(my_server: Served, amy: Any) -> None:
     for on_server in (False, True):
         rows = [row async for row in amy.stream(sequence(my_server, ROWS), fetch_size=1000, on_server=on_server)]

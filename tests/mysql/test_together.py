@@ -37,6 +37,7 @@ async def test_a_block_that_begins_while_a_batch_runs_is_undone_by_itself(amy: A
     assert await amy.fetchval("select count(*) from t where who = 2") == 0
 
 
+@pytest.mark.slow
 def test_after_a_deadlock_in_autocommit_a_block_is_a_transaction(my_server: Served, my: Conn) -> None:
     my.execute("insert into t values (1, 1)")
     my.execute("set innodb_lock_wait_timeout = 1")

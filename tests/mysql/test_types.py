@@ -232,6 +232,7 @@ def test_round_trips(conns: dict[str, Conn], others: dict[str, Any], name: str) 
 
 
 @EVERYWHERE
+@pytest.mark.slow
 def test_values_of_other_drivers_are_read(conns: dict[str, Conn], others: dict[str, Any], name: str) -> None:
     """What mysqlclient inserts is read as it would be had we inserted it."""
     column = TYPES[name]

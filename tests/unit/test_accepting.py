@@ -25,6 +25,7 @@ class Echo(Accepting):
             client.sendall(block)
 
 
+@pytest.mark.slow
 def test_strangers_who_connect_at_the_end_leave_no_socket() -> None:
     for _ in range(5):
         echo = Echo()
