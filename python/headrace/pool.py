@@ -453,9 +453,11 @@ class _Lease(AbstractContextManager[C]):
     ) -> None:
         pool, connection = self._pool, self._connection
         status = connection.transaction_status
-        if kind is None and status != _IDLE and not connection.closed:
+        if kind is None and status != _IDLE:
             try:
-                connection.commit()
+                pool._core.check_severed(connection)
+                if connection.lost or not connection.closed:
+                    connection.commit()
             except BaseException:
                 pool._give_back(connection, connection.transaction_status, "rollback")
                 raise

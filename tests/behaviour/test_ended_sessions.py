@@ -16,7 +16,7 @@ END = "select pg_terminate_backend(%s, 10000)"
 
 
 def test_next_request_raises_the_error_that_ended_an_idle_session(server: PostgresServer) -> None:
-    with headrace.connect(server.url) as conn, headrace.connect(server.url) as admin:
+    with headrace.connect(server.url, autocommit=True) as conn, headrace.connect(server.url) as admin:
         assert admin.fetchval(END, conn.backend_pid)
         assert not conn.check_alive()
         with pytest.raises(errors.AdminShutdown, match="terminating connection"):
@@ -26,7 +26,10 @@ def test_next_request_raises_the_error_that_ended_an_idle_session(server: Postgr
 
 
 async def test_next_request_on_a_loop_raises_the_error_that_ended_an_idle_session(server: PostgresServer) -> None:
-    async with await headrace.aio.connect(server.url) as conn, await headrace.aio.connect(server.url) as admin:
+    async with (
+        await headrace.aio.connect(server.url, autocommit=True) as conn,
+        await headrace.aio.connect(server.url) as admin,
+    ):
         assert await admin.fetchval(END, conn.backend_pid)
         while not conn.closed:
             await asyncio.sleep(0.001)

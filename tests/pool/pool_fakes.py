@@ -15,6 +15,7 @@ class Fake:
     def __init__(self) -> None:
         self.closed = False
         self.broken = False
+        self.lost = False
         self.needs_reset = False
         self.alive = True
         self.transaction_status = Status.IDLE
@@ -47,6 +48,7 @@ class AsyncFake:
     def __init__(self) -> None:
         self.closed = False
         self.broken = False
+        self.lost = False
         self.needs_reset = False
         self.alive = True
         self.transaction_status = Status.IDLE

@@ -297,6 +297,7 @@ impl<M: Driven + ?Sized> Connection<M> {
         {
             reason.message = format!("{} (the server said: {message})", reason.message);
         }
+        reason.sqlstate = reason.sqlstate.or_else(|| self.machine.last_sqlstate().map(str::to_owned));
         self.machine.abort(cx, &reason);
         self.ended.get_or_insert_with(|| reason.clone());
         reason

@@ -13,6 +13,8 @@ pub struct Fatal {
     pub message: String,
     /// The kind of error, for programs.
     pub kind: FatalKind,
+    /// The SQLSTATE of the error with which the server ended the session, if it sent one.
+    pub sqlstate: Option<String>,
 }
 
 /// Why a connection could not be opened, or cannot continue.
@@ -107,7 +109,7 @@ impl FatalKind {
 impl Fatal {
     /// An error of `kind` with a text that describes it.
     pub fn new(kind: FatalKind, message: impl Into<String>) -> Self {
-        Self { message: message.into(), kind }
+        Self { message: message.into(), kind, sqlstate: None }
     }
 
     /// The peer broke the protocol. The message is cut to a bounded length: much of it may be the peer's.
@@ -143,7 +145,7 @@ impl Fatal {
             }
             _ => self.message.clone(),
         };
-        Self::new(self.kind, message)
+        Self { message, ..self.clone() }
     }
 }
 

@@ -116,6 +116,10 @@ pub trait Session {
     fn last_message(&self) -> Option<&str> {
         None
     }
+    /// The SQLSTATE of that error.
+    fn last_sqlstate(&self) -> Option<&str> {
+        None
+    }
 
     /// The number of the server's process or thread.
     fn process_id(&self) -> i32;

@@ -135,7 +135,11 @@ fn ended(py: Python<'_>, fatal: &Fatal, is_gone: bool) -> PyErr {
         Err(error) => error,
         Ok(globals) => {
             let class = if is_gone { &globals.connection_closed } else { &globals.operational_error };
-            coded(py, raise(py, class, fatal.message.clone()), fatal)
+            let error = coded(py, raise(py, class, fatal.message.clone()), fatal);
+            if let Some(sqlstate) = &fatal.sqlstate {
+                let _ = error.value(py).setattr("sqlstate", sqlstate);
+            }
+            error
         }
     }
 }

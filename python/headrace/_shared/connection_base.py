@@ -53,6 +53,12 @@ class ConnectionBase(Generic[R]):
         return self._core.wire.closed
 
     @property
+    def lost(self) -> bool:
+        """True if the session was ended with a transaction open, and not by ``close()``: its changes are lost. False
+        again once ``commit()``, or another end of the transaction, has raised that. Used by pools."""
+        return self._core.is_lost()
+
+    @property
     def needs_reset(self) -> bool:
         """True while a cursor is open outside of any transaction that ``reset()`` would close. Used by pools."""
         return self._core.needs_reset()

@@ -50,6 +50,14 @@ class Pipelined:
         self.submitted += 1
         return not self.submitted % every
 
+    def leave(self, cursor: Any, left: Any) -> None:
+        """A cursor gets another result: ``left`` stands for it where its last one is waited for."""
+        cursors = self.cursors
+        for at in range(len(cursors) - 1, -1, -1):
+            if cursors[at] is cursor:
+                cursors[at] = left
+                return
+
     def resolved(self, cursor: Any) -> None:
         """There is nothing more to ask of a cursor whose result was waited for. They come in order as a rule: those
         that do not stay until the pipeline's end."""

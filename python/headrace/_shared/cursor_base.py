@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from .. import defaults
 from .._native import ArrowResult, Result
-from ..errors import DatabaseError, InterfaceError, OperationalError, ProgrammingError
+from ..errors import DatabaseError, Error, InterfaceError, OperationalError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from ..types import TypeCode
 from .arrow import arrow_result, frame_maker, polars_maker, reader_maker, table_maker
@@ -65,6 +66,8 @@ class CursorBase(Generic[R]):
         self._make: Callable[[Any], Any] | None = None
         self._pending: Any = None
         self._pipeline: Pipelined | None = None
+        self._error: Error | None = None
+        """Why there is no result: the end of a pipeline has found that before anybody fetched."""
         self._keeps_rows = True
         """False for a batch without ``returning``."""
         self._arrow: ArrowResult | None = None
@@ -73,6 +76,8 @@ class CursorBase(Generic[R]):
     # results
 
     def _clear(self) -> None:
+        if self._pending is not None:
+            self._leave_pending()
         self._keeps_rows = True
         self._result = None
         self._more = ()
@@ -80,6 +85,7 @@ class CursorBase(Generic[R]):
         self._arrow = None
         self._position = 0
         self._pending = None
+        self._error = None
 
     def _is_pending(self, ticket: Any, pipeline: Pipelined) -> None:
         """The result is one that a pipeline has not read yet."""
@@ -87,6 +93,13 @@ class CursorBase(Generic[R]):
         self._pending = ticket
         self._pipeline = pipeline
         pipeline.cursors.append(self)
+
+    def _leave_pending(self) -> None:
+        """The cursor is used again in a pipeline that has not read its result: its error is still the pipeline's to
+        raise."""
+        pipeline = self._pipeline
+        if pipeline is not None:
+            pipeline.leave(self, copy.copy(self))
 
     def _set(self, result: Result) -> None:
         self._result = result
@@ -135,6 +148,11 @@ class CursorBase(Generic[R]):
             self._set_all(results)
             error.cursor = self
 
+    def _keep_error(self, error: Error) -> None:
+        """A copy for whoever fetches later: its traceback would keep the connection alive."""
+        if self._result is None:
+            self._error = copy.copy(error)
+
     def _check(self) -> None:
         if self._closed:
             raise InterfaceError("the cursor is closed")
@@ -146,6 +164,8 @@ class CursorBase(Generic[R]):
                 raise ProgrammingError("the rows of execute_arrow() are record batches: fetch_arrow() returns them")
             if not self._keeps_rows and self._result is not None and self._result.columns is not None:
                 raise ProgrammingError("executemany() keeps the rows that a statement returns with returning=True only")
+            if self._error is not None:
+                raise copy.copy(self._error)
             raise ProgrammingError(
                 "no result with rows: "
                 + (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from ..types import TransactionStatus
 from .pool_settings import ClosedReason, LostReason
 
 
@@ -19,6 +20,16 @@ class Pooled(Protocol):
     @property
     def broken(self) -> bool:
         """True if the connection was lost, or must not be used any more."""
+        ...
+
+    @property
+    def transaction_status(self) -> TransactionStatus:
+        """The state of the transaction, without a round trip."""
+        ...
+
+    @property
+    def lost(self) -> bool:
+        """True if its session was ended with a transaction open, and not by ``close()``; ``commit()`` raises that."""
         ...
 
     @property

@@ -119,7 +119,8 @@ class PoolCore(Generic[C, W]):
         self.idle = self._idle = list[_Entry[C]]()
         """The idle connections: those that are left to close if a pool was dropped."""
         self._lent: dict[int, _Entry[C]] = {}
-        self._severed: dict[int, C] = {}  # still with their borrowers, who may yet bring them back
+        # Still with their borrowers, who may yet bring them back: whether a transaction was open.
+        self._severed: dict[int, bool] = {}
         self._waiters: OrderedDict[W, float] = OrderedDict()  # since when they wait
         self._attempts: dict[int, _Attempt] = {}
         self._numbers = itertools.count(1)
@@ -197,6 +198,11 @@ class PoolCore(Generic[C, W]):
         while self._idle and self.size > settings.max_size:
             self._discard(self._idle.pop(0), "surplus")
         self._grow(now)
+
+    def check_severed(self, connection: C) -> None:
+        """Raises PoolClosed for a borrower whose connection the pool has closed in the middle of a transaction."""
+        if self._severed.get(id(connection)):
+            raise PoolClosed("the pool was closed before the end of the block: what was not committed is lost")
 
     # lending
 
@@ -478,7 +484,8 @@ class PoolCore(Generic[C, W]):
 
     def _sever(self, key: int, entry: _Entry[C], why: ClosedReason | LostReason) -> None:
         self._gone[why] = self._gone.get(why, 0) + 1
-        self._severed[key] = entry.connection
+        status = entry.connection.transaction_status
+        self._severed[key] = status not in (TransactionStatus.IDLE, TransactionStatus.UNKNOWN)
         self.actions.append(Sever(entry.connection, why))
 
     def _fail_waiters(self, now: float, error: Callable[[], Exception]) -> None:

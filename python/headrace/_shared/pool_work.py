@@ -24,11 +24,6 @@ from .pool_settings import Settings
 class PoolConnection(Pooled, Protocol):
     """The part of a blocking connection, of any database, that a pool uses."""
 
-    @property
-    def transaction_status(self) -> TransactionStatus:
-        """The state of the transaction, without a round trip."""
-        ...
-
     def commit(self) -> object:
         """Commits the open transaction, if there is one."""
         ...

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from .. import defaults
 from .._native import Wire
-from ..errors import ConnectionClosed, DatabaseError, Error, InterfaceError, ProgrammingError
+from ..errors import DatabaseError, Error, InterfaceError, ProgrammingError
 from ..types import TransactionStatus
+from .ends import Ends
 from .flows import Begun, Flow, each
 
 LOST = (
@@ -55,11 +56,12 @@ class Block:
     """A block that it was in has ended before it."""
 
 
-class Transactions(ABC):
+class Transactions(Ends, ABC):
     """The transactions of a connection, and its blocks of ``transaction()``: the half of :class:`.core.Core` that
     decides which of them are open."""
 
     def __init__(self, wire: Wire) -> None:
+        super().__init__()
         self.wire = wire
         self.autocommit = False
         self.depth = 0
@@ -108,7 +110,8 @@ class Transactions(ABC):
         """Returns true if a transaction is open once all that was asked for is done, and whether that is settled: it is
         a guess if it depends on a reply."""
         if self.wire.closed:
-            return Ahead(open=False, settled=True)
+            # A block is entered in vain. It is one in the transaction that was lost, which is not its own to report.
+            return Ahead(open=self.is_lost(), settled=True)
         ahead = self.wire.transaction_ahead()
         return Ahead(
             open=self.wire.in_transaction() if ahead is None else ahead, settled=self.depth > 0 or ahead is not None
@@ -116,6 +119,7 @@ class Transactions(ABC):
 
     def set_mode(self, name: str, value: Any) -> None:
         """Sets autocommit or a transaction mode; only between transactions."""
+        self.check_lost()
         if self.in_transaction():
             raise ProgrammingError(f"{name} cannot be changed inside a transaction; commit or roll back first")
         setattr(self, name, value)
@@ -125,18 +129,25 @@ class Transactions(ABC):
         """Returns true if every statement is a transaction of its own."""
         return self.autocommit
 
+    def begin_session(self, autocommit: bool) -> None:
+        """Sets autocommit of a new session, of which the server is not told."""
+        self.autocommit = autocommit
+        self.refresh_begin()
+
     def set_autocommit(self, value: bool) -> Flow[None]:
         """Changes autocommit; only between transactions."""
         self.set_mode("autocommit", value)
         yield from ()
 
     def check_end(self, rollback: bool) -> None:
-        """Returns true if commit() or rollback() can be called now."""
+        """Raises where commit() or rollback() cannot be called."""
+        if self.is_lost():
+            raise self.loss()
         if self.depth:
             word = "rollback" if rollback else "commit"
             raise ProgrammingError(f"{word}() cannot be called inside a transaction() block")
         if self.wire.closed:
-            raise ConnectionClosed("the connection is closed")
+            raise self.why_closed()
 
     def is_begun(self) -> bool:
         """Returns true if a transaction is open, or may be by what has been asked for."""
@@ -152,7 +163,15 @@ class Transactions(ABC):
             if not self.is_begun():
                 return
             tickets = self.wire.verb("rollback" if rollback else "commit")
-        self.check_ended(rollback, (yield from each(tickets)))
+        self.check_ended(rollback, (yield from self.told(tickets)))
+
+    def told(self, tickets: Sequence[Any]) -> Flow[list[Any]]:
+        """Waits for the end of a transaction: the error says that the session was lost, if it was."""
+        try:
+            return (yield from each(tickets))
+        except Error:
+            self.note_told()
+            raise
 
     def check_ended(self, rollback: bool, answers: Sequence[Any]) -> None:
         """Raises where the server has answered the end of a transaction with another end than was asked for."""
@@ -201,9 +220,12 @@ class Transactions(ABC):
         savepoint, outer = state
         if self.wire.closed:
             if rollback:
+                if outer:
+                    # As the program wants it.
+                    self.note_told()
                 return
             # It ended after the last statement: nothing was committed.
-            raise ConnectionClosed("the connection ended before the end of the block: its changes are lost")
+            raise self.loss(is_all=outer)
         if outer:
             yield from self.end_block(rollback)
         elif savepoint is not None and self.has_savepoint(rollback):
@@ -212,8 +234,10 @@ class Transactions(ABC):
     def end_block(self, rollback: bool) -> Flow[None]:
         """Ends the transaction of a block, also if the task is cancelled: later statements would become part of one
         that stayed open."""
-        if not self.wire.closed and self.has_block():
-            answers = yield from each(self.wire.verb("rollback" if rollback else "commit", owed=True))
+        if rollback and self.wire.closed:
+            return
+        if self.has_block():
+            answers = yield from self.told(self.wire.verb("rollback" if rollback else "commit", owed=True))
             self.check_ended(rollback, answers)
 
     def has_block(self) -> bool:

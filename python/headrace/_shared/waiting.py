@@ -318,6 +318,7 @@ class BlockingWaiting(ConnectionBase[R]):
         """
         if self._strict_close and self.closed:
             raise ConnectionClosed("the connection is closed already")
+        self._core.note_close()
         if self._core.timing:
             started = time.perf_counter_ns()
             self._core.wire.close()

@@ -445,9 +445,11 @@ class _Lease(AbstractAsyncContextManager[C]):
     ) -> None:
         pool, connection = self._pool, self._connection
         at_least: ResetMode = "none" if kind is None else "rollback"
-        if kind is None and connection.transaction_status != _IDLE and not connection.closed:
+        if kind is None and connection.transaction_status != _IDLE:
             try:
-                await connection.commit()
+                pool._core.check_severed(connection)
+                if connection.lost or not connection.closed:
+                    await connection.commit()
             except BaseException:
                 pool._give_back(connection, "rollback")
                 raise

@@ -106,8 +106,7 @@ class CubridCore(Core):
 
     def start(self, autocommit: bool) -> Flow[None]:
         """Sets up a new session with the settings of ``connect``."""
-        self.autocommit = autocommit
-        self.refresh_begin()
+        self.begin_session(autocommit)
         options = self.options
         self.charset = options.charset
         if options.charset == "auto":

@@ -56,7 +56,7 @@ def connect(
     started = time.perf_counter_ns()
     options = known.options(conninfo, keywords)
     core = _connect(options)
-    core.autocommit = autocommit
+    core.begin_session(autocommit)
     connection = Connection(core, row_factory or tuple_row)
     connection._strict_close = strict_close
     try:

@@ -92,7 +92,7 @@ class MySqlCore(Core):
 
     def start(self, autocommit: bool) -> Flow[None]:
         """Sets the session up; autocommit is turned off with the first request."""
-        self.autocommit = autocommit
+        self.begin_session(autocommit)
         if not autocommit:
             self.wire.commit_manually()
         tickets: list[Any] = []

@@ -81,7 +81,8 @@ class Guard:
         """Ends it, and lets others go on."""
         wire = self._core.wire
         try:
-            if self._begun and not wire.closed:
+            # What is to be kept is not, where the connection is closed: that raises.
+            if self._begun and not (undo and wire.closed):
                 yield from self._end(undo)
         finally:
             if self.reservation:

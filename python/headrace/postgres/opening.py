@@ -70,8 +70,7 @@ def connect(
     started = time.perf_counter_ns()
     options = known.options(conninfo, keywords)
     core = _through_daemon(options) if options.daemon else _connect(options)
-    core.autocommit = autocommit
-    core.refresh_begin()
+    core.begin_session(autocommit)
     connection = Connection(core, row_factory or tuple_row)
     connection._strict_close = strict_close
     if core.timing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -124,6 +125,11 @@ class Reading(Opened):
         self.watch = None
         core.readings.discard(self)
         if core.wire.closed:
+            raised = sys.exc_info()[1]
+            is_told = self.abandoned or not discard or not isinstance(raised, GeneratorExit | None)
+            if self.own and not is_told and core.is_cut():
+                # What the query has changed is lost with its transaction.
+                raise core.loss(is_all=False)
             return None
         if core.resets != self._resets:
             return None

@@ -239,6 +239,10 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
         self.closing_error.as_ref().map(|words| words.message.as_str())
     }
 
+    fn last_sqlstate(&self) -> Option<&str> {
+        self.closing_error.as_ref().map(|words| words.sqlstate.as_str())
+    }
+
     /// The thread's number, which is unsigned.
     fn process_id(&self) -> i32 {
         self.session.thread_id.cast_signed()

@@ -65,6 +65,8 @@ pub(crate) struct State {
     pub(crate) settings: Arc<Settings>,
     /// The server reported why it ended the session while no request was pending: the next request raises it.
     unheard: Cell<bool>,
+    /// The status of the transaction when the session ended.
+    at_end: Cell<StatusAtEnd>,
     /// The future of a session that is being opened.
     ready: Option<Completion>,
     /// The futures of those who wait for notifications: each checks for one when some have come.
@@ -77,6 +79,15 @@ pub(crate) struct State {
     nudged: Option<Instant>,
     /// It has waited for a reply that did not come, and nothing has come since.
     nudged_in_vain: bool,
+}
+
+/// The status of the transaction when a session ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum StatusAtEnd {
+    /// As of the last reply.
+    Known(TransactionStatus),
+    /// None was open, and requests were pending, or were made later, that begin one.
+    Pending,
 }
 
 /// The kinds of operations that are timed.
@@ -270,6 +281,9 @@ impl Wire {
     /// Ends the connection, and every pending request with it.
     fn die(&self, py: Python<'_>, state: &mut State, reason: &Fatal) {
         self.closed.store(true, Ordering::Relaxed);
+        if state.connection.ended().is_none() {
+            state.at_end.set(self.status_at_end(state));
+        }
         let unheard = state.connection.ended().is_none() && !state.connection.machine.is_awaited();
         let reason = state.connection.end(py, reason);
         state.unheard.set(unheard || state.unheard.get());
@@ -281,6 +295,27 @@ impl Wire {
         self.complete_waiting();
         if let Io::Blocking(_) = &state.io {
             state.io = Io::None;
+        }
+    }
+
+    /// The status of the transaction of a session that ends now. Requests that are pending would have been part of a
+    /// transaction where they begin one.
+    fn status_at_end(&self, state: &State) -> StatusAtEnd {
+        let machine = &state.connection.machine;
+        match machine.shared_transaction() {
+            TransactionStatus::Idle if machine.queued() > 0 && self.begins.load(Ordering::SeqCst) => {
+                StatusAtEnd::Pending
+            }
+            status => StatusAtEnd::Known(status),
+        }
+    }
+
+    /// A request is refused as the session has ended: if it would have begun a transaction, it was pending.
+    pub(super) fn refused(&self, state: &State) {
+        if self.begins.load(Ordering::SeqCst)
+            && let StatusAtEnd::Known(TransactionStatus::Idle) = state.at_end.get()
+        {
+            state.at_end.set(StatusAtEnd::Pending);
         }
     }
 
@@ -387,10 +422,17 @@ impl Wire {
     }
 
     /// The status of the transaction as of the last completed request, whatever is in flight. A transaction that is a
-    /// portal's own does not count.
+    /// portal's own does not count. Of a session that has ended ``ACTIVE``, if requests were pending that would have
+    /// been in a transaction.
     fn last_status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let status = self.lock(py)?.connection.machine.shared_transaction();
-        states::status(py, status)
+        let state = self.lock(py)?;
+        if state.connection.ended().is_none() {
+            return states::status(py, state.connection.machine.shared_transaction());
+        }
+        match state.at_end.get() {
+            StatusAtEnd::Known(status) => states::status(py, status),
+            StatusAtEnd::Pending => states::named_status(py, "ACTIVE"),
+        }
     }
 
     /// Returns true if a transaction, even a failed one, is open as of the last completed request; as

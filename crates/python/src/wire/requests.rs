@@ -68,7 +68,10 @@ impl Wire {
         call: PyCall<D>,
     ) -> PyResult<Py<PyAny>> {
         // First: objects that were open on a closed connection block nothing.
-        self.check_ready(py, &state)?;
+        if let Err(error) = self.check_ready(py, &state) {
+            self.refused(&state);
+            return Err(error);
+        }
         for gate in &state.gates {
             gate.call0(py)?;
         }

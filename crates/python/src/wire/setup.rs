@@ -7,7 +7,7 @@ use crate::engine::Engine;
 use crate::sink::{Settings, Unrepresentable};
 use crate::{errors, ffi};
 use headrace_connection::{Connection, Limits, TlsSettings};
-use headrace_core::{Cancellation, Fatal, FatalKind, NextStep, WriteBuffer, limits};
+use headrace_core::{Cancellation, Fatal, FatalKind, NextStep, TransactionStatus, WriteBuffer, limits};
 use headrace_io::{Address, Connecting, Link, TcpOptions};
 use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
 use pyo3::prelude::*;
@@ -114,6 +114,7 @@ impl Wire {
             queries_bytes: Cell::new(0),
             settings: Arc::new(settings),
             unheard: Cell::new(false),
+            at_end: Cell::new(super::StatusAtEnd::Known(TransactionStatus::Idle)),
             ready: None,
             notified: Vec::new(),
             drained: None,

@@ -528,15 +528,14 @@ class LoopConnection(LoopWaiting[R]):
 
     def _give_up(self, pipeline: Pipelined, cursors: deque[LoopCursor[Any]]) -> None:
         """Ends a pipeline whose results are not needed."""
-        if not self._core.wire.closed:
-            self._forsake(cursors, self._core.ask_for_answers(pipeline))
+        self._forsake(cursors, self._core.ask_for_answers(pipeline))
 
     async def _drain(
         self, pipeline: Pipelined, cursors: deque[LoopCursor[Any]], quiet: bool, timeout: float | None
     ) -> None:
+        """Takes the results of a pipeline; raises the first error among them, unless it is to be ``quiet``. On a closed
+        connection each has one."""
         core, limit = self._core, until(timeout)
-        if core.wire.closed:
-            return
         end = core.ask_for_answers(pipeline)
         first: BaseException | None = None
         try:
@@ -546,16 +545,20 @@ class LoopConnection(LoopWaiting[R]):
                     continue
                 try:
                     await cursor._resolve(limit)
-                except errors.PipelineAborted as error:
-                    first = first or error
                 except errors.Error as error:
-                    if first is None or isinstance(first, errors.PipelineAborted):
+                    cursor._keep_error(error)
+                    if first is None or (
+                        isinstance(first, errors.PipelineAborted) and not isinstance(error, errors.PipelineAborted)
+                    ):
                         first = error
         except BaseException:
             self._forsake(cursors, end)
             raise
         if end is not None:
-            await self._wait(end, limit)
+            try:
+                await self._wait(end, limit)
+            except errors.Error as error:
+                first = first or error
         if core.has_notices():
             core.notices()
         if first is not None and not quiet:
@@ -614,13 +617,15 @@ class LoopConnection(LoopWaiting[R]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if not self.closed and not self._ends_itself():
+            if self.closed or self._ends_itself():
                 if error is None:
-                    await self.commit()
-                else:
-                    # Closing rolls back, too, and waits for nothing.
-                    with contextlib.suppress(errors.Error):
-                        if isinstance(error, Exception) or not self._core.wire.has_left():
-                            await self.rollback()
+                    self._core.check_lost()
+            elif error is None:
+                await self.commit()
+            else:
+                # Closing rolls back, too, and waits for nothing.
+                with contextlib.suppress(errors.Error):
+                    if isinstance(error, Exception) or not self._core.wire.has_left():
+                        await self.rollback()
         finally:
             await self.close()

@@ -22,11 +22,6 @@ from ...types import TransactionStatus
 class AsyncPoolConnection(Pooled, Protocol):
     """The part of an asyncio connection, of any database, that a pool uses."""
 
-    @property
-    def transaction_status(self) -> TransactionStatus:
-        """The state of the transaction, without a round trip."""
-        ...
-
     async def commit(self) -> object:
         """Commits the open transaction, if there is one."""
         ...

@@ -234,6 +234,7 @@ class LoopWaiting(ConnectionBase[R]):
         """
         started = time.perf_counter_ns()
         self._dropped.detach()
+        self._core.note_close()
         if asyncio.get_running_loop() is self._loop:
             self._end()
         else:

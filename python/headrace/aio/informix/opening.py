@@ -54,7 +54,7 @@ async def connect(
     started = time.perf_counter_ns()
     options = known.options(conninfo, keywords)
     core = await _connect(options)
-    core.autocommit = autocommit
+    core.begin_session(autocommit)
     connection = AsyncConnection(core, row_factory or tuple_row)
     # blocking: connection._strict_close = strict_close
     try:

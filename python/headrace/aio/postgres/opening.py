@@ -69,8 +69,7 @@ async def connect(
     started = time.perf_counter_ns()
     options = known.options(conninfo, keywords)
     core = await (_through_daemon(options) if options.daemon else _connect(options))
-    core.autocommit = autocommit
-    core.refresh_begin()
+    core.begin_session(autocommit)
     connection = AsyncConnection(core, row_factory or tuple_row)
     # blocking: connection._strict_close = strict_close
     if core.timing:

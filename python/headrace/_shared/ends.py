@@ -1,0 +1,76 @@
+"""What an end has to report: the end of a transaction, a block, a pipeline, a stream, or a pool's lease.
+
+An end that raises nothing says that what was done before it is stored. So it asks here, in every shell and interface,
+whether the session was lost: ended with a transaction open, or with requests pending, by anything but the program's own
+``close()``. Then the end raises why. An error that the program has caught before does not change that, as what was in
+the transaction is not stored; an end that has raised it once is enough.
+
+Results that were not read have errors of their own, which whoever ends a pipeline raises.
+"""
+
+from __future__ import annotations
+
+from .._native import Wire
+from ..errors import ConnectionClosed, Error
+from ..types import TransactionStatus
+
+CLOSED = "the connection is closed"
+
+
+class Ends:
+    """The half of :class:`.transactions.Transactions` that knows whether the session was lost."""
+
+    wire: Wire
+
+    def __init__(self) -> None:
+        self._closed_here = False
+        self._told = False
+
+    def note_close(self) -> None:
+        """The program closes the connection now: what it has not committed is to be rolled back."""
+        if not self.wire.closed:
+            self._closed_here = True
+
+    def note_told(self) -> None:
+        """The end of a transaction raises an error now: on a closed session it is about that."""
+        self._told = self._told or self.wire.closed
+
+    def is_cut(self) -> bool:
+        """Returns true if anything but the program's ``close()`` has ended the session."""
+        return self._status_at_end() is not None
+
+    def is_lost(self) -> bool:
+        """Returns true if the session was lost, and no end has raised that."""
+        return not self._told and self._status_at_end() not in (None, TransactionStatus.IDLE)
+
+    def _status_at_end(self) -> TransactionStatus | None:
+        """Where the transaction stood when the session was cut; None if it was not."""
+        if not self.wire.closed or self._closed_here:
+            return None
+        try:
+            return self.wire.last_status()
+        except Error:
+            # The parent's connection, in the child of a fork.
+            return None
+
+    def check_lost(self) -> None:
+        """Raises why the session was lost, if it was."""
+        if self.is_lost():
+            raise self.loss()
+
+    def loss(self, *, is_all: bool = True) -> Error:
+        """The error of an end on a closed session: the server's where no request has raised it. The end of a savepoint
+        does not tell of ``is_all`` that was lost: the end of the transaction raises it again."""
+        self._told = self._told or is_all
+        error = self.why_closed()
+        if type(error) is ConnectionClosed:
+            error.args = (f"the connection ended before the end of the transaction: its changes are lost ({error})",)
+        return error
+
+    def why_closed(self) -> Error:
+        """The error of a request on a closed session."""
+        try:
+            self.wire.verb("ping")
+        except Error as error:
+            return error.with_traceback(None)
+        return ConnectionClosed(CLOSED)
