@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import headrace
 from cutting import BEFORE
 from headrace import errors
+from headrace.types import Notice
 from live import TESTED
 from waiting import sleep
 
@@ -179,3 +181,26 @@ def test_a_transaction_that_was_idle_for_too_long_is_an_error_of_its_block(place
                 conn.execute("insert into ends values (-9)")
                 sleep(4 * SHORT)
     assert not place.admin.fetch("select id from ends where id = -9")
+
+
+@only_postgres
+def test_a_notice_handler_that_raises_does_not_undo_what_was_executed(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[str] = []
+
+    def bad(notice: Notice) -> None:
+        raise ValueError(notice.message)
+
+    conn = connected(place, autocommit=True)
+    conn.add_notice_handler(bad)
+    conn.add_notice_handler(lambda notice: seen.append(notice.message))
+    statement = "do $$ begin raise notice 'mind'; insert into ends values (-10); end $$"
+    with caplog.at_level(logging.ERROR, "headrace"):
+        conn.execute(statement)
+        with conn.transaction(), conn.pipeline():
+            conn.execute(statement)
+    conn.close()
+    assert seen == ["mind", "mind"]
+    assert len(place.admin.fetch("select id from ends where id = -10")) == 2
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [ValueError, ValueError]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import headrace
 import headrace.aio
 from cutting import BEFORE
 from headrace import errors
+from headrace.types import Notice
 from live import TESTED
 from waiting import asleep, auntil
 
@@ -187,3 +189,26 @@ async def test_a_transaction_that_was_idle_for_too_long_is_an_error_of_its_block
                     await conn.execute("insert into ends values (-9)")
                     await asleep(4 * SHORT)
     assert not place.admin.fetch("select id from ends where id = -9")
+
+
+@only_postgres
+async def test_a_notice_handler_that_raises_does_not_undo_what_was_executed(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[str] = []
+
+    def bad(notice: Notice) -> None:
+        raise ValueError(notice.message)
+
+    conn = await connected(place, autocommit=True)
+    conn.add_notice_handler(bad)
+    conn.add_notice_handler(lambda notice: seen.append(notice.message))
+    statement = "do $$ begin raise notice 'mind'; insert into ends values (-10); end $$"
+    with caplog.at_level(logging.ERROR, "headrace"):
+        await conn.execute(statement)
+        async with conn.transaction(), conn.pipeline():
+            await conn.execute(statement)
+    await conn.close()
+    assert seen == ["mind", "mind"]
+    assert len(place.admin.fetch("select id from ends where id = -10")) == 2
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [ValueError, ValueError]

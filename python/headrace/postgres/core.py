@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from .._native import ArrowSink, Columns, CopyBuffer, PostgresWire, Result, Transfer
 from .._shared.core import Core, Pipelined
@@ -16,6 +17,7 @@ from ..types import Notice, Notify, ParameterRows, TypeCode, Xid
 from .settings import ConnectOptions
 from .streams import Reading
 
+logger: Final = logging.getLogger("headrace")
 ISOLATION_LEVELS = ("read uncommitted", "read committed", "repeatable read", "serializable")
 
 
@@ -280,7 +282,11 @@ class ConnectionCore(Core):
         for fields in self.wire.take_notices():
             notice = Notice(fields.get("V") or fields.get("S", ""), fields.get("M", ""), fields)
             for handler in self.notice_handlers:
-                handler(notice)
+                try:
+                    handler(notice)
+                except Exception:
+                    # The statement that it came with is executed: an error would say that it is not.
+                    logger.exception("the notice handler %r has failed", handler)
 
     def notification(self) -> Notify | None:
         """Takes the oldest notification."""
