@@ -80,7 +80,7 @@ UNKNOWN: Final = 2000
 
 def translated(error: errors.Error, code: int = UNKNOWN) -> Error:
     """The exception of MySQLdb for one of headrace's. ``code`` is the number of one that the server did not send."""
-    if error.sqlcode is not None:
+    if error.sqlcode is not None and not isinstance(error, errors.ConnectionClosed):
         usual = InternalError if error.sqlcode < _FIRST_NUMBER else OperationalError
         return _BY_NUMBER.get(error.sqlcode, usual)(error.sqlcode, error.message or str(error))
     kind = next((mine for theirs, mine in _CLASSES if isinstance(error, theirs)), OperationalError)

@@ -100,7 +100,8 @@ class BaseConnection:
         connection = self._connection
         self._error = BaseConnection._error
         if connection is None or connection.closed:
-            raise exceptions.OperationalError(exceptions.SERVER_GONE, "the connection is closed")
+            why = "the connection is closed" if connection is None else str(connection._core.why_closed())
+            raise exceptions.OperationalError(exceptions.SERVER_GONE, why)
         if not self._lock.acquire(blocking=False):
             raise exceptions.ProgrammingError(
                 exceptions.UNKNOWN, "the connection is already in use by another thread; give each thread its own"
@@ -113,6 +114,22 @@ class BaseConnection:
             raise mine from error
         finally:
             self._lock.release()
+
+    @contextlib.contextmanager
+    def _next(self) -> Generator[mysql.Connection[Any]]:
+        """The same for what is sent to the server, after the error of an earlier statement that nobody was told of."""
+        with self._busy() as connection:
+            self._raise_failure()
+            yield connection
+
+    def _raise_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        try:
+            if failure is not None:
+                self._results, self._current = [], None
+                raise failure
+        finally:
+            del failure
 
     def _session(self) -> dict[str, Any]:
         with self._busy() as connection:
@@ -138,14 +155,15 @@ class BaseConnection:
     def query(self, query: str | bytes | bytearray) -> None:
         """Executes text as it is."""
         text = query if isinstance(query, str) else bytes(query).decode()
-        self._current, self._results, self._failure = None, [], None
-        with self._busy() as connection:
+        self._current, self._results = None, []
+        with self._next() as connection:
             try:
                 results = connection._wait(connection._core.wire.query(text), None)
             except errors.DatabaseError as error:
-                # The statements before the one that failed have results; that it did is for next_result() to say.
+                # The statements before the one that failed have results; that it did is for next_result() to say, or
+                # for whatever is done instead.
                 results = error.__dict__.pop("_results", None)
-                if results is None:
+                if not results:
                     raise
                 # Its traceback would keep this connection, and with it the session, until the collector came by.
                 self._failure = error.with_traceback(None)
@@ -163,12 +181,7 @@ class BaseConnection:
         """Goes to the next result: 0, or -1 when there is none."""
         with self._busy():
             if not self._results:
-                failure, self._failure = self._failure, None
-                try:
-                    if failure is not None:
-                        raise failure
-                finally:
-                    del failure
+                self._raise_failure()
                 return -1
             self._current = self._results.pop()
             return 0
@@ -178,8 +191,11 @@ class BaseConnection:
         return bool(self._results) or self._failure is not None
 
     def discard_result(self) -> None:
-        """Forgets the results."""
-        self._results, self._current, self._failure = [], None, None
+        """Forgets the results. Raises the error of a later statement or of a procedure, which has no result."""
+        self._results, self._current = [], None
+        if self._failure is not None:
+            with self._busy():
+                self._raise_failure()
 
     def affected_rows(self) -> int:
         """Rows changed or returned by the current statement."""
@@ -233,23 +249,27 @@ class BaseConnection:
 
     def _end(self, verb: Literal["commit", "rollback"]) -> None:
         with self._busy() as connection:
+            if verb == "commit":
+                self._raise_failure()
             for ticket in connection._core.wire.verb(verb):
                 connection._wait(ticket, None)
+            # A rollback is done in any case.
+            self._raise_failure()
 
     def _simple(self, statement: str) -> None:
-        with self._busy() as connection:
+        with self._next() as connection:
             connection._wait(connection._core.wire.query(statement), None)
 
     def select_db(self, database: str) -> None:
         """Changes the current database."""
-        with self._busy() as connection:
+        with self._next() as connection:
             connection._wait(connection._core.wire.select_db(database), None)
 
     def ping(self, reconnect: bool | None = None) -> None:
         """A round trip. Raises OperationalError when the server is gone."""
         if reconnect is not None:
             warnings.warn("the reconnect parameter does nothing: connections never reconnect", DeprecationWarning, 2)
-        with self._busy() as connection:
+        with self._next() as connection:
             connection.ping()
 
     def kill(self, thread: int) -> None:
@@ -303,12 +323,16 @@ class BaseConnection:
             return connection._core.wire.fileno()
 
     def close(self) -> None:
-        """Closes it. Raises ProgrammingError where it is closed already."""
+        """Closes it. Raises ProgrammingError where it is closed already, and the error of a statement that nobody was
+        told of."""
         if self.closed:
             raise exceptions.ProgrammingError(exceptions.SERVER_GONE, "closing a closed connection")
         assert self._connection is not None
         self._open = False
+        failure, self._failure = self._failure, None
         self._connection.close()
+        if failure is not None:
+            raise exceptions.translated(failure) from failure
 
     # literals
 
@@ -355,6 +379,8 @@ class BaseConnection:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is not None:
+            self._failure = None
         if not self.closed:
             self.close()
 

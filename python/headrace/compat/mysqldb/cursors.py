@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -76,7 +77,8 @@ class BaseCursor:
         return self.connection
 
     def close(self) -> None:
-        """Closes it, and drops what was not read."""
+        """Closes it, and drops what was not read. Raises the error of a later statement, or of a procedure after its
+        first result, that :meth:`nextset` would have raised."""
         if self.connection is None:
             return
         try:
@@ -85,6 +87,7 @@ class BaseCursor:
             self.connection = None
 
     def _discard(self) -> None:
+        """Drops what was not read. Raises the error of a statement after those results."""
         self._result = None
         self._rows = None
         if self.connection is not None and self.connection.open:
@@ -96,7 +99,12 @@ class BaseCursor:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if kind is None:
+            self.close()
+        else:
+            # One error is enough.
+            with contextlib.suppress(exceptions.Error):
+                self.close()
 
     # executing
 
@@ -180,6 +188,9 @@ class BaseCursor:
         total = 0
         for row in rows:
             total += self.execute(query, row) or 0
+            if (db := self._get_db())._failure is not None:
+                # Of a procedure, after its first result.
+                db.discard_result()
         self.rowcount = total
         return total
 
@@ -355,6 +366,7 @@ class CursorUseResultMixIn(BaseCursor):
     def _send(self, db: Any, query: bytes) -> None:
         text = query.decode()
         if text.lstrip(" \t\r\n(").lower().startswith(("select", "with")) and ";" not in text:
+            db.discard_result()
             self._blocks = _blocks(db, text)
             try:
                 db._current, db._results = next(self._blocks)
