@@ -7,6 +7,7 @@ attributes of this module too, and :func:`error_for` returns any of them by its 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -586,17 +587,27 @@ def error_from_fields(fields: dict[str, str], statement: str | None = None, row:
         if fields.get(code, "").isdecimal():
             setattr(error, name, int(fields[code]))
     if error.hint is None:
-        error.hint = _hint(error.sqlstate, message)
+        error.hint = _hint(error.sqlstate, message, statement or "")
     error.statement = statement or None
     error.row = row
     return error
 
 
-def _hint(sqlstate: str | None, message: str) -> str | None:
+_LIST_AFTER_IN: Final = re.compile(r"\bIN\s*(?:%s|%\(\w+\)s|\$\d+)", re.IGNORECASE)
+"""A single parameter after IN, where SQL wants a list in parentheses."""
+
+
+def _hint(sqlstate: str | None, message: str, statement: str) -> str | None:
     """What to do about an error that only a driver can know the reason of; the server's messages may be translated, and
     are looked at for names alone."""
     if sqlstate in ("42P05", "26000") and '"headrace_' in message:
         return "with a pooler that assigns server connections by transaction, connect with prepared=False"
     if sqlstate == "42601" and "prepared statement" in message:
         return "execute several statements with executescript(), or one by one with execute()"
+    if sqlstate == "42601" and _LIST_AFTER_IN.search(statement):
+        return (
+            "a list is one parameter, an array: write = ANY(%s) in place of IN %s, and <> ALL(%s) in place of NOT IN %s"
+        )
+    if sqlstate in ("42P18", "42P08"):
+        return "say which type a parameter has, by a cast: %s::text, $1::text"
     return None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from .._native import ArrowSink, Columns, CopyBuffer, PostgresWire, Result, Transfer
 from .._shared.core import Core, Pipelined
@@ -17,7 +16,6 @@ from ..types import Notice, Notify, ParameterRows, TypeCode, Xid
 from .settings import ConnectOptions
 from .streams import Reading
 
-logger: Final = logging.getLogger("headrace")
 ISOLATION_LEVELS = ("read uncommitted", "read committed", "repeatable read", "serializable")
 
 
@@ -285,8 +283,11 @@ class ConnectionCore(Core):
                 try:
                     handler(notice)
                 except Exception:
+                    # Imported here, since most programs never need it.
+                    import logging
+
                     # The statement that it came with is executed: an error would say that it is not.
-                    logger.exception("the notice handler %r has failed", handler)
+                    logging.getLogger("headrace").exception("the notice handler %r has failed", handler)
 
     def notification(self) -> Notify | None:
         """Takes the oldest notification."""
