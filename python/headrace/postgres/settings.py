@@ -87,6 +87,10 @@ CHOICES: Final[dict[str, tuple[str, ...]]] = {
 
 AUTH_METHODS: Final = ("password", "md5", "scram-sha-256", "none")
 # libpq's other methods: they may be named, but headrace never uses them.
+_NO_OAUTH: Final = (
+    "headrace has no OAuth, and cannot log in where the server asks for it (method oauth in pg_hba.conf); where it takes a "
+    "token as the password, as cloud services do, give that as password, or a function that fetches it"
+)
 _OTHER_METHODS: Final = ("gss", "sspi", "oauth")
 
 # Keywords of libpq that ask for protection, or for a secret to be used, in ways that headrace cannot: to ignore them
@@ -99,10 +103,10 @@ _REFUSED: Final = {
     "requirepeer": "headrace does not look at who owns the server's process; use TLS with sslmode=verify-full",
     "scram_client_key": "give the password itself",
     "scram_server_key": "give the password itself",
-    "oauth_issuer": "headrace has no OAuth; give a token as password, or a function that fetches it",
-    "oauth_client_id": "headrace has no OAuth; give a token as password, or a function that fetches it",
-    "oauth_client_secret": "headrace has no OAuth; give a token as password, or a function that fetches it",
-    "oauth_scope": "headrace has no OAuth; give a token as password, or a function that fetches it",
+    "oauth_issuer": _NO_OAUTH,
+    "oauth_client_id": _NO_OAUTH,
+    "oauth_client_secret": _NO_OAUTH,
+    "oauth_scope": _NO_OAUTH,
 }
 # Keywords of libpq that change nothing without GSSAPI or TLS compression.
 _WITHOUT_EFFECT: Final = ("krbsrvname", "gsslib", "gssdelegation", "sslcompression")
