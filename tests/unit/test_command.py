@@ -29,7 +29,7 @@ def test_a_test_server_needs_nothing_of_the_lab(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", ["headrace_lab", "numpy"])
-@pytest.mark.parametrize("words", ["--help", "race", "race --quick", "profile fetch --url x", "iibench", ""])
+@pytest.mark.parametrize("words", ["--help", "race", "race --full", "profile fetch --url x", "iibench", ""])
 def test_without_the_lab_it_says_what_to_install(words: str, missing: str) -> None:
     blocked = f"import sys; sys.modules[{missing!r}] = None; from headrace._command import main"
     script = f"{blocked}; sys.exit(main({words.split()}))"
@@ -61,7 +61,7 @@ def test_a_program_that_is_not_there_is_named(
     assert "/nowhere/at/all" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", ["race --quick", "iibench", "profile fetch"])
+@pytest.mark.parametrize("words", ["race --full", "iibench", "profile fetch"])
 def test_a_build_without_optimisation_is_not_measured_without_a_warning(
     words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -86,11 +86,11 @@ CHOICES: Final[dict[str, tuple[str, ...]]] = {
 }
 
 AUTH_METHODS: Final = ("password", "md5", "scram-sha-256", "none")
-# libpq's other methods: they may be named, but headrace never uses them.
 _NO_OAUTH: Final = (
-    "headrace has no OAuth, and cannot log in where the server asks for it (method oauth in pg_hba.conf); where it takes a "
-    "token as the password, as cloud services do, give that as password, or a function that fetches it"
+    "headrace has no OAuth, and cannot log in where the server asks for it (method oauth in pg_hba.conf); where it "
+    "takes a token as the password, as cloud services do, give that as password, or a function that fetches it"
 )
+# libpq's other methods: they may be named, but headrace never uses them.
 _OTHER_METHODS: Final = ("gss", "sspi", "oauth")
 
 # Keywords of libpq that ask for protection, or for a secret to be used, in ways that headrace cannot: to ignore them
