@@ -1,6 +1,6 @@
 //! The character sets of the session: set by a statement, compared with what the server reports, or asked for.
 
-use crate::conversations::*;
+use super::conversations::*;
 use crate::support::session::Session;
 use headrace_core::FatalKind;
 use headrace_mysql::machine::{Options, Request};
