@@ -12,6 +12,7 @@ use crate::messages::frontend;
 use crate::messages::tag::Target;
 use crate::types::{self, Format};
 use headrace_core::{Mismatch, Outcome, Parameters, Slot, WriteBuffer, limits};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 impl<H: PgHandler> Machine<H> {
@@ -61,7 +62,12 @@ impl<H: PgHandler> Machine<H> {
             self.send_rows(cx, write_buffer);
             return;
         }
-        match send_row(pending, &statement, cx, write_buffer) {
+        // What the server refuses is prepared again and repeated where it is alone. Otherwise a column more is read as it
+        // comes.
+        let alone = pending.block.is_begun_here() || self.in_block == Some(false);
+        let checked = described_later && alone && !execute.ordered && pending.slot.may_repeat();
+        let count = if checked { ColumnCount::Checked } else { ColumnCount::Any };
+        match send_row(pending, &statement, count, cx, write_buffer) {
             Ok(()) => {
                 pending.answer.owed = 1;
                 pending.go(Event::RowSent, Stage::AwaitSync);
@@ -147,7 +153,7 @@ impl<H: PgHandler> Machine<H> {
         if pending.preparation().is_some_and(Preparation::joins) {
             return self.keep_row(at, statement, cx, write_buffer);
         }
-        send_row(pending, statement, cx, write_buffer)?;
+        send_row(pending, statement, ColumnCount::Any, cx, write_buffer)?;
         pending.answer.owed += 1;
         Ok(())
     }
@@ -265,10 +271,18 @@ pub(super) fn too_many<H: PgHandler>(pending: &mut PendingRequest<H>, cx: H::Con
     })
 }
 
+/// Whether the server is to refuse a statement that has another number of columns than it had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ColumnCount {
+    Any,
+    Checked,
+}
+
 /// Writes Bind and Execute for the response handler's current row.
 fn send_row<H: PgHandler>(
     pending: &mut PendingRequest<H>,
     statement: &Statement,
+    count: ColumnCount,
     cx: H::Context<'_>,
     write_buffer: &mut WriteBuffer,
 ) -> Result<(), H::Error> {
@@ -281,10 +295,14 @@ fn send_row<H: PgHandler>(
     let params = handler.params(cx);
     let expected = statement.encoders.len();
     check_count(statement, params.count())?;
-    let formats = statement.columns.as_ref().map_or(&[0u8, 0][..], |columns| &columns.formats);
+    let formats = match (&statement.columns, count) {
+        (None, _) => Cow::Borrowed(&[0u8, 0][..]),
+        (Some(columns), ColumnCount::Any) => Cow::Borrowed(&columns.formats[..]),
+        (Some(columns), ColumnCount::Checked) => columns.exact_formats(),
+    };
     let out = write_buffer.tail();
     let start = out.len();
-    let written = frontend::bind(out, portal, &statement.name, expected, formats, |i, out| {
+    let written = frontend::bind(out, portal, &statement.name, expected, &formats, |i, out| {
         let value = params.get(i)?;
         statement.encoders[i].encode_param(&value, out).map(|format| u16::from(format == Format::Binary))
     });

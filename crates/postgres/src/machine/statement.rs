@@ -4,7 +4,7 @@ use crate::messages::backend::Field;
 use crate::sql::begins_with;
 use crate::types::{self, Decoder, Encoder, Format, Oid, TypeRegistry};
 use headrace_core::{Column, Described, Epoch, Prepared};
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -49,8 +49,8 @@ pub struct Columns {
     described: Arc<[Column]>,
     /// The last part of Bind: the format that is requested for each column.
     pub(super) formats: Vec<u8>,
-    /// Types of columns in text form that have to be looked up before their values can be decoded, each time: composite
-    /// types, whose text does not contain the types of their attributes, and unknown types.
+    /// Types of columns that have to be looked up before their values can be decoded, each time: of those in text form
+    /// composite types, whose text does not contain the types of their attributes, and in either form unknown types.
     pub(super) unsure: Vec<Oid>,
 }
 
@@ -89,7 +89,9 @@ impl Columns {
                 _ => Decoder::new_binary(registry, field.type_oid),
             })
             .collect();
-        let unsure = registry.unsure(&text_oids(&fields));
+        let mut unsure = registry.unsure(&text_oids(&fields));
+        let binary = fields.iter().filter(|field| field.format != 0).map(|field| field.type_oid);
+        unsure.extend(binary.filter(|oid| !registry.knows(*oid)));
         Self { described: types::columns(registry, &fields), fields, decoders, formats: vec![0, 0], unsure }
     }
 
@@ -103,6 +105,18 @@ impl Columns {
     pub(super) fn undecoded(registry: &TypeRegistry, fields: Vec<Field>) -> Self {
         let described = types::columns(registry, &fields);
         Self { described, fields, decoders: Vec::new(), formats: Vec::new(), unsure: Vec::new() }
+    }
+
+    /// The same as [`Self::formats`], with a code for each column: the server refuses them, before it executes anything,
+    /// if the statement has another number of columns by now.
+    pub(super) fn exact_formats(&self) -> Cow<'_, [u8]> {
+        match self.formats[..] {
+            [0, 1, high, low] => {
+                let count = (self.fields.len() as u16).to_be_bytes();
+                Cow::Owned([&count[..], &[high, low].repeat(self.fields.len())].concat())
+            }
+            _ => Cow::Borrowed(&self.formats),
+        }
     }
 
     /// Returns true if one format code applies to all columns, however many there are.

@@ -274,8 +274,9 @@ impl Decoder {
                 sink.end();
             }
             Decoder::Unreadable(name) => sink.invalid(&format!(
-                "a value of the type {name} came in binary form, which is not known here: the columns of the statement \
-                 have changed since it was prepared; execute it again"
+                "a value of the type {name} came in binary form, which is not known here, as the columns of the statement \
+                 have changed since it was prepared. It was executed, and what it has changed stays: select the column as \
+                 text, or read it by another statement"
             )),
             Decoder::Scalar(_) | Decoder::AsText | Decoder::Parse(_) => {}
         }

@@ -45,13 +45,18 @@ pub fn data_row(values: &[Option<&[u8]>]) -> Vec<u8> {
 }
 
 pub fn row_description(fields: &[(&str, u32)]) -> Vec<u8> {
+    row_description_in(fields, 0)
+}
+
+/// The same of columns in the text form (0) or the binary one (1).
+pub fn row_description_in(fields: &[(&str, u32)], format: u8) -> Vec<u8> {
     let mut body = (fields.len() as u16).to_be_bytes().to_vec();
     for (name, oid) in fields {
         body.extend_from_slice(name.as_bytes());
         body.push(0);
         body.extend_from_slice(&[0; 6]);
         body.extend_from_slice(&oid.to_be_bytes());
-        body.extend_from_slice(&[0, 4, 0xff, 0xff, 0xff, 0xff, 0, 0]);
+        body.extend_from_slice(&[0, 4, 0xff, 0xff, 0xff, 0xff, 0, format]);
     }
     msg(backend::ROW_DESCRIPTION, &body)
 }

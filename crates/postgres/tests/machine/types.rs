@@ -2,7 +2,7 @@
 
 use crate::machine::session::*;
 use headrace_core::Session as _;
-use headrace_postgres::machine::{Request, Rows};
+use headrace_postgres::machine::{Execute, Request, Rows};
 use headrace_postgres::messages::tag::backend;
 use headrace_testkit::Shared;
 
@@ -169,4 +169,69 @@ pub fn results_that_come_before_the_rest_could_be_sent_are_looked_up_too() {
     session.feed_messages(&[]);
     session.feed_messages(&[server_process_queried(), looked_up(), ready(b'I')]);
     assert_eq!((deferred.get().rows.len(), deferred.get().end.as_deref()), (1, Some("done")));
+}
+
+const INSERT: &str = "insert into t default values returning *, $1";
+/// An enumeration that another session has made.
+const MOOD: u32 = 99_997;
+
+/// A session that has executed [`INSERT`], which returned an integer.
+fn knows_insert() -> Session {
+    let mut session = Session::start();
+    session.ask(execution(INSERT, Rows::One, true), vec!["x".into()], vec![]);
+    session.feed_messages(&[described(&[25], &[("n", 23), ("p", 25)])]);
+    let row = data_row(&[Some(&[0, 0, 0, 1]), Some(b"x")]);
+    session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), row, completed("INSERT 0 1"), ready(b'I')]);
+    session.sent();
+    session
+}
+
+#[test]
+pub fn a_type_that_is_new_to_the_session_is_looked_up_after_the_statement_was_executed() {
+    let mut session = knows_insert();
+    let (_, received) = session.ask(execution(INSERT, Rows::One, true), vec!["x".into()], vec![]);
+    assert_eq!(session.sent(), ["Parse", "Bind", "Describe", "Execute", "Sync"], "a pooler might have prepared it");
+    session.feed_messages(&[
+        [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat(),
+        row_description_in(&[("mood", MOOD), ("p", 25)], 1),
+        data_row(&[Some(b"happy"), Some(b"x")]),
+        completed("INSERT 0 1"),
+        ready(b'I'),
+    ]);
+    assert!(received.get().rows.is_empty(), "it is deferred");
+    session.feed_messages(&[
+        server_process_queried(),
+        [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat(),
+        data_row(&[Some(b"99997"), Some(b"mood"), Some(b"e"), None, None, None]),
+        completed("SELECT 1"),
+        ready(b'I'),
+    ]);
+    let lines = received.get().lines();
+    assert_eq!((lines, received.get().end.as_deref()), (vec!["happy|x".to_owned()], Some("done")));
+}
+
+#[test]
+pub fn a_statement_that_is_alone_is_refused_before_it_is_executed_if_it_has_another_number_of_columns() {
+    for (sync, ordered, formats) in [(true, false, &[0, 2, 0, 1, 0, 1][..]), (true, true, &[0, 1, 0, 1])] {
+        let mut session = knows_insert();
+        let Request::Execute(execute) = execution(INSERT, Rows::One, sync) else { unreachable!() };
+        session.ask(Request::Execute(Execute { ordered, ..execute }), vec!["x".into()], vec![]);
+        let sent = session.write_buffer.take();
+        let bind = sent.windows(formats.len()).any(|bytes| bytes == formats);
+        assert!(bind, "formats {formats:?} in {sent:?}");
+    }
+}
+
+#[test]
+pub fn what_was_refused_so_is_described_and_executed_again() {
+    let mut session = knows_insert();
+    let (_, received) = session.ask(execution(INSERT, Rows::One, true), vec!["x".into()], vec![]);
+    session.feed_messages(&[msg(backend::PARSE_COMPLETE, b""), error("08P01"), ready(b'I')]);
+    session.feed_messages(&[server_process_queried()]);
+    let sent = session.sent();
+    assert!(sent.ends_with(&["Parse", "Describe", "Flush"]), "{sent:?}");
+    session.feed_messages(&[described(&[25], &[("n", 23), ("p", 25), ("new", 25)])]);
+    let row = data_row(&[Some(&[0, 0, 0, 1]), Some(b"x"), Some(b"y")]);
+    session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), row, completed("INSERT 0 1"), ready(b'I')]);
+    assert_eq!((received.get().lines(), received.get().end.as_deref()), (vec!["1|x|y".to_owned()], Some("done")));
 }
