@@ -21,6 +21,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         ("<!-- engine-limits -->", engine_table),
         ("<!-- iibench-options -->", iibench_options),
         ("<!-- iibench-left-out -->", iibench_left_out),
+        ("<!-- pool-resets -->", pool_resets),
     ):
         if marker in markdown:
             markdown = markdown.replace(marker, make())
@@ -98,6 +99,40 @@ def iibench_left_out() -> str:
             rows = [f"| `--{name}` | {why} |" for name, why in ast.literal_eval(node.value).items()]
             return "\n".join(["| option of iibench.py | `headrace iibench` |", "|---|---|", *rows])
     raise LookupError("options.py has no LEFT_OUT")
+
+
+RESETS = {
+    "postgres": "PostgreSQL", "mysql": "MySQL and MariaDB", "informix": "Informix", "cubrid": "CUBRID",
+}  # fmt: skip
+"""Folders of databases, and their names."""
+
+
+def pool_resets() -> str:
+    """One table for each database: what a pool sets back, of the ``resets.py`` in its folder.
+
+    Raises:
+        LookupError: one has no table.
+    """
+    parts: list[str] = []
+    for folder, title in RESETS.items():
+        source = ROOT / "python" / "headrace" / folder / "resets.py"
+        values = {
+            node.target.id: node.value
+            for node in ast.parse(source.read_text(encoding="utf-8")).body
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+        }
+        left = values["LEFT"]
+        if not isinstance(left, ast.Tuple):
+            raise LookupError(f"{source} has no table LEFT")
+        modes = ast.literal_eval(values["MODES"] or left)
+        head = " | ".join(["left behind", *(f'`"{mode}"`' for mode in modes)])
+        lines = [f"| {head} |", "|---" * (1 + len(modes)) + "|"]
+        for entry in left.elts:
+            assert isinstance(entry, ast.Call)
+            _, what, *fates = map(ast.literal_eval, entry.args)
+            lines.append(f"| {' | '.join([what, *fates[: len(modes)]])} |")
+        parts.append(f"### {title}\n\n" + "\n".join(lines))
+    return "\n\n".join(parts)
 
 
 HEADER = "| name | default | meaning |\n|---|---|---|"

@@ -44,8 +44,8 @@ class ConnectionPool(PoolWork[C]):
     ``with pool.connection() as conn:`` commits at the end of the block and rolls back when it raises an exception. A
     connection is checked before it is lent (its age and its socket, without a round trip), and reset when it is
     returned, in the thread that returns it: with ``reset="rollback"`` an open transaction is rolled back, with
-    ``"discard"`` all state of the session is discarded, with ``"none"`` nothing is done. One in an unknown state is
-    closed, and never lent again.
+    ``"discard"`` all state of the session is discarded, with ``"none"`` nothing is done to the session. Attributes of
+    the connection are set back in any case. One in an unknown state is closed, and never lent again.
 
     Defaults are in :mod:`headrace.defaults`. A pool that was opened before a fork raises PoolClosed in the child.
     Changes that ``configure``, ``check`` and ``on_checkout`` leave uncommitted are committed.
@@ -67,7 +67,7 @@ class ConnectionPool(PoolWork[C]):
         backoff: seconds of the first pause between attempts to connect.
         backoff_max: seconds of the longest pause.
         reset: what is reset when a connection is returned: ``rollback``, ``discard`` or ``none``.
-        configure: called with each new connection.
+        configure: called with each new connection, and again after each reset that discards what it has set.
         check: called with each connection before it is lent; if it raises an exception, another connection is tried.
         on_checkout: called with each connection before it is lent; its exception is raised by :meth:`connection`.
         name: the name in errors, warnings and threads.
@@ -279,8 +279,7 @@ class ConnectionPool(PoolWork[C]):
         fit = False
         try:
             with contextlib.suppress(Exception):
-                connection.reset(mode)
-                fit = connection.transaction_status == _IDLE
+                fit = self._reset(connection, mode)
         finally:
             with self._lock:
                 core.reset_done(connection, time.monotonic(), fit)

@@ -74,6 +74,16 @@ def test_limits_page_asks_for_both_tables() -> None:
     assert {"CONNECT_TIMEOUT", "TICK"} <= shown.keys()
 
 
+def test_page_of_pools_has_every_entry_of_every_database() -> None:
+    page = HOOKS.on_page_markdown((ROOT / "docs/howto/pool.md").read_text(encoding="utf-8"))
+    for folder, title in HOOKS.RESETS.items():
+        table = importlib.import_module(f"headrace.{folder}.resets")
+        section = page.split(f"### {title}\n")[1].split("\n## ")[0].split("\n### ")[0]
+        shown = [tuple(line.strip("| ").split(" | ")) for line in section.splitlines() if line.startswith("| ")]
+        assert shown[0] == ("left behind", *(f'`"{mode}"`' for mode in table.MODES))
+        assert shown[1:] == [(entry.what, *(getattr(entry, mode) for mode in table.MODES)) for entry in table.LEFT]
+
+
 def documented() -> list[Any]:
     """What the pages describe."""
     names = [

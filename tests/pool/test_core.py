@@ -99,6 +99,14 @@ def test_an_idle_connection_with_something_open_is_reset(mode: Any, asked: str) 
     assert core.stats().in_use == 1
 
 
+def test_in_a_transaction_something_open_is_not_passed_on_without_a_reset() -> None:
+    core, (conn,) = opened(min_size=1, max_size=1, reset="none")
+    core.checkout(1)
+    conn.needs_reset = True
+    assert core.checkin(conn, Status.INTRANS, 2) is None
+    assert take(core)[0] == Discard(conn, "doubt")
+
+
 def test_a_connection_in_doubt_is_discarded_and_replaced() -> None:
     for spoil in ("closed", "broken"):
         core, (conn,) = opened(min_size=1, max_size=1)

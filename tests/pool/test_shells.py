@@ -46,6 +46,31 @@ def test_an_error_rolls_back_even_where_nothing_is_reset() -> None:
         assert conn.log == ["rollback"]
 
 
+def test_configure_is_called_again_after_a_reset_that_discards() -> None:
+    def configure(conn: Fake) -> None:
+        if configuring:
+            raise OSError("not now")
+        conn.log.append("configure")
+
+    configuring: list[int] = []
+    for mode, log in (("discard", ["configure", "discard", "configure"]), ("rollback", ["configure", "rollback"])):
+        server = Server()
+        with pool_on(server, reset=mode, configure=configure) as pool:
+            with pool.connection() as conn:
+                pass
+            conn = pool.getconn()
+            conn.transaction_status = Status.INTRANS
+            conn.log[:] = conn.log[:1]
+            pool.putconn(conn)
+            until(lambda conn=conn, log=log: conn.log == log)  # type: ignore[misc]
+            # A connection that cannot be set up again is replaced.
+            conn = pool.getconn()
+            configuring.append(1)
+            pool.putconn(conn)
+            configuring.clear()
+            assert (pool.getconn() is conn) == (mode == "rollback")
+
+
 def test_a_failed_commit_is_raised_and_rolled_back() -> None:
     def lost() -> None:
         raise OSError("lost")

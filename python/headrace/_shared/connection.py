@@ -572,7 +572,8 @@ class BlockingConnection(BlockingWaiting[R]):
     # ending
 
     def reset(self, mode: str = "rollback", *, timeout: float | None = None) -> None:
-        """Resets the session, as a pool does when a connection is returned.
+        """Resets the session, as a pool does when a connection is returned. Attributes of the connection are set back
+        to what they were after ``connect``; the manual of pools has a table of what else is.
 
         Args:
             mode: ``none``, ``rollback`` (rolls an open transaction back) or ``discard`` (also resets settings,
@@ -586,6 +587,7 @@ class BlockingConnection(BlockingWaiting[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         self._run(self._core.renew(mode), timeout)
+        self._set_back(mode)
 
     def __enter__(self: Self) -> Self:
         return self

@@ -32,6 +32,8 @@ class ConnectionBase(Generic[R]):
     def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
         self._core = core
         self.row_factory: RowFactory[R] = row_factory
+        self._opened: tuple[Any, ...] | None = None
+        self._kept: tuple[Any, ...] = ()
 
     @abstractmethod
     def _abandon(self, ticket: Any, /) -> None:
@@ -60,8 +62,35 @@ class ConnectionBase(Generic[R]):
 
     @property
     def needs_reset(self) -> bool:
-        """True while a cursor is open outside of any transaction that ``reset()`` would close. Used by pools."""
-        return self._core.needs_reset()
+        """True if ``reset()`` would do anything outside of a transaction: close a cursor that is open, or set back what
+        was set on the connection. Used by pools."""
+        return self._core.needs_reset() or self._set_here() != self._kept
+
+    @property
+    def _reset_modes(self) -> tuple[str, ...]:
+        """The resets that the database has. Used by pools."""
+        return self._core.reset_modes
+
+    def _set_here(self) -> tuple[Any, ...]:
+        """What is set on this object, and not in its core."""
+        return (self.row_factory,)
+
+    def _set_again(self, kept: tuple[Any, ...]) -> None:
+        """Sets that to what :meth:`_set_here` returned before."""
+        (self.row_factory,) = kept
+
+    def _remember(self) -> None:
+        """What is set on the connection now is what a reset sets back: called when it was opened, and when a pool has
+        set it up. ``discard`` sets back what it was at the first call."""
+        self._core.remember()
+        self._kept = self._set_here()
+        self._opened = self._opened or self._kept
+
+    def _set_back(self, mode: str) -> None:
+        """Sets back what is set on this object, after a reset of the session."""
+        if mode == "discard" and self._opened is not None:
+            self._kept = self._opened
+        self._set_again(self._kept)
 
     @property
     def transaction_status(self) -> TransactionStatus:

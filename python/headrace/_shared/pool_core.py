@@ -75,6 +75,26 @@ _CLOSED: tuple[ClosedReason, ...] = ("lifetime", "idle", "surplus", "drain", "sh
 _LOST: tuple[LostReason, ...] = ("dead", "broken", "doubt", "refused")
 
 
+def check_mode(connection: object, mode: ResetMode) -> None:
+    """Raises ProgrammingError for a reset that the database of a new connection does not have."""
+    modes = getattr(connection, "_reset_modes", (mode,))
+    if mode not in modes:
+        raise ProgrammingError(f"reset={mode!r} is not one of {', '.join(modes)}, which this database has")
+
+
+def is_configured_again(mode: ResetMode) -> bool:
+    """Returns true if a reset undoes what ``configure`` has set."""
+    return mode == "discard"
+
+
+def remember(connection: object) -> None:
+    """What ``configure`` has set on a connection is what a reset sets back. A connection of another package may not
+    have that."""
+    note = getattr(connection, "_remember", None)
+    if note is not None:
+        note()
+
+
 @dataclass(slots=True)
 class _Entry(Generic[C]):
     connection: C
@@ -311,7 +331,7 @@ class PoolCore(Generic[C, W]):
         elif mode != "none" or left_open:
             entry.reset_by = now + defaults.POOL_RESET_TIMEOUT
             return mode
-        elif status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+        elif status in (TransactionStatus.INTRANS, TransactionStatus.INERROR) and not connection.needs_reset:
             self._back(entry, now)
             self._place(entry, now)
         else:

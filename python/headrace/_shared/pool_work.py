@@ -17,8 +17,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from ..types import TransactionStatus
 from .pool_actions import Connect, Discard, Fail, Hand, Pooled, Sever
-from .pool_core import PoolCore
-from .pool_settings import Settings
+from .pool_core import PoolCore, check_mode, is_configured_again, remember
+from .pool_settings import ResetMode, Settings
 
 
 class PoolConnection(Pooled, Protocol):
@@ -130,9 +130,8 @@ class PoolWork(Generic[C]):
         connection: C | None = None
         try:
             connection = self._connect()
-            if self._configure is not None:
-                self._configure(connection)
-                commit(connection)
+            check_mode(connection, self._core.settings.reset)
+            self._set_up(connection)
         except BaseException as error:
             if connection is not None:
                 close(connection)
@@ -144,6 +143,20 @@ class PoolWork(Generic[C]):
             if self._watchers:
                 self._changed.notify_all()
         self._perform(work)
+
+    def _set_up(self, connection: C) -> None:
+        """Calls ``configure``; a reset goes back to what it has set."""
+        if self._configure is not None:
+            self._configure(connection)
+            commit(connection)
+            remember(connection)
+
+    def _reset(self, connection: C, mode: ResetMode) -> bool:
+        """Resets a connection; returns true if it can be lent again."""
+        connection.reset(mode)
+        if is_configured_again(mode):
+            self._set_up(connection)
+        return connection.transaction_status == TransactionStatus.IDLE
 
     def _connect_failed(self, attempt: int, error: BaseException) -> None:
         with self._lock:

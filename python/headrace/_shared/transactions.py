@@ -6,9 +6,9 @@ import contextlib
 import itertools
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from .. import defaults
 from .._native import Wire
@@ -16,6 +16,7 @@ from ..errors import DatabaseError, Error, InterfaceError, ProgrammingError
 from ..types import TransactionStatus
 from .ends import Ends
 from .flows import Begun, Flow, each
+from .pool_settings import ResetMode
 
 LOST = (
     "the transaction() block of another task or thread that this one was in has ended before it: what was done in this"
@@ -89,6 +90,17 @@ class Transactions(Ends, ABC):
         self.numbers = itertools.count(1)
         """For names that nothing else has: savepoints, portals."""
 
+    reset_modes: ClassVar[tuple[ResetMode, ...]]
+    """The resets that the database has."""
+    attributes: ClassVar[tuple[str, ...]]
+    """What is set on a connection, and set back by each of them."""
+    opened: Mapping[str, Any] | None = None
+    """These attributes as they were when the session had been opened."""
+    kept: Mapping[str, Any]
+    """As they were when a pool had set the session up."""
+    altered = False
+    """One of them may be another than the one that is kept."""
+
     @abstractmethod
     def settle(self) -> Any:
         """Queues a round trip that is over when all that was asked for before is answered."""
@@ -123,6 +135,7 @@ class Transactions(Ends, ABC):
         if self.in_transaction():
             raise ProgrammingError(f"{name} cannot be changed inside a transaction; commit or roll back first")
         setattr(self, name, value)
+        self.altered = True
         self.refresh_begin()
 
     def autocommits(self) -> bool:
@@ -434,13 +447,38 @@ class Transactions(Ends, ABC):
             self._recount()
             self._close_blocks()
 
+    def remember(self) -> None:
+        """The attributes as they are now are those that a reset sets back; those at the first call the ones that
+        ``discard`` does."""
+        self.kept = {name: getattr(self, name) for name in self.attributes}
+        self.opened = self.opened or self.kept
+        self.altered = False
+
+    def change(self, name: str, value: Any) -> Flow[None]:
+        """Changes an attribute, on the server too."""
+        self.set_mode(name, value)
+        yield from ()
+
+    def is_set(self, name: str, value: Any) -> bool:
+        """Returns true if an attribute has this value."""
+        return bool(getattr(self, name) == value)
+
     def needs_reset(self) -> bool:
-        """Returns true if something is open, outside of any transaction, that would see what the next user does."""
-        return False
+        """Returns true if something is open, outside of any transaction, that would see what the next user does, or if
+        attributes were changed."""
+        return self.altered
 
     def renew(self, mode: str) -> Flow[None]:
         """Back to a fresh state; the blocks that are open end with it, also those that others begin meanwhile."""
+        if mode not in self.reset_modes:
+            raise ProgrammingError(f"reset={mode!r} is not one of {', '.join(self.reset_modes)}")
         yield from self.reset(mode)
         self.resets += 1
         self.forget_blocks()
         self.unfinished.clear()
+        wanted = (self.opened if mode == "discard" else self.kept) or {}
+        for name, value in wanted.items():
+            if not self.is_set(name, value):
+                yield from self.change(name, value)
+        self.kept = wanted
+        self.altered = False

@@ -16,7 +16,7 @@ from .._shared.pool_core import told_again
 from .._shared.pool_settings import PoolStats, ResetMode, Settings
 from ..errors import PoolClosed, ProgrammingError
 from ..types import TransactionStatus
-from ._shared.pool_work import AsyncPoolConnection, LoopPoolWork, commit, end_dropped, reset_connection
+from ._shared.pool_work import AsyncPoolConnection, LoopPoolWork, commit, end_dropped
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -281,7 +281,7 @@ class AsyncConnectionPool(LoopPoolWork[C]):
             self._settle()
         if mode is None:
             return None
-        task: asyncio.Task[bool] = self._spawn(reset_connection(connection, mode))
+        task: asyncio.Task[bool] = self._spawn(self._reset(connection, mode))
         self._resets[id(connection)] = task
 
         def over(task: asyncio.Task[bool]) -> None:

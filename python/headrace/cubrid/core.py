@@ -13,8 +13,10 @@ from .._native import ArrowSink, Columns, CubridWire, Result
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params, columns_of
 from .._shared.flows import Flow, each
+from .._shared.resets import unknown_before
 from ..errors import NotSupportedError, OperationalError, ProgrammingError
 from ..types import ParameterRows, TypeCode
+from . import resets
 from .settings import CODECS, ConnectOptions, isolation
 
 CHARSET_NUMBERS: Final = {3: "iso88591", 4: "euckr", 5: "utf8"}
@@ -87,6 +89,8 @@ class CubridCore(Core):
     """State and flows of a connection."""
 
     wire: CubridWire  # pyright: ignore[reportIncompatibleVariableOverride]
+    reset_modes = resets.MODES
+    attributes = resets.ATTRIBUTES
 
     def __init__(self, wire: CubridWire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
         super().__init__(wire, options.enable_timing, options.command_timeout)
@@ -129,6 +133,18 @@ class CubridCore(Core):
         millis = -2 if seconds is None else -1 if seconds < 0 else round(seconds * 1000)
         yield self.wire.set_lock_timeout(millis)
         self.lock_timeout = seconds
+        self.altered = True
+
+    def change(self, name: str, value: Any) -> Flow[None]:
+        """Changes an attribute, on the server too."""
+        if name == "autocommit":
+            yield from super().change(name, value)
+        elif name == "lock_timeout":
+            yield from self.set_lock_timeout(value)
+        elif value is None:
+            raise unknown_before(name)
+        else:
+            yield from self.set_isolation(value)
 
     def version(self) -> Flow[str]:
         """The version that the server reports."""
@@ -239,13 +255,12 @@ class CubridCore(Core):
         return self.wire.in_transaction() and super().has_savepoint(rollback)
 
     def needs_reset(self) -> bool:
-        """A cursor that stays open keeps the broker from using the process for others."""
-        return bool(self.held)
+        """Returns true if attributes were changed, or if a cursor stays open: it keeps the broker from using the
+        process for others."""
+        return super().needs_reset() or bool(self.held)
 
     def reset(self, mode: str) -> Flow[None]:
         """Back to a fresh state: an open transaction is rolled back."""
-        if mode not in ("none", "rollback"):
-            raise ProgrammingError(f"reset={mode!r} is not one of none, rollback")
         self.forget_blocks()
         self.pipelines.clear()
         while self.held:

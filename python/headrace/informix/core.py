@@ -16,8 +16,10 @@ from .._native import ArrowSink, Columns, InformixWire
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
+from .._shared.resets import unknown_before
 from ..errors import NotSupportedError, ProgrammingError
 from ..types import ParameterRows, TypeCode
+from . import resets
 from .settings import ConnectOptions, isolation, lock_mode
 
 URGENT_LOOK: Final = 0.02
@@ -57,6 +59,8 @@ class InformixCore(Core):
     """State and flows of a connection."""
 
     wire: InformixWire  # pyright: ignore[reportIncompatibleVariableOverride]
+    reset_modes = resets.MODES
+    attributes = resets.ATTRIBUTES
 
     def __init__(self, wire: InformixWire, options: ConnectOptions, encrypted: bool) -> None:
         super().__init__(wire, options.enable_timing, options.command_timeout)
@@ -78,11 +82,22 @@ class InformixCore(Core):
         """SET ISOLATION, for the rest of the session."""
         yield self.wire.execute(isolation(level))
         self.isolation_level = level
+        self.altered = True
 
     def set_lock_wait(self, wait: int) -> Flow[None]:
         """SET LOCK MODE, for the rest of the session."""
         yield self.wire.execute(lock_mode(wait))
         self.lock_wait = wait
+        self.altered = True
+
+    def change(self, name: str, value: Any) -> Flow[None]:
+        """Changes an attribute, on the server too."""
+        if name == "autocommit":
+            yield from super().change(name, value)
+        elif value is None:
+            raise unknown_before(name)
+        else:
+            yield from (self.set_isolation(value) if name == "isolation_level" else self.set_lock_wait(value))
 
     # statements
 
@@ -141,13 +156,12 @@ class InformixCore(Core):
         return not open
 
     def needs_reset(self) -> bool:
-        """A stream that began in autocommit would read on within the transactions of the next user."""
-        return bool(self.cursors)
+        """Returns true if attributes were changed, or if a stream is open that began in autocommit: it would read on
+        within the transactions of the next user."""
+        return super().needs_reset() or bool(self.cursors)
 
     def reset(self, mode: str) -> Flow[None]:
         """Back to a fresh state: open cursors are closed, an open transaction is rolled back."""
-        if mode not in ("none", "rollback"):
-            raise ProgrammingError(f"reset={mode!r} is not one of none, rollback")
         self.forget_blocks()
         self.pipelines.clear()
         while self.cursors:

@@ -11,6 +11,7 @@ from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
 from ..errors import DatabaseError, Error, InsufficientPrivilege, InvalidCatalogName, InvalidPassword, ProgrammingError
 from ..types import ParameterRows, TypeCode
+from . import resets
 from .settings import ConnectOptions
 
 ISOLATION_LEVELS: Final = ("read uncommitted", "read committed", "repeatable read", "serializable")
@@ -75,6 +76,8 @@ class MySqlCore(Core):
     """State and flows of a connection."""
 
     wire: MySqlWire  # pyright: ignore[reportIncompatibleVariableOverride]
+    reset_modes = resets.MODES
+    attributes = resets.ATTRIBUTES
 
     def __init__(self, wire: MySqlWire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
         super().__init__(wire, options.enable_timing, options.command_timeout)
@@ -84,6 +87,8 @@ class MySqlCore(Core):
         self.isolation_level: str | None = None
         self.read_only: bool | None = None
         self.text = not options.prepared
+        self.noted: set[str] = set()
+        """Attributes of which a user variable has what the session had before they were changed."""
 
     @property
     def thread_id(self) -> int:
@@ -262,12 +267,54 @@ class MySqlCore(Core):
         """Returns true if a transaction is open, or may be, or if a statement that failed may have left locks."""
         return super().is_begun() or self._holds_locks()
 
+    def remember(self) -> None:
+        """The attributes as they are now are those that a reset sets back: autocommit as the server has reported it."""
+        self.autocommit = self.autocommits()
+        self.noted.clear()
+        super().remember()
+
+    def change(self, name: str, value: Any) -> Flow[None]:
+        """Changes an attribute, on the server too: back to what the session had before it was first changed, if the
+        driver has not set that."""
+        if name in self.noted and value is None:
+            self.set_mode(name, value)
+            self.noted.discard(name)
+            yield self.wire.query(f"SET SESSION {self.variable(name)} = @headrace_{name}")
+        elif name == "autocommit":
+            yield from self.set_autocommit(value)
+        elif name == "read_only":
+            yield from self.set_read_only(value)
+        else:
+            yield from self.set_isolation_level(value)
+
+    def is_set(self, name: str, value: Any) -> bool:
+        """Returns true if an attribute has this value: autocommit on the server."""
+        return self.autocommits() == value if name == "autocommit" else super().is_set(name, value)
+
     def needs_reset(self) -> bool:
-        """Returns true if the last user has left something open, or locks of a statement that failed."""
-        return super().needs_reset() or self._holds_locks()
+        """Returns true if the last user has left something open, attributes or autocommit changed, tables locked, or
+        locks of a statement that failed."""
+        return super().needs_reset() or (not self.wire.closed and self.wire.is_left_changed(self.kept["autocommit"]))
 
     def _holds_locks(self) -> bool:
         return not self.wire.closed and self.wire.holds_locks()
+
+    def variable(self, name: str) -> str:
+        """The variable of the session that an attribute is on the server."""
+        server = self.wire.session()
+        is_old = server["mariadb"] or str(server["server_version"]).startswith("5.")
+        return f"{'tx' if is_old else 'transaction'}_{'isolation' if name == 'isolation_level' else name}"
+
+    def assign(self, name: str, value: Any, statement: str) -> Flow[None]:
+        """Changes an attribute by a statement; before the first time a user variable notes what the session had."""
+        is_first = getattr(self, name) is None and name not in self.noted
+        self.set_mode(name, value)
+        tickets: list[Any] = []
+        if is_first:
+            self.noted.add(name)
+            tickets.append(self.wire.query(f"SET @headrace_{name} = @@session.{self.variable(name)}"))
+        tickets.append(self.wire.query(statement))
+        yield from each(tickets)
 
     def set_autocommit(self, value: bool) -> Flow[None]:
         """Changes autocommit, on the server too."""
@@ -279,21 +326,15 @@ class MySqlCore(Core):
         level = None if value is None else str(value).replace("_", " ").lower()
         if level is not None and level not in ISOLATION_LEVELS:
             raise ProgrammingError(f"isolation_level {value!r} is not one of {', '.join(ISOLATION_LEVELS)}")
-        self.set_mode("isolation_level", level)
-        if level is None:
-            name = "tx_isolation" if self.wire.session()["mariadb"] else "transaction_isolation"
-            yield self.wire.query(f"SET SESSION {name} = DEFAULT")
-        else:
-            yield self.wire.query(f"SET SESSION TRANSACTION ISOLATION LEVEL {level.upper()}")
+        default = f"{self.variable('isolation_level')} = DEFAULT"
+        statement = default if level is None else f"TRANSACTION ISOLATION LEVEL {level.upper()}"
+        yield from self.assign("isolation_level", level, f"SET SESSION {statement}")
 
     def set_read_only(self, value: bool | None) -> Flow[None]:
         """Changes whether transactions to come are read-only."""
-        self.set_mode("read_only", value)
-        if value is None:
-            name = "tx_read_only" if self.wire.session()["mariadb"] else "transaction_read_only"
-            yield self.wire.query(f"SET SESSION {name} = DEFAULT")
-        else:
-            yield self.wire.query(f"SET SESSION TRANSACTION READ {'ONLY' if value else 'WRITE'}")
+        mode = f"TRANSACTION READ {'ONLY' if value else 'WRITE'}"
+        statement = f"{self.variable('read_only')} = DEFAULT" if value is None else mode
+        yield from self.assign("read_only", value, f"SET SESSION {statement}")
 
     begin_travels = False
 
@@ -303,22 +344,34 @@ class MySqlCore(Core):
 
     def reset(self, mode: str) -> Flow[None]:
         """Back to a fresh state: ``rollback`` ends an open transaction, ``discard`` forgets all session state."""
-        if mode not in ("none", "rollback", "discard"):
-            raise ProgrammingError(f"reset={mode!r} is not one of none, rollback, discard")
         self.forget_blocks()
         self.pipelines.clear()
         if mode == "rollback" and self.is_begun():
             yield from each(self.wire.verb("rollback", owed=True))
-        if mode == "rollback" and self.autocommits() != self.autocommit:
-            # SET of the last user's: what the next one writes would be rolled back, or kept.
-            yield self.wire.query(f"SET autocommit={int(self.autocommit)}")
+        if mode == "rollback" and self.wire.holds_tables():
+            # After the transaction, which it would commit.
+            yield self.wire.query("UNLOCK TABLES")
         if mode == "discard":
             self.isolation_level = self.read_only = None
+            self.noted.clear()
             yield from each(self.wire.verb("reset"))
+            yield from self.restore_role()
             # The server keeps the schema. Whether it reports every change of it is up to the user.
             if self.options.database:
                 yield self.wire.select_db(self.options.database)
-            yield from self.start(self.autocommit)
+            yield from self.start((self.opened or self.kept)["autocommit"])
+
+    def restore_role(self) -> Flow[None]:
+        """Goes back to the role that the session began with, which COM_RESET_CONNECTION does not."""
+        if not self.wire.take_role_changed():
+            return
+        role = "DEFAULT"
+        if self.wire.session()["mariadb"]:
+            query = "SELECT role_name FROM information_schema.applicable_roles WHERE is_default = 'YES'"
+            found = yield self.wire.query(query)
+            role = quote_identifier(found[0].rows[0][0]) if found[0].rows else "NONE"
+        yield self.wire.query(f"SET ROLE {role}")
+        self.wire.take_role_changed()
 
     def where(self) -> str:
         """User, server and database, for messages."""

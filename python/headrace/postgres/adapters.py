@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from .._native import PostgresWire, Result
 from .._shared.flows import Flow
 from ..errors import DataError, ProgrammingError
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Registrations: each has its own, so that a comparison costs nothing."""
+
+    loaders: dict[int, Callable[[bytes], Any]]
+    binary: frozenset[int]
+    dumpers: dict[type, Callable[[Any], bytes | str]]
+    records: dict[int, Callable[..., Any]]
 
 
 class Adapters:
@@ -20,9 +31,21 @@ class Adapters:
         self._binary: set[int] = set()
         self._dumpers: dict[type, Callable[[Any], bytes | str]] = {}
         self._records: dict[int, Callable[..., Any]] = {}
+        self.state = State({}, frozenset(), {}, {})
+        """What is registered."""
 
     def _apply(self) -> None:
-        self._wire.set_adapters(dict(self._loaders), sorted(self._binary), dict(self._dumpers), dict(self._records))
+        state = State(dict(self._loaders), frozenset(self._binary), dict(self._dumpers), dict(self._records))
+        self._wire.set_adapters(state.loaders, sorted(state.binary), state.dumpers, state.records)
+        self.state = state
+
+    def restore(self, state: State) -> None:
+        """Goes back to what was registered when :attr:`state` was this."""
+        if state is not self.state:
+            self._loaders, self._binary = dict(state.loaders), set(state.binary)
+            self._dumpers, self._records = dict(state.dumpers), dict(state.records)
+            self._apply()
+            self.state = state
 
     def add(
         self,

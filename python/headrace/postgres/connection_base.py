@@ -101,6 +101,14 @@ class PostgresBase(ConnectionBase[R]):
         """
         self._adapters.add(loaders, dumpers, binary)
 
+    def _set_here(self) -> tuple[Any, ...]:
+        return self.row_factory, tuple(self._core.notice_handlers), self._adapters.state
+
+    def _set_again(self, kept: tuple[Any, ...]) -> None:
+        self.row_factory, handlers, adapters = kept
+        self._core.notice_handlers[:] = handlers
+        self._adapters.restore(adapters)
+
     def _ends_itself(self) -> bool:
         return self._core.tpc is not None
 

@@ -13,6 +13,7 @@ from .._shared.flows import Flow, each
 from .._shared.transactions import Modes
 from ..errors import Error, InFailedSqlTransaction, ProgrammingError
 from ..types import Notice, Notify, ParameterRows, TypeCode, Xid
+from . import resets
 from .settings import ConnectOptions
 from .streams import Reading
 
@@ -62,6 +63,8 @@ class ConnectionCore(Core):
     """State and flows of a connection."""
 
     wire: PostgresWire  # pyright: ignore[reportIncompatibleVariableOverride]
+    reset_modes = resets.MODES
+    attributes = resets.ATTRIBUTES
 
     def __init__(self, wire: PostgresWire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
         super().__init__(wire, options.enable_timing, options.command_timeout)
@@ -341,8 +344,6 @@ class ConnectionCore(Core):
 
     def reset(self, mode: str) -> Flow[None]:
         """Back to a fresh state: ``rollback`` ends an open transaction, ``discard`` forgets all session state."""
-        if mode not in ("none", "rollback", "discard"):
-            raise ProgrammingError(f"reset={mode!r} is not one of none, rollback, discard")
         self.forget_blocks()
         self.tpc = None
         self.pipelines.clear()

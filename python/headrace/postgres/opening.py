@@ -73,6 +73,7 @@ def connect(
     core.begin_session(autocommit)
     connection = Connection(core, row_factory or tuple_row)
     connection._strict_close = strict_close
+    connection._remember()
     if core.timing:
         core.wire.count("connect", time.perf_counter_ns() - started)
     return connection

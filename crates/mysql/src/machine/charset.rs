@@ -107,6 +107,7 @@ impl<H: MyHandler> Machine<H> {
     pub(super) fn forget_settings(&mut self) {
         self.charsets = Charsets::default();
         self.session.variables.clear();
+        self.session.holds_tables = false;
     }
 
     /// Sends what is due before a request.

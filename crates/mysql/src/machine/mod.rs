@@ -37,9 +37,10 @@ pub use upload::InfileState;
 use crate::packets::capabilities::StatusFlags;
 use crate::packets::command::{self, Command};
 use crate::packets::reply::ServerError;
-use crate::sql::words;
+use crate::sql::{TableLocks, may_change_role, table_locks, words};
 use charset::Charsets;
 use headrace_core::Session as _;
+use headrace_core::verb::Effect;
 use headrace_core::{
     Cancellation, Certificate, Fatal, Mismatch, NextStep, Protocol, Queue, ReadBuffer, Requests, ResponseHandler,
     Statements, TransactionStatus, Verb, WriteBuffer,
@@ -166,6 +167,21 @@ impl<H: MyHandler> Machine<H> {
         self.session.holds_locks
     }
 
+    /// True if the session may have locked tables, by LOCK TABLES or the like.
+    pub fn holds_tables(&self) -> bool {
+        self.session.holds_tables
+    }
+
+    /// True if a statement may have changed the role.
+    pub fn role_changed(&self) -> bool {
+        self.session.role_changed
+    }
+
+    /// The role is that of the beginning again.
+    pub fn role_restored(&mut self) {
+        self.session.role_changed = false;
+    }
+
     /// True while a session is being set up.
     pub fn is_starting(&self) -> bool {
         matches!(self.phase, Phase::Startup(_))
@@ -189,6 +205,22 @@ impl<H: MyHandler> Machine<H> {
     /// Returns true if the server sends the rows of a stream: only its reader may receive them.
     fn streams(&self) -> bool {
         self.queue.started() > 0 && self.current_handler().is_some_and(ResponseHandler::is_stream)
+    }
+
+    /// Records what the first request, which is answered, may have done to locked tables and to the role.
+    fn note_left(&mut self) {
+        let sql = self.queue.first().and_then(|pending| pending.request.sql());
+        self.session.role_changed |= sql.is_some_and(|sql| may_change_role(sql, self.several));
+        let locks = match self.queue.first().map(|pending| &pending.request) {
+            Some(Request::Verb(VerbStatement { effect: Effect::Begins, .. })) => TableLocks::Unlocks,
+            Some(request) => request.sql().map_or(TableLocks::Keeps, |sql| table_locks(sql, self.several)),
+            None => TableLocks::Keeps,
+        };
+        match locks {
+            TableLocks::MayLock => self.session.holds_tables = true,
+            TableLocks::Unlocks => self.session.holds_tables = false,
+            TableLocks::Keeps => {}
+        }
     }
 
     /// Takes the first request out of the queue and ends it: its response handler receives the outcome.

@@ -561,6 +561,7 @@ impl<H: MyHandler> Machine<H> {
         let done = pending.replies_due == 0 && pending.state() == State::Sent;
         if done {
             self.settle_charsets()?;
+            self.note_left();
             self.finish_front(cx);
         }
         Ok(())

@@ -54,6 +54,10 @@ pub struct Session {
     /// A statement failed outside of autocommit. What it has locked, tables' definitions too, stays locked until the end
     /// of the transaction, whether or not the server reports one.
     pub(super) holds_locks: bool,
+    /// The program has executed what may have changed the role, which COM_RESET_CONNECTION keeps.
+    pub(super) role_changed: bool,
+    /// The program has executed what may have locked tables.
+    pub(super) holds_tables: bool,
     /// Statements that would begin a transaction like the present one, if the server reports them.
     pub transaction_characteristics: Option<String>,
 }

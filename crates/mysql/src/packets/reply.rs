@@ -95,7 +95,8 @@ fn state_changes(block: &[u8]) -> Result<Vec<StateChange>, Fatal> {
                 }
             }
             1 => changes.push(StateChange::Schema(data.lenenc_text()?)),
-            2 => changes.push(StateChange::StateChange(data.lenenc_bytes()? == b"1")),
+            // Both servers send the character alone, not as a string with a length.
+            2 => changes.push(StateChange::StateChange(data.rest() == b"1")),
             3 => {
                 // The encoding specification, always 0 so far.
                 data.u8()?;
@@ -169,7 +170,7 @@ mod tests {
         for (kind, data) in [
             (0u8, &b"\x0aautocommit\x03OFF\x01a\x01b"[..]),
             (1, b"\x04test"),
-            (2, b"\x011"),
+            (2, b"1"),
             (3, b"\x00\x030-1"),
             (4, b"\x11START TRANSACTION"),
             (5, b"\x08T_______"),

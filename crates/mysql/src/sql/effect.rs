@@ -47,7 +47,7 @@ pub fn changes_session(sql: &str, several: bool) -> bool {
     let mut lexer = Lexer::new(sql, Modes::default());
     let Some(first) = lexer.next() else { return false };
     let conditional = lexer.is_uncertain();
-    if conditional || several && sql.trim_end_matches([';', ' ', '\t', '\r', '\n']).contains(';') {
+    if conditional || is_several(sql, several) {
         return words(sql).any(|word| is_one_of(word, &SUSPICIOUS));
     }
     let word = |token: Option<Token>| token.map_or("", |token| &sql[token.start..token.end]);
@@ -97,6 +97,54 @@ fn sets_more_than_harmless(sql: &str, mut lexer: Lexer<'_>) -> bool {
     lexer.is_uncertain()
 }
 
+/// The effect of a text on the tables that the session has locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableLocks {
+    /// It may lock tables: LOCK TABLES, FLUSH TABLES WITH READ LOCK or FOR EXPORT.
+    MayLock,
+    /// UNLOCK TABLES.
+    Unlocks,
+    /// Neither.
+    Keeps,
+}
+
+/// What a text may do to the tables that the session has locked; `several` indicates whether the server accepts more
+/// than one statement in it.
+pub fn table_locks(sql: &str, several: bool) -> TableLocks {
+    let first = first_word(sql);
+    let is_alone = !is_several(sql, several);
+    // A large INSERT is not searched.
+    if is_alone && is_one_of(first, &READS_OR_WRITES) {
+        return TableLocks::Keeps;
+    }
+    if is_alone && first.eq_ignore_ascii_case("unlock") {
+        return TableLocks::Unlocks;
+    }
+    let may_lock = words(sql).any(|word| is_one_of(word, &["lock", "export"]));
+    if may_lock { TableLocks::MayLock } else { TableLocks::Keeps }
+}
+
+/// Returns true if a text may change the role of the session: SET ROLE, a procedure, or a text that is not in this one.
+/// `several` indicates whether the server accepts more than one statement in it.
+pub fn may_change_role(sql: &str, several: bool) -> bool {
+    if !is_several(sql, several) && is_one_of(first_word(sql), &READS_OR_WRITES) {
+        return false;
+    }
+    words(sql).any(|word| is_one_of(word, &["role", "authorization", "execute", "call"]))
+}
+
+/// Verbs of statements that change nothing of the session.
+const READS_OR_WRITES: [&str; 6] = ["select", "insert", "update", "delete", "replace", "with"];
+
+fn first_word(sql: &str) -> &str {
+    words(sql).find(|word| !word.is_empty()).unwrap_or("")
+}
+
+/// Returns true if a text may have more than one statement, if the server accepts `several`.
+fn is_several(sql: &str, several: bool) -> bool {
+    several && sql.trim_end_matches([';', ' ', '\t', '\r', '\n']).contains(';')
+}
+
 /// The words of a text, wherever they are.
 pub(crate) fn words(sql: &str) -> impl Iterator<Item = &str> {
     sql.split(|character: char| !character.is_ascii_alphanumeric() && character != '_')
@@ -139,6 +187,36 @@ mod tests {
         }
         for sql in ["select 1; use b", "insert into t values (1); set sql_mode = ''", "call p(); execute s"] {
             assert!(changes_session(sql, true), "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_locks_tables() {
+        for (sql, several, wanted) in [
+            ("lock tables t read", false, TableLocks::MayLock),
+            ("/* x */ LOCK TABLE t WRITE", false, TableLocks::MayLock),
+            ("flush tables with read lock", false, TableLocks::MayLock),
+            ("flush table t for export", false, TableLocks::MayLock),
+            ("execute immediate 'lock tables t read'", false, TableLocks::MayLock),
+            ("select 1; lock tables t read", true, TableLocks::MayLock),
+            ("select 1; lock tables t read", false, TableLocks::Keeps),
+            ("select * from t for update lock in share mode", false, TableLocks::Keeps),
+            ("flush status", false, TableLocks::Keeps),
+            ("UNLOCK TABLES", false, TableLocks::Unlocks),
+            ("unlock tables; lock tables t read", true, TableLocks::MayLock),
+        ] {
+            assert_eq!(table_locks(sql, several), wanted, "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_may_change_the_role() {
+        for sql in ["set role r", "CALL p()", "execute s", "execute immediate 'set role r'"] {
+            assert!(may_change_role(sql, false), "{sql}");
+        }
+        assert!(may_change_role("select 1; set role r", true));
+        for sql in ["select role from t", "set @a = 1", "insert into role values (1)"] {
+            assert!(!may_change_role(sql, false), "{sql}");
         }
     }
 

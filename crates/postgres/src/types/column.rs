@@ -198,7 +198,7 @@ mod tests {
         add(20_003, "pair", registry::Kind::Composite { fields: [("a".into(), 23), ("b".into(), 20_001)].into() });
         add(20_004, "pair[]", registry::Kind::Array { element: 20_003 });
         add(20_005, "loop", registry::Kind::Domain { base: 20_005 });
-        registry.set_custom(25, false);
+        registry.set_custom([(25, false)].into());
         let pair = Kind::Record([("a".into(), INT), ("b".into(), Kind::Text)].into());
         for (oid, expected) in [
             (20_001, Kind::Text),

@@ -106,9 +106,10 @@ impl TypeRegistry {
         Arc::make_mut(&mut self.types).insert(oid, user_type);
     }
 
-    /// Registers that the user's own loader decodes this type, from its binary or its text form.
-    pub fn set_custom(&mut self, oid: Oid, binary: bool) {
-        Arc::make_mut(&mut self.custom).insert(oid, binary);
+    /// Registers the types that the user's own loaders decode, in the place of those before: true if from its binary
+    /// form, false if from its text form.
+    pub fn set_custom(&mut self, custom: HashMap<Oid, bool>) {
+        self.custom = Arc::new(custom);
     }
 
     /// Whether the user's own loader decodes this type; true if from its binary form.

@@ -289,6 +289,32 @@ impl MySqlWire {
         Ok(wire.lock(py)?.connection.machine.of::<MySql>(py)?.holds_locks())
     }
 
+    /// Whether the session may have locked tables, by LOCK TABLES or the like.
+    fn holds_tables(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<bool> {
+        let wire = slf.as_super().get();
+        Ok(wire.lock(py)?.connection.machine.of::<MySql>(py)?.holds_tables())
+    }
+
+    /// Whether a statement may have changed the role; it counts as restored from now on.
+    fn take_role_changed(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<bool> {
+        let wire = slf.as_super().get();
+        let mut state = wire.lock(py)?;
+        let machine = state.connection.machine.of::<MySql>(py)?;
+        let changed = machine.role_changed();
+        machine.role_restored();
+        Ok(changed)
+    }
+
+    /// Whether the session has anything that a pool has to undo while it is not in a transaction: locks, locked tables,
+    /// or another `autocommit`.
+    fn is_left_changed(slf: &Bound<'_, Self>, py: Python<'_>, autocommit: bool) -> PyResult<bool> {
+        let wire = slf.as_super().get();
+        let mut state = wire.lock(py)?;
+        let machine = state.connection.machine.of::<MySql>(py)?;
+        let changed = machine.autocommits().is_some_and(|reported| reported != autocommit);
+        Ok(changed || machine.holds_locks() || machine.holds_tables())
+    }
+
     /// Queues a fetch of more rows from the cursor that the request of number `cursor` opened.
     fn fetch(slf: &Bound<'_, Self>, py: Python<'_>, cursor: u64, rows: u32) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();

@@ -279,10 +279,8 @@ impl PostgresWire {
         let wire = slf.as_super().get();
         let mut state = wire.lock(py)?;
         let oids = loaders.keys().iter().map(|oid| oid.extract::<Oid>()).collect::<PyResult<Vec<_>>>()?;
-        let registry = state.connection.machine.of::<Postgres>(py)?.registry_mut();
-        for oid in oids {
-            registry.set_custom(oid, binary_loaders.contains(&oid));
-        }
+        let custom = oids.into_iter().map(|oid| (oid, binary_loaders.contains(&oid))).collect();
+        state.connection.machine.of::<Postgres>(py)?.registry_mut().set_custom(custom);
         state.settings = Arc::new(Settings {
             unrepresentable: state.settings.unrepresentable,
             json_text: state.settings.json_text,

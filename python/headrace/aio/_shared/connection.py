@@ -595,7 +595,8 @@ class LoopConnection(LoopWaiting[R]):
     # ending
 
     async def reset(self, mode: str = "rollback", *, timeout: float | None = None) -> None:
-        """Resets the session, as a pool does when a connection is returned.
+        """Resets the session, as a pool does when a connection is returned. Attributes of the connection are set back
+        to what they were after ``connect``; the manual of pools has a table of what else is.
 
         Args:
             mode: ``none``, ``rollback`` (rolls an open transaction back) or ``discard`` (also resets settings,
@@ -609,6 +610,7 @@ class LoopConnection(LoopWaiting[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         await self._run(self._core.renew(mode), timeout)
+        self._set_back(mode)
 
     async def __aenter__(self: Self) -> Self:
         return self

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Generic, Protocol, TypeVar
 
 from ..._shared.pool_actions import Connect, Discard, Fail, Hand, Pooled
-from ..._shared.pool_core import PoolCore
+from ..._shared.pool_core import PoolCore, check_mode, is_configured_again, remember
 from ..._shared.pool_settings import ResetMode, Settings
 from ...types import TransactionStatus
 
@@ -145,13 +145,26 @@ class LoopPoolWork(Generic[C]):
     async def _connect_one(self) -> C:
         connection = await self._connect()
         try:
-            if self._configure is not None:
-                await self._configure(connection)
-                await commit(connection)
+            check_mode(connection, self._core.settings.reset)
+            await self._set_up(connection)
         except BaseException:
             await close(connection)
             raise
         return connection
+
+    async def _set_up(self, connection: C) -> None:
+        """Calls ``configure``; a reset goes back to what it has set."""
+        if self._configure is not None:
+            await self._configure(connection)
+            await commit(connection)
+            remember(connection)
+
+    async def _reset(self, connection: C, mode: ResetMode) -> bool:
+        """Resets a connection; returns true if it can be lent again."""
+        await connection.reset(mode)
+        if is_configured_again(mode):
+            await self._set_up(connection)
+        return connection.transaction_status == TransactionStatus.IDLE
 
 
 def _tick_of(ref: weakref.ref[Any]) -> None:
@@ -181,11 +194,6 @@ def end_dropped(idle: list[Any], loop: asyncio.AbstractEventLoop, pid: int, name
 async def commit(connection: AsyncPoolConnection) -> None:
     if connection.transaction_status != TransactionStatus.IDLE:
         await connection.commit()
-
-
-async def reset_connection(connection: AsyncPoolConnection, mode: ResetMode) -> bool:
-    await connection.reset(mode)
-    return connection.transaction_status == TransactionStatus.IDLE
 
 
 async def close(connection: AsyncPoolConnection) -> None:

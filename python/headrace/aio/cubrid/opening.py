@@ -59,6 +59,7 @@ async def connect(
     except BaseException:
         core.wire.close()
         raise
+    connection._remember()
     if core.timing:
         core.wire.count("connect", time.perf_counter_ns() - started)
     return connection

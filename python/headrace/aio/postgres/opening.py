@@ -72,6 +72,7 @@ async def connect(
     core.begin_session(autocommit)
     connection = AsyncConnection(core, row_factory or tuple_row)
     # blocking: connection._strict_close = strict_close
+    connection._remember()
     if core.timing:
         core.wire.count("connect", time.perf_counter_ns() - started)
     return connection

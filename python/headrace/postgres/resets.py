@@ -1,0 +1,36 @@
+"""What a reset sets back on PostgreSQL, what it leaves, and what closes the connection."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .._shared.pool_settings import ResetMode
+from .._shared.resets import Left
+
+MODES: Final[tuple[ResetMode, ...]] = ("none", "rollback", "discard")
+"""The resets that there are."""
+ATTRIBUTES: Final = ("autocommit", "isolation_level", "read_only", "deferrable")
+"""The attributes of a connection that each of them sets back."""
+LEFT: Final = (
+    Left(
+        "attributes",
+        "Attributes of the connection: `autocommit`, `isolation_level`, `read_only`, `deferrable`, `row_factory`, "
+        "handlers of notices, and what `register_adapters`, `register_composite` and `register_enum` have registered",
+        "set back",
+        "set back",
+        "set back",
+    ),
+    Left("transaction", "An open transaction, and what `SET LOCAL` has set in it", "kept", "set back", "set back"),
+    Left("two_phase", "A two-phase transaction that was begun, but not prepared", "kept", "set back", "set back"),
+    Left("streams", "Streams and named cursors that are open", "closed", "set back", "set back"),
+    Left("settings", "Settings (`SET`, `set_config`), also `search_path` and `TimeZone`", "kept", "kept", "set back"),
+    Left(
+        "role", "The role and the session's user (`SET ROLE`, `SET SESSION AUTHORIZATION`)", "kept", "kept", "set back"
+    ),
+    Left("temporary_tables", "Temporary tables", "kept", "kept", "set back"),
+    Left("held_cursors", "Cursors WITH HOLD that a statement has declared", "kept", "kept", "set back"),
+    Left("prepared_statements", "Statements that `PREPARE` has prepared", "kept", "kept", "set back"),
+    Left("subscriptions", "Subscriptions (`LISTEN`)", "kept", "kept", "set back"),
+    Left("session_locks", "Advisory locks of the session", "kept", "kept", "set back"),
+    Left("sequences", "What `currval` and `lastval` return", "kept", "kept", "set back"),
+)
