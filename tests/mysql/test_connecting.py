@@ -333,7 +333,7 @@ timeout is not shorter: what passes the bytes on is a thread of this process."""
 def test_a_server_that_reads_nothing_is_given_up(my_server: Served) -> None:
     with Deaf(my_server.server.port) as deaf:
         where: dict[str, Any] = {**my_server.where, "port": deaf.port, "ssl_mode": "DISABLED"}
-        with headrace.mysql.connect(**where, write_timeout=1.5) as conn:
+        with headrace.mysql.connect(**where, write_timeout=1.5, autocommit=True) as conn:
             # What is answered late is not what this is about.
             assert conn.fetchval("select sleep(1.8)") == 0
             assert conn.fetchval("select length(?)", LARGE) == len(LARGE)
@@ -366,7 +366,7 @@ async def test_a_server_that_reads_nothing_is_given_up_on_a_loop(my_server: Serv
 
 @pytest.mark.slow
 def test_a_server_that_says_nothing_is_given_up(my_server: Served, my_url: str) -> None:
-    with headrace.mysql.connect(my_url, read_timeout=0.5) as conn:
+    with headrace.mysql.connect(my_url, read_timeout=0.5, autocommit=True) as conn:
         assert conn.fetchval("select sleep(0.2)") == 0
         # A server that keeps sending rows is not silent, however long they take.
         total = 0

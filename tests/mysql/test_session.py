@@ -41,7 +41,7 @@ def test_modes(my: Conn) -> None:
 
 
 def test_statements_without_parameters_get_literals(my: Conn, my_url: str) -> None:
-    with headrace.mysql.connect(my_url) as other:
+    with headrace.mysql.connect(my_url, autocommit=True) as other:
         for _ in range(2):
             my.execute("kill query ?", (other.thread_id,))
         assert other.fetchval("select 1") == 1
