@@ -138,7 +138,7 @@ def test_a_long_description_takes_a_time_that_grows_with_its_length(
     informix_only: Target, columns: int, name: bytes
 ) -> None:
     long = description(columns, name) + u16(13) + u16(-201) + u16(0) + u32(0) + u16(0) + u16(12)
-    with HostileProxy(informix_only.port) as proxy, informix_only.connect(proxy.port) as conn:
+    with HostileProxy(informix_only.port) as proxy, informix_only.connect(proxy.port, autocommit=True) as conn:
         proxy.answer = lambda _: [long[at : at + 1000] for at in range(0, len(long), 1000)]
         began = time.monotonic()
         with pytest.raises(errors.Error):
@@ -147,7 +147,7 @@ def test_a_long_description_takes_a_time_that_grows_with_its_length(
 
 
 def test_an_unexpected_message_is_named_not_shown(informix_only: Target) -> None:
-    with HostileProxy(informix_only.port) as proxy, informix_only.connect(proxy.port) as conn:
+    with HostileProxy(informix_only.port) as proxy, informix_only.connect(proxy.port, autocommit=True) as conn:
         conn.execute(informix_only.answer)
         proxy.answer = lambda _: [description(12_000) + u16(12)]
         with pytest.raises(errors.OperationalError, match="SQ_DESCRIBE") as caught:
