@@ -305,7 +305,10 @@ def test_backend_that_is_killed_is_replaced(daemon: Daemon) -> None:
 
 
 def test_loss_of_a_session_under_way_is_said(daemon: Daemon) -> None:
-    with daemon.connect("one") as conn, headrace.connect(daemon.server.url, autocommit=True) as admin:
+    with (
+        daemon.connect("one", autocommit=True) as conn,
+        headrace.connect(daemon.server.url, autocommit=True) as admin,
+    ):
         with pytest.raises(headrace.OperationalError) as caught:
             conn.execute("select pg_terminate_backend(pg_backend_pid())")
         assert caught.value.sqlstate in ("57P01", "HR005")
