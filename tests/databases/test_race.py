@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 
 import headrace.testing
+import racing
 from headrace.testing import MysqldServer
 from headrace_lab import contestants, databases, race, report, workloads
 
@@ -33,16 +34,17 @@ def small(database: str) -> list[tuple[str, int]]:
 
 def split(chosen: list[tuple[str, int]]) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
     """The workloads of rows, and those of Arrow: fewer take part in these, as drivers of rows share their code."""
-    rows = [one for one in chosen if one[0] not in workloads.ARROW]
+    rows = racing.less([one for one in chosen if one[0] not in workloads.ARROW])
     return rows, [one for one in chosen if one[0] in workloads.ARROW]
 
 
 def run(
     url: str, pid: int | None, database: str, names: list[str], chosen: list[tuple[str, int]], counting: bool = True
 ) -> dict[str, Any]:
-    raced = race.Race(url, race.Plan(names, chosen, 1, database=database), pid, lambda what, share: None, database)
+    plan = race.Plan(names, chosen, 1, database=database, cores=racing.IDLE)
+    raced = race.Race(url, plan, pid, lambda what, share: None, database)
     raced.sql.counts_round_trips &= counting
-    return raced.run()
+    return racing.run(raced)
 
 
 def check(found: dict[str, Any], database: str) -> None:
@@ -96,10 +98,7 @@ def test_on_informix(utf8_server: headrace.testing.InformixServer) -> None:
         f"?server={server.server}&DB_LOCALE=en_US.utf8&CLIENT_LOCALE=en_US.utf8"
     )
     names = ["headrace", "headrace-async", "floor", "informix-driver", "informix-driver-async", "ifxpy"]
-    # informix-driver takes milliseconds for a statement: 10,000 were two thirds of the time of this test.
-    less = {"fetch": 1_000, "executemany": 1_000, "stream": 1, "pipeline_execute": 200, "pipeline": 200}
-    chosen = [(name, less.get(name, size)) for name, size in small("informix")]
-    chosen, arrow = split([one for one in chosen if one[0] not in ("fetch_wide", "arrow_wide")])
+    chosen, arrow = split([one for one in small("informix") if one[0] not in ("fetch_wide", "arrow_wide")])
     found = run(url, server.pid, "informix", names, chosen)
     check(run(url, server.pid, "informix", [*names[:3], "informix-driver"], arrow, counting=False), "informix")
     ifxpy = [r for r in found["results"] if r["contestant"] == "ifxpy"]
@@ -116,10 +115,7 @@ def test_on_informix(utf8_server: headrace.testing.InformixServer) -> None:
 
 
 def test_on_cubrid() -> None:
-    # pycubrid takes milliseconds for a statement.
-    less = {"fetch": 1_000, "executemany": 1_000, "stream": 1, "pipeline_execute": 200, "pipeline": 200}
-    wide = ("fetch_wide", "arrow_wide")
-    chosen, arrow = split([(name, less.get(name, size)) for name, size in small("cubrid") if name not in wide])
+    chosen, arrow = split([one for one in small("cubrid") if one[0] not in ("fetch_wide", "arrow_wide")])
     names = [name for name in contestants.MODULES["cubrid"] if name != "headrace-uvloop"]
     if sys.version_info < (3, 11):
         names = [name for name in names if not name.startswith("pycubrid")]

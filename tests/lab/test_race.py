@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import headrace
+import racing
 from headrace.testing import PostgresServer
 from headrace_lab import contestants, processes, race, workloads
 from headrace_lab.cli import UsageError, main, parser, plan_of
@@ -40,7 +41,7 @@ ALL = list(contestants.MODULES["postgresql"])
 # rows share theirs, and polars has one for all tables.
 OF_ARROW = [name for name in ALL if name not in ("headrace-uvloop", "asyncpg-uvloop", "psqlpy", "pg8000")]
 KINDS = {
-    "rows": (ALL, [one for one in EVERY if one[0] not in workloads.ARROW]),
+    "rows": (ALL, racing.less([one for one in EVERY if one[0] not in workloads.ARROW])),
     "arrow": (OF_ARROW, [(name, 500) for name in ("arrow", "arrow_stream", "arrow_in")]),
     "arrow_tables": (
         [name for name in OF_ARROW if name not in ("polars", "asyncpg")],
@@ -60,11 +61,9 @@ def test_no_workload_of_arrow_is_left_out() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_contestant_gives_right_results_in_every_workload(server: PostgresServer, kind: str) -> None:
     everybody, chosen = KINDS[kind]
-    rows = run(server, everybody, chosen)
-    kinds = {name: 3 if w.one_query else 1 for name, w in OFFERED.items()}
-    assert len(rows) == sum(
-        kinds[name] for name, _ in chosen for each in everybody if contestants.takes_part(each, name)
-    )
+    plan = race.Plan(everybody, chosen, 1, cores=racing.IDLE)
+    rows = racing.run(race.Race(server.url, plan, server.pid, lambda what, share: None))["results"]
+    assert len(rows) == sum(contestants.takes_part(each, name) for name, _ in chosen for each in everybody)
     for r in rows:
         what = (r["workload"], r["contestant"])
         if what == ("partitions_skewed", "connectorx"):
@@ -87,6 +86,13 @@ def test_every_contestant_gives_right_results_in_every_workload(server: Postgres
             assert r["rows_reached_caller"] == (not asyncpg_copy), what
     ours = [r for r in rows if r["contestant"].startswith("headrace")]
     assert not any(r["error"] for r in ours)
+
+
+def test_single_queries_are_run_on_each_kind_of_cores(server: PostgresServer) -> None:
+    found = run(server, ["headrace", "floor"], [("select_one", 1), ("fetch", 1_000)])
+    kinds = ["shared", "idle", "awake"] if len(os.sched_getaffinity(0)) > 1 else ["idle", "awake"]
+    assert [r["cores"] for r in found if r["workload"] == "select_one"] == [kind for kind in kinds for _ in range(2)]
+    assert [r["cores"] for r in found if r["workload"] == "fetch"] == ["idle", "idle"]
 
 
 LIAR = """
