@@ -71,6 +71,9 @@ pub const JOINED_STATEMENTS: usize = 8;
 pub const ROWS_KEPT: usize = 1024;
 /// Bytes, characters and elements of the values of such rows.
 pub const ROWS_KEPT_BYTES: usize = 1024 * 1024;
+/// Texts of which PostgreSQL's driver remembers that their columns have changed within a transaction; after that many it
+/// forgets all, and each can fail once more.
+pub const UNSTEADY_STATEMENTS: usize = 256;
 /// Named prepared statements that one batch to PostgreSQL uses at most, if its rows differ in the types of their
 /// values; rows of further types share the unnamed statement.
 pub const BATCH_STATEMENTS: usize = 32;

@@ -94,6 +94,7 @@ impl<H: PgHandler> Machine<H> {
             shape: draft.shape,
             typed: false,
             unjoinable: AtomicBool::new(false),
+            sets_path: draft.sets_path,
             columns: fields.map(|fields| Arc::new(Columns::undecoded(&self.registry, fields))),
         });
         let oids = statement.columns.iter().flat_map(|c| c.fields.iter().map(|f| f.type_oid));
@@ -158,6 +159,7 @@ impl<H: PgHandler> Machine<H> {
             shape: described.shape,
             typed: described.parameters.iter().enumerate().all(|(i, _)| hints.get(i).is_some_and(|hint| *hint != 0)),
             unjoinable: AtomicBool::new(false),
+            sets_path: described.sets_path,
             columns: described.columns.as_ref().map(|c| Arc::new(Columns::plan(registry, c.fields.clone()))),
         });
         let Some(pending) = self.queue.first_mut() else { return };

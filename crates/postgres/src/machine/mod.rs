@@ -21,6 +21,7 @@ mod request;
 mod run;
 mod send;
 mod stage;
+mod stale;
 mod startup;
 mod statement;
 mod typing;
@@ -47,7 +48,7 @@ use pending::{PendingRequest, Stage};
 use portals::Portals;
 use startup::Startup;
 use statement::{Key, StatementNames};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// A response handler for PostgreSQL.
@@ -111,6 +112,9 @@ pub struct Machine<H: ResponseHandler> {
     alterations: u64,
     /// The transaction block that is open has done so, which a rollback undoes.
     changed_in_block: bool,
+    /// Texts whose columns the server has found changed in a transaction, where they cannot be repeated: there they are
+    /// described again at each execution.
+    unsteady: HashSet<Arc<str>>,
     /// The number of times that this session has declared, closed or deallocated cursors and prepared statements of its
     /// own SQL.
     names: u64,
@@ -149,6 +153,7 @@ impl<H: PgHandler> Machine<H> {
             changing: None,
             alterations: 0,
             changed_in_block: false,
+            unsteady: HashSet::new(),
             names: 0,
             registry: TypeRegistry::default(),
             introspection: true,

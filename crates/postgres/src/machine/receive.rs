@@ -1,13 +1,12 @@
 //! The receiving half: from the read buffer to the response handlers.
 
-use super::answer::{Prelude, Saved};
-use super::batch_joined::back_to_batch;
+use super::answer::Prelude;
 use super::pending::{Failure, PendingRequest, Stage};
 use super::request::Request;
 use super::run::DataRows;
 use super::stage::Event;
 use super::startup::State;
-use super::verb;
+use super::statement::calls_set_config_of_path;
 use super::work::Work;
 use super::{Machine, PgHandler, Phase, Server, TransactionStatus};
 use crate::messages::backend::{self, Notification, ServerError, header};
@@ -15,7 +14,7 @@ use crate::messages::frontend;
 use crate::messages::tag::{backend as tag, field};
 use crate::types::DateOrder;
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, FatalKind, IfUnsent, Outcome, ReadBuffer, Room, Session, Verb, WriteBuffer, limits};
+use headrace_core::{Fatal, FatalKind, Outcome, ReadBuffer, Room, Session, WriteBuffer, limits};
 
 impl<H: PgHandler> Machine<H> {
     /// Handles every whole message in the read buffer; replies for the authentication are written to the write buffer.
@@ -157,6 +156,11 @@ impl<H: PgHandler> Machine<H> {
                 if name == "DateStyle" {
                     self.registry.date_order = Some(DateOrder::of_style(&value));
                 }
+                if name == "search_path" && self.parameters.get(&name).is_some_and(|before| *before != value) {
+                    // Reported since PostgreSQL 18, also where a function has set it.
+                    self.statements.advance();
+                    self.registry.forget();
+                }
                 if name == "client_encoding" {
                     self.foreign_encoding = !matches!(value.as_str(), "UTF8" | "UNICODE");
                 }
@@ -278,6 +282,7 @@ impl<H: PgHandler> Machine<H> {
         pending.answer.count_result(backend::rows_of_tag(tag));
         pending.block.completed(tag);
         changed |= (tag == b"SET" || tag == b"RESET") && pending.request.sets_path();
+        changed |= pending.statement().is_some_and(|statement| statement.sets_path);
         // CREATE TABLE AS has the tag of a SELECT, and no columns.
         changed |= tag.starts_with(b"SELECT ") && pending.answer.columns.is_none();
         let rows = std::mem::take(&mut pending.answer.rows);
@@ -364,6 +369,10 @@ impl<H: PgHandler> Machine<H> {
         };
         // It may be the error of the Parse that rolls a failed batch back, whose row is the one that failed.
         pending.slot.fail_row(Failure::Server { error, row });
+        if self.status != TransactionStatus::Idle {
+            self.note_unsteady();
+        }
+        let pending = &mut self.queue[0];
         let syncs = pending.request.syncs();
         let script = pending.request.is_script();
         pending.skip_to(if script { Stage::Sent } else { Stage::AwaitSync });
@@ -482,99 +491,13 @@ impl<H: PgHandler> Machine<H> {
         if pending.slot.failure.is_none() && !pending.answer.is_whole() {
             return Err(Fatal::peer("the server sent ReadyForQuery before the results that it owes"));
         }
+        if matches!(&pending.request, Request::Script { sql, .. } if calls_set_config_of_path(sql)) {
+            self.statements.advance();
+            self.changed_in_block |= status != TransactionStatus::Idle;
+        }
         self.hold_end_of_copy();
         self.settle_or_look_up(cx);
         Ok(())
-    }
-
-    /// Returns true if the first request failed because the server forgot its statement, or a schema change made it
-    /// stale.
-    fn is_stale(&self) -> bool {
-        let Some(pending) = self.queue.first() else { return false };
-        let Some(preparation) = pending.preparation() else { return false };
-        match &pending.slot.failure {
-            Some(Failure::Server { error, .. }) if preparation.is_reused() => {
-                let stale_plan = error.sqlstate() == "0A000" && error.field(field::ROUTINE) == "RevalidateCachedQuery";
-                // Parameters of another type than the column has by now, or text that was sent for one.
-                let statement = preparation.statement();
-                let outdated = statement.is_some_and(|statement| self.statements.is_outdated(statement));
-                let other_type = outdated && matches!(error.sqlstate(), "42804" | "22P02");
-                // The server analyses a statement again when it is bound, with the types that its parameters had.
-                let analysed = error.sqlstate().starts_with("42") || error.sqlstate() == "08P01";
-                // A value was read as a type that the column no longer has: some types report that as an internal
-                // error.
-                let chosen = statement.is_some_and(|statement| statement.has_chosen_types(&preparation.hints));
-                let misread = chosen && (error.sqlstate().starts_with("22") || error.sqlstate() == "XX000");
-                let unbound = !preparation.bound && (analysed || misread);
-                stale_plan || other_type || unbound || error.sqlstate() == "26000"
-            }
-            _ => false,
-        }
-    }
-
-    /// Runs the first request again if that changes nothing else: outside a transaction, or in one that contains nothing
-    /// but this request's own BEGIN, which is rolled back first, or with a savepoint to go back to; and if nothing was sent
-    /// after it that relies on the order.
-    fn retry(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
-        let status = self.status;
-        let sole = self.queue.started() == 1;
-        let Some(pending) = self.queue.first_mut() else { return Ok(()) };
-        let ordered = matches!(&pending.request, Request::Execute(e) if e.ordered);
-        let alone =
-            status == TransactionStatus::Idle || (pending.block.is_begun_here() && status == TransactionStatus::Failed);
-        let saved = pending.answer.saved.filter(|saved| saved.is_set && status == TransactionStatus::Failed);
-        let again = (alone || saved.is_some()) && pending.slot.may_repeat() && (!ordered || sole);
-        let started = pending.is_batch_started();
-        let again = again && (!started || pending.is_back_at(saved, cx));
-        if !again {
-            self.settle_front(cx);
-            return Ok(());
-        }
-        let Some(pending) = self.queue.pop_front() else { return Ok(()) };
-        if pending.block.is_begun_here() && pending.request.reserving_portal().is_some() {
-            // It begins again, after the ROLLBACK.
-            self.reserved = None;
-            self.streamed = None;
-        }
-        let lane = pending.slot.lane;
-        // Rows that were read from the iterator but not sent need not be read again.
-        let types_pending = !started && pending.preparation().is_some_and(|known| known.types_pending);
-        let mut fresh = pending.again();
-        if let Some(preparation) = fresh.preparation_mut() {
-            preparation.types_pending = types_pending;
-        }
-        if let Some(saved) = saved {
-            fresh.answer.resume(saved);
-        }
-        self.queue.put_back(fresh);
-        if status == TransactionStatus::Failed {
-            let verb = saved.map_or(Verb::Rollback(IfUnsent::Forget), |_| back_to_batch());
-            let Ok(rollback) = verb::request(&verb) else { return Ok(()) };
-            self.queue.insert_own(lane, |slot| PendingRequest::new(slot, rollback));
-        }
-        Ok(())
-    }
-}
-
-impl<H: PgHandler> PendingRequest<H> {
-    fn is_batch_started(&self) -> bool {
-        self.is_batch() && self.answer.owed > 0
-    }
-
-    /// Starts a batch over, from its first row or from the one after the savepoint; returns false if that is not possible.
-    fn is_back_at(&mut self, saved: Option<Saved>, cx: H::Context<'_>) -> bool {
-        let Some(handler) = &mut self.slot.handler else { return false };
-        if !handler.rewind(cx) {
-            return false;
-        }
-        let Some(saved) = saved else { return true };
-        for _ in 0..saved.rows {
-            if !matches!(handler.next_row(cx), Ok(true)) {
-                return false;
-            }
-        }
-        handler.result(cx, Summary { rows: Some(saved.affected), ..Summary::default() });
-        true
     }
 }
 

@@ -376,6 +376,9 @@ impl<H: PgHandler> Machine<H> {
         let known = self.known(at, open, write_buffer);
         let pending = &mut self.queue[at];
         if let (Some(known), Work::Statement(preparation)) = (known, &mut pending.work) {
+            if known.statement().sets_path {
+                self.changing = Some(pending.slot.id);
+            }
             preparation.source = Some(known);
             pending.go(Event::StartKnown, Stage::Bindable { unsent });
             self.bind_tail(cx, write_buffer);
@@ -407,7 +410,9 @@ impl<H: PgHandler> Machine<H> {
         // chose for parameters do not cause an error.
         let is_final = open || (known.columns.is_some() && !pending.request.is_repeatable());
         let outdated = (is_final || known.has_chosen_types(pending.hints())) && self.is_outdated(at, &known);
-        if (known.shape == Shape::Portal && moved) || outdated {
+        // Its columns have changed within a transaction, unseen: by a function that has set the search path, say.
+        let unsteady = open && !self.unsteady.is_empty() && self.unsteady.contains(&known.sql);
+        if (known.shape == Shape::Portal && moved) || outdated || unsteady {
             self.forget(at);
             return None;
         }
@@ -442,6 +447,9 @@ impl<H: PgHandler> Machine<H> {
         frontend::describe(out, Target::Statement, &name);
         frontend::flush(out);
         let draft = Arc::new(Statement::draft(name, sql.clone(), self.statements.epoch(), self.names));
+        if draft.sets_path {
+            self.changing = Some(pending.slot.id);
+        }
         pending.go(Event::StartDescribe, Stage::Describing { draft, parameters: Vec::new() });
     }
 }

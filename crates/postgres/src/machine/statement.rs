@@ -39,6 +39,21 @@ fn of_process_and_time() -> u64 {
     hasher.finish()
 }
 
+/// Returns true if a text calls `set_config` for the search path, for the role, which the path may name by `$user`, or
+/// for a setting whose name is not a literal.
+pub(super) fn calls_set_config_of_path(sql: &str) -> bool {
+    const NAME: &[u8] = b"set_config";
+    const PATHS: [&[u8]; 3] = [b"'search_path'", b"'role'", b"'session_authorization'"];
+    let sql = sql.as_bytes();
+    let is_at = |at: &usize| sql[*at..at + NAME.len()].eq_ignore_ascii_case(NAME);
+    (0..=sql.len().saturating_sub(NAME.len())).filter(|at| sql.len() >= NAME.len() && is_at(at)).any(|at| {
+        let Some(arguments) = sql[at + NAME.len()..].trim_ascii_start().strip_prefix(b"(") else { return false };
+        let first = arguments.trim_ascii_start();
+        let is_path = |path: &&[u8]| first.get(..path.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(path));
+        !first.starts_with(b"'") || PATHS.iter().any(is_path)
+    })
+}
+
 /// The columns of a result, and the decoder of each.
 #[derive(Debug)]
 pub struct Columns {
@@ -185,6 +200,8 @@ pub struct Statement {
     pub typed: bool,
     /// Several rows of it were refused in one statement because they were several.
     pub unjoinable: AtomicBool,
+    /// It may set the search path by a call of `set_config`, which changes the meaning of other statements.
+    pub sets_path: bool,
 }
 
 impl Prepared for Statement {
@@ -208,6 +225,7 @@ impl Statement {
     /// A statement that was sent to be described.
     pub(super) fn draft(name: String, sql: Arc<str>, epoch: Epoch, names: u64) -> Self {
         let shape = Shape::of(&sql);
+        let sets_path = calls_set_config_of_path(&sql);
         Self {
             name,
             sql,
@@ -219,6 +237,7 @@ impl Statement {
             shape,
             typed: false,
             unjoinable: AtomicBool::new(false),
+            sets_path,
         }
     }
 
@@ -297,6 +316,22 @@ impl Hash for Key {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calls_that_set_the_search_path_are_found() {
+        for sql in [
+            "SELECT set_config('search_path', $1, true)",
+            "select pg_catalog.SET_CONFIG ( 'Search_Path' , 'a', true)",
+            "WITH q AS (SELECT set_config('role', 'x', true)) SELECT 1",
+            "SELECT set_config($1, $2, true)",
+            "SELECT set_config('app.x', '1', true), set_config('search_path', 'a', true)",
+        ] {
+            assert!(calls_set_config_of_path(sql), "{sql}");
+        }
+        for sql in ["SELECT set_config('app.tenant', $1, true)", "SELECT set_config", "set_confi", "", "SELECT 1"] {
+            assert!(!calls_set_config_of_path(sql), "{sql}");
+        }
+    }
 
     #[test]
     fn only_statements_that_the_server_checks_keep_their_columns() {

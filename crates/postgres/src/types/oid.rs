@@ -5,6 +5,9 @@ use super::Oid;
 /// No type: the server is to find it out (manual, "Parse").
 pub const UNSPECIFIED: Oid = 0;
 
+/// The first number that objects of users can have (`FirstNormalObjectId` in PostgreSQL's `access/transam.h`).
+pub const FIRST_OWN: Oid = 16384;
+
 macro_rules! oids {
     ($($constant:ident = $oid:literal $name:literal,)*) => {
         $(#[doc = $name] pub const $constant: Oid = $oid;)*
