@@ -40,7 +40,8 @@ class Copying(PostgresBase[R], BlockingConnection[R]):
         A value must fit its column: COPY converts nothing. If the source raises an exception, no row is kept.
 
         Args:
-            table: its name as written in SQL, or a tuple of schema and name.
+            table: its name as written in SQL, where a part without double quotes is in lower case; or a tuple of
+                schema and name, or of the name alone, which are taken as they are.
             source: an iterable of rows, Arrow data, bytes, or an open file.
             columns: names of the columns; None for those that Arrow data has, or all that are not generated.
             format: of bytes and files: ``binary``, ``text`` or ``csv``. Rows are sent in binary form where possible.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from .._native import ArrowSink, Columns, CopyBuffer, PostgresWire, Result, Transfer
 from .._shared.core import Core, Pipelined
@@ -37,11 +39,32 @@ def quote_literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+_PART: Final = re.compile(r'\s*(?:([A-Za-z_\x80-\U0010ffff][\w$]*)|("(?:[^"]|"")+"))\s*(?:\.(?=.)|\Z)', re.DOTALL)
+"""A part of a name: an unquoted or a quoted identifier (PostgreSQL manual, "Identifiers and Key Words")."""
+_UPPER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+
+
 def quote_table(table: str | Sequence[str]) -> str:
-    """A table's name: as it stands in SQL for text with a dot or quotes, quoted for plain names and tuples."""
-    if isinstance(table, str):
-        return table if "." in table or '"' in table else quote_identifier(table)
-    return ".".join(quote_identifier(part) for part in table)
+    """A table's name, with all its parts in quotes. Text is read as SQL reads it, where a part without quotes is in
+    lower case; text that SQL could not read, such as ``my table``, and the parts of a tuple are names as they are.
+
+    Raises ProgrammingError for text with a dot or quotes that is no name in SQL.
+    """
+    if not isinstance(table, str):
+        return ".".join(quote_identifier(part) for part in table)
+    parts: list[str] = []
+    at = 0
+    while at < len(table) and (found := _PART.match(table, at)):
+        parts.append(found[2] or quote_identifier(found[1].translate(_UPPER)))
+        at = found.end()
+    if parts and at == len(table) and "\0" not in table:
+        return ".".join(parts)
+    if not table or "." in table or '"' in table:
+        raise ProgrammingError(
+            f"{table!r} is not a table's name in SQL: put a part with other characters in double quotes, or give a "
+            f"tuple of schema and name, or of the name alone: ({table!r},)"
+        )
+    return quote_identifier(table)
 
 
 @dataclass(frozen=True)

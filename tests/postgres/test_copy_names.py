@@ -1,0 +1,50 @@
+"""The name of a table in COPY means the table that it means in INSERT."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+import headrace
+from headrace.postgres.core import quote_table
+
+
+@pytest.mark.parametrize(
+    ("name", "quoted"),
+    [
+        ("users", '"users"'),
+        ("Users", '"users"'),
+        ("public.UPPER", '"public"."upper"'),
+        ('"Users"', '"Users"'),
+        ('public."A ""b"" . c"', '"public"."A ""b"" . c"'),
+        (' s . "T" ', '"s"."T"'),
+        ("order", '"order"'),
+        ("Ünder_1$", '"Ünder_1$"'),
+        ("My table", '"My table"'),
+        ("a; drop table b", '"a; drop table b"'),
+        (("Users",), '"Users"'),
+        (("a.b", 'c"d'), '"a.b"."c""d"'),
+    ],
+)
+def test_names_are_read_as_in_sql(name: str | Sequence[str], quoted: str) -> None:
+    assert quote_table(name) == quoted
+
+
+@pytest.mark.parametrize("name", ["", "a.", ".a", "a b.c", 'a "b"', '"a', '"a\0"', "a\0", "a..b", '""'])
+def test_what_is_no_name_is_refused(name: str) -> None:
+    with pytest.raises(headrace.ProgrammingError):
+        quote_table(name)
+
+
+@pytest.mark.parametrize("name", ["mixed", "Mixed", '"Mixed"', "PUBLIC.Mixed", 'public."Mixed"', "Order", '"a b"'])
+def test_copy_and_insert_mean_the_same_table(conn: Any, dba: Any, name: str) -> None:
+    names = ["mixed", '"Mixed"', '"order"', '"a b"']
+    dba.executescript("".join(f"DROP TABLE IF EXISTS {each}; CREATE TABLE {each} (n int);" for each in names))
+    conn.copy_in(name, [(1,)])
+    insert = name.replace("Order", '"order"')
+    conn.execute(f"INSERT INTO {insert} VALUES (1)")
+    found = {each: dba.fetchval(f"SELECT count(*) FROM {each}") for each in names}
+    assert sorted(found.values()) == [0, 0, 0, 2], found
+    assert list(conn.copy_out(name)) == [(1,), (1,)]
