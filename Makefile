@@ -225,7 +225,7 @@ windows-check: build mingw
 	@$(BIN)/python .ci/windows.py --sockets-only
 
 # Zig links against the symbols of glibc 2.17, whichever the system has.
-WHEEL_OPTIONS := --release --locked --strip $(if $(filter Linux,$(shell uname)),--compatibility manylinux2014 --zig)
+WHEEL_OPTIONS := --profile wheel --locked --strip $(if $(filter Linux,$(shell uname)),--compatibility manylinux2014 --zig)
 wheel: export CARGO_TARGET_DIR := $(CURDIR)/target/wheel
 wheel: $(STAMPS)/release cargo
 	@rm -f dist/*.whl
