@@ -3,9 +3,9 @@
 //! The simple protocol sends no description before a statement is executed, all its rows are text, and the text of a
 //! composite value does not contain the types of its attributes; composite types with an attribute that has no binary
 //! form here are always text. A statement whose columns another session has changed since it was described has columns
-//! of types that are new to the connection, in the binary form that was requested for the earlier ones. From the first result whose types have to be looked up, the messages of a request are
-//! deferred. Once the request has ended its types are looked up, composite types each time, and the deferred messages
-//! are decoded.
+//! of types that are new to the connection, in the binary form that was requested for the earlier ones. From the first
+//! result whose types have to be looked up, the messages of a request are deferred. Once the request has ended its types
+//! are looked up, composite types each time, and the deferred messages are decoded.
 
 use super::answer::Answer;
 use super::pending::{Failure, PendingRequest, Stage};

@@ -7,11 +7,17 @@ use super::pending::{Failure, PendingRequest};
 use super::request::Request;
 use super::verb;
 use super::{Machine, PgHandler, TransactionStatus};
+use crate::messages::backend::ServerError;
 use crate::messages::tag::field;
 use crate::types::Oid;
 use crate::types::oid::FIRST_OWN;
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, IfUnsent, Verb, limits};
+
+/// Returns true if the server has refused a statement since its columns have changed, which has no code of its own.
+fn has_other_columns(error: &ServerError) -> bool {
+    error.sqlstate() == "0A000" && error.field(field::ROUTINE) == "RevalidateCachedQuery"
+}
 
 impl<H: PgHandler> Machine<H> {
     /// Returns true if the first request failed because the server forgot its statement, or a schema change made it
@@ -21,7 +27,6 @@ impl<H: PgHandler> Machine<H> {
         let Some(preparation) = pending.preparation() else { return false };
         match &pending.slot.failure {
             Some(Failure::Server { error, .. }) if preparation.is_reused() => {
-                let stale_plan = error.sqlstate() == "0A000" && error.field(field::ROUTINE) == "RevalidateCachedQuery";
                 // Parameters of another type than the column has by now, or text that was sent for one.
                 let statement = preparation.statement();
                 let outdated = statement.is_some_and(|statement| self.statements.is_outdated(statement));
@@ -33,7 +38,7 @@ impl<H: PgHandler> Machine<H> {
                 let chosen = statement.is_some_and(|statement| statement.has_chosen_types(&preparation.hints));
                 let misread = chosen && (error.sqlstate().starts_with("22") || error.sqlstate() == "XX000");
                 let unbound = !preparation.bound && (analysed || misread);
-                stale_plan || other_type || unbound || error.sqlstate() == "26000"
+                has_other_columns(error) || other_type || unbound || error.sqlstate() == "26000"
             }
             _ => false,
         }
@@ -48,12 +53,11 @@ impl<H: PgHandler> Machine<H> {
         else {
             return;
         };
-        let columns = error.sqlstate() == "0A000" && error.field(field::ROUTINE) == "RevalidateCachedQuery";
         let hints = pending.hints();
         let is_chosen = |(i, oid): (usize, &Oid)| *oid >= FIRST_OWN && hints.get(i).is_none_or(|hint| *hint == 0);
         let values = matches!(error.sqlstate(), "22P02" | "22P03" | "42804")
             && statement.parameters.iter().enumerate().any(is_chosen);
-        if columns || values {
+        if has_other_columns(error) || values {
             if self.unsteady.len() >= limits::UNSTEADY_STATEMENTS {
                 self.unsteady.clear();
             }

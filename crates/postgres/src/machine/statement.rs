@@ -45,12 +45,13 @@ pub(super) fn calls_set_config_of_path(sql: &str) -> bool {
     const NAME: &[u8] = b"set_config";
     const PATHS: [&[u8]; 3] = [b"'search_path'", b"'role'", b"'session_authorization'"];
     let sql = sql.as_bytes();
-    let is_at = |at: &usize| sql[*at..at + NAME.len()].eq_ignore_ascii_case(NAME);
-    (0..=sql.len().saturating_sub(NAME.len())).filter(|at| sql.len() >= NAME.len() && is_at(at)).any(|at| {
-        let Some(arguments) = sql[at + NAME.len()..].trim_ascii_start().strip_prefix(b"(") else { return false };
-        let first = arguments.trim_ascii_start();
+    // Parentheses are rarer than letters, and this is done for each statement that is prepared.
+    let mut opening = sql.iter().enumerate().filter(|(_, byte)| **byte == b'(').map(|(at, _)| at);
+    opening.any(|at| {
+        let (before, first) = (sql[..at].trim_ascii_end(), sql[at + 1..].trim_ascii_start());
+        let name = &before[before.len().saturating_sub(NAME.len())..];
         let is_path = |path: &&[u8]| first.get(..path.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(path));
-        !first.starts_with(b"'") || PATHS.iter().any(is_path)
+        name.eq_ignore_ascii_case(NAME) && (!first.starts_with(b"'") || PATHS.iter().any(is_path))
     })
 }
 
