@@ -121,12 +121,10 @@ def listing() -> str:
     out = ["workloads:"]
     for name, workload in w.WORKLOADS.items():
         what = f"{workload.what} ({workload.only} only)" if workload.only else workload.what
-        out += textwrap.wrap(f"{name:{26}}{what}", 78, initial_indent="  ", subsequent_indent=" " * 28)
+        out += textwrap.wrap(f"{name:26}{what}", 78, initial_indent="  ", subsequent_indent=" " * 28)
     out += ["", "contestants:"]
     for database, modules in MODULES.items():
-        out += textwrap.wrap(
-            f"{database:{12}}{', '.join(modules)}", 78, initial_indent="  ", subsequent_indent=" " * 14
-        )
+        out += textwrap.wrap(f"{database:12}{', '.join(modules)}", 78, initial_indent="  ", subsequent_indent=" " * 14)
     return "\n".join(out)
 
 

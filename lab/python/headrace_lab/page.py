@@ -18,6 +18,7 @@ from .report import (
     duration,
     failure,
     groups,
+    has_floor,
     reductions,
     unfinished,
     where_of_server,
@@ -83,6 +84,7 @@ dt { flex: 0 0 4.6rem; color: var(--floor) } dd { margin: 0 } summary { cursor: 
 
 def page(report: dict[str, Any]) -> str:
     """The report as one self-contained HTML page with charts."""
+    floor = has_floor(report["results"])
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'><title>headrace: the race</title>",
@@ -91,7 +93,7 @@ def page(report: dict[str, Any]) -> str:
         conditions(report),
         overview_table(report),
         "<h2>How to read it</h2>",
-        f"<p>{FLOOR if has_floor(report) else ''}<i>Per row</i> is the client CPU divided by the rows or queries of "
+        f"<p>{FLOOR if floor else ''}<i>Per row</i> is the client CPU divided by the rows or queries of "
         "the workload. Other drivers are compared with headrace on the same kind of loop: blocking ones with "
         f"<i>headrace</i>, those on asyncio with <i>headrace-async</i> or <i>headrace-uvloop</i>. {EQUAL} A contestant "
         "whose result differs is struck out. Bars are medians; the line in a bar is the distance between the "
@@ -100,7 +102,7 @@ def page(report: dict[str, Any]) -> str:
     for title, rows in groups(report):
         parts.append(f"<section><h2>{html.escape(title)}</h2>")
         parts.append(chart([row for row in rows if failure(row) is None]))
-        parts.append(details_table(rows, has_floor(report)) + "</section>")
+        parts.append(details_table(rows, floor) + "</section>")
     data = base64.b64encode(gzip.compress(json.dumps(rounded(report)).encode(), mtime=0)).decode()
     link = f"<a download='results.json.gz' href='data:application/gzip;base64,{data}'>The data</a>"
     return "".join([*parts, f"<p>{link}: JSON, compressed.</p></body></html>"])
@@ -113,11 +115,6 @@ def rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: rounded(each) for key, each in value.items()}
     return [rounded(each) for each in value] if isinstance(value, (list, tuple)) else value
-
-
-def has_floor(report: dict[str, Any]) -> bool:
-    """Returns true if the floor was raced."""
-    return any(row["contestant"] == "floor" for row in report["results"])
 
 
 def conditions(report: dict[str, Any]) -> str:
@@ -173,7 +170,7 @@ def overview_table(report: dict[str, Any]) -> str:
     """The summary, the meaning of the colours, and a line for each workload."""
     made = overview(report)
     forms = [f"<th class='pair {kind_of(name)}'>{html.escape(name)}</th>" for name in made.contestants]
-    floor = has_floor(report)
+    floor = has_floor(report["results"])
     ratios = "the floor" if floor else f"the <i>{LEAST}</i> of all contestants"
     without = NO_FLOOR if floor and any(line.floor.startswith(LEAST) for line in made.lines) else ""
     parts = [

@@ -58,10 +58,9 @@ HEADINGS = (
 )
 """The columns, in the order of their worth: a narrow terminal shows as many as it has room for."""
 EQUAL = "=: no difference is shown, as the 95 % interval of the ratio includes 1."
-"""The meaning of the equals sign that :func:`against` appends."""
+"""The meaning of the equals sign of :func:`equal`."""
 OF_FLOOR = ("to floor", "95 % interval", "CPU to floor")
 """The columns that are empty in a race without the floor."""
-"""The databases, for people."""
 SHOWN = (
     "fsync",
     "ssl",
@@ -99,9 +98,17 @@ def against(row: Row) -> str:
     where the interval of the ratio includes 1."""
     if not row.get("ratio_to_rival_ci"):
         return ""
-    low, high = row["ratio_to_rival_ci"]
-    equal = "=" if verdict(low, high) == "no difference shown" else ""
-    return f"{equal}{row['ratio_to_rival']:.2f}x {row['rival']}"
+    return f"{equal(row)}{row['ratio_to_rival']:.2f}x {row['rival']}"
+
+
+def equal(row: Row) -> str:
+    """An equals sign where no difference to headrace is shown: see :data:`EQUAL`."""
+    return "=" if verdict(*row["ratio_to_rival_ci"]) == "no difference shown" else ""
+
+
+def has_floor(rows: Iterable[Row]) -> bool:
+    """Returns true if the floor was raced."""
+    return any(row["contestant"] == "floor" for row in rows)
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -164,8 +171,8 @@ def tables(report: dict[str, Any], width: int | None = None, skip: int = 0) -> i
 
     console = Console(width=width)
     shown = columns_in(console.width)
-    has_floor = any(row["contestant"] == "floor" for row in report["results"])
-    columns = [i for i in range(shown) if has_floor or HEADINGS[i] not in OF_FLOOR]
+    floor = has_floor(report["results"])
+    columns = [i for i in range(shown) if floor or HEADINGS[i] not in OF_FLOOR]
     every = list(groups(report))
     for title, rows in every[skip:]:
         table = Table(title=title, title_justify="left", header_style="bold")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from .overview import SHORT, several_kinds
-from .report import failure, groups
-from .stats import quotient, verdict
+from .report import equal, failure, groups, has_floor
+from .stats import quotient
 
 Row = dict[str, Any]
 WIDTH: Final = 80
@@ -25,8 +25,8 @@ def lines(report: dict[str, Any]) -> list[str]:
     if not found:
         return []
     several = several_kinds(report)
-    has_floor = any(row["contestant"] == "floor" for rows in found for row in rows)
-    of_floor = f"{'floor':>7}{'CPU':>6}" if has_floor else ""
+    floor = has_floor(report["results"])
+    of_floor = f"{'floor':>7}{'CPU':>6}" if floor else ""
     legend = (
         "floor: headrace's wall time and client CPU (blocking), divided by the floor's.",
         "times: wall time and CPU of the fastest other driver, divided by headrace's on",
@@ -34,8 +34,8 @@ def lines(report: dict[str, Any]) -> list[str]:
     )
     return [
         f"{'':{WORKLOAD}}{of_floor}  {'fastest other':{OTHER}}{'times':>7}{'CPU':>6}  loop",
-        *(_line(rows, several, has_floor) for rows in found),
-        *legend[0 if has_floor else 1 :],
+        *(_line(rows, several, floor) for rows in found),
+        *legend[0 if floor else 1 :],
     ]
 
 
@@ -46,10 +46,10 @@ def _label(rows: Sequence[Row], several: set[str]) -> str:
     return label if len(label) <= WORKLOAD else label[: WORKLOAD - 1] + "…"
 
 
-def _line(rows: Sequence[Row], several: set[str], has_floor: bool) -> str:
+def _line(rows: Sequence[Row], several: set[str], floor: bool) -> str:
     line = f"{_label(rows, several):{WORKLOAD}}"
     ours = next((row for row in rows if row["contestant"] == "headrace"), None)
-    if has_floor:
+    if floor:
         line += f"{_ratio(ours, 'ratio_to_floor'):>7}{_ratio(ours, 'cpu_ratio_to_floor'):>6}"
     other = min(
         (row for row in rows if failure(row) is None and row.get("ratio_to_rival")),
@@ -59,9 +59,8 @@ def _line(rows: Sequence[Row], several: set[str], has_floor: bool) -> str:
     if other is None:
         return f"{line}  -"
     rival = next((row for row in rows if row["contestant"] == other["rival"]), {})
-    equal = "=" if verdict(*other["ratio_to_rival_ci"]) == "no difference shown" else ""
     times, cpu = number(other["ratio_to_rival"]), number(quotient(other["client_cpu_s"], rival.get("client_cpu_s")))
-    return f"{line}  {other['contestant']:{OTHER}.{OTHER}}{equal + times:>7}{cpu:>6}  {FORMS[other['rival']]}"
+    return f"{line}  {other['contestant']:{OTHER}.{OTHER}}{equal(other) + times:>7}{cpu:>6}  {FORMS[other['rival']]}"
 
 
 def _ratio(row: Row | None, key: str) -> str:
