@@ -109,32 +109,29 @@ async def transaction_block_after_an_error(run: Run) -> None:
         await caught(run, conn)
 
 
+async def caught_inner_block(run: Run, conn: Any) -> None:
+    """A row, then a block within the transaction whose rows do not count if it fails."""
+    await run.point()
+    await run.insert(conn)
+    claimed = len(run.claimed)
+    try:
+        async with conn.transaction():
+            await two_rows(run, conn)
+    except errors.Error:
+        del run.claimed[claimed:]
+    await run.point()
+
+
 @case()
 async def inner_block_whose_error_is_caught(run: Run) -> None:
     async with await run.connect(autocommit=True) as conn, conn.transaction():
-        await run.point()
-        await run.insert(conn)
-        claimed = len(run.claimed)
-        try:
-            async with conn.transaction():
-                await two_rows(run, conn)
-        except errors.Error:
-            del run.claimed[claimed:]
-        await run.point()
+        await caught_inner_block(run, conn)
 
 
 @case()
 async def savepoint_whose_error_is_caught(run: Run) -> None:
     async with await run.connect(autocommit=False) as conn:
-        await run.point()
-        await run.insert(conn)
-        claimed = len(run.claimed)
-        try:
-            async with conn.transaction():
-                await two_rows(run, conn)
-        except errors.Error:
-            del run.claimed[claimed:]
-        await run.point()
+        await caught_inner_block(run, conn)
 
 
 @case()
