@@ -36,11 +36,10 @@ def pytest_collection_finish() -> None:
 
 
 _missing: set[str] = set()
-"""What is not on this machine, where that may be: see :func:`pytest_fixture_setup`."""
+"""What is not on this machine, where that may be: see :func:`_skip_missing`."""
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_fixture_setup() -> Any:
+def _skip_missing() -> Any:
     """Skips what needs a server that is not there, if `make quick` runs the tests. In all other runs it is an error."""
     try:
         return (yield)
@@ -49,6 +48,11 @@ def pytest_fixture_setup() -> Any:
             raise
         _missing.add(str(error).partition("\n")[0])
         pytest.skip(str(error))
+
+
+# A fixture's error is kept, and comes again without the fixture's hook: the whole setup of a test is looked at.
+pytest_runtest_setup = pytest.hookimpl(wrapper=True)(_skip_missing)
+pytest_runtest_call = pytest.hookimpl(wrapper=True)(_skip_missing)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
