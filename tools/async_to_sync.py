@@ -51,6 +51,7 @@ NAMES = {
     "aclosing": "closing",
     "asynccontextmanager": "contextmanager",
     "anext": "next",
+    "enter_async_context": "enter_context",
 }
 """Python's own, and what each is without a loop."""
 NAMES |= {f"a{name}": name for name in ("conn", "connect", "gather", "my", "sleep", "until")}

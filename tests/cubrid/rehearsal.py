@@ -107,7 +107,7 @@ class Rehearsal:
         how often the session had been resumed."""
         self.sizes: dict[Row, int] = {}
         """How many rows it inserts."""
-        self.pids: dict[int, int] = {}
+        self.pids: dict[int, int | None] = {}
         """The process of each client."""
 
     @property
@@ -116,7 +116,7 @@ class Rehearsal:
         return bool(self.figures.stuck) or self.figures.losses >= self.wanted or time.monotonic() > self.ends
 
     def note(
-        self, key: Row, rows: int, error: BaseException | None, ends: bool, way: Sequence[tuple[int, int]] = ()
+        self, key: Row, rows: int, error: BaseException | None, ends: bool, way: Sequence[tuple[int | None, int]] = ()
     ) -> None:
         """Notes what became of a statement, and its ``way``; ``ends`` if it was the one that commits."""
         with self.lock:
@@ -149,6 +149,9 @@ class Rehearsal:
                 time.sleep(0.001)
                 continue
             pid = rng.choice(list(self.pids.values()))
+            if pid is None:
+                time.sleep(0.001)
+                continue
             with contextlib.suppress(ProcessLookupError):
                 self.kill(pid)
                 with self.lock:
@@ -215,7 +218,7 @@ def thread(rehearsal: Rehearsal, me: int) -> None:
             key, rows, ends = (me, n), 1 if n % 5 else ROWS_OF_A_BATCH, True
             rehearsal.pids[me] = conn.cas_pid
             error: BaseException | None = None
-            way: list[tuple[int, int]] = []
+            way: list[tuple[int | None, int]] = []
             try:
                 if n % 5:
                     conn.execute(INSERT, key)
@@ -258,7 +261,7 @@ async def task(rehearsal: Rehearsal, me: int) -> None:
             key, rows, ends = (me, n), 1 if n % 5 else ROWS_OF_A_BATCH, True
             rehearsal.pids[me] = conn.cas_pid
             error: BaseException | None = None
-            way: list[tuple[int, int]] = []
+            way: list[tuple[int | None, int]] = []
             try:
                 if n % 5:
                     await conn.execute(INSERT, key)

@@ -22,6 +22,8 @@ pub mod cas {
     pub const NO_MORE_DATA: i32 = -10_012;
     /// A statement has to be prepared again.
     pub const STMT_POOLING: i32 = -10_024;
+    /// CHECK_CAS: the process is not connected with the database server.
+    pub const NOT_CONNECTED: i32 = -1;
 }
 
 /// Numbers of the database that the machine acts on.
@@ -33,6 +35,21 @@ pub mod dbms {
     /// A name or a type in the statement, or the type of a parameter, is wrong.
     pub const SEMANTIC: i32 = -494;
 }
+
+/// Errors after which a session is of no use: the CAS has lost the database server, or ends the connection.
+///
+/// Each further request on it fails, a rollback too, until the CAS gets another client. Sources: the numbers for which the
+/// CAS sets `reset_flag` (`src/broker/cas_error.c`, which are `IS_SERVER_DOWN` of CUBRID's own client, too), CHECK_CAS
+/// (`ux_check_connection`), and `src/broker/cas.c` for a request that cannot be read.
+pub const ENDS_SESSION: &[(Origin, i32)] = &[
+    (Origin::Dbms, -677),
+    (Origin::Dbms, -224),
+    (Origin::Dbms, -199),
+    (Origin::Dbms, -111),
+    (Origin::Cas, -10_025),
+    (Origin::Cas, -10_003),
+    (Origin::Cas, cas::NOT_CONNECTED),
+];
 
 /// Each number of the CAS, its condition and its text.
 #[rustfmt::skip]
@@ -69,6 +86,7 @@ const CAS: &[(i32, Condition, &str)] = &[
     (-10_002, State(OUT_OF_MEMORY), "the broker's process has no memory"),
     (-10_001, State(INTERNAL_ERROR), "the broker's process failed"),
     (-10_000, State(INTERNAL_ERROR), "the broker's process failed"),
+    (cas::NOT_CONNECTED, State(CONNECTION_FAILURE), "the broker's process has lost the database server"),
 ];
 
 /// Each number of the database, its condition and a text for errors that come without one.
@@ -256,6 +274,11 @@ const DBMS: &[(i32, Condition, &str)] = &[
 const CANNOT_COERCE_VALUE: SqlState = INVALID_CHARACTER_VALUE_FOR_CAST;
 
 impl ServerError {
+    /// Returns true if the session is of no use after it.
+    pub fn ends_session(&self) -> bool {
+        ENDS_SESSION.contains(&(self.origin, self.code))
+    }
+
     fn meaning(&self) -> Option<&'static (i32, Condition, &'static str)> {
         let (table, code) = match self.origin {
             Origin::Cas => (CAS, renewed(self.code)),
@@ -390,7 +413,7 @@ mod tests {
 
     #[test]
     fn the_cas_has_two_numberings_for_the_same_errors() {
-        for (code, ..) in CAS {
+        for (code, ..) in CAS.iter().filter(|(code, ..)| *code <= -10_000) {
             let old = error(Origin::Cas, code + 9000, "");
             assert_eq!(old.condition(), error(Origin::Cas, *code, "").condition(), "{code}");
             assert_eq!(ServerError::cas(code + 9000).code, *code);

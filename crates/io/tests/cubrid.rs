@@ -25,9 +25,10 @@ use support::{done, fetched, prepared, selected, trace};
 type Session = Machine<Collector<Arc<Columns>, ServerError>>;
 
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Bytes of the first message, and of the second.
+/// Bytes of the first message.
 const HELLO: usize = 10;
-const DB_INFO: usize = 628;
+/// Bytes of the second, with which END_TRAN is sent.
+const DB_INFO: usize = 628 + 14;
 
 fn read(stream: &mut impl Read, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];

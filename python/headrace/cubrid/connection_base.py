@@ -31,6 +31,7 @@ class CubridBase(Receiving[R]):
         return self._core.wire.session()[2]
 
     @property
-    def cas_pid(self) -> int:
-        """The number of the broker's process (CAS) that executes the statements."""
-        return self._core.wire.process_id
+    def cas_pid(self) -> int | None:
+        """The number of the broker's process (CAS) that executes the statements; None if the process was given to
+        another client or has ended: the next statement gets one."""
+        return self._core.wire.process_id or None

@@ -4,12 +4,12 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU16, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU16, AtomicU64, Ordering};
 
 use headrace_simulator_common::channel::Channel;
 use headrace_simulator_common::command::Service;
 use headrace_simulator_common::faults::Faults;
-use headrace_simulator_common::listener;
+use headrace_simulator_common::{listener, lock};
 use rustls::ServerConfig;
 
 use crate::broker::{Activity, Broker};
@@ -55,6 +55,8 @@ pub struct Server {
     pub database: Database,
     /// The workers.
     pub broker: Broker,
+    /// Counts the restarts of the database server behind the broker.
+    pub starts: AtomicU64,
     sessions: AtomicI32,
     second_port: AtomicU16,
 }
@@ -75,7 +77,8 @@ impl Server {
         let database = Database::create(&config.folder, &config.database)
             .map_err(|error| format!("database {} in {}: {error}", config.database, config.folder.display()))?;
         let broker = Broker::new(config.workers);
-        Ok(Arc::new(Self { config, database, broker, sessions: AtomicI32::new(100), second_port: AtomicU16::new(0) }))
+        let (sessions, second_port) = (AtomicI32::new(100), AtomicU16::new(0));
+        Ok(Arc::new(Self { config, database, broker, starts: AtomicU64::new(0), sessions, second_port }))
     }
 
     /// The number of the next session.
@@ -108,7 +111,7 @@ impl Server {
         self.work(stream, Client { version, flags: hello[7] }, tls, true)
     }
 
-    /// Requests to the broker itself: PING, ST, the three ways to cancel, and KILL.
+    /// Requests to the broker itself: PING, ST, the three ways to cancel, RESTART and KILL.
     fn service(&self, hello: &[u8; HELLO]) -> Option<i32> {
         let number = |at: usize| i32::from_be_bytes([hello[at], hello[at + 1], hello[at + 2], hello[at + 3]]);
         let cancelled = |pid: i32, success: i32, missing: i32| if self.broker.cancel(pid) { success } else { missing };
@@ -117,7 +120,12 @@ impl Server {
             [b'X', b'1', ..] => Some(cancelled(number(6), 0, cas::CANCEL)),
             [b'Q', b'C', ..] => Some(cancelled(number(2), 9000, cas::CANCEL + 9000)),
             [b'C', b'A', b'N', b'C', b'E', b'L', ..] => Some(cancelled(number(6), 9000, cas::CANCEL + 9000)),
-            // This one is the test server's own.
+            // The next two are the test server's own.
+            [b'R', b'E', b'S', b'T', b'A', b'R', b'T', ..] => {
+                lock(&self.database.sessions).clear();
+                self.starts.fetch_add(1, Ordering::Relaxed);
+                Some(0)
+            }
             [b'K', b'I', b'L', b'L', ..] => Some(if self.broker.kill(number(4)) { 0 } else { cas::CANCEL }),
             [b'S', b'T', ..] => Some(match self.broker.activity(number(2)) {
                 Activity::None => -2,

@@ -72,6 +72,11 @@ impl<'a> Arguments<'a> {
         Ok(Self { all, next: 0 })
     }
 
+    /// Returns true if the argument at a place, which need not be the next one, is a flag that is set.
+    pub fn is_set(&self, at: usize) -> bool {
+        self.all.get(at).is_some_and(|argument| **argument == [1])
+    }
+
     /// The number of arguments that are left.
     pub fn left(&self) -> usize {
         self.all.len() - self.next

@@ -25,9 +25,10 @@ fn a_cas_outside_of_a_transaction_is_taken_and_its_session_comes_back() {
     first.sql("SET @kept = 5");
     first.run(1, &[&[1]]);
     let session = first.session;
-    let second = Client::connect(address);
+    let mut second = Client::connect(address);
     assert_eq!(first.stream.read(&mut [0; 1]).unwrap_or(0), 0, "the first client is closed without a word");
     assert_eq!(second.pid, first.pid);
+    second.run(1, &[&[1]]);
     let mut again = Client::resume(address, session);
     assert_eq!(again.session, session);
     let handle = again.prepare("SELECT @kept");
@@ -39,21 +40,24 @@ fn a_cas_outside_of_a_transaction_is_taken_and_its_session_comes_back() {
 
 #[test]
 fn a_cas_in_a_transaction_or_in_mode_keep_is_not_taken() {
-    for keep in [false, true] {
-        let (address, _folder) = start(if keep { "keep" } else { "transaction" }, |config| config.workers = 1);
+    for what in ["connected", "transaction", "keep"] {
+        let (address, _folder) = start(what, |config| config.workers = 1);
         let mut first = Client::connect(address);
-        if keep {
-            first.run(44, &[&2i32.to_be_bytes()]);
-        } else {
-            first.sql("SELECT 1");
+        match what {
+            "connected" => {}
+            "transaction" => first.sql("SELECT 1"),
+            _ => {
+                first.run(1, &[&[1]]);
+                first.run(44, &[&2i32.to_be_bytes()]);
+            }
         }
         let newcomer = thread::spawn(move || Client::connect(address));
         thread::sleep(Duration::from_millis(100));
-        assert!(!newcomer.is_finished());
+        assert!(!newcomer.is_finished(), "{what}");
         // The mode is answered with the one before.
         let reply = first.run(44, &[&1i32.to_be_bytes()]);
-        assert_eq!(reply[15], if keep { 2 } else { 1 });
-        if !keep {
+        assert_eq!(reply[15], if what == "keep" { 2 } else { 1 });
+        if what != "keep" {
             first.run(1, &[&[2]]);
         }
         newcomer.join().unwrap();

@@ -238,7 +238,7 @@ impl<H: CasHandler> Machine<H> {
             Err(error) => Err(error),
         };
         let Some(pending) = self.queue.first_mut() else { return Ok(()) };
-        let failure = match results {
+        let failure: Option<Failure<H>> = match results {
             Err(error) => {
                 if let Some(batch) = pending.batch_mut() {
                     batch.is_stale = is_stale(&error) || error.code == cas::ARGS;
@@ -272,11 +272,15 @@ impl<H: CasHandler> Machine<H> {
                 failure.or_else(|| (count < rows).then(|| Failure::Server { error: ServerError::interrupted(), row }))
             }
         };
+        let ended = match &failure {
+            Some(Failure::Server { error, .. }) if error.ends_session() => Some(error.clone()),
+            _ => None,
+        };
         if let Some(failure) = failure {
             pending.slot.fail_row(failure);
             pending.drain(Event::RowFailed);
         }
-        Ok(())
+        ended.map_or(Ok(()), |error| Err(self.session_ended(error)))
     }
 
     /// Every reply has come: sends the end of the guard. Returns true unless it has to wait.

@@ -45,7 +45,7 @@ use headrace_core::{
     ResponseHandler, Statements, TransactionStatus, Verb, WriteBuffer,
 };
 use pending::PendingRequest;
-use startup::Startup;
+use startup::{Purpose, Startup};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -200,7 +200,7 @@ impl<H: CasHandler> Machine<H> {
     /// [`Fatal`] when an option cannot be sent.
     pub fn new(options: &Options, statements: usize, write_buffer: &mut WriteBuffer) -> Result<Self, Fatal> {
         Ok(Self {
-            phase: Phase::Startup(Box::new(Startup::new(options, Vec::new(), write_buffer)?)),
+            phase: Phase::Startup(Box::new(Startup::new(options, Purpose::New, Vec::new(), write_buffer)?)),
             queue: Queue::default(),
             expects: VecDeque::new(),
             info: CasInfo::FIRST,

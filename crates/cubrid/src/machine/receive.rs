@@ -26,6 +26,11 @@ impl<H: CasHandler> Machine<H> {
         if let Phase::Startup(startup) = &mut self.phase {
             match startup.read(read_buffer, write_buffer)? {
                 Progress::Going => return Ok(()),
+                // The request that the session was resumed for is gone.
+                Progress::Ready(connected, info) if info.is_active && self.queue.is_empty() => {
+                    startup.end_transaction(connected, info, write_buffer);
+                    return self.read(cx, read_buffer, write_buffer);
+                }
                 Progress::Ready(connected, info) => {
                     self.check_resumed(&connected)?;
                     self.begin(connected, info);
@@ -74,14 +79,15 @@ impl<H: CasHandler> Machine<H> {
             let Some(error) = error else {
                 return Err(Fatal::peer("the server sent a reply although no request was pending"));
             };
-            let reason = Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {error}"));
-            self.closing_error = Some(error);
-            return Err(reason);
+            return Err(self.session_ended(error));
         };
         pending.replies_due -= 1;
         pending.is_answered = true;
         pending.is_executed |= expect == Expect::Execute;
         let in_block = pending.in_block;
+        if let Some(error) = error.as_ref().filter(|error| error.ends_session()) {
+            return Err(self.session_ended(error.clone()));
+        }
         if let Some(error) = &error {
             let aborted = error.origin == Origin::Dbms && error.code == dbms::UNILATERALLY_ABORTED;
             if aborted && pending.in_block {
@@ -188,6 +194,13 @@ impl<H: CasHandler> Machine<H> {
         }
         self.complete(cx, write_buffer);
         Ok(())
+    }
+
+    /// The session is of no use after an error.
+    pub(super) fn session_ended(&mut self, error: ServerError) -> Fatal {
+        let reason = Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {error}"));
+        self.closing_error = Some(error);
+        reason
     }
 
     /// A reply inside of a block, which is not its end, has told whether a transaction is open. One is, from the first

@@ -10,7 +10,7 @@
 use super::pending::{PendingRequest, Stage};
 use super::request::Request;
 use super::stage::{Event, State};
-use super::startup::Startup;
+use super::startup::{Purpose, Startup};
 use super::{CasHandler, Loss, Machine, Options, Phase};
 use crate::messages::CasInfo;
 use crate::messages::login::{Connected, SessionId};
@@ -75,7 +75,7 @@ impl<H: CasHandler> Machine<H> {
     /// broker may give the CAS away as it may between any others. Returns true if the session can be resumed.
     fn released_again(&mut self, reason: &Fatal) -> bool {
         let Phase::Startup(startup) = &self.phase else { return false };
-        let (Some(connected), Some(resuming)) = (startup.restoring(), &mut self.resuming) else { return false };
+        let (Some(connected), Some(resuming)) = (startup.following(), &mut self.resuming) else { return false };
         if reason.kind != FatalKind::ConnectionLost || self.keeps_cas || resuming.attempts >= RESUMES {
             return false;
         }
@@ -94,7 +94,8 @@ impl<H: CasHandler> Machine<H> {
         let options = Options { session, ..(*self.options).clone() };
         self.info = CasInfo::FIRST;
         self.is_reply_begun = false;
-        self.phase = Phase::Startup(Box::new(Startup::new(&options, self.parameters.clone(), write_buffer)?));
+        let startup = Startup::new(&options, Purpose::Resume, self.parameters.clone(), write_buffer)?;
+        self.phase = Phase::Startup(Box::new(startup));
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! The opening of a session: the hello, TLS, what to connect to, and the reply.
 
 use crate::messages::login::{self, Answer, Connected, DbInfo, SESSION_BYTES, SessionId};
-use crate::messages::server::{self, ServerError};
-use crate::messages::{self, CasInfo, HEADER_BYTES, Reader, change_mode, client};
+use crate::messages::server::ServerError;
+use crate::messages::{self, CasInfo, HEADER_BYTES, Reader, change_mode, client, tran};
 use crate::types::encode::coded;
 use headrace_core::{CodeSet, Fatal, FatalKind, Mismatch, ReadBuffer, WriteBuffer};
 use std::fmt;
@@ -95,10 +95,8 @@ enum State {
     Redirected(u16),
     /// The database info was sent.
     Connecting,
-    /// The session is open, and the CAS is to be kept.
-    Keeping(Connected),
-    /// The session is open again, and its parameters are being set: this number of replies is to come.
-    Restoring(Connected, usize),
+    /// The session is open: this number of replies is to come to what follows the login.
+    Following(Connected, usize),
 }
 
 /// A session that is being opened.
@@ -109,11 +107,22 @@ pub(super) struct Startup {
     tls: bool,
     /// The database info was sent with the hello.
     is_ahead: bool,
+    /// What the session is opened for.
+    purpose: Purpose,
     keeps_cas: bool,
     /// Parameters that the session had before it was lost: they are those of the CAS.
     parameters: Vec<(i32, i32)>,
     codeset: CodeSet,
     db_info: Secret,
+}
+
+/// What a session is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To be used at some time: until then the broker may give the CAS to another client.
+    New,
+    /// For requests that wait: the transaction that the login has opened is theirs.
+    Resume,
 }
 
 /// What has come of the broker's bytes.
@@ -127,17 +136,33 @@ pub(super) enum Progress {
 }
 
 impl Startup {
-    /// The session that is open again, while its parameters are being set.
-    pub fn restoring(&self) -> Option<&Connected> {
+    /// The session that is open, while replies to what follows the login are to come.
+    pub fn following(&self) -> Option<&Connected> {
         match &self.state {
-            State::Restoring(connected, _) => Some(connected),
+            State::Following(connected, _) => Some(connected),
             _ => None,
         }
     }
 
+    /// Ends the transaction of a session that is open, for which there is nothing to do.
+    pub fn end_transaction(&mut self, connected: Connected, info: CasInfo, write_buffer: &mut WriteBuffer) {
+        client::end_tran(write_buffer.tail(), info, tran::COMMIT);
+        self.state = State::Following(connected, 1);
+    }
+
     /// Writes the first message, or both.
-    pub fn new(options: &Options, parameters: Vec<(i32, i32)>, write_buffer: &mut WriteBuffer) -> Result<Self, Fatal> {
-        let db_info = options.db_info()?;
+    pub fn new(
+        options: &Options,
+        purpose: Purpose,
+        parameters: Vec<(i32, i32)>,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<Self, Fatal> {
+        let mut db_info = options.db_info()?;
+        if purpose == Purpose::New {
+            // The CAS begins with a transaction (`CON_STATUS_IN_TRAN`, `src/broker/cas.c`), and as long as it has one no
+            // other client gets it. CUBRID's own client ends it, too (`cci_connect`), with a round trip of its own.
+            client::end_tran(&mut db_info, CasInfo::FIRST, tran::COMMIT);
+        }
         let is_ahead = options.sends_ahead && !options.tls;
         login::hello(write_buffer.tail(), options.tls);
         if is_ahead {
@@ -148,6 +173,7 @@ impl Startup {
             host: options.host.clone(),
             tls: options.tls,
             is_ahead,
+            purpose,
             keeps_cas: options.keeps_cas,
             codeset: options.codeset,
             parameters,
@@ -210,53 +236,46 @@ impl Startup {
                     ));
                 }
                 State::AwaitsTls | State::Redirected(_) => return Ok(Progress::Going),
-                State::Connecting | State::Keeping(_) | State::Restoring(..) => {
+                State::Connecting | State::Following(..) => {
                     let Some((length, info)) = messages::header(unread)? else { return Ok(Progress::Going) };
                     let total = HEADER_BYTES + length;
                     let Some(payload) = unread.get(HEADER_BYTES..total) else {
                         read_buffer.want(total);
                         return Ok(Progress::Going);
                     };
-                    if let State::Keeping(connected) = self.state {
-                        let kept = ServerError::read(Reader::coded(payload, self.codeset))?;
-                        let _previous =
-                            kept.is_none().then(|| server::number(&mut Reader::new(payload))).transpose()?;
-                        read_buffer.consume(total);
-                        return Ok(kept.map_or(Progress::Ready(connected, info), Progress::Refused));
-                    }
-                    if let State::Restoring(connected, due) = self.state {
+                    let (connected, due) = if let State::Following(connected, due) = self.state {
                         let refused = ServerError::read(Reader::coded(payload, self.codeset))?;
                         read_buffer.consume(total);
-                        match (refused, due) {
-                            (Some(error), _) => return Ok(Progress::Refused(error)),
-                            (None, 1) => return Ok(Progress::Ready(connected, info)),
-                            (None, _) => self.state = State::Restoring(connected, due - 1),
+                        if let Some(error) = refused {
+                            return Ok(Progress::Refused(error));
                         }
-                        continue;
-                    }
-                    let connected = Connected::read(Reader::coded(payload, self.codeset))?;
-                    read_buffer.consume(total);
-                    let connected = match connected {
-                        Ok(connected) => check(connected)?,
-                        Err(error) => return Ok(Progress::Refused(error)),
+                        (connected, due - 1)
+                    } else {
+                        let connected = Connected::read(Reader::coded(payload, self.codeset))?;
+                        read_buffer.consume(total);
+                        match connected {
+                            Ok(connected) => (check(connected)?, self.follow(info, write_buffer)),
+                            Err(error) => return Ok(Progress::Refused(error)),
+                        }
                     };
-                    // The first reply has the status of a transaction, and there is none.
-                    let info = CasInfo { is_active: false, ..info };
-                    if !self.parameters.is_empty() {
-                        for (parameter, value) in &self.parameters {
-                            client::set_db_parameter(write_buffer.tail(), info, *parameter, *value);
-                        }
-                        self.state = State::Restoring(connected, self.parameters.len());
-                        continue;
-                    }
-                    if !self.keeps_cas {
+                    if due == 0 {
                         return Ok(Progress::Ready(connected, info));
                     }
-                    client::set_cas_change_mode(write_buffer.tail(), info, change_mode::KEEP);
-                    self.state = State::Keeping(connected);
+                    self.state = State::Following(connected, due);
                 }
             }
         }
+    }
+
+    /// Sends what follows the login, if it has not been sent with it. Returns the number of replies to come.
+    fn follow(&self, info: CasInfo, write_buffer: &mut WriteBuffer) -> usize {
+        for (parameter, value) in &self.parameters {
+            client::set_db_parameter(write_buffer.tail(), info, *parameter, *value);
+        }
+        if self.keeps_cas {
+            client::set_cas_change_mode(write_buffer.tail(), info, change_mode::KEEP);
+        }
+        self.parameters.len() + usize::from(self.keeps_cas) + usize::from(self.purpose == Purpose::New)
     }
 }
 

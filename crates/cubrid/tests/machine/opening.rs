@@ -1,10 +1,12 @@
 //! Opening, cancelling, losing and ending a session.
 
-use crate::support::session::{CONNECTED, Session, greeting, options};
-use crate::support::{error, frame, golden, inserted, prepared};
+use crate::support::session::{CONNECTED, Session, greeting, options, resumed};
+use crate::support::{array, error, frame, golden, inserted, prepared, trace};
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{Cancellation, Certificate, FatalKind, NextStep, Session as _};
+use headrace_cubrid::errors::ENDS_SESSION;
 use headrace_cubrid::machine::{Loss, Options, Secret};
+use headrace_cubrid::messages::server::Origin;
 use headrace_testkit::{TestValue as V, hex, unhex};
 
 #[test]
@@ -13,7 +15,8 @@ fn a_session_is_opened_whatever_the_split() {
     for cut in 0..=whole.len() {
         let mut session = Session::with(&options());
         let sent = session.write_buffer.take();
-        assert_eq!((sent.len(), hex(&sent[..10])), (638, "435542524b014cc00000".into()), "both messages in one");
+        assert_eq!(hex(&sent[..10]), "435542524b014cc00000");
+        assert_eq!(trace(&sent[638..]), ["END_TRAN COMMIT"], "all messages in one");
         session.feed(&whole[..cut]).unwrap();
         assert_eq!(session.machine.is_ready(), cut == whole.len());
         session.feed(&whole[cut..]).unwrap();
@@ -32,7 +35,7 @@ fn the_login_is_that_of_a_recorded_session_and_its_refusals_are_reported() {
         let password = Some(Secret(text(74).into_bytes()));
         let mut session =
             Session::with(&Options { database: text(10), user: text(42), password, ..Options::default() });
-        assert_eq!(hex(&session.write_buffer.take()), hex(&request), "{name}");
+        assert_eq!(hex(&session.write_buffer.take()[..638]), hex(&request), "{name}");
         let refused = session.feed(&reply).unwrap_err();
         assert_eq!((refused.kind, session.machine.closing_error().unwrap().code), (FatalKind::LoginRefused, code));
     }
@@ -55,7 +58,7 @@ fn a_broker_that_names_a_port_is_followed() {
             assert_eq!(session.machine.next_step(), NextStep::StartTls { request_first: false });
             session.machine.tls_ready(Certificate::default(), &mut session.write_buffer).unwrap();
         }
-        assert_eq!(session.write_buffer.take().len(), 628, "no hello again");
+        assert_eq!(trace(&session.write_buffer.take()[628..]), ["END_TRAN COMMIT"], "no hello again");
         session.feed(&greeting()[4..]).unwrap();
         assert!(session.machine.is_ready());
         assert!(session.machine.reconnect(&mut session.write_buffer).is_err());
@@ -72,9 +75,16 @@ fn tls_comes_after_the_hello_and_before_the_password() {
     let mut attacked = Session::with(&Options { tls: true, ..options() });
     assert!(attacked.feed(&[0; 5]).is_err(), "a byte before the handshake");
     session.machine.tls_ready(Certificate::default(), &mut session.write_buffer).unwrap();
-    assert_eq!(session.write_buffer.take().len(), 628);
+    assert_eq!(trace(&session.write_buffer.take()[628..]), ["END_TRAN COMMIT"]);
     session.feed(&greeting()[4..]).unwrap();
     assert!(session.machine.is_ready());
+}
+
+#[test]
+fn a_session_whose_first_transaction_does_not_end_is_not_opened() {
+    let mut session = Session::with(&options());
+    let refused = session.feed(&[resumed(), error(0, -2, -111)].concat()).unwrap_err();
+    assert_eq!((refused.kind, session.machine.closing_error().unwrap().code), (FatalKind::LoginRefused, -111));
 }
 
 #[test]
@@ -144,8 +154,39 @@ fn the_end_is_announced_and_what_the_server_announces_is_reported() {
 }
 
 #[test]
+fn an_error_that_ends_the_session_closes_the_connection() {
+    for (origin, code) in ENDS_SESSION {
+        let indicator = if *origin == Origin::Cas { -1 } else { -2 };
+        for begins in [false, true] {
+            let mut session = if begins { Session::in_block() } else { Session::start() };
+            let received = session.execute("insert into t values (1)", vec![]);
+            let ended = session.feed(&error(0, indicator, *code)).unwrap_err();
+            assert_eq!(ended.kind, FatalKind::SessionEnded, "{code}");
+            assert!(!session.machine.outlive((), &ended));
+            session.machine.abort((), &ended);
+            assert_eq!(received.get().end, Some(format!("server {code}")));
+        }
+    }
+    // Of a row of a batch, too.
+    let mut session = Session::start();
+    let received = session.batch(false, &[1, 2]);
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    let ended = session.feed(&array(0, &[1, -111])).unwrap_err();
+    session.machine.abort((), &ended);
+    assert!(received.get().end.unwrap().contains("-111"));
+    // Others leave it as it is.
+    let mut session = Session::start();
+    session.execute("insert into t values (1)", vec![]);
+    session.feed(&error(0, -2, -670)).unwrap();
+    assert!(session.machine.is_ready());
+}
+
+#[test]
 fn a_cas_that_is_kept_takes_statements_without_waiting_and_is_given_back() {
-    let whole = [greeting(), golden("cas_mode_keep").1].concat();
+    let mut kept = golden("cas_mode_keep").1;
+    // It was recorded within a transaction.
+    kept[4] = 0;
+    let whole = [greeting(), kept].concat();
     for cut in 0..=whole.len() {
         let mut session = Session::with(&Options { keeps_cas: true, ..options() });
         session.write_buffer.take();

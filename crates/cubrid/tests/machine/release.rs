@@ -1,6 +1,6 @@
 //! The broker gives the CAS of a session to another client.
 
-use crate::support::session::{Session, greeting, options};
+use crate::support::session::{Session, greeting, options, resumed};
 use crate::support::{done, frame, inserted, prepared, selected};
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{FatalKind, IfUnsent, Modes, NextStep, Session as _, TransactionStatus, Verb};
@@ -42,7 +42,7 @@ fn start_known() -> Session {
 
 /// The greeting of a CAS with another number.
 fn another_process() -> Vec<u8> {
-    let mut whole = greeting();
+    let mut whole = resumed();
     whole[12..16].copy_from_slice(&77i32.to_be_bytes());
     whole
 }
@@ -55,7 +55,7 @@ pub fn what_was_in_flight_is_sent_again_to_the_same_process() {
     assert!(lose(&mut session));
     let login = session.write_buffer.take();
     assert_eq!((login.len(), &login[login.len() - 20..]), (638, &session.machine.session_id().unwrap()[..]));
-    session.feed(&greeting()).unwrap();
+    session.feed(&resumed()).unwrap();
     assert_eq!(session.sent(), ["PREPARE insert into t values (?)"]);
     session.feed(&prepared(1, 20, 1)).unwrap();
     session.feed(&inserted(0, 1)).unwrap();
@@ -66,7 +66,7 @@ pub fn what_was_in_flight_is_sent_again_to_the_same_process() {
     let received = session.execute(INSERT, vec![V::Int(2)]);
     assert!(lose(&mut session));
     session.write_buffer.take();
-    session.feed(&greeting()).unwrap();
+    session.feed(&resumed()).unwrap();
     assert_eq!(session.sent(), ["PREPARE insert into t values (?)"]);
     session.feed(&prepared(1, 20, 1)).unwrap();
     session.feed(&inserted(0, 1)).unwrap();
@@ -82,7 +82,7 @@ pub fn what_was_in_flight_is_sent_again_to_the_same_process() {
         let received = session.execute("select a from t", vec![]);
         assert!(lose(&mut session));
         session.write_buffer.take();
-        session.feed(&greeting()).unwrap();
+        session.feed(&resumed()).unwrap();
         assert_eq!(session.sent(), ["PREPARE select a from t"]);
         session.feed(&prepared(1, 21, 0)).unwrap();
         session.feed(&selected(0, 1, &[(1, 1)], true)).unwrap();
@@ -97,7 +97,7 @@ pub fn what_was_in_flight_is_sent_again_to_the_same_process() {
         session.batch(true, &numbers);
         assert!(lose(&mut session));
         session.write_buffer.take();
-        session.feed(&greeting()).unwrap();
+        session.feed(&resumed()).unwrap();
         assert_eq!(session.sent(), ["PREPARE insert into t values (?)"]);
     }
 }
@@ -135,7 +135,7 @@ pub fn a_block_whose_end_was_in_flight_is_a_block_again() {
         assert_eq!(session.sent(), ["EXECUTE 1", name]);
         assert!(lose(&mut session));
         session.write_buffer.take();
-        session.feed(&greeting()).unwrap();
+        session.feed(&resumed()).unwrap();
         assert_eq!(session.sent(), ["PREPARE insert into t values (?)"]);
         session.feed(&prepared(1, 20, 1)).unwrap();
         assert_eq!(session.sent(), ["EXECUTE 1", name], "it commits nothing by itself");
@@ -162,10 +162,48 @@ fn a_block_whose_commit_was_in_flight_is_not_sent_to_another_process() {
 fn a_session_that_the_server_has_ended_is_not_resumed() {
     let mut session = start_known();
     assert!(lose(&mut session));
-    let mut whole = greeting();
+    let mut whole = resumed();
     whole[28] ^= 1;
+    session.execute(INSERT, vec![V::Int(2)]);
     let lost = session.feed(&whole).unwrap_err();
     assert!(lost.message.contains("ended the session"), "{}", lost.message);
+}
+
+#[test]
+fn a_resumed_session_leaves_no_transaction_open() {
+    // A rollback outside of a block, and a ping, which leaves the CAS as it was before.
+    let mut session = start_known();
+    let received = session.verb(Verb::Rollback(IfUnsent::Forget));
+    assert!(received.get().end.as_deref() == Some("done") && session.write_buffer.is_empty(), "none is open");
+    assert!(lose(&mut session));
+    session.write_buffer.take();
+    let received = session.verb(Verb::Rollback(IfUnsent::Forget));
+    session.feed(&resumed()).unwrap();
+    assert_eq!(session.sent(), ["END_TRAN ROLLBACK"]);
+    session.feed(&done(0)).unwrap();
+    assert_eq!(received.get().end.as_deref(), Some("done"));
+
+    let mut session = start();
+    let received = session.ask(Request::Version, vec![], vec![]);
+    assert!(lose(&mut session));
+    session.write_buffer.take();
+    session.feed(&resumed()).unwrap();
+    assert_eq!(session.sent(), ["GET_DB_VERSION"]);
+    session.feed(&frame(1, b"\0\0\0\x0011.3\0")).unwrap();
+    assert_eq!(session.sent(), ["END_TRAN COMMIT"]);
+    assert_eq!(received.get().end, None);
+    session.feed(&done(0)).unwrap();
+    assert_eq!(received.get().end.as_deref(), Some("done"));
+
+    // The request that it was resumed for is gone.
+    let mut session = start_known();
+    assert!(lose(&mut session));
+    session.write_buffer.take();
+    session.feed(&resumed()).unwrap();
+    assert_eq!(session.sent(), ["END_TRAN COMMIT"]);
+    assert!(!session.machine.is_ready());
+    session.feed(&done(0)).unwrap();
+    assert!(session.machine.is_ready() && session.write_buffer.is_empty());
 }
 
 #[test]
@@ -177,7 +215,7 @@ fn the_parameters_of_a_session_are_set_again() {
     }
     assert!(lose(&mut session));
     session.write_buffer.take();
-    session.feed(&greeting()).unwrap();
+    session.feed(&resumed()).unwrap();
     assert_eq!(session.sent(), ["SET_DB_PARAMETER"]);
     assert!(!session.machine.is_ready());
     session.feed(&frame(0, &[0; 4])).unwrap();
@@ -201,9 +239,9 @@ fn a_session_is_lost_again_while_its_parameters_are_set() {
         session.feed(&inserted(0, 1)).unwrap();
     };
     // The process was there after the INSERT, so that it has not executed it, whichever comes then.
-    for last in [greeting(), another_process()] {
+    for last in [resumed(), another_process()] {
         let (mut session, received) = known();
-        session.feed(&greeting()).unwrap();
+        session.feed(&resumed()).unwrap();
         assert!(lose(&mut session));
         session.feed(&last).unwrap();
         executed(&mut session);
@@ -219,7 +257,7 @@ fn a_session_is_lost_again_while_its_parameters_are_set() {
     // It is not tried for ever.
     let (mut session, _) = known();
     let again = (0..).take_while(|_| {
-        session.feed(&greeting()).unwrap();
+        session.feed(&resumed()).unwrap();
         lose(&mut session)
     });
     assert_eq!(again.count(), headrace_core::limits::RESUMES);
@@ -262,7 +300,7 @@ fn the_rest_of_a_block_is_not_executed_without_its_beginning() {
     let received = session.execute(INSERT, vec![V::Int(2)]);
     assert!(lose(&mut session));
     session.write_buffer.take();
-    session.feed(&greeting()).unwrap();
+    session.feed(&resumed()).unwrap();
     session.feed(&prepared(1, 20, 1)).unwrap();
     session.feed(&inserted(1, 1)).unwrap();
     assert_eq!(received.get().end.as_deref(), Some("done"));

@@ -1,6 +1,6 @@
 //! A session that a test plays the server of.
 
-use super::{TestHandler, trace};
+use super::{TestHandler, done, trace};
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{ReadBuffer, Session as _, Verb, WriteBuffer};
 use headrace_cubrid::machine::{BatchStrategy, Execute, Machine, Options, Request, Rows};
@@ -26,9 +26,14 @@ pub fn options() -> Options {
     Options { host: "db.example".into(), database: "testdb".into(), user: "dba".into(), ..Options::default() }
 }
 
-/// What the server sends while a session is opened.
-pub fn greeting() -> Vec<u8> {
+/// What the server sends while a session is resumed: the transaction that the CAS has begun stays open.
+pub fn resumed() -> Vec<u8> {
     [vec![0; 4], unhex(&CONNECTED.replace(' ', ""))].concat()
+}
+
+/// What the server sends while a session is opened: the client ends that transaction.
+pub fn greeting() -> Vec<u8> {
+    [resumed(), done(0)].concat()
 }
 
 impl Session {

@@ -6,6 +6,7 @@ mod failures;
 mod lob;
 mod replies;
 mod requests;
+mod restart;
 mod schema;
 mod show;
 
@@ -145,6 +146,9 @@ pub struct Session {
     client: Client,
     place: usize,
     login: Option<Error>,
+    link: restart::Link,
+    /// The connection ends behind the reply.
+    ends: bool,
     number: i32,
     zone: String,
     open: bool,
@@ -231,6 +235,8 @@ impl Session {
             client,
             place,
             login,
+            link: restart::Link::Open(server.starts.load(Ordering::Relaxed)),
+            ends: false,
             number,
             open: false,
             hooks: Hooks::default(),
@@ -284,7 +290,9 @@ impl Session {
         self.put_connected(&mut body);
         self.send(body, [1, 0xff, 0xff, 0xff])?;
         self.faults = self.server.config.faults;
-        self.server.broker.end(self.place, true);
+        // Until the client ends the transaction that a CAS begins with, no other one gets it.
+        self.open = true;
+        self.server.broker.end(self.place, false);
         let mut header = [0u8; 8];
         loop {
             match self.channel.read_exact(&mut header) {
@@ -338,7 +346,7 @@ impl Session {
         if let Some(faults) = self.hooks.faults.take() {
             self.faults = faults;
         }
-        Ok(go_on)
+        Ok(go_on && !self.ends)
     }
 
     fn send(&mut self, body: Vec<u8>, info: [u8; 4]) -> io::Result<()> {

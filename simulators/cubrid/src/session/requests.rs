@@ -33,6 +33,9 @@ impl Session {
         }
         let mut arguments = Arguments::split(rest)?;
         let arguments = &mut arguments;
+        if let Some(error) = self.lost_server(*code, arguments) {
+            return Err(error);
+        }
         // Almost all requests open a transaction.
         let before = self.open;
         self.open = true;
