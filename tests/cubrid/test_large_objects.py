@@ -86,3 +86,14 @@ def test_what_a_transaction_did_not_store_is_gone(conn: Connection) -> None:
         conn.read_lob(lost)
     conn.rollback()
     assert conn.fetchval("select count(*) from hr_large") == 1
+
+
+def test_content_is_stored_without_a_locator(conn: Connection) -> None:
+    conn.execute("insert into hr_large values (1, X'0001ff', 'text')")
+    conn.execute("insert into hr_large values (?, ?, ?)", (2, b"\0bytes", "가"))
+    conn.executemany("insert into hr_large values (?, ?, ?)", [(3, b"x", None), (4, None, "")])
+    conn.execute("update hr_large set b = ? where n = ?", (b"other" * 20_000, 1))
+    conn.commit()
+    found = conn.fetch("select b, c from hr_large order by n")
+    stored = [[None if locator is None else conn.read_lob(locator) for locator in row] for row in found]
+    assert stored == [[b"other" * 20_000, "text"], [b"\0bytes", "가"], [b"x", None], [None, ""]]

@@ -84,3 +84,14 @@ async def test_what_a_transaction_did_not_store_is_gone(aconn: Connection) -> No
         await aconn.read_lob(lost)
     await aconn.rollback()
     assert await aconn.fetchval("select count(*) from hr_large") == 1
+
+
+async def test_content_is_stored_without_a_locator(aconn: Connection) -> None:
+    await aconn.execute("insert into hr_large values (1, X'0001ff', 'text')")
+    await aconn.execute("insert into hr_large values (?, ?, ?)", (2, b"\0bytes", "가"))
+    await aconn.executemany("insert into hr_large values (?, ?, ?)", [(3, b"x", None), (4, None, "")])
+    await aconn.execute("update hr_large set b = ? where n = ?", (b"other" * 20_000, 1))
+    await aconn.commit()
+    found = await aconn.fetch("select b, c from hr_large order by n")
+    stored = [[None if locator is None else await aconn.read_lob(locator) for locator in row] for row in found]
+    assert stored == [[b"other" * 20_000, "text"], [b"\0bytes", "가"], [b"x", None], [None, ""]]

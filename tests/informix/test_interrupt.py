@@ -67,7 +67,7 @@ QUICK = "select ifx_sleep(0.001) from sysmaster:sysdual"
 
 
 def attempt(conn: headrace.informix.Connection[Any]) -> None:
-    with contextlib.suppress(errors.QueryCanceled):
+    with contextlib.suppress(errors.QueryCanceled, errors.ConnectionClosed):
         conn.fetch(QUICK)
 
 
@@ -86,20 +86,34 @@ async def test_cancelled_tasks_leave_a_slow_server_in_step(server: InformixServe
     await conn.close()
 
 
-@pytest.mark.slow
-def test_repeated_cancels_leave_a_slow_server_in_step(server: InformixServer) -> None:
+PATIENCE = 2.0
+"""Seconds that a server gets to read an urgent byte: one that takes longer loses the connection."""
+
+
+def cancelled_repeatedly(server: InformixServer) -> bool:
+    """Cancels while the server does nothing. Returns False if that took longer than a server has."""
     with headrace.informix.connect(**server.parameters(), autocommit=True) as conn:
         conn.fetch(QUICK)
         with stopped(server):
+            started = time.monotonic()
             asking = [threading.Thread(target=attempt, args=(conn,)) for _ in range(2)]
             for thread in asking:
                 thread.start()
                 for _ in range(3):
                     time.sleep(0.15)
                     conn.cancel()
+            in_time = time.monotonic() - started < PATIENCE
         for thread in asking:
             thread.join()
-        assert conn.fetchval("select 42 from sysmaster:sysdual") == 42
+        if in_time:
+            assert conn.fetchval("select 42 from sysmaster:sysdual") == 42
+    return in_time
+
+
+@pytest.mark.slow
+def test_repeated_cancels_leave_a_slow_server_in_step(server: InformixServer) -> None:
+    if not any(cancelled_repeatedly(server) for _ in range(10)):
+        pytest.skip("the machine is too busy")
 
 
 async def test_cancels_one_after_the_other_each_interrupt(server: InformixServer) -> None:

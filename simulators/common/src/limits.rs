@@ -4,5 +4,5 @@ use std::time::Duration;
 
 /// How long a server that is silent on purpose stays so. The client's timeout ends it; no test takes as long.
 pub const SILENCE: Duration = Duration::from_secs(3600);
-/// The stack of a session's thread, in bytes: expressions are read by recursion.
-pub const STACK: usize = 8 << 20;
+/// The stack of a session's thread, in bytes: expressions are read by recursion. Only what is used of it takes memory.
+pub const STACK: usize = 64 << 20;

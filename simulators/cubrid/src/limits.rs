@@ -23,5 +23,7 @@ pub const STEPS_PER_LOOK: i32 = 5_000;
 pub const SLEEP_PAUSE: Duration = Duration::from_millis(2);
 /// The maximum nesting depth of brackets and queries.
 pub const NESTING: usize = 120;
+/// Operators in a row, as in `1 + 1 + 1`: each is one deeper than the one before, and SQLite takes a depth of 1000.
+pub const OPERATORS: usize = 900;
 /// The longest string, as parameter 3 reports it.
 pub const STRING: i32 = 1_073_741_823;

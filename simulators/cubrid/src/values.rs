@@ -229,7 +229,7 @@ pub fn put_typed_cell(out: &mut Vec<u8>, ty: &Type, value: ValueRef<'_>, charset
     }
     // JSON has no header here, which is a fault of the server.
     if ty.code != JSON || ty.collection != 0 {
-        out.push(0x80 | ty.collection | charset.number());
+        out.push(if ty.collection == 0 { 0x80 | charset.number() } else { 0x80 | ty.collection });
         out.push(match (ty.collection, ty.code) {
             (0, code) => code,
             (_, _) if value.as_blob().is_ok_and(|bytes| bytes.len() <= 5) => 0,

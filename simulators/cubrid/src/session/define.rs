@@ -37,19 +37,27 @@ impl Session {
             Statement::SetParameters(text) => self.set_parameters(text)?,
             Statement::SetVariables(set) => {
                 for (name, value) in set {
-                    let (sql, ty) = self.alone(value, None)?;
-                    let value: Value = self
-                        .connection
-                        .query_row(&format!("SELECT {sql}"), [], |row| row.get(0))
-                        .map_err(|error| self.failure(error, None, &[]))?;
-                    lock(&self.kept).variables.insert(name.clone(), Bound { ty, value });
+                    let value = self.computed(value)?;
+                    lock(&self.kept).variables.insert(name.clone(), value);
                 }
             }
+            Statement::Do(value) => drop(self.computed(value)?),
+            Statement::Get(_) => return Ok(Executed::changed(kind, 1)),
             Statement::Nothing(_) => {}
             Statement::Show(show) => return self.show(show),
             other => return self.definition(kind, other),
         }
         Ok(Executed::changed(kind, 0))
+    }
+
+    /// The value of an expression that stands alone.
+    fn computed(&self, value: &Expr) -> Result<Bound> {
+        let (sql, ty) = self.alone(value, None)?;
+        let value: Value = self
+            .connection
+            .query_row(&format!("SELECT {sql}"), [], |row| row.get(0))
+            .map_err(|error| self.failure(error, None, &[]))?;
+        Ok(Bound { ty, value })
     }
 
     fn set_parameters(&mut self, text: &str) -> Result<()> {

@@ -18,7 +18,7 @@ use crate::limits::{COMMITTED_AT_ONCE, LOCK_PAUSE, RESULTS};
 use crate::lobs;
 use crate::sql::ast::{Statement, Table};
 use crate::sql::{Action, Compiled, Compiler, Parser, ResultColumn, Write, markers, quote, table, tokenize};
-use crate::types::code::ENUM;
+use crate::types::code::{ENUM, VARCHAR};
 use crate::types::{Family, Type};
 use crate::values::{self, Bound};
 
@@ -426,6 +426,20 @@ impl Session {
         Ok(done)
     }
 
+    /// The handle of a new object with the content of a bound value.
+    fn object_of(&self, ty: &Type, bound: &Bound) -> Result<Vec<u8>> {
+        let text = Type::sized(VARCHAR, crate::limits::STRING);
+        let content = match &bound.value {
+            Value::Blob(bytes) if bound.ty.family() == Family::Bits => bytes.clone(),
+            value => match convert::convert(value.clone(), &bound.ty, &text, Mode::Cast, &self.zone)? {
+                Value::Text(text) => self.server.config.charset.encode(&text),
+                _ => Vec::new(),
+            },
+        };
+        let size = content.len();
+        Ok(lobs::handle(ty.code, size, &self.state.lobs.create(content)))
+    }
+
     /// The bound values as SQLite gets them.
     fn converted(&self, compiled: &Compiled, binds: &[Bound]) -> Result<Vec<Value>> {
         let mut values = Vec::with_capacity(binds.len());
@@ -441,6 +455,10 @@ impl Session {
                 && let Some(name) = lobs::name(handle)
             {
                 lock(&self.state.own_lobs).retain(|own| *own != name);
+            }
+            if ty.family() == Family::Lob && bound.ty.family() != Family::Lob && bound.value != Value::Null {
+                values.push(Value::Blob(self.object_of(ty, bound)?));
+                continue;
             }
             if mode == Mode::Compare && ty.is_number() && bound.ty.is_number() {
                 // A number keeps its fraction in a comparison.

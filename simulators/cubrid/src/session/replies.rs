@@ -33,7 +33,7 @@ impl Session {
         let charset = match code {
             CHAR | VARCHAR | NCHAR | VARNCHAR | ENUM => self.server.config.charset.number(),
             JSON => 5,
-            BIT => 1,
+            BIT | VARBIT => 1,
             _ => 0,
         };
         out.push(0x80 | ty.collection | charset);

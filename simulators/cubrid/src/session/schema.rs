@@ -158,6 +158,7 @@ impl Session {
                 }
                 (columns("CLASS_NAME:v ATTR_NAME:v KEY_SEQ:i KEY_NAME:v"), rows)
             }
+            19 if second.is_none() => return Err(Error::cas(cas::ARGUMENTS)),
             17..=19 => {
                 let list = "PKTABLE_NAME:v PKCOLUMN_NAME:v FKTABLE_NAME:v FKCOLUMN_NAME:v KEY_SEQ:s UPDATE_RULE:s \
                             DELETE_RULE:s FK_NAME:v PK_NAME:v";

@@ -274,6 +274,10 @@ pub enum Statement {
     Show(Show),
     /// Nothing to do here: its number of statement.
     Nothing(i8),
+    /// A setting is asked for, which the reply does not show: its number of statement.
+    Get(i8),
+    /// A value is computed, and not returned.
+    Do(Expr),
     Call(Expr),
     Evaluate(Expr),
 }

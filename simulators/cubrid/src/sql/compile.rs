@@ -264,7 +264,8 @@ impl<'a> Compiler<'a> {
                     Statement::SetTimeZone(_) => 62,
                     Statement::SetParameters(_) => 54,
                     Statement::Show(_) => 21,
-                    Statement::Nothing(kind) => *kind,
+                    Statement::Nothing(kind) | Statement::Get(kind) => *kind,
+                    Statement::Do(_) => 53,
                     _ => 0x7f,
                 };
                 (kind, Action::Other(Box::new(other.clone())), Vec::new())
@@ -348,6 +349,8 @@ impl<'a> Compiler<'a> {
                 Ok(value.sql)
             }
             Form::Literal(Value::Null, _) => Ok(value.sql),
+            // Each execution makes an object.
+            Form::Literal(..) if to.family() == Family::Lob => Ok(cast(&value.sql, &value.ty, to, mode)),
             Form::Literal(kept, text) => {
                 let zone = self.catalog.zone();
                 let converted = convert::convert(kept, &value.ty, to, mode, &zone).map_err(|error| match mode {
@@ -403,6 +406,14 @@ pub(super) fn same(from: &Type, to: &Type, mode: Mode) -> bool {
 
 /// The call that converts a value when it is executed.
 pub(super) fn cast(sql: &str, from: &Type, to: &Type, mode: Mode) -> String {
+    if to.family() == Family::Lob && !matches!(from.family(), Family::Lob | Family::Unknown) {
+        // An object with this content.
+        let content = match from.family() {
+            Family::Bits => sql.to_owned(),
+            _ => cast(sql, from, &Type::sized(VARCHAR, crate::limits::STRING), Mode::Cast),
+        };
+        return format!("cub_new_lob({}, {content})", to.code);
+    }
     format!("cub_cast({sql}, {}, {}, {})", literal(&convert::tag(from)), literal(&convert::tag(to)), mode as u8)
 }
 

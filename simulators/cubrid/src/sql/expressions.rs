@@ -4,6 +4,7 @@ use super::ast::*;
 use super::lexer::TokenKind;
 use super::parser::{Parser, is_reserved};
 use crate::errors::{Error, Result};
+use crate::limits::{NESTING, OPERATORS};
 use crate::types::code::*;
 
 /// Names that are functions without brackets.
@@ -263,27 +264,56 @@ impl Parser<'_> {
     }
 
     fn disjunction(&mut self) -> Result<Expr> {
-        let mut left = self.exclusive()?;
-        while self.accept("or") {
-            left = Expr::Binary("or", Box::new(left), Box::new(self.exclusive()?));
-        }
-        Ok(left)
+        self.chain("or", Self::exclusive)
     }
 
     fn exclusive(&mut self) -> Result<Expr> {
-        let mut left = self.conjunction()?;
-        while self.accept("xor") {
-            left = Expr::Binary("xor", Box::new(left), Box::new(self.conjunction()?));
+        self.chain("xor", Self::conjunction)
+    }
+
+    fn conjunction(&mut self) -> Result<Expr> {
+        self.chain("and", Self::negation)
+    }
+
+    /// Operands of a logical operator. Their order is all that counts, so that the tree of a thousand is ten deep.
+    fn chain(&mut self, operator: &'static str, mut operand: impl FnMut(&mut Self) -> Result<Expr>) -> Result<Expr> {
+        let mut operands = vec![operand(self)?];
+        while self.accept(operator) {
+            operands.push(operand(self)?);
+        }
+        while operands.len() > 1 {
+            let mut rest = operands.into_iter();
+            operands = Vec::with_capacity(rest.len().div_ceil(2));
+            while let Some(left) = rest.next() {
+                operands.push(match rest.next() {
+                    Some(right) => Expr::Binary(operator, Box::new(left), Box::new(right)),
+                    None => left,
+                });
+            }
+        }
+        operands.pop().ok_or_else(|| self.syntax(""))
+    }
+
+    /// Operands of other operators, of which each is one deeper than the one before.
+    fn operators(
+        &mut self,
+        operator: impl Fn(&mut Self) -> Option<&'static str>,
+        operand: impl Fn(&mut Self) -> Result<Expr>,
+    ) -> Result<Expr> {
+        let mut left = operand(self)?;
+        let mut count = 0;
+        while let Some(operator) = operator(self) {
+            count += 1;
+            if count > OPERATORS {
+                return Err(Error::syntax("memory exhausted "));
+            }
+            left = Expr::Binary(operator, Box::new(left), Box::new(operand(self)?));
         }
         Ok(left)
     }
 
-    fn conjunction(&mut self) -> Result<Expr> {
-        let mut left = self.negation()?;
-        while self.accept("and") {
-            left = Expr::Binary("and", Box::new(left), Box::new(self.negation()?));
-        }
-        Ok(left)
+    fn symbol_of(&mut self, symbols: &[&'static str]) -> Option<&'static str> {
+        symbols.iter().copied().find(|symbol| self.accept_symbol(symbol))
     }
 
     fn negation(&mut self) -> Result<Expr> {
@@ -295,7 +325,12 @@ impl Parser<'_> {
 
     fn predicate(&mut self) -> Result<Expr> {
         let mut left = self.bits()?;
+        let mut count = 0;
         loop {
+            count += 1;
+            if count > NESTING {
+                return Err(Error::syntax("memory exhausted "));
+            }
             if self.accept("is") {
                 let not = self.accept("not");
                 self.expect("null")?;
@@ -371,12 +406,7 @@ impl Parser<'_> {
 
     /// `| & << >>`
     fn bits(&mut self) -> Result<Expr> {
-        let mut left = self.sum()?;
-        while let Some(operator) = ["|", "&", "<<", ">>"].into_iter().find(|symbol| self.is_symbol(symbol)) {
-            self.at += 1;
-            left = Expr::Binary(operator, Box::new(left), Box::new(self.sum()?));
-        }
-        Ok(left)
+        self.operators(|parser| parser.symbol_of(&["|", "&", "<<", ">>"]), Self::sum)
     }
 
     /// A value without comparisons, as DEFAULT takes it.
@@ -385,30 +415,16 @@ impl Parser<'_> {
     }
 
     fn sum(&mut self) -> Result<Expr> {
-        let mut left = self.product()?;
-        while let Some(operator) = ["+", "-", "||"].into_iter().find(|symbol| self.is_symbol(symbol)) {
-            self.at += 1;
-            left = Expr::Binary(operator, Box::new(left), Box::new(self.product()?));
-        }
-        Ok(left)
+        self.operators(|parser| parser.symbol_of(&["+", "-", "||"]), Self::product)
     }
 
     fn product(&mut self) -> Result<Expr> {
-        let mut left = self.signed()?;
-        loop {
-            let operator = if self.accept_symbol("*") {
-                "*"
-            } else if self.accept_symbol("/") {
-                "/"
-            } else if self.accept_symbol("%") || self.accept("mod") {
-                "%"
-            } else if self.accept("div") {
-                "div"
-            } else {
-                return Ok(left);
-            };
-            left = Expr::Binary(operator, Box::new(left), Box::new(self.signed()?));
-        }
+        let operator = |parser: &mut Self| match parser.symbol_of(&["*", "/", "%"]) {
+            None if parser.accept("mod") => Some("%"),
+            None if parser.accept("div") => Some("div"),
+            found => found,
+        };
+        self.operators(operator, Self::signed)
     }
 
     fn signed(&mut self) -> Result<Expr> {

@@ -170,7 +170,7 @@ impl<'a> Parser<'a> {
                 Ok(Statement::Query(self.query()?))
             }
             "insert" | "replace" => self.insert(verb == "replace"),
-            "update" if self.is("statistics") => self.ignored(41),
+            "update" if self.is("statistics") => self.ignored(19),
             "update" => self.update(),
             "delete" => self.delete(),
             "merge" => self.merge(),
@@ -195,6 +195,10 @@ impl<'a> Parser<'a> {
             "desc" | "describe" => Ok(Statement::Show(Show::Columns(self.table_name()?))),
             "grant" => self.ignored(17),
             "revoke" => self.ignored(18),
+            "get" if self.accept_all(&["transaction", "isolation", "level"]) => Ok(Statement::Get(25)),
+            "get" if self.accept_all(&["transaction", "lock", "timeout"]) => Ok(Statement::Get(26)),
+            "get" if self.accept_all(&["optimization", "level"]) => Ok(Statement::Get(27)),
+            "do" => Ok(Statement::Do(self.expression()?)),
             "call" => Ok(Statement::Call(self.expression()?)),
             "evaluate" => Ok(Statement::Evaluate(self.expression()?)),
             _ => {
