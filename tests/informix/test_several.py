@@ -80,6 +80,7 @@ def test_what_is_no_statement_is_refused_before_anything_runs(
     "sql",
     [
         "set isolation to dirty read with warning",
+        "set isolation to dirty read warning",
         "set isolation committed read last committed retain update locks",
         "set transaction isolation level read committed, read write",
         "set optimization low",

@@ -610,7 +610,7 @@ impl<'a> Parser<'a> {
             "cursor" => self.expect("stability")?,
             _ => self.expect("read")?,
         }
-        if level == "dirty" && self.accept("with") {
+        if level == "dirty" && (self.accept("with") || self.is("warning")) {
             self.expect("warning")?;
         }
         if level == "committed" && self.accept("last") {
