@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,9 +15,9 @@ from cutting import BEFORE
 from headrace import errors
 from headrace.types import Notice
 from live import TESTED
-from waiting import sleep
+from waiting import sleep, until
 
-from .runs import Place
+from .runs import KILLING, Place
 
 SHORT = 0.05
 """Seconds for which a server lets a transaction be idle."""
@@ -184,6 +185,49 @@ def test_a_transaction_that_was_idle_for_too_long_is_an_error_of_its_block(place
                 conn.execute("insert into ends values (-9)")
                 sleep(4 * SHORT)
     assert not place.admin.fetch("select id from ends where id = -9")
+
+
+@pytest.mark.parametrize(
+    ("place", "variable"),
+    [("mariadb", "idle_transaction_timeout"), ("mysql", "wait_timeout")],
+    indirect=["place"],
+)
+def test_a_session_that_was_idle_for_too_long_is_an_error_of_every_end(place: Place, variable: str) -> None:
+    """For a second, the shortest time that there is."""
+    sessions = KILLING["mysql"][0]
+    options = {"init_command": f"set session {variable} = 1"}
+    with headrace.ConnectionPool(place.url, min_size=1, max_size=1, kwargs=options) as pool:
+        kept = connected(place, autocommit=False, **options)
+        block = connected(place, autocommit=True, **options).transaction()
+        blocks = (connected(place, autocommit=False, **options), pool.connection(), block)
+        opened = [each.__enter__() for each in blocks]
+        for conn in (kept, *opened):
+            conn.execute("insert into ends values (-14)")
+        until(lambda: not place.admin.fetch(sessions))
+        for end in (kept.commit, *(partial(each.__exit__, None, None, None) for each in blocks)):
+            with pytest.raises(errors.OperationalError):
+                end()
+        for conn in (kept, *opened):
+            conn.close()
+    assert not place.admin.fetch("select id from ends where id = -14")
+
+
+@only_postgres
+def test_a_session_that_ends_after_the_last_reply_of_a_pipeline_is_an_error_of_its_block(place: Place) -> None:
+    """The server sends replies that it has kept for the end of the pipeline with its last message."""
+    sql = "insert into ends values (-13)"
+    locked = "select pid from pg_locks where relation = 'ends'::regclass and mode = 'RowExclusiveLock'"
+    with headrace.ConnectionPool(place.url, min_size=1, max_size=1) as pool:
+        for block in (connected(place), pool.connection()):
+            with pytest.raises(errors.OperationalError), block as conn:
+                conn.execute(sql)
+                conn.rollback()
+                with conn.pipeline():
+                    for _ in range(8):  # a blocking connection sends after the last one
+                        conn.execute(sql)
+                    until(lambda: place.admin.fetch(locked))
+                    place.kill()
+    assert not place.admin.fetch("select id from ends where id = -13")
 
 
 @only_postgres

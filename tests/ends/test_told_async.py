@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from headrace.types import Notice
 from live import TESTED
 from waiting import asleep, auntil
 
-from .runs import Place
+from .runs import KILLING, Place
 
 SHORT = 0.05
 """Seconds for which a server lets a transaction be idle."""
@@ -192,6 +193,52 @@ async def test_a_transaction_that_was_idle_for_too_long_is_an_error_of_its_block
                     await conn.execute("insert into ends values (-9)")
                     await asleep(4 * SHORT)
     assert not place.admin.fetch("select id from ends where id = -9")
+
+
+@pytest.mark.parametrize(
+    ("place", "variable"),
+    [("mariadb", "idle_transaction_timeout"), ("mysql", "wait_timeout")],
+    indirect=["place"],
+)
+async def test_a_session_that_was_idle_for_too_long_is_an_error_of_every_end(place: Place, variable: str) -> None:
+    """For a second, the shortest time that there is."""
+    sessions = KILLING["mysql"][0]
+    options = {"init_command": f"set session {variable} = 1"}
+    async with headrace.aio.AsyncConnectionPool(place.url, min_size=1, max_size=1, kwargs=options) as pool:
+        kept = await connected(place, autocommit=False, **options)
+        block = (await connected(place, autocommit=True, **options)).transaction()
+        blocks = (await connected(place, autocommit=False, **options), pool.connection(), block)
+        opened = [await each.__aenter__() for each in blocks]
+        for conn in (kept, *opened):
+            await conn.execute("insert into ends values (-14)")
+        await auntil(lambda: not place.admin.fetch(sessions))
+        for end in (kept.commit, *(partial(each.__aexit__, None, None, None) for each in blocks)):
+            with pytest.raises(errors.OperationalError):
+                await end()
+        for conn in (kept, *opened):
+            await conn.close()
+    assert not place.admin.fetch("select id from ends where id = -14")
+
+
+@only_postgres
+async def test_a_session_that_ends_after_the_last_reply_of_a_pipeline_is_an_error_of_its_block(place: Place) -> None:
+    """The server sends replies that it has kept for the end of the pipeline with its last message."""
+    sql = "insert into ends values (-13)"
+    locked = "select pid from pg_locks where relation = 'ends'::regclass and mode = 'RowExclusiveLock'"
+    async with headrace.aio.AsyncConnectionPool(place.url, min_size=1, max_size=1) as pool:
+        for block in (await connected(place), pool.connection()):
+            with pytest.raises(errors.OperationalError):
+                async with block as conn:
+                    await conn.execute(sql)
+                    await conn.rollback()
+                    async with conn.pipeline():
+                        for _ in range(8):  # a blocking connection sends after the last one
+                            await conn.execute(sql)
+                        await auntil(lambda: place.admin.fetch(locked))
+                        place.kill()
+                        if hasattr(conn, "set_autocommit"):  # asyncio only
+                            await auntil(lambda: conn.closed)
+    assert not place.admin.fetch("select id from ends where id = -13")
 
 
 @only_postgres

@@ -264,6 +264,11 @@ pub trait Session {
     fn shared_transaction(&self) -> TransactionStatus {
         self.transaction()
     }
+    /// Returns true if requests were answered of which it is not known yet whether they have left a transaction open: the
+    /// server reports that once for several.
+    fn is_status_due(&self) -> bool {
+        false
+    }
     /// True if a transaction is open, for code that shares the connection, once every queued request has ended. `None`
     /// if only the replies tell: a pending request may begin or end one, or may fail to.
     fn transaction_ahead(&self) -> Option<bool>;

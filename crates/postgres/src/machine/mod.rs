@@ -121,6 +121,8 @@ pub struct Machine<H: ResponseHandler> {
     registry: TypeRegistry,
     introspection: bool,
     status: TransactionStatus,
+    /// Requests without a Sync of their own were answered since the last ReadyForQuery.
+    status_due: bool,
     parameters: BTreeMap<String, String>,
     /// The session was set to another encoding than UTF8.
     foreign_encoding: bool,
@@ -158,6 +160,7 @@ impl<H: PgHandler> Machine<H> {
             registry: TypeRegistry::default(),
             introspection: true,
             status: TransactionStatus::Idle,
+            status_due: false,
             parameters: BTreeMap::new(),
             foreign_encoding: false,
             process_id: 0,
@@ -248,6 +251,7 @@ impl<H: PgHandler> Machine<H> {
         if let Some(pending) = self.queue.pop_front() {
             self.forget_unbound(&pending);
             let is_done = matches!(outcome, Outcome::Done);
+            self.status_due = !pending.request.syncs() && !matches!(outcome, Outcome::Skipped);
             if pending.block.ending != Ending::Irrelevant {
                 self.portals.block_ended(is_done && pending.block.ending != Ending::RolledBack);
             }
@@ -351,6 +355,10 @@ impl<H: PgHandler> Session for Machine<H> {
     /// A portal's own transaction block does not belong to other code.
     fn shared_transaction(&self) -> TransactionStatus {
         if self.streamed.is_some() { TransactionStatus::Idle } else { self.status }
+    }
+
+    fn is_status_due(&self) -> bool {
+        self.status_due
     }
 
     fn transaction_ahead(&self) -> Option<bool> {

@@ -86,7 +86,7 @@ pub(crate) struct State {
 pub(crate) enum StatusAtEnd {
     /// As of the last reply.
     Known(TransactionStatus),
-    /// None was open, and requests were pending, or were made later, that begin one.
+    /// None was open as of the last reply, and requests were pending, or were made later, that begin one.
     Pending,
 }
 
@@ -299,11 +299,13 @@ impl Wire {
     }
 
     /// The status of the transaction of a session that ends now. Requests that are pending would have been part of a
-    /// transaction where they begin one.
+    /// transaction where they begin one; so were those whose end the server has not reported.
     fn status_at_end(&self, state: &State) -> StatusAtEnd {
         let machine = &state.connection.machine;
         match machine.shared_transaction() {
-            TransactionStatus::Idle if machine.queued() > 0 && self.begins.load(Ordering::SeqCst) => {
+            TransactionStatus::Idle
+                if (machine.queued() > 0 || machine.is_status_due()) && self.begins.load(Ordering::SeqCst) =>
+            {
                 StatusAtEnd::Pending
             }
             status => StatusAtEnd::Known(status),
