@@ -392,6 +392,7 @@ class BlockingConnection(BlockingWaiting[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
+        self._tell_failures(timeout)
         self._committed(self._core.end(False), timeout)
 
     def rollback(self, *, timeout: float | None = None) -> None:
@@ -407,6 +408,13 @@ class BlockingConnection(BlockingWaiting[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         self._run(self._core.end(True), timeout)
+
+    def _tell_failures(self, timeout: float | None) -> None:
+        """Raises the first error of the pipeline's statements so far. A server that does not refuse to commit after an
+        error would store the others."""
+        core = self._core
+        if core.pipelines and not core.fails_with_statement and (mine := core.pipeline()) is not None:
+            Pipeline(self, mine).sync(timeout=timeout)
 
     def _committed(self, end: Any, timeout: float | None) -> None:
         """Commits, and counts it."""
@@ -449,6 +457,8 @@ class BlockingConnection(BlockingWaiting[R]):
             self._run(core.enter(block, savepoint_name), timeout)
             try:
                 yield self
+                if not force_rollback:
+                    self._tell_failures(timeout)
             except Rollback:
                 self._run(core.leave(block, True), timeout)
             except BaseException as error:

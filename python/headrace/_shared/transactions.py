@@ -90,6 +90,8 @@ class Transactions(Ends, ABC):
         self.numbers = itertools.count(1)
         """For names that nothing else has: savepoints, portals."""
 
+    fails_with_statement: ClassVar[bool] = False
+    """A transaction has failed once a statement of it has, and the server refuses to commit it."""
     reset_modes: ClassVar[tuple[ResetMode, ...]]
     """The resets that the database has."""
     attributes: ClassVar[tuple[str, ...]]

@@ -86,6 +86,7 @@ class ConnectionCore(Core):
     """State and flows of a connection."""
 
     wire: PostgresWire  # pyright: ignore[reportIncompatibleVariableOverride]
+    fails_with_statement = True
     reset_modes = resets.MODES
     attributes = resets.ATTRIBUTES
 

@@ -400,6 +400,7 @@ class LoopConnection(LoopWaiting[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
+        await self._tell_failures(timeout)
         await self._committed(self._core.end(False), timeout)
 
     async def rollback(self, *, timeout: float | None = None) -> None:
@@ -415,6 +416,13 @@ class LoopConnection(LoopWaiting[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         await self._run(self._core.end(True), timeout)
+
+    async def _tell_failures(self, timeout: float | None) -> None:
+        """Raises the first error of the pipeline's statements so far. A server that does not refuse to commit after an
+        error would store the others."""
+        core = self._core
+        if core.pipelines and not core.fails_with_statement and (mine := core.pipeline()) is not None:
+            await AsyncPipeline(self, mine).sync(timeout=timeout)
 
     async def _committed(self, end: Any, timeout: float | None) -> None:
         """Commits, and counts it."""
@@ -457,6 +465,8 @@ class LoopConnection(LoopWaiting[R]):
             await self._run(core.enter(block, savepoint_name), timeout)
             try:
                 yield self
+                if not force_rollback:
+                    await self._tell_failures(timeout)
             except Rollback:
                 await self._run(core.leave(block, True), timeout)
             except BaseException as error:
