@@ -4,7 +4,7 @@ them. The session ends before one of the statements, or after all of them."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from typing import Any
 
@@ -18,15 +18,18 @@ SHORT = (1, 7, 8, 9, 16)
 """Numbers of statements at which the driver sends, and one less and one more."""
 
 
-async def _filled(run: Run, conn: Any, count: int, at: int) -> list[Any]:
-    """Has the session end before statement ``at`` of ``count``, or after the last."""
-    cursors: list[Any] = []
+async def _each(run: Run, count: int, at: int) -> AsyncIterator[None]:
+    """A turn for each of ``count`` statements. The session ends before that of number ``at``, or after the last."""
     for number in range(count + 1):
         if number == at:
             await run.point()
         if number < count:
-            cursors.append(await run.insert(conn))
-    return cursors
+            yield
+
+
+async def _filled(run: Run, conn: Any, count: int, at: int) -> list[Any]:
+    """Stores a row in each turn; returns the cursors."""
+    return [await run.insert(conn) async for _ in _each(run, count, at)]
 
 
 async def plain(count: int, at: int, run: Run) -> None:
@@ -49,13 +52,10 @@ async def known(count: int, at: int, run: Run) -> None:
     sql = f"insert into ends values ({run.db.differences.mark})"
     await conn.execute(sql, (run.new(),))
     async with conn.pipeline():
-        for number in range(count + 1):
-            if number == at:
-                await run.point()
-            if number < count:
-                row = run.new()
-                await conn.execute(sql, (row,))
-                run.claimed.append(row)
+        async for _ in _each(run, count, at):
+            row = run.new()
+            await conn.execute(sql, (row,))
+            run.claimed.append(row)
 
 
 async def synced(count: int, at: int, run: Run) -> None:
@@ -103,25 +103,19 @@ async def batches(count: int, at: int, run: Run) -> None:
     conn = await run.connect(autocommit=True)
     sql = f"insert into ends values ({run.db.differences.mark})"
     async with conn.pipeline():
-        for number in range(count + 1):
-            if number == at:
-                await run.point()
-            if number < count:
-                rows = [(run.new(),) for _ in range(3)]
-                await conn.executemany(sql, rows)
-                run.claimed += [row for (row,) in rows]
+        async for _ in _each(run, count, at):
+            rows = [(run.new(),) for _ in range(3)]
+            await conn.executemany(sql, rows)
+            run.claimed += [row for (row,) in rows]
 
 
 async def scripts(count: int, at: int, run: Run) -> None:
     conn = await run.connect(autocommit=True)
     async with conn.pipeline():
-        for number in range(count + 1):
-            if number == at:
-                await run.point()
-            if number < count:
-                row = run.new()
-                await conn.executescript(run.insert_of(row))
-                run.claimed.append(row)
+        async for _ in _each(run, count, at):
+            row = run.new()
+            await conn.executescript(run.insert_of(row))
+            run.claimed.append(row)
 
 
 async def lent(count: int, at: int, run: Run) -> None:
