@@ -1,0 +1,75 @@
+"""Money is moved in every way that there is, among kills, cancels, cuts and failovers, for as long as one likes.
+Nothing acknowledged is missing afterwards, nothing is there twice, and nothing in part.
+
+    cd tests && ../.venv/bin/python -m ledgers mariadb --seconds 3600
+
+The seed determines what is done and what befalls it; who comes first, no seed determines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import random
+import sys
+import time
+
+import headrace.testing
+from company.shells import SHELLS
+from headrace_lab.differences import DIFFERENCES
+from live import cubrid_url
+
+from .servers import own_server
+from .ways import WAYS
+from .work import Work
+
+
+def main() -> int:
+    """The long form."""
+    parser = argparse.ArgumentParser(prog="ledgers", description=__doc__)
+    parser.add_argument("database", choices=DIFFERENCES)
+    parser.add_argument("--shell", choices=list(SHELLS), action="append")
+    parser.add_argument("--seconds", type=float, default=3600, help="of all rounds together")
+    parser.add_argument("--round", type=float, default=30, help="seconds of one, after which the tables are compared")
+    parser.add_argument("--every", type=float, default=10, help="seconds between failovers, about")
+    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="of the first round")
+    parser.add_argument("--way", action="append", choices=WAYS, help="these only, in place of all")
+    parser.add_argument("--verbose", action="store_true", help="with an example of each class of errors")
+    given = parser.parse_args()
+    os.environ.setdefault("HEADRACE_PROGRAMS", "debug")
+    what = DIFFERENCES[given.database]
+    shells = given.shell or ["threads", "tasks"]
+    bad = 0
+    with contextlib.ExitStack() as stack:
+        server = None
+        if given.database == "informix":
+            made = stack.enter_context(headrace.testing.informix())
+            where = f"{made.host}:{made.port}/{made.database}"
+            url = f"informix://{made.user}:{made.password}@{where}?server={made.server}"
+        elif given.database == "cubrid":
+            url = stack.enter_context(cubrid_url())
+        else:
+            url, server = stack.enter_context(own_server(given.database))
+        end, seed = time.monotonic() + given.seconds, given.seed
+        while time.monotonic() < end:
+            shell = shells[seed % len(shells)]
+            work = Work(url, what.mark, what.driver, SHELLS[shell](), seed, server)
+            work.names = given.way or work.names
+            faults = work.run(min(given.round, end - time.monotonic()), given.every)
+            url = work.direct(work.way.target)
+            assert work.trouble is not None
+            print(f"--seed {seed} --shell {shell}:", dict(work.book.counts()), dict(work.trouble.counts), flush=True)
+            print("   ", dict(work.errors.most_common()), flush=True)
+            if given.verbose:
+                for example in work.examples.items():
+                    print("       ", *example, flush=True)
+            for fault in faults:
+                print("   ", fault, flush=True)
+            bad += len(faults)
+            seed += 1
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,9 @@
+"""A short ledger on CUBRID, which cannot be reached for a moment; `python -m ledgers cubrid` runs it longer."""
+
+from __future__ import annotations
+
+DATABASE = "cubrid"
+
+
+def test_nothing_acknowledged_is_missing_and_nothing_is_doubled(faults_of_shared: list[str]) -> None:
+    assert faults_of_shared == []

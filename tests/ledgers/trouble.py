@@ -1,0 +1,153 @@
+"""What befalls the sessions of a ledger: one at a time, in an order that the seed determines."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import headrace
+from cubrid.killing import kill as kill_process
+from ends.way import WHERE, Way
+
+from .servers import Restarting
+
+OTHERS = {
+    "postgresql": "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+    "mysql": "select id from information_schema.processlist where db = database() and id <> connection_id()",
+}
+ENDING = {"postgresql": "select pg_terminate_backend({})", "mysql": "kill {}"}
+CANCELLING = {"postgresql": "select pg_cancel_backend({})", "mysql": "kill query {}"}
+AWAY = 0.3
+"""Seconds for which a server cannot be reached, where it is not started again."""
+BETWEEN = (0.01, 0.15)
+"""Seconds between two of them."""
+MOST = 6
+"""Blocks of a client, at one of which its connection is ended."""
+
+
+class Trouble:
+    """A thread that makes it."""
+
+    def __init__(
+        self,
+        kind: str,
+        url: Callable[[int], str],
+        way: Way,
+        chance: random.Random,
+        lent: Callable[[], list[Any]],
+        server: Restarting | None,
+        every: float,
+    ) -> None:
+        self.kind = kind
+        self.url = url
+        self.way = way
+        self.chance = chance
+        self.lent = lent
+        self.server = server
+        self.every = every
+        """Seconds from one failover to the next."""
+        self.counts: Counter[str] = Counter()
+        self.failed: list[BaseException] = []
+        self._admin: Any = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="trouble", daemon=True)
+
+    @contextlib.contextmanager
+    def made(self) -> Iterator[None]:
+        """Makes trouble in the meantime."""
+        self._thread.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            self._thread.join(120)
+            assert not self._thread.is_alive(), "the trouble goes on"
+            self.way.disarm()
+
+    def _run(self) -> None:
+        try:
+            kinds = [self.cut, self.cut_at_a_message, self.cut_at_a_message, self.cancel_by_the_client]
+            if self.kind != "informix":
+                kinds += [self.kill, self.kill]
+            if self.kind in CANCELLING:
+                kinds += [self.cancel, self.cancel]
+            due = time.monotonic() + self.every * self.chance.uniform(0.3, 0.6)
+            while not self._stop.wait(self.chance.uniform(*BETWEEN)):
+                one = self.chance.choice(kinds)
+                if time.monotonic() > due:
+                    one, due = self.fail_over, time.monotonic() + self.every * self.chance.uniform(0.7, 1.3)
+                self.counts[one.__name__] += one() is not False
+        except BaseException as error:
+            self.failed.append(error)
+        finally:
+            if self._admin is not None:
+                self._admin.close()
+
+    def admin(self) -> Any:
+        """A connection that is none of the ledger's."""
+        if self._admin is None or self._admin.closed:
+            self._admin = headrace.connect(self.url(self.way.target), autocommit=True, command_timeout=30)
+        return self._admin
+
+    def _to_one(self, what: dict[str, str]) -> bool:
+        admin = self.admin()
+        numbers = sorted(number for (number,) in admin.fetch(OTHERS[self.kind]))
+        if not numbers:
+            return False
+        with contextlib.suppress(headrace.Error):
+            # It may have ended in the meantime.
+            admin.executescript(what[self.kind].format(self.chance.choice(numbers)))
+        return True
+
+    def kill(self) -> bool:
+        """Has the server end a session."""
+        if self.kind != "cubrid":
+            return self._to_one(ENDING)
+        numbers = [conn._core.wire.process_id for conn in self.lent() if not conn.closed]
+        if not numbers:
+            return False
+        with contextlib.suppress(AssertionError):
+            kill_process(self.way.target, self.chance.choice(numbers))
+        return True
+
+    def cancel(self) -> bool:
+        """Has the server end what a session executes."""
+        return self._to_one(CANCELLING)
+
+    def cancel_by_the_client(self) -> bool:
+        """The same as a program does that has other threads."""
+        blocking = [conn for conn in self.lent() if not hasattr(conn, "set_autocommit")]
+        if not blocking:
+            return False
+        with contextlib.suppress(headrace.Error):
+            self.chance.choice(blocking).cancel()
+        return True
+
+    def cut(self) -> None:
+        """Ends every connection."""
+        self.way.cut()
+
+    def cut_at_a_message(self) -> None:
+        """Ends every connection at a message."""
+        self.way.arm(self.chance.randint(1, MOST), self.chance.choice(WHERE))
+
+    def fail_over(self) -> None:
+        """Ends the server, and passes what comes to its successor; or the server cannot be reached for a while."""
+        if self._admin is not None:
+            self._admin.close()
+        with socket.socket() as nobody:
+            nobody.bind(("127.0.0.1", 0))
+            before, self.way.target = self.way.target, nobody.getsockname()[1]
+            if self.server is not None:
+                self.way.target = self.server.restart()
+                self.way.cut()
+                return
+            self.way.cut()
+            self._stop.wait(AWAY)
+            self.way.target = before
