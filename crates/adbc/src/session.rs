@@ -246,7 +246,9 @@ enum Sent {
 impl<D: Database> Session for Live<D> {
     fn submit(&mut self, ask: &Ask, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
         let (request, many) = match ask {
-            Ask::Execute { sql, rows } => (D::execute(sql, *rows, bound.as_ref()), *rows != Rows::One),
+            Ask::Execute { sql, rows } => {
+                (D::execute_at(&self.target, sql, *rows, bound.as_ref())?, *rows != Rows::One)
+            }
             Ask::Describe { sql } => (D::describe(sql)?, false),
         };
         self.client()?.connection.machine.submit(request, Self::call(bound, many, reply));

@@ -54,6 +54,7 @@ impl Kind {
                         "connect_timeout",
                         "host",
                         "options",
+                        "prepared",
                         "sslcert",
                         "sslkey",
                         "sslmode",
@@ -158,6 +159,19 @@ impl Target {
     /// A parameter.
     pub fn setting(&self, name: &str) -> Option<&str> {
         self.settings.get(name).map(String::as_str)
+    }
+
+    /// A parameter that is on or off; without it, `default`.
+    ///
+    /// # Errors
+    /// It is neither.
+    pub fn switch(&self, name: &str, default: bool) -> Result<bool> {
+        match self.setting(name).map(str::to_ascii_lowercase).as_deref() {
+            None | Some("") => Ok(default),
+            Some("1" | "true" | "on" | "yes") => Ok(true),
+            Some("0" | "false" | "off" | "no") => Ok(false),
+            Some(_) => Err(invalid(format!("{name} is neither 1 nor 0"))),
+        }
     }
 
     /// The time limit of connecting.

@@ -31,6 +31,18 @@ pub trait Database: Sized + 'static {
     /// # Errors
     /// A setting cannot be used.
     fn connection(target: &Target, place: &Place, encryption: &Encryption) -> Result<Connection<Self::Machine>>;
+    /// The execution of a statement on a connection to a target.
+    ///
+    /// # Errors
+    /// A setting cannot be used.
+    fn execute_at(
+        _target: &Target,
+        sql: &Arc<str>,
+        rows: Rows,
+        bound: Option<&Bound>,
+    ) -> Result<<Self::Machine as Protocol>::Request> {
+        Ok(Self::execute(sql, rows, bound))
+    }
     /// The execution of a statement.
     fn execute(sql: &Arc<str>, rows: Rows, bound: Option<&Bound>) -> <Self::Machine as Protocol>::Request;
     /// The description of a statement's columns.

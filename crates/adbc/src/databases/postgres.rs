@@ -11,12 +11,18 @@ use arrow_schema::DataType;
 use headrace_connection::Connection;
 use headrace_core::{Diagnostics as _, Parameters as _, ValueKind, WriteBuffer, limits};
 use headrace_postgres::machine::{
-    Binding, Columns, Execute, Machine, Options, Purpose, Request, Rows as PgRows, Secret, Tls,
+    Binding, Columns, Execute, Machine, Options, Prepare, Purpose, Request, Rows as PgRows, Secret, Tls,
 };
 use headrace_postgres::messages::backend::ServerError;
 use headrace_postgres::sql::{is_several, parameters};
 use headrace_postgres::types::{self, Oid};
 use std::sync::Arc;
+
+/// The parameter that is off for a pooler that knows no prepared statements.
+const PREPARED: &str = "prepared";
+
+/// The SQLSTATE of a statement that the server connection does not have: `invalid_sql_statement_name`.
+const UNKNOWN_STATEMENT: &str = "26000";
 
 /// The protocol.
 #[derive(Debug)]
@@ -29,6 +35,7 @@ impl Database for Postgres {
 
     fn connection(target: &Target, _: &Place, encryption: &Encryption) -> Result<Connection<Self::Machine>> {
         let database = target.database.clone().unwrap_or_else(|| target.user.clone());
+        target.switch(PREPARED, true)?;
         let name = target.setting("application_name").unwrap_or("headrace").to_owned();
         let mut parameters = vec![
             ("user".to_owned(), target.user.clone()),
@@ -53,6 +60,16 @@ impl Database for Postgres {
         let mut write_buffer = WriteBuffer::new();
         let machine = Machine::new(options, STATEMENTS, &mut write_buffer);
         Ok(Connection::new(Box::new(machine), write_buffer, encryption.settings().cloned()))
+    }
+
+    fn execute_at(target: &Target, sql: &Arc<str>, rows: Rows, bound: Option<&Bound>) -> Result<Request> {
+        let mut request = Self::execute(sql, rows, bound);
+        if let Request::Execute(execute) = &mut request
+            && !target.switch(PREPARED, true)?
+        {
+            execute.prepare = Prepare::Unnamed;
+        }
+        Ok(request)
     }
 
     fn execute(sql: &Arc<str>, rows: Rows, bound: Option<&Bound>) -> Request {
@@ -118,7 +135,10 @@ impl Refusal for ServerError {
 
     fn text(&self) -> String {
         let detail = self.fields.iter().find(|(code, _)| *code == b'D').map(|(_, text)| format!(" ({text})"));
-        format!("{}{}", self.message(), detail.unwrap_or_default())
+        let is_lost = self.fields.iter().any(|(code, text)| *code == b'C' && text == UNKNOWN_STATEMENT);
+        let hint =
+            if is_lost { "; with a pooler that assigns server connections by transaction, set prepared=0" } else { "" };
+        format!("{}{}{hint}", self.message(), detail.unwrap_or_default())
     }
 }
 
