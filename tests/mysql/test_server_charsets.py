@@ -19,7 +19,8 @@ from served import SETTINGS, Served, fresh, served
 
 from .maven import mysql80
 
-TEXT = "é日😀"
+TEXT = "é日😀\\'\""
+"""With what a literal has to escape, which depends on the server's modes."""
 STORED = TEXT.encode().hex().upper()
 LATIN = "E9"
 """``é`` in a column of latin1."""
@@ -36,6 +37,17 @@ GLOBALS: dict[str, dict[str, str]] = {
         "character_set_connection": "latin1",
         "character_set_results": "latin1",
     },
+    **{
+        f"globals in {name}": {
+            "character_set_client": name,
+            "character_set_connection": name,
+            "character_set_results": name,
+            "collation_server": f"{name}_bin",
+        }
+        for name in ("gbk", "sjis", "koi8r")
+    },
+    "backslashes without a meaning": {"sql_mode": "NO_BACKSLASH_ESCAPES", "init_connect": "SET NAMES gbk"},
+    "quotes of names": {"sql_mode": "ANSI_QUOTES,NO_BACKSLASH_ESCAPES", "init_connect": "SET NAMES sjis"},
     "every mode off": {"sql_mode": "", "init_connect": "SET NAMES latin1"},
     "full GROUP BY": {"sql_mode": "ONLY_FULL_GROUP_BY,ANSI_QUOTES", "init_connect": "SET NAMES latin1"},
 }

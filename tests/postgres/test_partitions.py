@@ -265,7 +265,9 @@ def test_snapshot_ends_with_its_plan(url: str, db: Any) -> None:
     plan.close()
     assert not plan.is_open
     # The server ends the session, and with it the snapshot, after the plan has said goodbye.
-    holders = "select count(*) from pg_stat_activity where datname = current_database() and state = 'idle in transaction'"
+    holders = (
+        "select count(*) from pg_stat_activity where datname = current_database() and state = 'idle in transaction'"
+    )
     until(lambda: not db.fetchval(holders))
     with pytest.raises(ProgrammingError, match="has to be open"):
         headrace.read(part)
