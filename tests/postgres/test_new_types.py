@@ -3,6 +3,7 @@ once, and its row comes. A program that were told to execute it again would stor
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -144,3 +145,19 @@ def test_tenants_with_types_of_their_own_may_alternate(url: str, admin: Any) -> 
                 conn.fetch("select set_config('search_path', %s, false)", tenant)
                 assert conn.fetch(sql, "good") == [("good",)]
     assert [admin.fetchval(f"select count(*) from {tenant}.things") for tenant in ("one", "two")] == [4, 4]
+
+
+@pytest.mark.parametrize("options", [{}, {"prepared": False}], ids=["prepared", "unprepared"])
+@pytest.mark.parametrize("way", [pipeline, batch])
+def test_after_a_value_without_a_known_binary_form_the_next_execution_returns_its_text(
+    url: str, admin: Any, way: Callable[[Any, str, int], Any], options: dict[str, Any]
+) -> None:
+    definition, expected = CHANGES["a column whose binary form is not known"]
+    with headrace.connect(url, autocommit=True, **options) as conn:
+        for number in range(3):
+            way(conn, STYLES[0], number)
+        admin.executescript(f"truncate fresh; {definition}")
+        with contextlib.suppress(errors.DataError, errors.FeatureNotSupported):
+            way(conn, STYLES[0], 8)
+        assert way(conn, STYLES[0], 9) == [expected]
+    assert admin.fetchval("select count(*) from fresh where id = 9") == 1
