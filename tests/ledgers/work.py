@@ -177,6 +177,8 @@ class Work:
         self.seed = seed
         self.server = server
         self.options = {**OPTIONS[kind], "command_timeout": STUCK}
+        if kind in OTHERS:
+            self.options["prepared"] = seed // 4 % 4 > 0
         self.book = Book()
         self.pools: dict[bool, Any] = {}
         self.errors: Counter[str] = Counter()
