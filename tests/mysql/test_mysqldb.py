@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import MySQLdb
 import pytest
 
 from headrace.compat import mysqldb
+from headrace.compat.mysqldb import infile
 from served import Served
 
 
@@ -151,3 +155,76 @@ def test_sqlalchemy_finds_the_flags_of_a_connection_by_the_modules_name() -> Non
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["MySQLdb", "2", "True"]
+
+
+@pytest.fixture(params=[MySQLdb, mysqldb], ids=["mysqlclient", "headrace"])
+def loader(request: pytest.FixtureRequest, my_server: Served) -> Iterator[Any]:
+    """A connection that may send files, and an empty table."""
+    conn = request.param.connect(**my_server.where, database="test", local_infile=1)
+    with conn.cursor() as cursor:
+        cursor.execute("create temporary table loaded (a int primary key, b varchar(20))")
+    yield conn
+    conn.close()
+
+
+def test_load_data_local_sends_the_file_that_the_statement_names(loader: Any, tmp_path: Path) -> None:
+    file = tmp_path / "it's.txt"
+    file.write_text("1\tone\n2\ttwo\n")
+    with loader.cursor() as cursor:
+        assert cursor.execute("/* rows */ load data local infile %s into table loaded", (str(file),)) == 2
+        cursor.execute("select a, b from loaded order by a")
+        assert cursor.fetchall() == ((1, "one"), (2, "two"))
+
+
+def test_load_data_local_of_a_missing_file_raises_and_leaves_the_connection_usable(loader: Any, tmp_path: Path) -> None:
+    with loader.cursor() as cursor:
+        with pytest.raises(Exception, match=r"missing\.txt"):
+            cursor.execute("load data local infile %s into table loaded", (str(tmp_path / "missing.txt"),))
+        cursor.execute("select count(*) from loaded")
+        assert cursor.fetchall() == ((0,),)
+
+
+def test_a_file_that_no_first_statement_names_is_refused_at_once(my_server: Served, tmp_path: Path) -> None:
+    (file := tmp_path / "rows.txt").write_text("1\n")
+    with mysqldb.connect(**my_server.where, database="test", local_infile=1) as conn, conn.cursor() as cursor:
+        cursor.execute("create temporary table loaded (a int)")
+        with pytest.raises(mysqldb.OperationalError, match="refused"):
+            cursor.execute(f"set @a = 1; load data local infile '{file}' into table loaded")
+
+
+def test_without_local_infile_no_file_is_read(my_server: Served, tmp_path: Path) -> None:
+    (file := tmp_path / "rows.txt").write_text("1\n")
+    with mysqldb.connect(**my_server.where, database="test") as conn, conn.cursor() as cursor:
+        cursor.execute("create temporary table loaded (a int)")
+        with pytest.raises(mysqldb.MySQLError):
+            cursor.execute("load data local infile %s into table loaded", (str(file),))
+
+
+class BadDisk(io.BytesIO):
+    """A file whose second read fails."""
+
+    name = "rows.txt"
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if self.tell():
+            raise OSError(errno.EIO, "Input/output error")
+        return super().read(size)
+
+
+def test_a_file_that_cannot_be_read_to_its_end_leaves_no_rows(
+    my_server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(infile, "open_file", lambda _: BadDisk(b"1\n2\n"))
+    where = {**my_server.where, "database": "test", "autocommit": True}
+    with mysqldb.connect(**where) as other, other.cursor() as look:
+        look.execute("drop table if exists half")
+        look.execute("create table half (a int)")
+        conn = mysqldb.connect(**where, local_infile=1)
+        with pytest.raises(mysqldb.OperationalError, match=r"'rows\.txt' cannot be read"):
+            conn.cursor().execute("load data local infile 'rows.txt' into table half")
+        # Waits for the table until the lost session has let go of it.
+        look.execute("set lock_wait_timeout = 10")
+        look.execute("lock tables half write")
+        look.execute("select count(*) from half")
+        assert look.fetchall() == ((0,),)
+        look.execute("unlock tables")

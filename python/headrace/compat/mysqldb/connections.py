@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from ... import _native, errors, mysql
 from . import _exceptions as exceptions
-from . import converters, cursors
+from . import converters, cursors, infile
 from .constants import CLIENT
 from .results import Result
 
@@ -158,17 +158,27 @@ class BaseConnection:
         self._current, self._results = None, []
         with self._next() as connection:
             try:
-                results = connection._wait(connection._core.wire.query(text), None)
+                results = self._execute(connection, text)
             except errors.DatabaseError as error:
                 # The statements before the one that failed have results; that it did is for next_result() to say, or
                 # for whatever is done instead.
                 results = error.__dict__.pop("_results", None)
-                if not results:
+                if not results or error.sqlcode == infile.REJECTED:
                     raise
                 # Its traceback would keep this connection, and with it the session, until the collector came by.
                 self._failure = error.with_traceback(None)
         self._results = list(reversed(results))
         self._current = self._results.pop() if self._results else None
+
+    def _execute(self, connection: mysql.Connection[Any], text: str) -> list[_native.Result]:
+        core = connection._core
+        if core.options.local_infile:
+            escapes = bool(core.wire.session()["backslash_escapes"])
+            if (name := infile.file_name(text, backslash_escapes=escapes)) is not None:
+                with infile.open_file(name) as file:
+                    return infile.send(connection, text, file)
+        results: list[_native.Result] = connection._wait(core.wire.query(text), None)
+        return results
 
     def store_result(self) -> Result | None:
         """The current result, None where the statement has no rows."""
