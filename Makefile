@@ -4,6 +4,7 @@
 #   make race RACE_ARGS="--workload fetch"             arguments for `headrace race`
 #   make quick DB=postgresql                           a database: postgresql, mysql, mariadb, informix, cubrid, or none
 #   make test TEST_ARGS="-k pool -x"                   arguments for pytest
+#   make test-long SEED=20261127                       the random choices of another night
 #   make test TEST_PROCESSES=0                         pytest in one process, which a debugger wants
 #   make fuzz FUZZ_SECONDS=600                         seconds for each target
 #   make race PYTHON=python3.14                        the interpreter .venv is made with
@@ -20,6 +21,8 @@ TEST_ARGS    ?=
 DB           ?=
 # Tests wait for servers: it takes three processes to keep two cores busy.
 TEST_PROCESSES ?= 3
+# What random choices begin with in `make test-long`: the day.
+SEED         ?= $(shell date +%Y%m%d)
 BENCH_ARGS   ?=
 FUZZ_SECONDS ?= 120
 FREE_THREADED ?= python3.14t
@@ -45,7 +48,7 @@ SOURCES     := pyproject.toml Cargo.toml Cargo.lock $(call rust,crates)
 ADBC_SOURCES := adbc/pyproject.toml Cargo.toml Cargo.lock $(call rust,crates)
 LAB_SOURCES := lab/pyproject.toml Cargo.toml Cargo.lock $(call rust,lab/crates)
 
-.PHONY: help race quick mariadb-server postgres-server test test-live test-dialects test-engines test-free-threaded free-threaded lint bench fuzz docs build \
+.PHONY: help race quick mariadb-server postgres-server test test-long test-live test-dialects test-engines test-free-threaded free-threaded lint bench fuzz docs build \
 	windows windows-check windows-tools mingw go wheel sdist test-wheel test-sdist release-check server simulators jdbc libmariadb cargo
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -54,9 +57,10 @@ help:
 	@echo "make race    build the drivers, race them on an embedded server for a few minutes, write build/race/; FULL=1 all of it"
 	@echo "make quick DB=postgresql  the tests of what most changes concern, within two minutes"
 	@echo "make test    all tests: Rust, then Python against real servers"
+	@echo "make test-long  the same, each trying twenty times as much, and all of SQLAlchemy's tests: for hours, every night"
 	@echo "make test-live INFORMIX_URL=...  the tests of the Informix driver's behaviour, on a server of your own"
 	@echo "make test-live CUBRID_URL=...    the same of the CUBRID driver"
-	@echo "make test-dialects  all of SQLAlchemy's tests, also those of PostgreSQL on asyncio, which take long"
+	@echo "make test-dialects  all of SQLAlchemy's tests, of which make test runs one class of ten"
 	@echo "make test-engines  the adapters for Spark and Ray on the engines themselves, which it installs into .venv-engines"
 	@echo "make test-free-threaded FREE_THREADED=python3.14t  the tests of threads and tasks, without the global lock"
 	@echo "make lint    ruff, mypy, pyright, stubtest, generated files, docs, workflows, rustfmt, clippy"
@@ -85,6 +89,12 @@ test: build $(STAMPS)/lab $(STAMPS)/test server simulators jdbc
 	@cargo test --quiet --workspace --exclude headrace-python --exclude headrace-lab-python --features headrace-io/tokio
 	@echo "==> test: pytest in $(TEST_PROCESSES) processes $(TEST_ARGS)"
 	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(TEST_ARGS)
+
+# tests/long.py has what that changes. A test may take an hour.
+test-long: build $(STAMPS)/lab $(STAMPS)/test server simulators jdbc
+	@echo "==> test-long: pytest in $(TEST_PROCESSES) processes, SEED=$(SEED) $(TEST_ARGS)"
+	@HEADRACE_LONG=$(SEED) $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder \
+		--override-ini timeout=3600 --hypothesis-seed $(SEED) $(TEST_ARGS)
 
 # An answer within two minutes after a change. Its build of the extension is for development, so that what measures
 # builds again. What has no server here is skipped, with a line that says so.
@@ -125,7 +135,7 @@ test-live: build $(STAMPS)/lab $(STAMPS)/test
 			$(BIN)/python -m pytest -k cubrid $(LIVE_CUBRID_TESTS) $(TEST_ARGS); \
 	fi
 
-# SQLAlchemy's own tests, with those on asyncio that take too long for `make test`.
+# All of SQLAlchemy's own tests, of which `make test` runs a sample.
 test-dialects: build $(STAMPS)/lab $(STAMPS)/test server
 	@HEADRACE_DIALECTS=all $(BIN)/python -m pytest tests/dialects $(TEST_ARGS)
 

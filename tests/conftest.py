@@ -16,6 +16,7 @@ import headrace
 import headrace.mysql
 from headrace.testing import MysqldServer, PostgresServer, ServerUnavailable, mariadb, postgres
 from headrace_lab.mysql import start_mysql
+from long import is_long, load_profile
 from served import SETTINGS, Served, served
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -25,7 +26,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # What races builds optimised programs, which take minutes: here they are those that other tests use.
 os.environ.setdefault("HEADRACE_PROGRAMS", "debug")
 
+load_profile()
 _numbers = itertools.count(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begins with the files that take longest."""
+    items.sort(key=lambda item: not is_long(item.path))
 
 
 def pytest_collection_finish() -> None:
@@ -68,9 +75,14 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Says in one line what was skipped for want of a server."""
+    """Says in one line what was skipped for want of a server, and what `make quick` waits for that should be marked."""
     if _missing:
         terminalreporter.write_line(f"skipped, since it is missing here: {'; '.join(sorted(_missing))}")
+    if os.environ.get("HEADRACE_SKIP_MISSING"):
+        passed = terminalreporter.stats.get("passed", [])
+        unmarked = [test for test in passed if test.duration > 1 and "slow" not in test.keywords]
+        for test in sorted(unmarked, key=lambda test: -test.duration)[:10]:
+            terminalreporter.write_line(f"not marked slow: {test.nodeid} took {test.duration:.1f} s")
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from adbc_driver_headrace import dbapi
 from databases.test_arrow_types import UNTESTED, table
+from long import times
 
 from .conftest import Adbc, rows, run
 
@@ -40,7 +41,7 @@ def a_table(data: st.DataObject) -> pa.Table:
     return pa.table(columns)
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=times(5), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_values_come_back_and_equal_those_of_the_python_driver(
     adbc: Adbc, conn: dbapi.Connection, data: st.DataObject

@@ -39,6 +39,7 @@ from headrace.types import (
     Polygon,
     Range,
 )
+from long import times
 
 Conn = headrace.Connection[Any]
 UTC = dt.timezone.utc
@@ -75,7 +76,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "text[]": st.lists(st.none() | text, max_size=6),
     "timestamptz[]": st.lists(timestamps.map(lambda m: m.replace(tzinfo=UTC)), max_size=4),
 }  # fmt: skip
-QUICK = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=times(15), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")
@@ -339,7 +340,7 @@ def test_decimals_are_made_from_their_coefficients_and_are_like_any_other(conn: 
 
 
 @given(text=text)
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=times(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_text_of_every_width(conn: Conn, text: str) -> None:
     for value in (text, text.encode("ascii", "ignore").decode(), "é" + text, "日" + text, "🚀" + text, "é", "🚀"):
         back = conn.fetchval("select $1::text", value)

@@ -6,15 +6,16 @@ import os
 from typing import Any
 
 from headrace.types import TransactionStatus
+from long import NIGHT, times
 
 from .places import Place
 from .shells import Shell
 from .worker import COMMON, READS, Chosen, Company, Worker, batches, company, deletes, inserts, looks, same
 
-OPERATIONS = int(os.environ.get("HEADRACE_COMPANY_OPERATIONS", "25"))
+OPERATIONS = int(os.environ.get("HEADRACE_COMPANY_OPERATIONS", times(25)))
 """Operations of each worker."""
 WITHOUT = os.environ.get("HEADRACE_COMPANY_WITHOUT", "").split()
-SEED = os.environ.get("HEADRACE_COMPANY_SEED", "")
+SEED = os.environ.get("HEADRACE_COMPANY_SEED", str(NIGHT or ""))
 SECONDS_EACH = 1.0
 """What an operation may take on a busy machine, on average."""
 

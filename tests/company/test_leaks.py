@@ -21,11 +21,12 @@ import pytest
 
 import headrace
 from headrace import errors
+from long import times
 
 from .places import Place
 from .shells import SHELLS, Now, Shell
 
-ROUNDS = int(os.environ.get("HEADRACE_COMPANY_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("HEADRACE_COMPANY_ROUNDS", times(3)))
 SETTLED = 15.0
 """Seconds in which the server notices that a connection has ended."""
 MEMORY = 24 << 20

@@ -1,4 +1,5 @@
-"""Connections that are cut at each byte of what is said on them, on both sides of the daemon and in both directions.
+"""Connections that are cut at each byte of what is said on them (at each fifth or so, but in a long run), on both sides
+of the daemon and in both directions.
 The database has one server connection: whoever comes next gets it, or its successor, as if nobody had been there."""
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pytest
 import headrace
 from accepting import Accepting
 from headrace.testing import PostgresServer
+from long import every
 from waiting import until
 
 from .conftest import Daemon, config, started
@@ -34,8 +36,10 @@ from .raw import (
     values,
 )
 
-STEPS = {"error": 3, "transaction": 3, "state": 3}
-"""Bytes from one cut between daemon and server to the next, where it is not one: each needs a new session."""
+STEP = every(5)
+"""Bytes from one cut to the next."""
+STEPS = dict.fromkeys(("error", "transaction", "state"), every(9))
+"""The same between daemon and server, where it is another: each needs a new session."""
 READY, COPIES_IN, NOTHING = b"Z", b"G", b""
 LOGIN = startup(user="me", database="app", application_name="to be cut")
 
@@ -255,7 +259,7 @@ def test_client_that_is_cut_at_each_byte_leaves_nothing(one: Daemon, record: Rec
     conversation = CONVERSATIONS.get(name, Conversation(lambda n: [(LOGIN, READY)], [[]]))
     clean, n, complete = look(one), 0, False
     while not complete:
-        n += 1
+        n += STEP
         client = Client(one)
         with client.raw, contextlib.suppress(Cut):
             if name != "login":
@@ -279,7 +283,7 @@ def test_server_that_is_cut_off_at_each_byte_is_replaced(
     conversation = CONVERSATIONS[name]
     clean, n, was_cut = look(one), 0, True
     while was_cut:
-        n += STEPS.get(name, 1)
+        n += STEPS.get(name, STEP)
         client = Client(one)
         with client.raw:
             assert client.ask(LOGIN, READY)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from headrace.types import Interval, Range
 from live import CUBRID_URL
+from long import times
 
 from .conftest import Database
 from .test_arrow import TABLES, cells, mark, plain, prepared
@@ -153,7 +154,7 @@ def filled(each_db: Database) -> Iterator[Any]:
 
 
 @settings(
-    max_examples=15,
+    max_examples=times(8),
     deadline=None,
     database=None,
     phases=[Phase.generate],

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import headrace
+from long import times
 
 from .conftest import Database
 from .test_arrow import mark
@@ -157,7 +158,7 @@ def outcome(conn: Any, insert: str, rows: Any) -> Any:
 @pytest.mark.parametrize("marked", ["%s", "native"])
 @settings(
     deadline=None,
-    max_examples=30,
+    max_examples=times(12),
     database=None,
     phases=[Phase.generate, Phase.shrink],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -21,9 +21,11 @@ import headrace.aio
 import headrace.mysql
 from company.shells import Now, drive
 from cubrid.killing import kill as kill_process
+from cutting import AFTER
 from databases.conftest import Database
 from headrace.aio import AsyncConnectionPool
 from headrace.pool import ConnectionPool
+from long import every
 
 from .way import WHERE, Way
 
@@ -285,9 +287,10 @@ def run_everywhere(
     loop: asyncio.AbstractEventLoop | None,
     raised: type[Exception] | tuple[type[Exception], ...] = headrace.Error,
 ) -> list[str]:
-    """Runs a case with the session ending at its first point, at its second, and so on until it has no more."""
+    """Runs a case with the session ending at its first point, at its second, and so on until it has no more. Before
+    each third reply only, but in a long run: what the program is told there is what it is told after a cut."""
     found: list[str] = []
-    for at in range(MOST):
+    for at in range(0, MOST, every(3) if kind.name == AFTER else 1):
         kill = kind(at)
         found += [f"{kind.name}, {at}: {fault}" for fault in run_once(place, case, kill, loop, raised)]
         if not kill.is_done(place):

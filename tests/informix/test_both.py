@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import headrace.informix
 from headrace.testing import InformixServer
 from headrace.types import Interval
+from long import times
 
 from .conftest import Jdbc
 
@@ -113,7 +114,7 @@ def check(found: Rows, rows: Rows) -> None:
 
 @pytest.mark.parametrize("write", [write_theirs, write_ours], ids=["informix-driver", "headrace"])
 @settings(
-    max_examples=4,
+    max_examples=times(4),
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -17,6 +17,7 @@ from headrace import errors
 from headrace.testing import InformixServer
 from headrace.types import Interval
 from live import PREFIX
+from long import times
 
 Connection = headrace.informix.Connection[Any]
 _numbers = itertools.count(1)
@@ -209,7 +210,7 @@ COLUMNS = (
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=times(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(ROW, min_size=1, max_size=8))
 def test_an_independent_client_agrees(ifx: InformixServer, rows: list[tuple[Any, ...]]) -> None:
     name = f"{PREFIX}agree_{next(_numbers)}"

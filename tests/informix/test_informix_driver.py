@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.testing import InformixServer, informix
+from long import times
 
 FIELDS = ["year", "month", "day", "hour", "minute", "second", "fraction"]
 
@@ -369,7 +370,7 @@ ROWS = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=times(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(ROWS, min_size=1, max_size=20))
 def test_any_rows_come_back(connection: Any, rows: list[tuple[Any, ...]]) -> None:
     cursor = connection.cursor()

@@ -24,12 +24,13 @@ from MySQLdb.converters import conversions as mysqldb_conversions
 import headrace.mysql
 from headrace import errors
 from headrace.types import BitString, Json
+from long import times
 from served import Served, fresh
 
 Conn = headrace.mysql.Connection[Any]
 D = decimal.Decimal
 
-EXAMPLES = 40
+EXAMPLES = times(12)
 """Batches of values per type."""
 
 
@@ -240,7 +241,7 @@ def test_values_of_other_drivers_are_read(conns: dict[str, Conn], others: dict[s
     cursor = others["mysqlclient"].cursor()
 
     @settings(
-        max_examples=10, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+        max_examples=times(5), deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
     )
     @given(column.values)
     def check(value: Any) -> None:

@@ -18,9 +18,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Protocol
 
+from long import FIRST_SEED
+
 PROGRAMS = int(os.environ.get("HEADRACE_ORACLE_PROGRAMS", "0"))
-"""Programs for each database, 0 for as many as ``make test`` has time for."""
-SEED = int(os.environ.get("HEADRACE_ORACLE_SEED", "0"))
+"""Programs for each database, 0 for as many as the run has time for."""
+SEED = int(os.environ.get("HEADRACE_ORACLE_SEED", FIRST_SEED))
 """The first program's seed; the next ones follow it."""
 SHRINK_SECONDS = 60.0
 """How long a failing program is made shorter at most."""

@@ -1,6 +1,7 @@
 """Random programs through headrace and through an independent driver: each statement by a way chosen at random.
 
-``make test`` plays a fixed number of them, the same ones each time. By hand, for hours and with others:
+``make test`` plays a fixed number of them, the same ones each time, ``make test-long`` others each night.
+By hand, for hours and with others:
 
     HEADRACE_ORACLE_PROGRAMS=5000 HEADRACE_ORACLE_SEED=100000 .venv/bin/python -m pytest tests/oracle -k random
 
@@ -13,16 +14,18 @@ from typing import Any
 
 import pytest
 
+from long import NIGHT, times
+
 from . import ifx_making, my_making, pg_making
 from .program import PROGRAMS, SEED, random_program
 
 PROGRAMS_IN_MAKE_TEST = {"15": 150, "18": 80, "mariadb": 50, "mysql": 30, "informix": 60}
 MAKERS = {"15": pg_making.make, "18": pg_making.make, "mariadb": my_making.make, "mysql": my_making.make}
-pytestmark = pytest.mark.timeout(0 if PROGRAMS else 300)
+pytestmark = pytest.mark.timeout(0 if PROGRAMS or NIGHT else 300)
 
 
 @pytest.mark.parametrize("name", PROGRAMS_IN_MAKE_TEST)
 def test_every_way_gives_what_the_oracle_gives(name: str, request: pytest.FixtureRequest) -> None:
     databases: Any = request.getfixturevalue(f"databases{name}" if name.isdigit() else f"databases_{name}")
-    for seed in range(SEED, SEED + (PROGRAMS or PROGRAMS_IN_MAKE_TEST[name])):
+    for seed in range(SEED, SEED + (PROGRAMS or times(PROGRAMS_IN_MAKE_TEST[name]))):
         random_program(databases.twin, MAKERS.get(name, ifx_making.make), seed)

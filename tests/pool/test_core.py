@@ -17,6 +17,7 @@ from headrace._shared.pool_core import PoolCore
 from headrace._shared.pool_settings import Settings
 from headrace.errors import InvalidPassword, PoolClosed, PoolTimeout, ProgrammingError, TooManyRequests
 from headrace.types import TransactionStatus as Status
+from long import times
 
 
 def take(core: PoolCore[Any, Any]) -> list[Any]:
@@ -546,7 +547,7 @@ class Machine(RuleBasedStateMachine):
             assert self.core.wakeup < math.inf
 
 
-Machine.TestCase.settings = hypothesis_settings(max_examples=150, stateful_step_count=60, deadline=None)
+Machine.TestCase.settings = hypothesis_settings(max_examples=times(60), stateful_step_count=60, deadline=None)
 TestAnyOrderOfEvents = Machine.TestCase
 
 

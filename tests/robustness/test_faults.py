@@ -14,6 +14,7 @@ import pytest
 from headrace import errors
 from headrace.aio import AsyncConnectionPool
 from headrace.pool import ConnectionPool
+from long import FIRST_SEED, times
 
 from .conftest import Target
 from .proxy import Proxy
@@ -86,7 +87,7 @@ async def test_async_silent_network(target: Target) -> None:
         assert conn.closed
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + times(15)))
 def test_garbage_is_an_error_or_the_right_rows(target: Target, seed: int) -> None:
     rng = random.Random(seed)
     at = rng.randrange(400, 3000)

@@ -16,13 +16,14 @@ from typing import Any
 import pytest
 
 from headrace import errors
+from long import FIRST_SEED, times
 from time_limit import time_limit
 
 from .conftest import Target
 from .hostile import MESSAGES, HostileProxy, Seen, spoilt, watched
 
-CASES = int(os.environ.get("HEADRACE_HOSTILE", "60"))
-SEED = int(os.environ.get("HEADRACE_HOSTILE_SEED", "1"))
+CASES = int(os.environ.get("HEADRACE_HOSTILE", times(24)))
+SEED = int(os.environ.get("HEADRACE_HOSTILE_SEED", FIRST_SEED + 1))
 TIMEOUT = 0.7
 
 

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from headrace import errors
 from headrace.types import TransactionStatus
+from long import NIGHT, times
 
 from .conftest import Target
 
@@ -196,10 +197,10 @@ def test_any_order_of_things(target: Target) -> None:
         run_state_machine_as_test(
             machine,
             settings=settings(
-                max_examples=60,
+                max_examples=times(20),
                 stateful_step_count=30,
                 deadline=None,
-                derandomize=True,
+                derandomize=not NIGHT,
                 suppress_health_check=list(HealthCheck),
             ),
         )

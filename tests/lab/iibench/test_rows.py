@@ -14,6 +14,7 @@ from headrace_lab._iibench import IibenchRows
 from headrace_lab.iibench.options import Options
 from headrace_lab.iibench.producer import firsts, made_here, maker
 from headrace_lab.iibench.reference import PythonRows, output
+from long import times
 
 
 def test_the_first_rows_of_a_seed_are_what_they_were() -> None:
@@ -45,7 +46,7 @@ SHAPES = st.fixed_dictionaries({
 })  # fmt: skip
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=times(30), deadline=None)
 @given(SHAPES, st.integers(0, 100), st.integers(0, 2**47))
 def test_both_implementations_make_the_same_rows(shape: dict[str, int], stream: int, first: int) -> None:
     options = Options(**shape)

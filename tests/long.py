@@ -1,0 +1,53 @@
+"""How much the tests try: little in ``make test``, much in ``make test-long``, which a workflow runs every night.
+
+``HEADRACE_LONG=20261127`` makes a run a long one, and is the number that its random choices begin with: another night
+tries something else, and the same number the same again (``make test-long SEED=20261127``).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+LONGEST = (
+    "dialects/test_own_postgres.py",
+    "dialects/test_own_mysql.py",
+    "company/test_hangs.py",
+    "robustness/test_faults.py",
+    "lab/iibench/test_faults.py",
+    "lab/test_daemon.py",
+    "ends/test_dying_sessions.py",
+    "daemon/test_cut.py",
+)
+"""The files that take longest. One process runs a file: begun last it would run alone at the end."""
+_LONGEST_PATHS = {Path(__file__).parent / name for name in LONGEST}
+NIGHT = int(os.environ.get("HEADRACE_LONG", "0"))
+"""The number of a long run; 0 in all others."""
+FACTOR = 20
+"""How many times as much a long run tries."""
+FIRST_SEED = NIGHT * 100_000
+"""The first of the seeds of a run, of which each test counts upwards: those of two nights do not meet."""
+
+
+def times(few: int) -> int:
+    """Returns how often something is tried: ``few`` times, or many times in a long run."""
+    return few * FACTOR if NIGHT else few
+
+
+def every(step: int) -> int:
+    """Returns the distance from one case to the next, of many that lie close together: 1 in a long run."""
+    return 1 if NIGHT else step
+
+
+def load_profile() -> None:
+    """Makes tests of properties that say nothing of their examples try more of them in a long run."""
+    if NIGHT:
+        from hypothesis import settings
+
+        settings.register_profile("long", max_examples=times(settings().max_examples), print_blob=True)
+        settings.load_profile("long")
+
+
+def is_long(path: Path) -> bool:
+    """Returns true for a file that is begun before all others."""
+    return path in _LONGEST_PATHS
