@@ -13,11 +13,22 @@ from typing import Any
 import pytest
 
 import headrace
+import headrace.informix
 import headrace.mysql
-from headrace.testing import MysqldServer, PostgresServer, ServerUnavailable, mariadb, postgres
+from headrace.testing import (
+    InformixServer,
+    MysqldServer,
+    PostgresServer,
+    ServerUnavailable,
+    informix,
+    mariadb,
+    postgres,
+)
 from headrace_lab.mysql import start_mysql
+from live import URL, cleaned, cubrid_url, live_server
 from long import is_long, load_profile
 from served import SETTINGS, Served, served
+from servers import Database, database, names
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Shells start what runs in the background so, and Python then knows no Ctrl-C, which tests need.
@@ -148,6 +159,31 @@ def mariadb_server(mariadb_served: Served) -> MysqldServer:
 def mysql_server(mysql_served: Served) -> MysqldServer:
     """The same of MySQL."""
     return mysql_served.server
+
+
+@pytest.fixture(scope="session")
+def informix_server() -> Iterator[InformixServer]:
+    """The project's own test server: what holds here is not proven for a genuine one. Or one that is, where
+    HEADRACE_INFORMIX_URL names it."""
+    with cleaned(live_server()) if URL else informix() as running:
+        with headrace.informix.connect(**running.parameters(), autocommit=True) as admin:
+            admin.execute("drop table if exists numbers")
+            admin.execute("create table numbers (n int primary key)")
+            admin.executemany("insert into numbers values (?)", [(n,) for n in range(1000)])
+        yield running
+
+
+@pytest.fixture(scope="session")
+def cubrid_served() -> Iterator[str]:
+    """The URL of CUBRID's test server, or of a genuine one."""
+    with cubrid_url() as url:
+        yield url
+
+
+@pytest.fixture(params=names())
+def any_db(request: pytest.FixtureRequest) -> Database:
+    """Each database, for what all do alike."""
+    return database(request, request.param)
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 
 from adbc_driver_headrace import dbapi
-from databases.conftest import Database, any_db, cubrid_served, database, informix_server
-from live import TESTED
-
-__all__ = ["any_db", "cubrid_served", "informix_server"]
+from servers import Database, PostgreSQL, database, names
 
 
 class Adbc:
@@ -29,7 +26,7 @@ class Adbc:
 
     def marks(self, count: int) -> str:
         """So many parameters, as the database has them."""
-        return ", ".join(f"${i + 1}" if self.kind == "postgresql" else "?" for i in range(count))
+        return ", ".join(self.db.native_marks(count))
 
 
 @pytest.fixture
@@ -38,7 +35,7 @@ def adbc(any_db: Database) -> Adbc:
     return Adbc(any_db)
 
 
-@pytest.fixture(params=[name for name in TESTED if name != "postgresql"])
+@pytest.fixture(params=names(but=(PostgreSQL,)))
 def checking(request: pytest.FixtureRequest) -> Adbc:
     """Each database whose test server checks passwords."""
     return Adbc(database(request, request.param))

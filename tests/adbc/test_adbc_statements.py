@@ -198,7 +198,7 @@ def test_running_statement_is_cancelled_from_another_thread(adbc: Adbc, conn: db
 
 def test_wrong_password_is_refused_without_showing_it(checking: Adbc) -> None:
     with pytest.raises(dbapi.Error) as raised:
-        dbapi.connect(checking.db.wrong_password)
+        dbapi.connect(checking.db.refused_url)
     assert raised.value.status_code.name in ("UNAUTHENTICATED", "UNAUTHORIZED")
     assert ":wrong" not in str(raised.value)
 

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 import headrace
-
-from .conftest import Database
+from servers import Database
 
 SOON = 8.0
 """Seconds within which everything has ended; the statement would run for longer."""
@@ -42,16 +41,15 @@ def interrupted(after: float) -> Iterator[None]:
 
 @pytest.fixture
 def place(any_db: Database) -> Database:
-    """A database with a small table, or Informix's large one, which makes its statement slow."""
-    if any_db.kind != "informix":
-        with any_db.connect(autocommit=True) as conn:
-            conn.execute("drop table if exists pipelined")
-            conn.execute("create table pipelined (n int)")
+    """A database with the table of what comes after the slow statement."""
+    with any_db.connect(autocommit=True) as conn:
+        for statement in any_db.slow_needs:
+            conn.execute(statement)
     return any_db
 
 
 def after_it(place: Database) -> str:
-    return "select max(n) from numbers" if place.kind == "informix" else "select max(n) from pipelined"
+    return place.after_slow
 
 
 @pytest.mark.parametrize("at", ["inside", "its end"])

@@ -10,15 +10,7 @@ from typing import Any
 import pytest
 
 from headrace import errors
-
-from .conftest import Database
-
-ALTER = {
-    "postgresql": "alter table iterated alter a type varchar(60)",
-    "mysql": "alter table iterated modify a varchar(60)",
-    "informix": "alter table iterated modify (a varchar(60))",
-    "cubrid": "alter table iterated modify a varchar(60)",
-}
+from servers import Database
 
 
 class Raised(Exception):
@@ -39,9 +31,9 @@ def altered(any_db: Database) -> Iterator[tuple[Any, str]]:
     sql = f"insert into iterated values ({any_db.differences.mark})"
     with any_db.connect(autocommit=True) as other, any_db.connect(autocommit=True) as conn:
         other.execute("drop table if exists iterated")
-        other.execute(f"create table iterated (a varchar(40)){' engine=innodb' if any_db.kind == 'mysql' else ''}")
+        other.execute(f"create table iterated (a varchar(40)){any_db.transactional}")
         conn.executemany(sql, rows_from(2))
-        other.execute(ALTER[any_db.kind])
+        other.execute(any_db.change_type("iterated", "a", "varchar(60)"))
         yield conn, sql
         other.execute("drop table iterated")
 
@@ -71,10 +63,10 @@ def test_what_its_iterator_raises_is_raised_and_nothing_is_applied(altered: tupl
 
 def test_more_rows_than_are_kept_are_all_applied_or_none(any_db: Database, altered: tuple[Any, str]) -> None:
     conn, sql = altered
-    if any_db.kind == "informix":
+    if any_db.stale_code is not None:
         with pytest.raises(errors.OperationalError) as caught:
             conn.executemany(sql, rows_from(100_000))
-        assert caught.value.sqlcode == -710
+        assert caught.value.sqlcode == any_db.stale_code
         assert count(conn) == 2
     # The statement was prepared again after that.
     conn.executemany(sql, rows_from(100_000))
@@ -90,10 +82,10 @@ def test_a_pipeline_says_once_that_its_table_was_altered(any_db: Database, alter
             for row in rows_from(3):
                 conn.execute(sql, row)
 
-    if any_db.kind == "informix":
+    if any_db.stale_code is not None:
         with pytest.raises(errors.OperationalError) as caught:
             piped()
-        assert caught.value.sqlcode == -710
+        assert caught.value.sqlcode == any_db.stale_code
         conn.execute("delete from iterated where a <> 'row 0' and a <> 'row 1'")
     before = count(conn)
     piped()
@@ -104,17 +96,9 @@ async def test_it_is_prepared_again_on_a_loop(any_db: Database, altered: tuple[A
     _, sql = altered
     async with await any_db.aconnect(autocommit=True) as conn, await any_db.aconnect(autocommit=True) as other:
         await conn.executemany(sql, rows_from(2))
-        await other.execute(ALTER[any_db.kind].replace("60", "80"))
+        await other.execute(any_db.change_type("iterated", "a", "varchar(80)"))
         await conn.executemany(sql, rows_from(500))
         assert await conn.fetchval("select count(*) from iterated") == 504
-
-
-WIDEN = {
-    "postgresql": "alter table widened alter a type bigint",
-    "mysql": "alter table widened modify a bigint",
-    "informix": "alter table widened modify (a bigint)",
-    "cubrid": "alter table widened modify a bigint",
-}
 
 
 @pytest.mark.parametrize("inside", [False, True], ids=["alone", "inside"])
@@ -128,10 +112,10 @@ def test_a_value_that_fits_the_altered_column_is_accepted(any_db: Database, way:
     with any_db.connect(autocommit=True) as other, any_db.connect(autocommit=True) as conn:
         for sql, (parameters, stored) in statements.items():
             other.execute("drop table if exists widened")
-            other.execute(f"create table widened (a smallint){' engine=innodb' if any_db.kind == 'mysql' else ''}")
+            other.execute(f"create table widened (a smallint){any_db.transactional}")
             other.execute("insert into widened values (2)")
             conn.execute(sql, (3,))
-            other.execute(WIDEN[any_db.kind])
+            other.execute(any_db.change_type("widened", "a", "bigint"))
             with conn.transaction() if inside else contextlib.nullcontext():
                 if way == "execute":
                     conn.execute(sql, parameters)

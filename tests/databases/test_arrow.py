@@ -16,8 +16,7 @@ import pytest
 
 from headrace import errors
 from headrace.types import Interval, Range
-
-from .conftest import Database
+from servers import Database
 
 UTC = dt.timezone.utc
 
@@ -98,10 +97,6 @@ TABLES: dict[str, dict[str, tuple[str, list[Any]]]] = {
 """For each driver a table: the type of each column, and its value in two rows. A third row is null."""
 
 
-def mark(db: Database) -> str:
-    return {"postgresql": "%s", "mysql": "?", "informix": "?", "cubrid": "?"}[db.kind]
-
-
 def prepare(db: Database) -> list[tuple[Any, ...]]:
     """The table; returns its rows, as the driver has them."""
     columns = TABLES[db.kind]
@@ -109,7 +104,7 @@ def prepare(db: Database) -> list[tuple[Any, ...]]:
         admin.execute("drop table if exists arrow_values")
         types = ", ".join(f"{name} {kind}" for name, (kind, _) in columns.items())
         admin.execute(f"create table arrow_values (nr int, {types})")
-        marks = ", ".join([mark(db)] * (len(columns) + 1))
+        marks = ", ".join([db.question_mark] * (len(columns) + 1))
         rows = [
             (nr, *(None if nr == 2 else prepared(kind, values[nr]) for kind, values in columns.values()))
             for nr in range(3)
@@ -187,27 +182,12 @@ async def test_asyncio(any_db: Database) -> None:
     assert cells(table) == [tuple(map(plain, row)) for row in rows]
 
 
-def many(db: Database, count: int) -> str:
-    """A query of this many rows of one column, 0 and up."""
-    match db.kind:
-        case "postgresql":
-            return f"select n::int as n from generate_series(0, {count - 1}) n"
-        case "mysql":
-            more = f"select n + 1 from s where n < {count - 1}"
-            return f"with recursive s (n) as (select 0 union all {more}) select n from s"
-    if db.kind == "cubrid":
-        return f"select a.n * 1000 + b.n as n from numbers a, numbers b order by 1 limit {count}"
-    return f"select first {count} a.n * 1000 + b.n as n from numbers a, numbers b order by 1"
-
-
 @pytest.mark.parametrize("batch_rows", [1, 700, 65_536])
 def test_batches_have_at_most_their_rows(any_db: Database, batch_rows: int) -> None:
     with any_db.connect() as conn:
-        if any_db.name == "mysql":
-            conn.execute("set session cte_max_recursion_depth = 100000")
-        if any_db.name == "mariadb":
-            conn.execute("set session max_recursive_iterations = 100000")
-        result = conn.fetch_arrow(many(any_db, 5000), batch_rows=batch_rows)
+        if any_db.long_recursion is not None:
+            conn.execute(any_db.long_recursion)
+        result = conn.fetch_arrow(any_db.count_from_zero(5000), batch_rows=batch_rows)
     reader = pyarrow.RecordBatchReader.from_stream(result)
     batches = list(reader)
     assert all(1 <= len(batch) <= batch_rows for batch in batches)
@@ -220,7 +200,7 @@ def test_batches_have_at_most_their_rows(any_db: Database, batch_rows: int) -> N
 def test_no_rows_have_a_schema(any_db: Database) -> None:
     prepare(any_db)
     with any_db.connect() as conn:
-        result = conn.fetch_arrow(f"select nr, name from arrow_values where nr = {mark(any_db)}", 99)
+        result = conn.fetch_arrow(f"select nr, name from arrow_values where nr = {any_db.question_mark}", 99)
     assert pyarrow.schema(result).names == ["nr", "name"]
     assert len(pyarrow.table(result)) == result.num_batches == 0
 
@@ -237,21 +217,21 @@ def test_a_failed_statement_leaves_the_connection_usable(any_db: Database) -> No
     with any_db.connect(autocommit=True) as conn:
         with pytest.raises(errors.DatabaseError):
             conn.fetch_arrow("select * from no_such_table")
-        assert len(conn.fetch_arrow(many(any_db, 10))) == 10
+        assert len(conn.fetch_arrow(any_db.count_from_zero(10))) == 10
 
 
 def test_a_call_that_takes_too_long_is_cancelled(any_db: Database) -> None:
     with any_db.connect(autocommit=True) as conn:
         with pytest.raises(TimeoutError):
             conn.fetch_arrow(any_db.slow, timeout=0.2)
-        assert len(conn.fetch_arrow(many(any_db, 10))) == 10
+        assert len(conn.fetch_arrow(any_db.count_from_zero(10))) == 10
 
 
 def test_in_a_pipeline_it_waits_for_its_rows_alone(any_db: Database) -> None:
     with any_db.connect(autocommit=True) as conn, conn.pipeline():
-        before = conn.execute(many(any_db, 3))
-        result = conn.fetch_arrow(many(any_db, 10))
-        after = conn.execute(many(any_db, 2))
+        before = conn.execute(any_db.count_from_zero(3))
+        result = conn.fetch_arrow(any_db.count_from_zero(10))
+        after = conn.execute(any_db.count_from_zero(2))
         assert len(result) == 10
         assert (before.fetchall(), after.fetchall()) == ([(0,), (1,), (2,)], [(0,), (1,)])
 
@@ -262,8 +242,8 @@ def test_in_a_pipeline_it_waits_for_its_rows_alone(any_db: Database) -> None:
 def test_wrong_arguments(any_db: Database, keywords: dict[str, Any], match: str) -> None:
     with any_db.connect() as conn:
         with pytest.raises(errors.ProgrammingError, match=match):
-            conn.fetch_arrow(many(any_db, 10), **keywords)
-        assert len(conn.fetch_arrow(many(any_db, 10))) == 10
+            conn.fetch_arrow(any_db.count_from_zero(10), **keywords)
+        assert len(conn.fetch_arrow(any_db.count_from_zero(10))) == 10
 
 
 NUMERIC: list[tuple[str, Callable[[Decimal], Any]]] = [("string", str), ("float64", float)]

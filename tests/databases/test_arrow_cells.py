@@ -13,14 +13,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from headrace.types import Interval, Range
-from live import CUBRID_URL
 from long import times
+from servers import Database
 
-from .conftest import Database
-from .test_arrow import TABLES, cells, mark, plain, prepared
-from .test_arrow_streams import cubrid_db, each_db
-
-__all__ = ["cubrid_db", "each_db"]
+from .test_arrow import TABLES, cells, plain, prepared
 
 # Wherever a database has less of a type than another one: Informix has no smallest integers, which are NULL there, no
 # text of other code sets, and no characters that cannot be printed.
@@ -130,12 +126,11 @@ VALUES: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     },
 }
 """Values of each type, besides NULL."""
-NOT_ON_TEST_SERVER = set[str]() if CUBRID_URL else {"list of int"}
 
 
 def kinds(db: Database) -> list[str]:
     """The types of the columns."""
-    return [kind for kind in VALUES[db.kind] if db.kind != "cubrid" or kind not in NOT_ON_TEST_SERVER]
+    return [kind for kind in VALUES[db.kind] if kind not in db.untested_types]
 
 
 def test_no_type_is_left_out() -> None:
@@ -144,11 +139,11 @@ def test_no_type_is_left_out() -> None:
 
 
 @pytest.fixture
-def filled(each_db: Database) -> Iterator[Any]:
+def filled(any_db: Database) -> Iterator[Any]:
     """A connection with an empty table that has a column of each type."""
-    with each_db.connect(autocommit=True) as conn:
+    with any_db.connect(autocommit=True) as conn:
         conn.execute("drop table if exists arrow_cells")
-        columns = ", ".join(f"c{number} {kind}" for number, kind in enumerate(kinds(each_db)))
+        columns = ", ".join(f"c{number} {kind}" for number, kind in enumerate(kinds(any_db)))
         conn.execute(f"create table arrow_cells (nr int, {columns})")
         yield conn
 
@@ -161,10 +156,10 @@ def filled(each_db: Database) -> Iterator[Any]:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(data=st.data(), batch_rows=st.integers(1, 20))
-def test_every_cell_is_that_of_the_row(each_db: Database, filled: Any, data: st.DataObject, batch_rows: int) -> None:
-    columns = kinds(each_db)
+def test_every_cell_is_that_of_the_row(any_db: Database, filled: Any, data: st.DataObject, batch_rows: int) -> None:
+    columns = kinds(any_db)
     # NULLs are chosen apart from values, so that these are not of the simplest kinds.
-    row = st.tuples(*(st.tuples(st.integers(0, 4), VALUES[each_db.kind][kind]) for kind in columns))
+    row = st.tuples(*(st.tuples(st.integers(0, 4), VALUES[any_db.kind][kind]) for kind in columns))
     drawn = data.draw(st.lists(row, min_size=1, max_size=20))
     filled.execute("delete from arrow_cells")
     rows = [
@@ -177,7 +172,7 @@ def test_every_cell_is_that_of_the_row(each_db: Database, filled: Any, data: st.
         )
         for nr, values in enumerate(drawn)
     ]
-    marks = ", ".join([mark(each_db)] * (len(columns) + 1))
+    marks = ", ".join([any_db.question_mark] * (len(columns) + 1))
     filled.executemany(f"insert into arrow_cells values ({marks})", rows)
     sql = "select * from arrow_cells order by nr"
     wanted = [tuple(map(plain, row)) for row in filled.fetch(sql)]

@@ -13,27 +13,19 @@ import pytest
 
 import headrace
 from headrace import errors
-
-from .conftest import Database
-from .test_arrow_streams import cubrid_db, each_db
-
-__all__ = ["cubrid_db", "each_db"]
+from servers import Database
 
 ROWS = [(0, "zero", Decimal("0.500")), (1, None, Decimal("-1.250")), (2, "two", None)]
 SQL = "select n, name, amount from arrow_frames order by n"
 METHODS = ["fetch_arrow", "fetch_arrow_table", "fetch_record_batch", "fetch_df", "fetch_polars"]
 
 
-def mark(db: Database) -> str:
-    return "%s" if db.kind == "postgresql" else "?"
-
-
 @pytest.fixture(autouse=True)
-def _table(each_db: Database) -> None:
-    with each_db.connect(autocommit=True) as admin:
+def _table(any_db: Database) -> None:
+    with any_db.connect(autocommit=True) as admin:
         admin.execute("drop table if exists arrow_frames")
         admin.execute("create table arrow_frames (n int, name varchar(40), amount numeric(12, 3))")
-        admin.executemany(f"insert into arrow_frames values ({', '.join([mark(each_db)] * 3)})", ROWS)
+        admin.executemany(f"insert into arrow_frames values ({', '.join([any_db.question_mark] * 3)})", ROWS)
 
 
 def rows(made: Any) -> list[tuple[Any, ...]]:
@@ -56,12 +48,12 @@ CLASSES = {
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_connection_makes_it(each_db: Database, method: str) -> None:
-    with each_db.connect() as conn:
+def test_a_connection_makes_it(any_db: Database, method: str) -> None:
+    with any_db.connect() as conn:
         made = getattr(conn, method)(SQL)
         assert isinstance(made, CLASSES.get(method, object))
         assert rows(made) == ROWS
-        some = SQL.replace("order", f"where n > {mark(each_db)} order")
+        some = SQL.replace("order", f"where n > {any_db.question_mark} order")
         assert rows(getattr(conn, method)(some, 0)) == ROWS[1:]
         with pytest.raises(TypeError, match=rf"{method}\(\) has no keyword 'n'"):
             getattr(conn, method)(SQL, n=1)
@@ -70,8 +62,8 @@ def test_a_connection_makes_it(each_db: Database, method: str) -> None:
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("method", METHODS)
-async def test_a_loop_connection_makes_it(each_db: Database, method: str) -> None:
-    conn = await each_db.aconnect()
+async def test_a_loop_connection_makes_it(any_db: Database, method: str) -> None:
+    conn = await any_db.aconnect()
     async with conn:
         made = await getattr(conn, method)(SQL)
         assert isinstance(made, CLASSES.get(method, object))
@@ -80,9 +72,9 @@ async def test_a_loop_connection_makes_it(each_db: Database, method: str) -> Non
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_cursor_makes_it(each_db: Database, method: str) -> None:
-    some = SQL.replace("order", f"where n > {mark(each_db)} order")
-    with each_db.connect() as conn, conn.cursor() as cursor:
+def test_a_cursor_makes_it(any_db: Database, method: str) -> None:
+    some = SQL.replace("order", f"where n > {any_db.question_mark} order")
+    with any_db.connect() as conn, conn.cursor() as cursor:
         assert cursor.execute_arrow(some, (0,)) is cursor
         made = getattr(cursor, method)()
         assert isinstance(made, CLASSES.get(method, object))
@@ -94,8 +86,8 @@ def test_a_cursor_makes_it(each_db: Database, method: str) -> None:
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("method", METHODS)
-async def test_a_loop_cursor_makes_it(each_db: Database, method: str) -> None:
-    conn = await each_db.aconnect()
+async def test_a_loop_cursor_makes_it(any_db: Database, method: str) -> None:
+    conn = await any_db.aconnect()
     async with conn:
         cursor = await conn.cursor().execute_arrow(SQL, batch_rows=2)
         assert rows(getattr(cursor, method)()) == ROWS
@@ -103,8 +95,8 @@ async def test_a_loop_cursor_makes_it(each_db: Database, method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_cursor_without_an_arrow_result(each_db: Database, method: str) -> None:
-    with each_db.connect(autocommit=True) as conn:
+def test_a_cursor_without_an_arrow_result(any_db: Database, method: str) -> None:
+    with any_db.connect(autocommit=True) as conn:
         cursor = conn.cursor()
         with pytest.raises(errors.ProgrammingError, match="nothing was executed by execute_arrow"):
             getattr(cursor, method)()
@@ -133,8 +125,8 @@ def test_a_cursor_without_an_arrow_result(each_db: Database, method: str) -> Non
             cursor.execute_arrow(SQL)
 
 
-def test_rows_of_an_arrow_result_cannot_be_fetched(each_db: Database) -> None:
-    with each_db.connect() as conn:
+def test_rows_of_an_arrow_result_cannot_be_fetched(any_db: Database) -> None:
+    with any_db.connect() as conn:
         cursor = conn.cursor().execute_arrow(SQL)
         for fetch in (cursor.fetchone, cursor.fetchmany, cursor.fetchall, lambda: list(cursor)):
             with pytest.raises(errors.ProgrammingError, match="record batches"):
@@ -143,23 +135,17 @@ def test_rows_of_an_arrow_result_cannot_be_fetched(each_db: Database) -> None:
         assert cursor.fetchall() == ROWS
 
 
-def test_cursors_that_fetch_later_refuse_it(each_db: Database) -> None:
-    with each_db.connect() as conn:
-        match each_db.kind:
-            case "mysql":
-                cursors = [conn.cursor(stream=True), conn.cursor(on_server=True)]
-            case "cubrid":
-                return
-            case _:
-                cursors = [conn.cursor("later")]
-        for cursor in cursors:
+def test_cursors_that_fetch_later_refuse_it(any_db: Database) -> None:
+    with any_db.connect() as conn:
+        for keywords in any_db.cursors_that_fetch_later:
+            cursor = conn.cursor(**keywords)
             with pytest.raises(errors.NotSupportedError, match="stream_arrow"):
                 cursor.execute_arrow(SQL)
         assert conn.fetch(SQL) == ROWS
 
 
-def test_a_reader_that_is_closed_frees_the_connection(each_db: Database) -> None:
-    with each_db.connect() as conn:
+def test_a_reader_that_is_closed_frees_the_connection(any_db: Database) -> None:
+    with any_db.connect() as conn:
         with conn.fetch_record_batch(SQL, batch_rows=1) as reader:
             assert len(reader.read_next_batch()) == 1
         assert conn.fetch(SQL) == ROWS
@@ -176,9 +162,9 @@ PACKAGES = [
 
 @pytest.mark.parametrize(("method", "package", "install"), PACKAGES)
 def test_a_package_that_is_missing_is_named(
-    each_db: Database, monkeypatch: pytest.MonkeyPatch, method: str, package: str, install: str
+    any_db: Database, monkeypatch: pytest.MonkeyPatch, method: str, package: str, install: str
 ) -> None:
-    with each_db.connect() as conn:
+    with any_db.connect() as conn:
         cursor = conn.cursor().execute_arrow(SQL)
         monkeypatch.setitem(sys.modules, package, None)
         wanted = rf"{method}\(\) needs {package}, which is not installed: pip install {install}$"

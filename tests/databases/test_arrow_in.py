@@ -15,9 +15,9 @@ import pyarrow
 import pytest
 
 from headrace import errors
+from servers import Database, MySQL, PostgreSQL, database, names
 
-from .conftest import TESTED, Database, database
-from .test_arrow import TABLES, mark, prepare
+from .test_arrow import TABLES, prepare
 from .test_first_failing_rows import prepare as prepare_failing
 from .test_first_failing_rows import strategies
 
@@ -30,7 +30,7 @@ def emptied(db: Database, admin: Any, columns: dict[str, tuple[str, list[Any]]])
     admin.execute("drop table if exists arrow_taken")
     types = ", ".join(f"{name} {kind}" for name, (kind, _) in columns.items())
     admin.execute(f"create table arrow_taken (nr int, {types})")
-    marks = ", ".join([mark(db)] * (len(columns) + 1))
+    marks = ", ".join([db.question_mark] * (len(columns) + 1))
     return f"insert into arrow_taken values ({marks})"
 
 
@@ -167,8 +167,7 @@ def test_a_value_that_cannot_be_sent_is_named_with_its_column(any_db: Database, 
 
 def test_what_is_finer_than_a_microsecond_is_refused(any_db: Database) -> None:
     with any_db.connect(autocommit=True) as conn:
-        types = {"postgresql": "timestamp", "mysql": "datetime(6)", "informix": "datetime year to fraction(5)"}
-        insert = emptied(any_db, conn, {"moment": (types.get(any_db.kind, "datetime"), [])})
+        insert = emptied(any_db, conn, {"moment": (any_db.timestamp, [])})
         nanos = pyarrow.array([1_000_000_000, 1_000_000_001]).cast(pyarrow.timestamp("ns"))
         table = pyarrow.table({"nr": [0, 1], "moment": nanos})
         with pytest.raises(errors.DataError, match=r"row 1: column 'moment' \(Arrow type Timestamp\(ns\)\)") as caught:
@@ -178,7 +177,7 @@ def test_what_is_finer_than_a_microsecond_is_refused(any_db: Database) -> None:
         assert str(conn.fetchval("select moment from arrow_taken")) == "1970-01-01 00:00:01"
 
 
-@pytest.fixture(params=[name for name in TESTED if name in ("postgresql", "mariadb", "mysql")])
+@pytest.fixture(params=names(PostgreSQL, MySQL))
 def naming_db(request: pytest.FixtureRequest) -> Database:
     """A database whose driver takes ``%(name)s``."""
     return database(request, request.param)

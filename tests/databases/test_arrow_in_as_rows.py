@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 
 import headrace
 from long import times
-
-from .conftest import Database
-from .test_arrow import mark
+from servers import Database
 
 
 @dataclass(frozen=True)
@@ -167,8 +165,7 @@ def outcome(conn: Any, insert: str, rows: Any) -> Any:
 def test_both_have_the_same_outcome(any_db: Database, marked: str, data: st.DataObject) -> None:
     columns, table = data.draw(tables(COLUMNS[any_db.kind]))
     table = table.add_column(0, "nr", pyarrow.array(range(len(table)), pyarrow.int32()))
-    native = {"postgresql": ["$1", "$2", "$3", "$4", "$5"]}.get(any_db.kind, ["?"] * 5)
-    marks = native if marked == "native" else [mark(any_db)] * 5
+    marks = any_db.native_marks(5) if marked == "native" else [any_db.question_mark] * 5
     insert = f"insert into arrow_as_rows values ({', '.join(marks[: len(columns) + 1])})"
     with any_db.connect(autocommit=True) as conn:
         conn.execute("drop table if exists arrow_as_rows")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import polars
@@ -15,43 +15,19 @@ import pytest
 import headrace.cubrid
 import headrace.testing
 from headrace import errors
-from headrace_lab.differences import DIFFERENCES
-from live import CUBRID_URL, TESTED
-
-from .conftest import Database, database
+from servers import Database
 
 ROWS = 3000
 
 
-@pytest.fixture(scope="session")
-def cubrid_db(request: pytest.FixtureRequest) -> Iterator[Database]:
-    """A genuine server, or the project's test server."""
-    if CUBRID_URL:
-        yield database(request, "cubrid")
-        return
-    with headrace.testing.cubrid() as server:
-        with headrace.cubrid.connect(server.url, autocommit=True) as admin:
-            admin.execute("create table numbers (n int primary key)")
-            admin.executemany("insert into numbers values (?)", [(n,) for n in range(1000)])
-        yield Database(DIFFERENCES["cubrid"], headrace.cubrid, server.url, server.url)
-
-
-@pytest.fixture(params=TESTED)
-def each_db(request: pytest.FixtureRequest) -> Database:
-    """One after the other, CUBRID's test server among them."""
-    name = request.param
-    return request.getfixturevalue("cubrid_db") if name == "cubrid" else database(request, name)
-
-
 @pytest.fixture
-def table(each_db: Database) -> str:
+def table(any_db: Database) -> str:
     """A table ``(n, name, big)`` of ROWS rows, of about 1 KB each."""
-    mark = "%s" if each_db.kind == "postgresql" else "?"
-    with each_db.connect(autocommit=True) as admin:
+    with any_db.connect(autocommit=True) as admin:
         admin.execute("drop table if exists arrow_stream")
         admin.execute("create table arrow_stream (n int, name varchar(40), big varchar(200), amount numeric(12, 3))")
         rows = [(n, None if n % 7 == 0 else f"grün {n}", "x" * 200, f"{n}.125") for n in range(ROWS)]
-        admin.executemany(f"insert into arrow_stream values ({', '.join([mark] * 4)})", rows)
+        admin.executemany(f"insert into arrow_stream values ({', '.join([any_db.question_mark] * 4)})", rows)
     return "arrow_stream"
 
 
@@ -69,8 +45,8 @@ def usable(conn: Any) -> None:
 
 
 @pytest.mark.parametrize("batch_rows", [1, 700, 65_536])
-def test_stream_has_the_values_of_rows(each_db: Database, table: str, batch_rows: int) -> None:
-    with each_db.connect() as conn:
+def test_stream_has_the_values_of_rows(any_db: Database, table: str, batch_rows: int) -> None:
+    with any_db.connect() as conn:
         rows = conn.fetch(query(table))
         batches = list(conn.stream_arrow(query(table), batch_rows=batch_rows))
         usable(conn)
@@ -82,8 +58,8 @@ def test_stream_has_the_values_of_rows(each_db: Database, table: str, batch_rows
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("batch_rows", [700, 65_536])
-async def test_loop_stream_has_the_values_of_rows(each_db: Database, table: str, batch_rows: int) -> None:
-    conn = await each_db.aconnect()
+async def test_loop_stream_has_the_values_of_rows(any_db: Database, table: str, batch_rows: int) -> None:
+    conn = await any_db.aconnect()
     async with conn:
         rows = await conn.fetch(query(table))
         stream = conn.stream_arrow(query(table), batch_rows=batch_rows)
@@ -93,8 +69,8 @@ async def test_loop_stream_has_the_values_of_rows(each_db: Database, table: str,
     assert rows_of(batches) == rows
 
 
-def test_batches_end_by_their_bytes(each_db: Database, table: str) -> None:
-    with each_db.connect() as conn:
+def test_batches_end_by_their_bytes(any_db: Database, table: str) -> None:
+    with any_db.connect() as conn:
         result = conn.fetch_arrow(query(table), batch_bytes=1)
         batches = list(conn.stream_arrow(query(table), batch_bytes=100_000))
     # A batch ends with the bytes that were received together, of which there are at most 256 KiB.
@@ -104,8 +80,8 @@ def test_batches_end_by_their_bytes(each_db: Database, table: str) -> None:
     assert sum(map(len, batches)) == ROWS
 
 
-def test_memory_is_bounded(each_db: Database, table: str) -> None:
-    with each_db.connect() as conn:
+def test_memory_is_bounded(any_db: Database, table: str) -> None:
+    with any_db.connect() as conn:
         taken = 0
         stream = conn.stream_arrow(query(table), batch_rows=50)
         for batch in stream:
@@ -116,8 +92,8 @@ def test_memory_is_bounded(each_db: Database, table: str) -> None:
 
 
 @pytest.mark.asyncio
-async def test_memory_is_bounded_on_a_loop(each_db: Database, table: str) -> None:
-    conn = await each_db.aconnect()
+async def test_memory_is_bounded_on_a_loop(any_db: Database, table: str) -> None:
+    conn = await any_db.aconnect()
     async with conn:
         taken = 0
         stream = conn.stream_arrow(query(table), batch_rows=50)
@@ -168,9 +144,9 @@ def after_its_schema(conn: Any, sql: str) -> None:
 )
 @pytest.mark.parametrize("autocommit", [True, False])
 def test_stream_that_is_left_early_leaves_the_connection_usable(
-    each_db: Database, table: str, left: Any, autocommit: bool
+    any_db: Database, table: str, left: Any, autocommit: bool
 ) -> None:
-    with each_db.connect(autocommit=autocommit) as conn:
+    with any_db.connect(autocommit=autocommit) as conn:
         conn.execute(f"delete from {table} where n = -1")
         left(conn, query(table))
         usable(conn)
@@ -178,16 +154,16 @@ def test_stream_that_is_left_early_leaves_the_connection_usable(
         conn.execute(f"insert into {table} (n) values (-1)")
         left(conn, query(table))
         conn.commit()
-    with each_db.connect(autocommit=True) as conn:
+    with any_db.connect(autocommit=True) as conn:
         assert conn.fetchval(f"select count(*) from {table}") == ROWS + 1
 
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("autocommit", [True, False])
 async def test_loop_stream_that_is_left_early_leaves_the_connection_usable(
-    each_db: Database, table: str, autocommit: bool
+    any_db: Database, table: str, autocommit: bool
 ) -> None:
-    conn = await each_db.aconnect(autocommit=autocommit)
+    conn = await any_db.aconnect(autocommit=autocommit)
     async with conn:
         async with conn.stream_arrow(query(table), batch_rows=10) as stream:
             await anext(stream)
@@ -199,8 +175,8 @@ async def test_loop_stream_that_is_left_early_leaves_the_connection_usable(
 
 
 @pytest.mark.asyncio
-async def test_a_cancelled_task_leaves_the_connection_usable(each_db: Database, table: str) -> None:
-    conn = await each_db.aconnect(autocommit=True)
+async def test_a_cancelled_task_leaves_the_connection_usable(any_db: Database, table: str) -> None:
+    conn = await any_db.aconnect(autocommit=True)
     async with conn:
         begun = asyncio.Event()
 
@@ -217,7 +193,7 @@ async def test_a_cancelled_task_leaves_the_connection_usable(each_db: Database, 
         assert await conn.fetchval(f"select count(*) from {table}") == ROWS
 
         async def wait() -> None:
-            async for _ in conn.stream_arrow(each_db.slow):
+            async for _ in conn.stream_arrow(any_db.slow):
                 pass
 
         task = asyncio.create_task(wait())
@@ -228,10 +204,10 @@ async def test_a_cancelled_task_leaves_the_connection_usable(each_db: Database, 
         assert await conn.fetchval(f"select count(*) from {table}") == ROWS
 
 
-def test_a_wait_that_takes_too_long_is_cancelled(each_db: Database, table: str) -> None:
-    with each_db.connect(autocommit=True) as conn:
+def test_a_wait_that_takes_too_long_is_cancelled(any_db: Database, table: str) -> None:
+    with any_db.connect(autocommit=True) as conn:
         with pytest.raises(TimeoutError):
-            list(conn.stream_arrow(each_db.slow, timeout=0.2))
+            list(conn.stream_arrow(any_db.slow, timeout=0.2))
         usable(conn)
 
 
@@ -241,17 +217,17 @@ FAILS = {
 }
 
 
-@pytest.mark.parametrize("each_db", ["postgresql", "mariadb", "mysql"], indirect=True)
-def test_an_error_in_the_middle_leaves_the_connection_usable(each_db: Database, table: str) -> None:
-    with each_db.connect(autocommit=True) as conn:
+@pytest.mark.parametrize("any_db", ["postgresql", "mariadb", "mysql"], indirect=True)
+def test_an_error_in_the_middle_leaves_the_connection_usable(any_db: Database, table: str) -> None:
+    with any_db.connect(autocommit=True) as conn:
         taken = 0
         with pytest.raises(errors.DatabaseError):
-            for batch in conn.stream_arrow(FAILS[each_db.kind], batch_rows=10):
+            for batch in conn.stream_arrow(FAILS[any_db.kind], batch_rows=10):
                 taken += len(batch)
         assert taken > 0
         usable(conn)
         # Another library has no class for it, but its text.
-        reader = pyarrow.RecordBatchReader.from_stream(conn.stream_arrow(FAILS[each_db.kind], batch_rows=10))
+        reader = pyarrow.RecordBatchReader.from_stream(conn.stream_arrow(FAILS[any_db.kind], batch_rows=10))
         with pytest.raises((OSError, pyarrow.ArrowInvalid), match=r"division by zero|out of range"):
             reader.read_all()
         usable(conn)
@@ -269,8 +245,8 @@ def test_a_value_that_does_not_fit_fails_after_the_batches_before_it(url: str) -
         assert sum(map(len, conn.stream_arrow(sql, batch_rows=100, numeric="string"))) == 3000
 
 
-def test_other_libraries_take_a_stream(each_db: Database, table: str) -> None:
-    with each_db.connect() as conn:
+def test_other_libraries_take_a_stream(any_db: Database, table: str) -> None:
+    with any_db.connect() as conn:
         rows = conn.fetch(query(table))
         reader = pyarrow.RecordBatchReader.from_stream(conn.stream_arrow(query(table), batch_rows=500))
         assert rows_of(reader) == rows
@@ -288,8 +264,8 @@ def test_other_libraries_take_a_stream(each_db: Database, table: str) -> None:
         assert batch.nbytes > 0
 
 
-def test_another_thread_reads_on(each_db: Database, table: str) -> None:
-    with each_db.connect(autocommit=True) as conn:
+def test_another_thread_reads_on(any_db: Database, table: str) -> None:
+    with any_db.connect(autocommit=True) as conn:
         reader = pyarrow.RecordBatchReader.from_stream(conn.stream_arrow(query(table), batch_rows=500))
         got: list[Any] = []
         thread = threading.Thread(target=lambda: got.append(reader.read_all()))
@@ -299,8 +275,8 @@ def test_another_thread_reads_on(each_db: Database, table: str) -> None:
         usable(conn)
 
 
-def test_no_rows_have_a_schema(each_db: Database, table: str) -> None:
-    with each_db.connect() as conn:
+def test_no_rows_have_a_schema(any_db: Database, table: str) -> None:
+    with any_db.connect() as conn:
         stream = conn.stream_arrow(f"select n, name from {table} where n = -9")
         assert pyarrow.table(stream).schema.names == ["n", "name"]
         stream = conn.stream_arrow(f"select n, name from {table} where n = -9")
@@ -309,8 +285,8 @@ def test_no_rows_have_a_schema(each_db: Database, table: str) -> None:
         usable(conn)
 
 
-def test_a_statement_without_rows(each_db: Database, table: str) -> None:
-    with each_db.connect() as conn:
+def test_a_statement_without_rows(any_db: Database, table: str) -> None:
+    with any_db.connect() as conn:
         with pytest.raises(errors.ProgrammingError, match="no rows"):
             list(conn.stream_arrow(f"delete from {table} where n = -9"))
         with pytest.raises(errors.DatabaseError):
@@ -328,8 +304,8 @@ def test_a_statement_without_rows(each_db: Database, table: str) -> None:
         ({"batch_bytes": 1 << 31}, "batch_bytes"),
     ],
 )
-def test_wrong_arguments(each_db: Database, keywords: dict[str, Any], match: str) -> None:
-    with each_db.connect() as conn:
+def test_wrong_arguments(any_db: Database, keywords: dict[str, Any], match: str) -> None:
+    with any_db.connect() as conn:
         for call in (conn.stream_arrow, conn.fetch_arrow):
             with pytest.raises(errors.ProgrammingError, match=match):
                 call("select 1", **keywords)
@@ -338,8 +314,8 @@ def test_wrong_arguments(each_db: Database, keywords: dict[str, Any], match: str
 
 
 @pytest.mark.asyncio
-async def test_a_loop_stream_knows_its_columns_from_its_first_batch_on(each_db: Database, table: str) -> None:
-    conn = await each_db.aconnect()
+async def test_a_loop_stream_knows_its_columns_from_its_first_batch_on(any_db: Database, table: str) -> None:
+    conn = await any_db.aconnect()
     async with conn:
         async with conn.stream_arrow(query(table)) as stream:
             with pytest.raises(errors.ProgrammingError, match="first batch"):
@@ -351,16 +327,16 @@ async def test_a_loop_stream_knows_its_columns_from_its_first_batch_on(each_db: 
 
 
 @pytest.fixture
-async def beside(each_db: Database) -> AsyncIterator[Any]:
+async def beside(any_db: Database) -> AsyncIterator[Any]:
     """A second asyncio connection."""
-    conn = await each_db.aconnect(autocommit=True)
+    conn = await any_db.aconnect(autocommit=True)
     async with conn:
         yield conn
 
 
 @pytest.mark.asyncio
-async def test_the_loop_runs_while_a_stream_waits(each_db: Database, table: str, beside: Any) -> None:
-    conn = await each_db.aconnect(autocommit=True)
+async def test_the_loop_runs_while_a_stream_waits(any_db: Database, table: str, beside: Any) -> None:
+    conn = await any_db.aconnect(autocommit=True)
     async with conn:
         stream = conn.stream_arrow(query(table), batch_rows=100)
         seen = 0

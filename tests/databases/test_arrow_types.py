@@ -11,11 +11,7 @@ import pytest
 
 from headrace import errors
 from live import CUBRID_URL
-
-from .conftest import Database
-from .test_arrow_streams import cubrid_db, each_db
-
-__all__ = ["cubrid_db", "each_db"]
+from servers import Database
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/reference/arrow.md").read_text(encoding="utf-8")
@@ -51,14 +47,14 @@ def arrow_type(db: Database, conn: Any, name: str) -> str:
     return str(pyarrow.schema(conn.fetch_arrow("select nr, c from arrow_type")).field(1).type)
 
 
-def test_each_type_has_the_arrow_type_of_the_table(each_db: Database) -> None:
-    wanted = {name: arrow for name, arrow in table(each_db.kind).items() if name not in UNTESTED[each_db.name]}
+def test_each_type_has_the_arrow_type_of_the_table(any_db: Database) -> None:
+    wanted = {name: arrow for name, arrow in table(any_db.kind).items() if name not in UNTESTED[any_db.name]}
     assert len(wanted) > 15
     found = dict[str, str]()
-    with each_db.connect(autocommit=True) as conn:
+    with any_db.connect(autocommit=True) as conn:
         for name in wanted:
             try:
-                found[name] = arrow_type(each_db, conn, name)
+                found[name] = arrow_type(any_db, conn, name)
             except errors.DatabaseError as error:
                 found[name] = f"{type(error).__name__}: {error}"
     assert found == wanted

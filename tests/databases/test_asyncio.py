@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Database
+from servers import Database
 
 SOON = 5.0
 """Seconds within which a cancelled statement has ended; it would run for far longer."""
@@ -34,9 +34,8 @@ async def test_a_cancelled_task_leaves_the_connection_in_step(db: Database, acon
 @pytest.mark.parametrize("steps", range(1, 40, 3))
 async def test_a_cancelled_batch_is_not_applied(db: Database, aconn: Any, steps: int) -> None:
     # So many that the steps are over before the last row is answered: the COMMIT after it is not cancelled.
-    count = 100_000 if db.kind == "cubrid" else 20_000
     task = asyncio.ensure_future(
-        aconn.executemany("insert into t values (?, ?)", [(n, "x" * 40) for n in range(count)])
+        aconn.executemany("insert into t values (?, ?)", [(n, "x" * 40) for n in range(db.large_batch)])
     )
     for _ in range(steps):
         await asyncio.sleep(0)

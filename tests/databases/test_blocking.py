@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from headrace import errors
-
-from .conftest import Database
+from servers import Database
 
 SOON = 5.0
 """Seconds within which a cancelled statement has ended; it would run for far longer."""

@@ -12,8 +12,7 @@ import pytest
 
 import headrace
 from headrace.types import TransactionStatus
-
-from .conftest import Database
+from servers import Database
 
 WAYS = ["commit", "rollback", "text", "block"]
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import headrace
-
-from .conftest import Database
+from servers import Database
 
 SOON = 0.5
 """Seconds that a thread stands between deciding and queueing, unless the other has come by before."""

@@ -10,9 +10,9 @@ import pytest
 import headrace
 from headrace import errors
 from headrace.rows import dict_row, namedtuple_row
+from servers import Database, MySQL, database, names
 
-from .conftest import Database
-from .left_behind import OTHER_VALUES, TABLES, Configure, is_same, pool_of
+from .left_behind import OTHER_VALUES, Configure, is_same, pool_of
 
 SETTINGS = {
     "postgresql": ("set search_path = pg_catalog", "set search_path = public", "show search_path", "pg_catalog"),
@@ -30,7 +30,7 @@ def shell(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize("mode", RESETS)
 def test_every_borrower_has_what_configure_has_set(shell: str, any_db: Database, mode: str) -> None:
-    if mode not in TABLES[any_db.kind].MODES:
+    if mode not in any_db.resets.MODES:
         return
     statement, other, query, wanted = SETTINGS.get(any_db.kind, ("", "", "", ""))
     attributes = (("row_factory", dict_row), ("autocommit", True), ("isolation_level", "serializable"))
@@ -55,14 +55,13 @@ def test_every_borrower_has_what_configure_has_set(shell: str, any_db: Database,
             give_back(two)
 
 
-def test_a_level_that_the_session_had_before_comes_back(shell: str, any_db: Database) -> None:
-    if any_db.kind != "mysql":
-        return
+@pytest.mark.parametrize("mysql", names(MySQL))
+def test_a_level_that_the_session_had_before_comes_back(request: pytest.FixtureRequest, shell: str, mysql: str) -> None:
+    db = database(request, mysql)
+    assert isinstance(db, MySQL)
     options = {"init_command": "set session transaction isolation level read uncommitted, read only"}
-    variables = "select concat(@@{0}_isolation, @@{0}_read_only)".format(
-        "tx" if any_db.name == "mariadb" else "transaction"
-    )
-    with pool_of(shell, any_db.url, reset="rollback", kwargs=options) as (lend, give_back):
+    variables = f"select concat(@@{db.isolation_variables}_isolation, @@{db.isolation_variables}_read_only)"
+    with pool_of(shell, db.url, reset="rollback", kwargs=options) as (lend, give_back):
         one = lend()
         before = one.fetchval(variables)
         one.rollback()

@@ -12,8 +12,7 @@ import pytest
 import headrace
 from cutting import AFTER, ANSWERED, BEFORE, Cutting
 from headrace import errors
-
-from .conftest import Database
+from servers import Database
 
 ROWS = 3
 MOST = 40

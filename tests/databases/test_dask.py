@@ -9,8 +9,7 @@ import pytest
 
 import headrace
 import headrace.dask
-
-from .conftest import Database
+from servers import Database
 
 
 @pytest.fixture
@@ -20,9 +19,8 @@ def filled(any_db: Database) -> Any:
         conn.execute("drop table if exists copied")
         conn.execute("create table dasked (id int not null primary key, k int, name varchar(20))")
         conn.execute("create table copied (id int not null primary key, k int)")
-        mark = "?" if any_db.kind in ("cubrid", "informix") else "%s"
         rows = [(n, None if n % 3 == 0 else n, f"name {n}") for n in range(200)]
-        conn.executemany(f"insert into dasked values ({mark}, {mark}, {mark})", rows)
+        conn.executemany(f"insert into dasked values ({any_db.marks(3)})", rows)
         yield conn
 
 
@@ -38,12 +36,12 @@ def test_frame_has_the_rows_and_reads_the_columns_that_are_used(any_db: Database
 
 
 def test_frame_is_written_into_a_table(any_db: Database, filled: Any) -> None:
-    # Informix has no staging tables.
-    more: dict[str, Any] = {"idempotent": False} if any_db.kind == "informix" else {"overwrite": True}
+    staged = any_db.supports_staging_tables
+    more: dict[str, Any] = {"overwrite": True} if staged else {"idempotent": False}
     with headrace.partitions(any_db.url, table="dasked", count=3) as plan, dask.config.set(scheduler="threads"):
         frame = headrace.dask.read(plan)[["id", "k"]]
-        for _ in range(1 if any_db.kind == "informix" else 2):
+        for _ in range(2 if staged else 1):
             assert headrace.dask.write(frame, any_db.url, "copied", **more) == 200
         with pytest.raises(headrace.IntegrityError):
-            headrace.dask.write(frame, any_db.url, "copied", idempotent=any_db.kind != "informix")
+            headrace.dask.write(frame, any_db.url, "copied", idempotent=staged)
     assert filled.fetch("select id, k from copied order by id") == filled.fetch("select id, k from dasked order by id")

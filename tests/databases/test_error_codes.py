@@ -13,8 +13,7 @@ import pytest
 import headrace
 import headrace.aio
 from accepting import Accepting
-
-from .conftest import Database
+from servers import Database
 
 Attempt = Callable[[str], None]
 
@@ -47,7 +46,7 @@ def elsewhere(database: Database, port: int) -> str:
 
 def untold(database: Database, port: int) -> str:
     """The same, where TLS is not asked for first."""
-    return elsewhere(database, port) + ("?sslmode=disable" if database.kind == "postgresql" else "")
+    return elsewhere(database, port) + database.plain
 
 
 class Stranger(Accepting):
@@ -89,19 +88,15 @@ def test_something_closes_without_a_word(any_db: Database, attempt: Attempt) -> 
 
 @both
 def test_something_else_listens(any_db: Database, attempt: Attempt) -> None:
-    # MySQL's client listens first: a packet of six bytes that is not a greeting.
-    said = b"\x06\0\0\0\x07HTTP/" if any_db.kind == "mysql" else b"HTTP/1.1 400 Bad Request\r\n\r\n" * 8
-    with Stranger(said) as stranger, pytest.raises(headrace.OperationalError) as caught:
+    with Stranger(any_db.garbage) as stranger, pytest.raises(headrace.OperationalError) as caught:
         attempt(untold(any_db, stranger.port))
     assert caught.value.code == "protocol_violation", caught.value
 
 
 @both
 def test_the_server_refuses_the_login(any_db: Database, attempt: Attempt) -> None:
-    # The embedded PostgreSQL trusts everybody.
-    refused = any_db.url.replace("/postgres", "/nowhere") if any_db.kind == "postgresql" else any_db.wrong_password
     with pytest.raises(headrace.DatabaseError) as caught:
-        attempt(refused)
+        attempt(any_db.refused_url)
     assert caught.value.code == "login_refused"
     assert caught.value.sqlstate or caught.value.sqlcode
 

@@ -10,27 +10,8 @@ from typing import Any
 import pytest
 
 from headrace import errors
+from servers import Database
 
-from .conftest import Database
-
-STRATEGIES: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
-    "postgresql": {
-        "typed": ("insert into first_failing values (%s, %s)", {}),
-        "pipelined": ("insert into first_failing values ($1, $2)", {}),
-    },
-    "mysql": {
-        name: ("insert into first_failing values (?, ?)", {"strategy": name})
-        for name in ("auto", "bulk", "joined", "pipelined")
-    },
-    "informix": {
-        str(name): ("insert into first_failing values (?, ?)", {"strategy": name})
-        for name in (None, "put", "groups", "rows")
-    },
-    "cubrid": {
-        name: ("insert into first_failing values (?, ?)", {"strategy": name}) for name in ("auto", "joined", "array")
-    },
-}
-"""For each driver: the statement and the keywords of each strategy."""
 ROWS: dict[str, tuple[Any, Any]] = {"duplicate": (-1, "again"), "null": (-2, None), "refused": (object(), "x")}
 """Rows that fail: at the server, or, the last one, before they are sent."""
 ERRORS = {
@@ -61,16 +42,15 @@ def batch(first: str, second: str, count: int, at: int, then: int) -> list[tuple
 
 def strategies(db: Database) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """The strategies of a database: name, statement, keywords."""
-    for name, (sql, keywords) in STRATEGIES[db.kind].items():
-        yield name, sql, keywords
+    for name, (mark, keywords) in db.batch_strategies.items():
+        yield name, f"insert into first_failing values ({mark.format(1)}, {mark.format(2)})", dict(keywords)
 
 
 def prepare(db: Database) -> None:
     """A table with one row."""
     with db.connect(autocommit=True) as admin:
         admin.execute("drop table if exists first_failing")
-        engine = " engine=innodb" if db.kind == "mysql" else ""
-        admin.execute(f"create table first_failing (id int primary key, name varchar(40) not null){engine}")
+        admin.execute(f"create table first_failing (id int primary key, name varchar(40) not null){db.transactional}")
         admin.execute("insert into first_failing values (-1, 'there')")
 
 

@@ -11,8 +11,7 @@ import headrace
 import headrace.aio
 import headrace.informix
 from headrace import errors
-
-from .conftest import Database
+from servers import Database
 
 ROWS = 60_000
 PLENTY = [(n,) for n in range(ROWS)]

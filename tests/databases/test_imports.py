@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from .conftest import Database
+from servers import Database
 
 SCRIPT = """
 import sys

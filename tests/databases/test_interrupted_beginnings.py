@@ -11,8 +11,7 @@ import pytest
 
 from headrace._shared import connection, flows, transactions, waiting
 from headrace.types import TransactionStatus
-
-from .conftest import Database
+from servers import Database
 
 FILES = (transactions.__file__, flows.__file__, connection.__file__, waiting.__file__)
 FUNCTIONS = {

@@ -8,11 +8,8 @@ import pytest
 
 from headrace import errors
 from headrace.types import Json
+from servers import Database
 
-from .conftest import Database
-
-JSON = {"informix": "lvarchar(200)"}
-"""The type of a column for JSON, where it is not called that."""
 LONG = 10**5000
 ROUND: list[Any] = []
 ROUND.append(ROUND)
@@ -30,7 +27,7 @@ def insert(any_db: Database) -> Any:
     differences = any_db.differences
     with any_db.connect(autocommit=True) as conn:
         conn.execute("drop table if exists json_refused")
-        conn.execute(f"create table json_refused (document {JSON.get(any_db.name, 'json')})")
+        conn.execute(f"create table json_refused (document {any_db.json})")
         yield conn, f"insert into json_refused values ({differences.mark})"
         conn.execute("drop table json_refused")
 

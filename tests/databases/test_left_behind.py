@@ -11,9 +11,9 @@ import pytest
 
 from headrace import errors
 from headrace.pool import ConnectionPool
+from servers import Database
 
-from .conftest import Database
-from .left_behind import LEAVING, OTHER_VALUES, TABLES, UNSEEN, Leaving, attributes, is_same, one_of, pool_of
+from .left_behind import LEAVING, OTHER_VALUES, UNSEEN, Leaving, attributes, is_same, one_of, pool_of
 from .settings_behind import EVERY_SETTING
 
 SHELLS = ("blocking", "asyncio")
@@ -86,7 +86,7 @@ def fate_of(shell: str, db: Database, mode: str, leaving: Leaving, name: str) ->
 
 
 def test_every_entry_is_what_the_table_says(shell: str, any_db: Database, admin: Any, mode: str) -> None:
-    table = TABLES[any_db.kind]
+    table = any_db.resets
     wrong: dict[str, tuple[str, str]] = {}
     for entry in table.LEFT:
         said = getattr(entry, mode)
@@ -104,28 +104,21 @@ def test_no_entry_is_without_a_test(any_db: Database) -> None:
     # Those of character sets are in tests/mysql/test_server_charsets.py.
     here = {"attributes", "unknown_attributes", "streams", "charsets", "open_cursors"}
     with_settings = {"settings"} if kind in EVERY_SETTING else set[str]()
-    entries = {entry.name for entry in TABLES[kind].LEFT}
+    entries = {entry.name for entry in any_db.resets.LEFT}
     assert entries <= here | with_settings | LEAVING[kind].keys() | UNSEEN.get(kind, {}).keys()
     assert all(
         getattr(entry, mode) in ("kept", None)
-        for entry in TABLES[kind].LEFT
+        for entry in any_db.resets.LEFT
         for mode in MODES
         if entry.name in UNSEEN.get(kind, {})
     )
 
 
-def known_before(any_db: Database) -> dict[str, Any]:
-    """Keywords of connect that name what this database cannot be asked for."""
-    if any_db.kind == "informix":
-        return {"isolation_level": "committed read", "lock_wait": 1}
-    return {"isolation_level": "read committed"} if any_db.kind == "cubrid" else {}
-
-
 def test_attributes_are_set_back_by_every_reset(shell: str, any_db: Database, mode: str) -> None:
-    table = TABLES[any_db.kind]
+    table = any_db.resets
     if mode not in table.MODES:
         mode = "rollback"
-    with pool_of(shell, any_db.url, reset=mode, kwargs=known_before(any_db)) as (lend, give_back):
+    with pool_of(shell, any_db.url, reset=mode, kwargs=dict(any_db.unasked)) as (lend, give_back):
         for name in (*table.ATTRIBUTES, "row_factory"):
             one = lend()
             before = attributes(one)
@@ -144,10 +137,10 @@ def test_attributes_are_set_back_by_every_reset(shell: str, any_db: Database, mo
 def test_a_failed_block_keeps_nothing_after_another_set_autocommit(
     shell: str, any_db: Database, admin: Any, mode: str
 ) -> None:
-    if mode not in TABLES[any_db.kind].MODES:
+    if mode not in any_db.resets.MODES:
         mode = "rollback"
     ways = [lambda conn: setattr(conn, "autocommit", True)]
-    if any_db.kind == "mysql":
+    if any_db.supports_set_autocommit:
         admin.execute("drop procedure if exists left_p")
         admin.execute("create procedure left_p() set autocommit = 1")
         ways += [lambda conn: conn.execute("set autocommit = 1"), lambda conn: conn.execute("call left_p()")]
@@ -166,9 +159,9 @@ def test_a_failed_block_keeps_nothing_after_another_set_autocommit(
 
 
 def test_what_was_never_known_closes_the_connection(shell: str, any_db: Database) -> None:
-    unknown = [entry for entry in TABLES[any_db.kind].LEFT if entry.name == "unknown_attributes"]
+    unknown = [entry for entry in any_db.resets.LEFT if entry.name == "unknown_attributes"]
     names = [name for name in ("isolation_level", "lock_wait") if f"`{name}`" in "".join(e.what for e in unknown)]
-    assert bool(names) == (any_db.kind in ("informix", "cubrid"))
+    assert bool(names) != any_db.supports_isolation_query
     for name in names:
         with pool_of(shell, any_db.url, reset="rollback") as (lend, give_back):
             one = lend()
@@ -182,7 +175,7 @@ def test_what_was_never_known_closes_the_connection(shell: str, any_db: Database
 
 
 def test_streams_that_are_open(shell: str, any_db: Database, admin: Any, mode: str) -> None:
-    (said,) = [getattr(entry, mode) for entry in TABLES[any_db.kind].LEFT if entry.name == "streams"]
+    (said,) = [getattr(entry, mode) for entry in any_db.resets.LEFT if entry.name == "streams"]
     if said is None:
         return
     with pool_of(shell, any_db.url, reset=mode) as (lend, give_back):
@@ -209,7 +202,7 @@ def test_streams_that_are_open(shell: str, any_db: Database, admin: Any, mode: s
 def test_settings_of_the_session(shell: str, any_db: Database, mode: str) -> None:
     change = EVERY_SETTING.get(any_db.kind)
     if change is None:
-        assert any_db.kind in ("informix", "cubrid")
+        assert not any_db.supports_settings_query
         return
     with pool_of(shell, any_db.url, reset=mode, kwargs={"autocommit": True}) as (lend, give_back):
         one = lend()
@@ -221,13 +214,13 @@ def test_settings_of_the_session(shell: str, any_db: Database, mode: str) -> Non
         assert is_same(one, two)
         found = EVERY_SETTING[any_db.kind].look(two)
         give_back(two)
-    (said,) = [getattr(entry, mode) for entry in TABLES[any_db.kind].LEFT if entry.name == "settings"]
+    (said,) = [getattr(entry, mode) for entry in any_db.resets.LEFT if entry.name == "settings"]
     wanted = after if said == "kept" else before
     assert {name: found[name] for name in changed} == {name: wanted[name] for name in changed}
 
 
 def test_a_reset_that_the_database_does_not_have_is_refused(any_db: Database) -> None:
-    if "discard" in TABLES[any_db.kind].MODES:
+    if "discard" in any_db.resets.MODES:
         return
     with (
         ConnectionPool(any_db.url, min_size=1, reset="discard", timeout=30) as pool,

@@ -15,15 +15,14 @@ import headrace.aio
 from headrace._shared.flows import each
 from headrace._shared.transactions import Block
 from headrace.types import TransactionStatus
-
-from .conftest import Database
+from servers import Database
 
 
 def beginning(db: Database, conn: Any) -> Any:
     """Opens a transaction that is no block's on a connection in autocommit. CUBRID has no statement for it: the request
     of the engine takes its place."""
-    if db.kind != "cubrid":
-        return conn.execute("begin work")
+    if db.begin_work is not None:
+        return conn.execute(db.begin_work)
     core = conn._core
     return conn._run(each(core.wire.verb("begin", begin=core.modes())))
 

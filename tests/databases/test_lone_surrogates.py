@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from headrace import errors
-
-from .conftest import Database
+from servers import Database
 
 LONE = "a\ud800b"
 

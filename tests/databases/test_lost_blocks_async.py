@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace import errors
-
-from .conftest import Database
+from servers import Database
 
 
 async def test_a_block_whose_connection_ended_is_not_committed(any_db: Database) -> None:

@@ -12,8 +12,7 @@ import pytest
 import headrace.aio
 from cutting import BEFORE, Cutting
 from headrace import errors
-
-from .conftest import Database
+from servers import Database
 
 
 async def test_a_lost_pipeline_is_reported_once(any_db: Database) -> None:

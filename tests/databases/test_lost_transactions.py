@@ -13,19 +13,11 @@ import pytest
 
 import headrace
 from headrace import errors
-from live import CUBRID_URL
+from servers import Database
 from waiting import Work
-
-from .conftest import Database
 
 TABLE = "hr_lost_transactions"
 ROWS = 40
-
-HOOKS = {
-    "cubrid": "set system parameters 'headrace_deadlock=1'",
-    "informix": "set environment headrace_abort 'on'",
-}
-"""How the test servers are made to end the transaction with the next change."""
 
 
 @pytest.fixture(autouse=True)
@@ -51,9 +43,9 @@ def update(row: int) -> str:
 @contextlib.contextmanager
 def losing(db: Database, conn: Any) -> Iterator[str]:
     """A statement with which the server ends the connection's transaction."""
-    if db.kind == "postgresql":
+    if db.error_fails_transaction:
         yield "select 1/0"
-    elif db.kind == "mysql" or (db.kind == "cubrid" and CUBRID_URL):
+    elif db.abort_hook is None:
         # Another connection, which has changed more rows, wins.
         with db.connect(autocommit=False) as rival:
             rival.execute(f"update {TABLE} set n = n - 1 where id >= 30")
@@ -64,7 +56,7 @@ def losing(db: Database, conn: Any) -> Iterator[str]:
             waits.result()
             rival.rollback()
     else:
-        conn.execute(HOOKS[db.kind])
+        conn.execute(db.abort_hook)
         yield update(20)
 
 
@@ -125,7 +117,7 @@ def test_a_lost_block_that_is_left_by_its_error_is_rolled_back(any_db: Database)
 
 
 def test_a_savepoint_is_lost_with_the_block_around_it(any_db: Database) -> None:
-    if any_db.kind == "postgresql":
+    if any_db.error_fails_transaction:
         pytest.skip("its savepoints outlive errors")
     with any_db.connect(autocommit=True) as conn:
         with pytest.raises(errors.InFailedSqlTransaction, match="not committed"), conn.transaction():
@@ -191,7 +183,7 @@ def test_a_block_within_a_transaction_of_the_program_fails_alone(any_db: Databas
         conn.execute(update(1))
         with pytest.raises(errors.InFailedSqlTransaction), conn.transaction():
             lose(any_db, conn)
-        if any_db.kind == "postgresql":
+        if any_db.error_fails_transaction:
             conn.rollback()
         # There is no transaction any more: the next statement begins another.
         conn.execute(update(2))
@@ -206,7 +198,7 @@ def test_without_a_block_the_next_statement_begins_a_transaction(any_db: Databas
     with any_db.connect(autocommit=False) as conn:
         conn.execute(update(1))
         lose(any_db, conn)
-        if any_db.kind == "postgresql":
+        if any_db.error_fails_transaction:
             with pytest.raises(errors.InFailedSqlTransaction):
                 conn.execute(update(2))
             conn.rollback()
@@ -216,7 +208,7 @@ def test_without_a_block_the_next_statement_begins_a_transaction(any_db: Databas
 
 
 def test_an_error_that_leaves_the_transaction_does_not_end_the_block(any_db: Database) -> None:
-    if any_db.kind == "postgresql":
+    if any_db.error_fails_transaction:
         pytest.skip("every error fails its transaction")
     with any_db.connect(autocommit=True) as conn:
         with conn.transaction():

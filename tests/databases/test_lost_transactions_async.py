@@ -11,19 +11,11 @@ import pytest
 
 import headrace
 from headrace import errors
-from live import CUBRID_URL
+from servers import Database
 from waiting import AsyncWork
-
-from .conftest import Database
 
 TABLE = "hr_lost_transactions"
 ROWS = 40
-
-HOOKS = {
-    "cubrid": "set system parameters 'headrace_deadlock=1'",
-    "informix": "set environment headrace_abort 'on'",
-}
-"""How the test servers are made to end the transaction with the next change."""
 
 
 @pytest.fixture(autouse=True)
@@ -49,9 +41,9 @@ def update(row: int) -> str:
 @contextlib.asynccontextmanager
 async def losing(db: Database, conn: Any) -> AsyncIterator[str]:
     """A statement with which the server ends the connection's transaction."""
-    if db.kind == "postgresql":
+    if db.error_fails_transaction:
         yield "select 1/0"
-    elif db.kind == "mysql" or (db.kind == "cubrid" and CUBRID_URL):
+    elif db.abort_hook is None:
         # Another connection, which has changed more rows, wins.
         async with await db.aconnect(autocommit=False) as rival:
             await rival.execute(f"update {TABLE} set n = n - 1 where id >= 30")
@@ -62,7 +54,7 @@ async def losing(db: Database, conn: Any) -> AsyncIterator[str]:
             await waits.result()
             await rival.rollback()
     else:
-        await conn.execute(HOOKS[db.kind])
+        await conn.execute(db.abort_hook)
         yield update(20)
 
 
@@ -124,7 +116,7 @@ async def test_a_lost_block_that_is_left_by_its_error_is_rolled_back(any_db: Dat
 
 
 async def test_a_savepoint_is_lost_with_the_block_around_it(any_db: Database) -> None:
-    if any_db.kind == "postgresql":
+    if any_db.error_fails_transaction:
         pytest.skip("its savepoints outlive errors")
     async with await any_db.aconnect(autocommit=True) as conn:
         with pytest.raises(errors.InFailedSqlTransaction, match="not committed"):
@@ -202,7 +194,7 @@ async def test_a_block_within_a_transaction_of_the_program_fails_alone(any_db: D
         with pytest.raises(errors.InFailedSqlTransaction):
             async with conn.transaction():
                 await lose(any_db, conn)
-        if any_db.kind == "postgresql":
+        if any_db.error_fails_transaction:
             await conn.rollback()
         # There is no transaction any more: the next statement begins another.
         await conn.execute(update(2))
@@ -217,7 +209,7 @@ async def test_without_a_block_the_next_statement_begins_a_transaction(any_db: D
     async with await any_db.aconnect(autocommit=False) as conn:
         await conn.execute(update(1))
         await lose(any_db, conn)
-        if any_db.kind == "postgresql":
+        if any_db.error_fails_transaction:
             with pytest.raises(errors.InFailedSqlTransaction):
                 await conn.execute(update(2))
             await conn.rollback()
@@ -227,7 +219,7 @@ async def test_without_a_block_the_next_statement_begins_a_transaction(any_db: D
 
 
 async def test_an_error_that_leaves_the_transaction_does_not_end_the_block(any_db: Database) -> None:
-    if any_db.kind == "postgresql":
+    if any_db.error_fails_transaction:
         pytest.skip("every error fails its transaction")
     async with await any_db.aconnect(autocommit=True) as conn:
         async with conn.transaction():

@@ -9,8 +9,7 @@ import pytest
 
 import headrace
 from live import TESTED
-
-from .conftest import database
+from servers import database
 
 ONE = {"informix": "select first 1 tabid from systables where tabid = ?", "cubrid": "select cast(? as int)"}
 """A query with one parameter."""

@@ -12,10 +12,8 @@ import pytest
 
 import headrace
 import headrace.aio
+from servers import Database
 
-from .conftest import Database
-
-ONE = {"informix": "select first 1 1 from systables"}
 CLOSED = "belongs to another event loop, which is closed: "
 OPEN = "belongs to another event loop: "
 
@@ -64,7 +62,7 @@ USES: dict[str, Callable[[Any, str], Awaitable[Any]]] = {
 
 async def _opened(db: Database) -> Any:
     connection = await db.aconnect(autocommit=True)
-    await connection.fetchval(ONE.get(db.kind, "select 1"))
+    await connection.fetchval(db.one)
     return connection
 
 
@@ -72,7 +70,7 @@ async def _opened(db: Database) -> Any:
 def test_a_connection_of_a_loop_that_runs_elsewhere(
     any_db: Database, other: asyncio.AbstractEventLoop, use: str
 ) -> None:
-    connection, one = on(other, _opened(any_db)), ONE.get(any_db.kind, "select 1")
+    connection, one = on(other, _opened(any_db)), any_db.one
 
     async def misuse() -> None:
         with pytest.raises(headrace.ProgrammingError, match=f"^the connection {OPEN}.*asyncio.run"):
@@ -93,7 +91,7 @@ def test_a_connection_of_a_loop_that_runs_elsewhere(
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_connection_of_a_loop_that_is_closed(any_db: Database) -> None:
-    one = ONE.get(any_db.kind, "select 1")
+    one = any_db.one
 
     async def misuse(connection: Any) -> None:
         for use in USES.values():
@@ -107,7 +105,7 @@ def test_a_connection_of_a_loop_that_is_closed(any_db: Database) -> None:
 
 
 def test_a_pool_of_another_loop(any_db: Database, other: asyncio.AbstractEventLoop) -> None:
-    one = ONE.get(any_db.kind, "select 1")
+    one = any_db.one
 
     async def used() -> Any:
         pool: Any = headrace.aio.AsyncConnectionPool(any_db.url, min_size=1, max_size=1)

@@ -13,8 +13,7 @@ import headrace
 from headrace._native import CopyBuffer
 from headrace.postgres.copy_base import copy_of_rows
 from headrace.types import TransactionStatus
-
-from .conftest import Database
+from servers import Database
 
 ENDED = "has ended before it"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Database
+from servers import Database
 
 SHAPES = [
     ("a int, b varchar(20)", (1, "one")),

@@ -20,9 +20,7 @@ import pytest
 import headrace
 from headrace import ProgrammingError
 from headrace.writing import PartitionedWrite, partitioned_write
-from live import CUBRID_URL
-
-from .conftest import TESTED, Database, database
+from servers import Database, database, names
 
 
 def rows(start: int, end: int) -> pyarrow.Table:
@@ -30,7 +28,7 @@ def rows(start: int, end: int) -> pyarrow.Table:
     return pyarrow.table({"n": list(range(start, end)), "name": names})
 
 
-@pytest.fixture(params=[name for name in TESTED if name != "informix"])
+@pytest.fixture(params=names(supports_staging_tables=True))
 def staged(request: pytest.FixtureRequest) -> Database:
     """The databases that have staging tables."""
     return database(request, request.param)
@@ -93,11 +91,7 @@ def test_of_commits_at_the_same_time_one_has_an_effect(staged: Database, conn: A
     assert numbers(conn) == list(range(500))
 
 
-WRITES_BESIDE = [name for name in TESTED if name != "informix" and (name != "cubrid" or CUBRID_URL)]
-"""On CUBRID's test server a transaction that writes waits for another; on a genuine one it does not."""
-
-
-@pytest.mark.parametrize("staged", WRITES_BESIDE, indirect=True)
+@pytest.mark.parametrize("staged", names(supports_staging_tables=True, writes_beside=True), indirect=True)
 def test_commit_does_not_wait_for_an_attempt_that_still_writes(
     staged: Database, conn: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,7 +109,7 @@ def test_commit_does_not_wait_for_an_attempt_that_still_writes(
 
 
 def test_columns_that_are_not_written_have_their_defaults(staged: Database, conn: Any) -> None:
-    if staged.name == "mariadb":
+    if staged.supports_default_expressions:
         # An expression: the staging table does not have it.
         conn.execute("alter table written add column own varchar(36) not null default (uuid())")
     else:
@@ -126,8 +120,7 @@ def test_columns_that_are_not_written_have_their_defaults(staged: Database, conn
 
 
 def test_names_with_a_percent_sign(staged: Database, conn: Any) -> None:
-    quote = '"' if staged.kind == "postgresql" else "`"
-    table, column = f"{quote}to write%s{quote}", f"{quote}a % b{quote}"
+    table, column = staged.quoted("to write%s"), staged.quoted("a % b")
     conn.execute(f"drop table if exists {table}")
     conn.execute(f"create table {table} ({column} int)")
     data = pyarrow.table({"a % b": [1, 2, 3]})

@@ -16,8 +16,7 @@ import pytest
 
 import headrace
 from headrace import ProgrammingError
-
-from .conftest import TESTED, Database, database
+from servers import Database, database, names
 
 KEYS: dict[str, tuple[str, list[Any]]] = {
     "integers": ("int", [-(2**31) + 1, -5, -1, 0, 1, 2, 3, 3, 3, 7, 2**31 - 1]),
@@ -97,7 +96,7 @@ def test_random_tables_conditions_and_counts(any_db: Database, conn: Any, seed: 
         assert sorted(row for part in plan for row in rows_of(headrace.read(part))) == sorted(whole)
 
 
-@pytest.fixture(params=[name for name in TESTED if name not in ("postgresql", "informix")])
+@pytest.fixture(params=names(supports_zero_dates=True))
 def no_calendar(request: pytest.FixtureRequest) -> Database:
     """The databases that have the date 0000-00-00."""
     return database(request, request.param)
@@ -106,11 +105,11 @@ def no_calendar(request: pytest.FixtureRequest) -> Database:
 @pytest.mark.parametrize("constraint", ["", " not null"])
 def test_dates_that_do_not_exist_are_in_one_part(no_calendar: Database, constraint: str) -> None:
     """They are no bounds, and not NULL, whatever MySQL says of them."""
-    url = f"{no_calendar.url}{'&' if '?' in no_calendar.url else '?'}unrepresentable=none"
+    url = no_calendar.url_with(unrepresentable="none")
     with closing(headrace.connect(url, autocommit=True)) as conn:
         conn.execute("drop table if exists parts")
-        if no_calendar.kind == "mysql":
-            conn.execute("set sql_mode = ''")
+        if no_calendar.allow_zero_dates is not None:
+            conn.execute(no_calendar.allow_zero_dates)
         conn.execute(f"create table parts (k date{constraint}, n int)")
         for n in range(20):
             conn.execute(f"insert into parts values ('{f'2020-01-{n:02}' if n > 11 else '0000-00-00'}', {n})")
@@ -123,11 +122,10 @@ def test_dates_that_do_not_exist_are_in_one_part(no_calendar: Database, constrai
 
 
 def test_columns_with_a_percent_sign_are_selected(any_db: Database, conn: Any) -> None:
-    if any_db.kind == "informix":
+    if any_db.quote is None:
         pytest.skip("names without quotes")
     fill(conn, "int", [1, 2, 3, None])
-    quote = '"' if any_db.kind == "postgresql" else "`"
-    query = f"select k, n as {quote}n%{quote} from parts"
+    query = f"select k, n as {any_db.quoted('n%')} from parts"
     with headrace.partitions(any_db.url, query=query, by="k", count=2) as plan:
         assert plan.column_names == ["k", "n%"]
         assert sorted(row for part in plan for row in rows_of(headrace.read(part, columns=["n%"]))) == [
@@ -153,11 +151,11 @@ def test_primary_key_is_chosen(any_db: Database, conn: Any) -> None:
         f"insert into parts values ({mark(conn)}, {mark(conn)})", [(f"name {n}", n * n) for n in range(100)]
     )
     with headrace.partitions(any_db.url, table="parts", count=4) as plan:
-        assert plan.by == ("ctid" if any_db.kind == "postgresql" else "id")
+        assert plan.by == (any_db.row_address or "id")
         assert plan.column_names == ["name", "id"]
         assert pyarrow.schema(plan).names == ["name", "id"]
         assert sum(len(rows_of(headrace.read(part))) for part in plan) == 100
-        if any_db.kind != "postgresql":
+        if any_db.row_address is None:
             assert [len(rows_of(headrace.read(part))) for part in plan] == [25, 25, 25, 25]
             assert plan.snapshot is None
             assert "no shared snapshot" in repr(plan)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Database
+from servers import Database
 
 MANY = 2000
 """More statements than a write of any database holds."""
@@ -37,8 +37,8 @@ def some_arrive(place: Database, wanted: Callable[[int], bool]) -> bool:
 
 
 def keywords(place: Database) -> dict[str, Any]:
-    """CUBRID's statements are sent one by one in autocommit, unless the broker may not take the process back."""
-    return {"autocommit": True, **({"keep_cas": True} if place.kind == "cubrid" else {})}
+    """In autocommit, where the session stays with its connection."""
+    return {"autocommit": True, **place.kept_session}
 
 
 def insert(place: Database) -> str:

@@ -7,8 +7,7 @@ from __future__ import annotations
 import pytest
 
 from headrace import errors
-
-from .conftest import Database
+from servers import Database
 
 
 @pytest.fixture

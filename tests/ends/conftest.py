@@ -7,15 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from databases.conftest import cubrid_served, database, informix_server
-from live import TESTED
+from servers import database, names
 
 from .runs import Place
 
-__all__ = ["cubrid_served", "informix_server"]
 
-
-@pytest.fixture(scope="module", params=TESTED)
+@pytest.fixture(scope="module", params=names())
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     """Each database."""
     made = Place(database(request, request.param))

@@ -7,10 +7,8 @@ A case is a coroutine that is written once: :mod:`company.shells` runs it on asy
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import re
-import time
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
@@ -20,12 +18,11 @@ import headrace
 import headrace.aio
 import headrace.mysql
 from company.shells import Now, drive
-from cubrid.killing import kill as kill_process
 from cutting import AFTER
-from databases.conftest import Database
 from headrace.aio import AsyncConnectionPool
 from headrace.pool import ConnectionPool
 from long import every
+from servers import Database
 
 from .way import WHERE, Way
 
@@ -36,17 +33,6 @@ TURNS = 12
 MOST = 60
 """More points, or messages, than a case has."""
 numbers = itertools.count(1)
-KILLING = {
-    "postgresql": (
-        "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
-        "select pg_terminate_backend({})",
-    ),
-    "mysql": (
-        "select id from information_schema.processlist where db = database() and id <> connection_id()",
-        "kill {}",
-    ),
-}
-"""By driver: the other sessions of a database, and what ends one of them."""
 
 
 class Place:
@@ -75,17 +61,7 @@ class Place:
 
     def kill(self) -> None:
         """Has the server end all other sessions of this database. It has happened when this returns."""
-        if self.db.kind == "cubrid":
-            for conn in self.sessions:
-                kill_process(self.port, conn._core.wire.process_id)
-            return
-        others, kill = KILLING[self.db.kind]
-        deadline = time.monotonic() + LIMIT
-        while ids := self.admin.fetch(others):
-            assert time.monotonic() < deadline, "sessions go on that were killed"
-            for (number,) in ids:
-                with contextlib.suppress(headrace.Error):
-                    self.admin.executescript(kill.format(number))
+        self.db.kill(self.admin, self.sessions, self.port)
 
 
 class Kill:
@@ -167,7 +143,7 @@ def kinds_of(place: Place, loop: object) -> list[type[Kill]]:
     return [
         kind
         for kind in KILLS
-        if not (kind.noticed and loop is None) and not (issubclass(kind, Killed) and place.db.kind == "informix")
+        if not (kind.noticed and loop is None) and not (issubclass(kind, Killed) and not place.db.supports_killing)
     ]
 
 

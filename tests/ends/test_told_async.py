@@ -14,9 +14,10 @@ from cutting import BEFORE
 from headrace import errors
 from headrace.types import Notice
 from live import TESTED
+from servers import MySQL
 from waiting import asleep, auntil
 
-from .runs import KILLING, Place
+from .runs import Place
 
 SHORT = 0.05
 """Seconds for which a server lets a transaction be idle."""
@@ -202,7 +203,7 @@ async def test_a_transaction_that_was_idle_for_too_long_is_an_error_of_its_block
 )
 async def test_a_session_that_was_idle_for_too_long_is_an_error_of_every_end(place: Place, variable: str) -> None:
     """For a second, the shortest time that there is."""
-    sessions = KILLING["mysql"][0]
+    sessions = MySQL.others
     options = {"init_command": f"set session {variable} = 1"}
     async with headrace.aio.AsyncConnectionPool(place.url, min_size=1, max_size=1, kwargs=options) as pool:
         kept = await connected(place, autocommit=False, **options)

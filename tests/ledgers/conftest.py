@@ -8,13 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from company.shells import SHELLS
-from databases.conftest import cubrid_served, database, informix_server
 from headrace_lab.differences import DIFFERENCES
+from servers import database
 
 from .servers import Restarting, own_server
 from .work import Work
-
-__all__ = ["cubrid_served", "informix_server"]
 
 SECONDS = 5.0
 """Of each ledger. `python -m ledgers` runs one for as long as one likes."""

@@ -1,0 +1,207 @@
+"""What a test may ask of any database: how to reach it, and each fact in which databases differ."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import headrace
+import headrace.aio
+from headrace_lab.differences import Differences
+
+KILL_SECONDS = 30.0
+"""How long sessions may live that were ended from outside."""
+
+
+class Database(ABC):
+    """A database that a test connects to. A subclass for each says what differs, and why; the tests that hold for all
+    have no branches, but use these attributes."""
+
+    differences: ClassVar[Differences]
+    """What the lab knows too."""
+    module: ClassVar[Any]
+    """The driver's module."""
+    resets: ClassVar[Any]
+    """The driver's module with the table of what a reset of a pool sets back."""
+    large_batch: ClassVar[int] = 20_000
+    """Rows of a batch that is not over after some dozen steps of the event loop."""
+    cursors_that_fetch_later: ClassVar[tuple[Mapping[str, Any], ...]] = ({"name": "later"},)
+    """Keywords of ``cursor()`` for cursors that leave rows on the server."""
+    slow_needs: ClassVar[tuple[str, ...]] = ("drop table if exists pipelined", "create table pipelined (n int)")
+    """Statements that make the table of ``after_slow``."""
+    after_slow: ClassVar[str] = "select max(n) from pipelined"
+    """A query that takes no time unless what is before it in a pipeline does."""
+    fixture: ClassVar[str]
+    """The fixture of the running server. A folder whose tests need another one overrides it."""
+
+    # Transactions and locks
+    error_fails_transaction: ClassVar[bool] = False
+    """Every error of a statement fails the transaction, and savepoints survive it."""
+    abort_hook: ClassVar[str | None] = None
+    """A statement after which the project's test server ends the transaction with the next change. None where two
+    connections in a deadlock come to the same."""
+    begin_work: ClassVar[str | None] = "begin work"
+    """The statement that begins a transaction on a connection in autocommit, if there is one."""
+    waits_for_locks: ClassVar[bool] = True
+    """A change waits until a lock of another connection is released, and does not fail at once."""
+    writes_beside: ClassVar[bool] = True
+    """Two transactions that change different tables do not wait for each other."""
+    supports_isolation_query: ClassVar[bool] = True
+    """A session can be asked for its isolation level and its wait for locks: what a program sets can be set back."""
+    supports_settings_query: ClassVar[bool] = True
+    """A session can be asked for all its settings, on the test server too."""
+    supports_set_autocommit: ClassVar[bool] = False
+    """Autocommit is a variable of the session, which statements and procedures set as well as the driver."""
+    unasked: ClassVar[Mapping[str, Any]] = {}
+    """Keywords of ``connect()`` that name what the database cannot be asked for, so that it can be set back."""
+    kept_session: ClassVar[Mapping[str, Any]] = {}
+    """Keywords of ``connect()`` with which a session stays with its connection in autocommit."""
+
+    # SQL
+    question_mark: ClassVar[str] = "?"
+    """A parameter in the style of the protocol where the driver takes ``?``, else ``%s``."""
+    native_mark: ClassVar[str] = "?"
+    """A parameter in the protocol's own style, which ``str.format`` fills with its number from 1 on."""
+    quote: ClassVar[str | None] = "`"
+    """Around a name. None where there are no quoted names without another setting of the server."""
+    transactional: ClassVar[str] = ""
+    """The end of a CREATE TABLE whose rows take part in transactions, whatever the server's default is."""
+    timestamp: ClassVar[str] = "datetime"
+    """A type of date and time of the highest precision."""
+    untested_types: ClassVar[frozenset[str]] = frozenset()
+    """Types of columns that the project's test server does not have, and a genuine server does."""
+    json: ClassVar[str] = "json"
+    """The type of a column for JSON."""
+    supports_zero_dates: ClassVar[bool] = False
+    """A column may hold dates that the calendar does not have."""
+    allow_zero_dates: ClassVar[str | None] = None
+    """The statement after which a session may write them, where it may not from the beginning."""
+    one: ClassVar[str] = "select 1"
+    """A query for 1."""
+    long_recursion: ClassVar[str | None] = None
+    """The statement that allows ``count_from_zero()`` more than 1,000 rows, where that is a recursive query."""
+    row_address: ClassVar[str | None] = None
+    """The column by which a table is partitioned rather than by its key. Where there is one, partitions share a
+    snapshot too."""
+
+    # Batches and statements
+    batch_strategies: ClassVar[Mapping[str, tuple[str, Mapping[str, Any]]]]
+    """By name: a parameter, with its number as in ``native_mark``, and the keywords of ``executemany()``."""
+    supports_staging_tables: ClassVar[bool] = True
+    """Partitioned writes can be idempotent: they write to staging tables first."""
+    supports_default_expressions: ClassVar[bool] = False
+    """A default may be an expression, which the staging table does not have."""
+    stale_code: ClassVar[int | None] = None
+    """The code of the error for a prepared statement whose table was altered, where the driver can prepare it again
+    only for the next execution."""
+    supports_lastrowid: ClassVar[bool] = True
+    """The value that the server has made comes with the reply."""
+    codes: ClassVar[Mapping[type[Exception], int]] = {}
+    """The server's own codes, where errors have them beside SQLSTATE."""
+    colon_parameters: ClassVar[bool] = True
+    """Parameters may be ``:1``, as Informix's other drivers have them, instead of ``%s`` and ``%(name)s``."""
+
+    # The wire
+    garbage: ClassVar[bytes] = b"HTTP/1.1 400 Bad Request\r\n\r\n" * 8
+    """What another service says to somebody who has connected, and that is not the protocol's."""
+    plain: ClassVar[str] = ""
+    """The end of a URL without a query by which TLS is not asked for first."""
+    supports_killing: ClassVar[bool] = True
+    """Sessions can be ended from outside."""
+
+    def __init__(self, url: str, refused_url: str) -> None:
+        self.url = url
+        self.refused_url = refused_url
+        """The URL with something that the server refuses: a wrong password, or a user who is not there."""
+
+    @classmethod
+    @abstractmethod
+    def at(cls, server: Any) -> Self:
+        """The database of a running server: of the value of its fixture."""
+
+    def __init_subclass__(cls) -> None:
+        differences: Differences | None = getattr(cls, "differences", None)
+        cls.name = differences.name if differences else ""
+
+    name: ClassVar[str]
+    """As it stands in the names of tests."""
+
+    @property
+    def kind(self) -> str:
+        """Which driver: the key of tables of cases."""
+        return self.differences.driver
+
+    @property
+    def slow(self) -> str:
+        """A statement that runs for many seconds."""
+        return self.differences.slow
+
+    @property
+    def mark(self) -> str:
+        """A parameter."""
+        return self.differences.mark
+
+    def marks(self, count: int) -> str:
+        """Parameters, separated by commas."""
+        return ", ".join([self.mark] * count)
+
+    def native_marks(self, count: int) -> list[str]:
+        """Parameters in the protocol's own style."""
+        return [self.native_mark.format(number) for number in range(1, count + 1)]
+
+    def quoted(self, name: str) -> str:
+        """A name in quotes."""
+        assert self.quote is not None, f"{self.name} has no quoted names"
+        return f"{self.quote}{name}{self.quote}"
+
+    def change_type(self, table: str, column: str, kind: str) -> str:
+        """The ALTER TABLE that changes a column's type."""
+        return f"alter table {table} modify {column} {kind}"
+
+    @abstractmethod
+    def count_from_zero(self, count: int) -> str:
+        """A query for the whole numbers ``n`` from 0 on, at most 100,000."""
+
+    def url_with(self, **options: str) -> str:
+        """The URL with more options."""
+        more = "&".join(f"{name}={value}" for name, value in options.items())
+        return f"{self.url}{'&' if '?' in self.url else '?'}{more}"
+
+    def connect(self, **keywords: Any) -> Any:
+        """A blocking connection."""
+        return headrace.connect(self.url, **keywords)
+
+    async def aconnect(self, **keywords: Any) -> Any:
+        """One on the running loop."""
+        return await headrace.aio.connect(self.url, **keywords)
+
+    @abstractmethod
+    def kill(self, admin: Any, sessions: list[Any], port: int) -> None:
+        """Has the server end sessions, and returns when it has.
+
+        Args:
+            admin: a blocking connection in autocommit, which is spared.
+            sessions: connections whose sessions end. A server that can list sessions ends all others of the database.
+            port: of the server.
+        """
+
+
+class Listing(Database):
+    """A database whose sessions can be listed and ended by statements."""
+
+    others: ClassVar[str]
+    """A query for the other sessions of the database."""
+    end: ClassVar[str]
+    """The statement that ends one, ``{}``."""
+
+    def kill(self, admin: Any, sessions: list[Any], port: int) -> None:
+        """Ends all other sessions of the database."""
+        deadline = time.monotonic() + KILL_SECONDS
+        while ids := admin.fetch(self.others):
+            assert time.monotonic() < deadline, "sessions go on that were killed"
+            for (number,) in ids:
+                with contextlib.suppress(headrace.Error):
+                    admin.executescript(self.end.format(number))

@@ -1,0 +1,60 @@
+"""CUBRID, as tests see it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import headrace.cubrid
+import headrace.cubrid.resets
+from cubrid.killing import kill
+from headrace import errors
+from headrace_lab.differences import DIFFERENCES
+from live import CUBRID_URL
+
+from .base import Database
+
+
+class Cubrid(Database):
+    """The project's own test server, or a genuine one that HEADRACE_CUBRID_URL names."""
+
+    differences = DIFFERENCES["cubrid"]
+    module: ClassVar[Any] = headrace.cubrid
+    resets: ClassVar[Any] = headrace.cubrid.resets
+    fixture = "cubrid_served"
+    # On a genuine server two connections come into a deadlock; the test server is told to end a transaction.
+    abort_hook = None if CUBRID_URL else "set system parameters 'headrace_deadlock=1'"
+    # A request of the protocol takes the place of a statement.
+    begin_work = None
+    # On the test server a transaction that writes waits for another.
+    writes_beside = bool(CUBRID_URL)
+    supports_isolation_query = False
+    supports_settings_query = False
+    unasked = {"isolation_level": "read committed"}
+    # Statements are sent one by one in autocommit, unless the broker may not take the process back.
+    kept_session = {"keep_cas": True}
+    supports_zero_dates = True
+    # So many that the steps are over before the last row is answered: the COMMIT after it is not cancelled.
+    large_batch = 100_000
+    # It has no named cursors.
+    cursors_that_fetch_later = ()
+    untested_types = frozenset() if CUBRID_URL else frozenset({"list of int"})
+    batch_strategies = {name: ("?", {"strategy": name}) for name in ("auto", "joined", "array")}
+    # The value has to be requested, for which an attribute of an asyncio cursor cannot wait.
+    supports_lastrowid = False
+    codes = {errors.UndefinedTable: -493, errors.UndefinedColumn: -494, errors.SyntaxError: -493}
+
+    @classmethod
+    def at(cls, server: str) -> Self:
+        """The database of a URL."""
+        made = cls(server, "")
+        made.refused_url = made.url_with(password="wrong")
+        return made
+
+    def count_from_zero(self, count: int) -> str:
+        """A query for the whole numbers from 0 on."""
+        return f"select a.n * 1000 + b.n as n from numbers a, numbers b order by 1 limit {count}"
+
+    def kill(self, admin: Any, sessions: list[Any], port: int) -> None:
+        """Ends the processes of the given connections, as SIGKILL would."""
+        for conn in sessions:
+            kill(port, conn._core.wire.process_id)

@@ -1,0 +1,59 @@
+"""MySQL and MariaDB, as tests see them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import headrace.mysql
+import headrace.mysql.resets
+from headrace import errors
+from headrace_lab.differences import DIFFERENCES
+from served import Served
+
+from .base import Listing
+
+
+class MySQL(Listing):
+    """Genuine MySQL."""
+
+    differences = DIFFERENCES["mysql"]
+    module: ClassVar[Any] = headrace.mysql
+    resets: ClassVar[Any] = headrace.mysql.resets
+    fixture = "mysql_served"
+    supports_set_autocommit = True
+    cursors_that_fetch_later = ({"stream": True}, {"on_server": True})
+    transactional = " engine=innodb"
+    timestamp = "datetime(6)"
+    supports_zero_dates = True
+    allow_zero_dates = "set sql_mode = ''"
+    batch_strategies = {name: ("?", {"strategy": name}) for name in ("auto", "bulk", "joined", "pipelined")}
+    codes = {errors.UndefinedTable: 1146, errors.UndefinedColumn: 1054, errors.SyntaxError: 1064}
+    colon_parameters = False
+    # The client listens first: a packet of six bytes that is not a greeting.
+    garbage = b"\x06\0\0\0\x07HTTP/"
+    others = "select id from information_schema.processlist where db = database() and id <> connection_id()"
+    end = "kill {}"
+    isolation_variables = "transaction"
+    """What the names of the variables of a transaction's properties begin with."""
+    long_recursion = "set session cte_max_recursion_depth = 100000"
+
+    @classmethod
+    def at(cls, server: Served) -> Self:
+        """The database ``test``."""
+        url = server.url("test")
+        return cls(url, url.replace("tiger", "wrong"))
+
+    def count_from_zero(self, count: int) -> str:
+        """A query for the whole numbers from 0 on."""
+        more = f"select n + 1 from s where n < {count - 1}"
+        return f"with recursive s (n) as (select 0 union all {more}) select n from s"
+
+
+class MariaDB(MySQL):
+    """The kin whose server, syntax and codes differ in little."""
+
+    differences = DIFFERENCES["mariadb"]
+    fixture = "mariadb_served"
+    isolation_variables = "tx"
+    long_recursion = "set session max_recursive_iterations = 100000"
+    supports_default_expressions = True

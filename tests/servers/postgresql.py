@@ -1,0 +1,43 @@
+"""PostgreSQL, as tests see it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import headrace
+import headrace.postgres.resets
+from headrace_lab.differences import DIFFERENCES
+
+from .base import Listing
+
+
+class PostgreSQL(Listing):
+    """The embedded server, with a database for each test module."""
+
+    differences = DIFFERENCES["postgresql"]
+    module: ClassVar[Any] = headrace
+    resets: ClassVar[Any] = headrace.postgres.resets
+    fixture = "url"
+    error_fails_transaction = True
+    question_mark = "%s"
+    native_mark = "${}"
+    quote = '"'
+    timestamp = "timestamp"
+    row_address = "ctid"
+    batch_strategies = {"typed": ("%s", {}), "pipelined": ("${}", {})}
+    plain = "?sslmode=disable"
+    others = "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+    end = "select pg_terminate_backend({})"
+
+    @classmethod
+    def at(cls, server: str) -> Self:
+        """The database of a URL. The server trusts everybody who is there: a user who is not is refused."""
+        return cls(server, server.replace("//postgres@", "//nowhere@"))
+
+    def change_type(self, table: str, column: str, kind: str) -> str:
+        """The ALTER TABLE that changes a column's type."""
+        return f"alter table {table} alter {column} type {kind}"
+
+    def count_from_zero(self, count: int) -> str:
+        """A query for the whole numbers from 0 on."""
+        return f"select n::int as n from generate_series(0, {count - 1}) n"
