@@ -350,11 +350,12 @@ $(STAMPS)/actionlint: | go
 		{ cat $@.log; exit 1; }
 	@touch $@
 
-# Built before the tests, so that no test waits for a compiler, and once: tests/conftest.py keeps those of the lab from
+# Built before the tests, so that no test waits for a compiler, one by one as the tests ask for them (together they would
+# have other features, and SQLite would be compiled again), and once: tests/conftest.py keeps those of the lab from
 # building them optimised.
 simulators: cargo
 	@echo "==> test servers and programs in Rust: simulators/, headraced, crates/io/examples/"
-	@cargo build --quiet --package headrace-simulator-informix --package headrace-simulator-cubrid --package headrace-daemon
+	@for each in simulator-informix simulator-cubrid daemon; do cargo build --quiet --package headrace-$$each || exit 1; done
 	@cargo build --quiet --package headrace-io --features tokio --examples
 
 # IBM's JDBC driver and pgjdbc, from Maven Central. If they are not available, the tests that need them fail with a message;

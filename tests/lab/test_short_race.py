@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import subprocess
 import sys
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 import headrace_lab.cli as cli
 from headrace.testing import PostgresServer
-from headrace_lab import race, readme, report, rounds, summary
+from headrace_lab import processes, race, readme, report, rounds, summary
 from headrace_lab.contestants import MODULES
 from headrace_lab.workloads import WORKLOADS
 
@@ -110,6 +111,20 @@ def test_report_says_how_busy_the_machine_was(result: dict[str, Any], capsys: py
     report.terminal(result, 200)
     assert "The machine was busy." in capsys.readouterr().out
     assert "The machine was busy." in report.markdown(result)
+
+
+def test_only_what_runs_now_makes_the_machine_busy() -> None:
+    program = "import time; end = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
+    with subprocess.Popen([sys.executable, "-c", program]) as other:
+        try:
+            cores = processes.busy()
+        finally:
+            other.kill()
+    assert cores is not None
+    assert 0.3 < cores <= (os.cpu_count() or 1)
+    assert processes.load_warning(cores) is not None
+    assert processes.load_warning(0.1) is None
+    assert processes.load_warning(None) is None
 
 
 def test_help_lists_workloads_and_contestants(capsys: pytest.CaptureFixture[str]) -> None:

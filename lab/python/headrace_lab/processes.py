@@ -22,8 +22,10 @@ from .cores import Halves, pin
 
 ROUND_TIMEOUT_S: Final = 120.0
 """Seconds that a contestant may take for its start or one round before it counts as hung."""
-HIGH_LOAD: Final = 0.5
-"""The load of a machine, by its average of one minute before a race, above which others disturb the race."""
+HIGH_BUSY: Final = 0.3
+"""The cores that are busy in the second before a race, above which others disturb the race."""
+BUSY_SECONDS: Final = 1.0
+"""How long is looked at them. The average of a minute would still have the compiler of `make race` in it."""
 STOP_TIMEOUT_S: Final = 10.0
 """Seconds that a contestant's process may take to end before it is killed."""
 SPIN: Final = """
@@ -193,13 +195,35 @@ def load() -> float | None:
         return None
 
 
-def load_warning(start: float | None) -> str | None:
-    """A sentence for the reader where the machine was busy before the race; ``None`` where it was quiet."""
-    if start is None or start <= HIGH_LOAD:
+def ticks() -> tuple[int, int]:
+    """The ticks that all cores together have worked, and all of theirs (proc_stat(5)).
+
+    Raises:
+        OSError: the system does not tell.
+    """
+    user, nice, system, idle, waiting, *rest = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9])
+    worked = user + nice + system + sum(rest)
+    return worked, worked + idle + waiting
+
+
+def busy(seconds: float = BUSY_SECONDS) -> float | None:
+    """The number of cores that are busy, over so many seconds; ``None`` where the system does not tell."""
+    try:
+        worked, all_of_them = ticks()
+        time.sleep(seconds)
+        worked_then, then = ticks()
+    except OSError:
+        return None
+    return (worked_then - worked) / max(then - all_of_them, 1) * (os.cpu_count() or 1)
+
+
+def load_warning(cores: float | None) -> str | None:
+    """A sentence for the reader where so many cores were busy before the race; ``None`` where it was quiet."""
+    if cores is None or cores <= HIGH_BUSY:
         return None
     return (
-        f"The machine was busy when the race began (load {start:.1f}): the figures are less certain. Ratios, which are "
-        "made of rounds that take turns, suffer least."
+        f"The machine was busy when the race began ({cores:.1f} cores): the figures are less certain. Ratios, which "
+        "are made of rounds that take turns, suffer least."
     )
 
 
@@ -220,7 +244,7 @@ def machine() -> dict[str, Any]:
 
 
 def environment(server: dict[str, Any]) -> dict[str, Any]:
-    """What the figures depend on; ``server`` has the version and settings of the server."""
-    start = load()
-    of_load = {"load_start": start, "load_end": None, "load_warning": load_warning(start)}
+    """What the figures depend on; ``server`` has the version and settings of the server, which should have nothing to
+    do, as what is busy is taken for something else."""
+    of_load = {"load_start": load(), "load_end": None, "load_warning": load_warning(busy())}
     return {**machine(), **of_load, "server": server}

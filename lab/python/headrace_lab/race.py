@@ -114,11 +114,12 @@ class Race:
     def run(self) -> dict[str, Any]:
         """Races, and returns the report as the JSON has it."""
         try:
+            surroundings = environment(self.sql.settings(self.admin))
             self.tell("filling tables", 0.0)
             self.sql.setup(self.admin, list(self.plan.workloads))
             report: dict[str, Any] = {
                 "schema_version": SCHEMA_VERSION,
-                "environment": environment(self.sql.settings(self.admin)) | {"halves": sides(self.cores)},
+                "environment": surroundings | {"halves": sides(self.cores)},
                 "full": self.plan.full,
             }
             passes = [(name, size, kind) for name, size in self.plan.workloads for kind in self._kinds(name)]

@@ -57,6 +57,7 @@ def race(plan: Plan, tell: Callable[[str, float], None]) -> dict[str, Any]:
     sides: list[Side] = [(name, each.name) for name in plan.databases for each in (HEADRACE, DATABASES[name].usual)]
     times = {(workload, side): Times() for workload in plan.workloads for side in sides}
     settings: dict[str, Any] = {}
+    surroundings = environment(settings)  # which is filled below
     with contextlib.ExitStack() as stack:
         workers: dict[Side, Worker] = {}
         for name in plan.databases:
@@ -84,7 +85,7 @@ def race(plan: Plan, tell: Callable[[str, float], None]) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": "across",
-        "environment": environment(settings),
+        "environment": surroundings,
         "rows": plan.rows,
         "urls": sorted(plan.urls),
         "drivers": [{"database": side[0], "driver": side[1], "version": version} for side, version in drivers.items()],
