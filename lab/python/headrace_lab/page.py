@@ -15,7 +15,6 @@ from .report import (
     NOT_OFFERED,
     OF_FLOOR,
     cells,
-    duration,
     failure,
     groups,
     has_floor,
@@ -44,38 +43,36 @@ body { max-width: 86rem } .scroll table { font-size: .85rem } .scroll th, .scrol
 .scroll th { white-space: normal; vertical-align: bottom } .scroll td.why { white-space: normal; text-align: left }
 .overview { font-size: .8rem; line-height: 1.3 } .overview th { vertical-align: bottom; white-space: normal }
 .overview th, .overview td { padding: .1rem .3rem }
-.overview .words { text-align: left; white-space: normal; width: 20% }
-.overview td.words, .overview td.floor, .overview i { color: light-dark(#495057, #adb5bd) }
-.overview .pair { padding: .1rem; text-align: center } p.wide { max-width: none }
+.overview .words.words { text-align: left; white-space: normal; width: 20% }
+.overview td.words, .overview td:nth-child(2), .overview i { color: light-dark(#495057, #adb5bd) }
+.overview td:nth-child(n + 2), .overview th.pair { padding: .1rem; text-align: center }
+.overview td:nth-child(2) { text-align: right } p.wide { max-width: none }
  .overview b, .overview i { font-style: normal; font-weight: 600;
   display: inline-block; min-width: 2.4rem; padding: 0 .2rem; border-radius: .2rem }
 .overview i { font-weight: 400; font-size: .95em }
 .overview th.us { color: var(--us) } .q0 { background: light-dark(#b2f2bb, #1b5e2a) }
 .q1 { background: light-dark(#e9fac8, #4a5a12) } .q2 { background: light-dark(#fff3bf, #6b5300) }
 .q3 { background: light-dark(#ffd8a8, #7a3d00) } .q4 { background: light-dark(#ffc9c9, #7d1a1a) }
-.overview td.pair [class], .key span { color: light-dark(#212529, #f1f3f5) }
+.overview td [class], .key span { color: light-dark(#212529, #f1f3f5) }
 .key span { padding: 0 .4rem; border-radius: .2rem; font-size: .85rem }
 dl { margin: .5rem 0; font-size: .85rem } dl div { display: flex; gap: .6rem }
 dt { flex: 0 0 4.6rem; color: var(--floor) } dd { margin: 0 } summary { cursor: pointer } ul { font-size: .85rem }
 .warning { background: light-dark(#fff3bf, #5c4700); padding: .4rem .6rem; border-radius: .3rem; max-width: none }
-.chart { margin: .3rem 0 .8rem; font-size: .8rem; font-variant-numeric: tabular-nums; max-width: 60rem }
-.chart > div { display: flex; align-items: center; gap: .5rem; height: 1.35rem }
-.chart span { flex: 0 0 9.5rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
-.chart svg { flex: 1; min-width: 0; height: .95rem }
-.chart rect { fill: var(--them) } .chart .us rect { fill: var(--us) }
-.chart .floor rect { fill: var(--floor) } .chart line { stroke: light-dark(#212529, #f8f9fa); stroke-width: 1.5 }
-.chart b { flex: 0 0 4.2rem; font-weight: 400; text-align: right } .chart .us { font-weight: 600 }
+.scroll td:nth-child(2) { min-width: 9rem; text-align: left }
+.scroll svg { display: block; width: 100%; height: .95rem }
+rect { height: 100%; fill: var(--them) } .us rect { fill: var(--us) } .floor rect { fill: var(--floor) }
+rect + rect { height: 2px; y: calc(50% - 1px); fill: light-dark(#212529, #f8f9fa) }
 .hint { display: none }
 @media (max-width: 760px) {
- .hint { display: block; color: var(--floor) } .chart span { flex-basis: 8rem }
+ .hint { display: block; color: var(--floor) } .scroll td:nth-child(2) { min-width: 6rem }
  .scroll td:first-child, .scroll th:first-child { position: sticky; left: 0; background: light-dark(#fff, #121212) }
  .overview, .overview tbody, .overview tr, .overview td { display: block; width: auto }
  .overview tr { border: 1px solid var(--line); border-radius: .4rem; padding: .4rem; margin: .6rem 0 }
  .overview tr:first-child { display: none }
  .overview td { border: 0; padding: .1rem 0; text-align: left; white-space: normal }
  .overview td:first-child { font-weight: 600; font-size: .9rem }
- .overview td[data-name] { display: flex; gap: .3rem; text-align: left }
- .overview td[data-name]::before { content: attr(data-name); flex: 1 } .overview td[data-name]:empty { display: none }
+ .overview td:nth-child(n + 2):not(.words) { display: flex; gap: .3rem; text-align: left }
+ .overview td::before { flex: 1 } .overview td:empty { display: none !important }
  .overview .words { width: auto; padding-top: .3rem }
 }
 """
@@ -88,7 +85,7 @@ def page(report: dict[str, Any]) -> str:
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'><title>headrace: the race</title>",
-        f"<style>{STYLE}{RACE_STYLE}</style></head><body>",
+        f"<style>{STYLE}{RACE_STYLE}{names_style(report)}</style></head><body>",
         "<h1>headrace: the race</h1>",
         conditions(report),
         overview_table(report),
@@ -101,17 +98,26 @@ def page(report: dict[str, Any]) -> str:
     ]
     for title, rows in groups(report):
         parts.append(f"<section><h2>{html.escape(title)}</h2>")
-        parts.append(chart([row for row in rows if failure(row) is None]))
         parts.append(details_table(rows, floor) + "</section>")
-    data = base64.b64encode(gzip.compress(json.dumps(rounded(report)).encode(), mtime=0)).decode()
+    data = base64.b64encode(gzip.compress(json.dumps(by_column(report)).encode(), mtime=0)).decode()
     link = f"<a download='results.json.gz' href='data:application/gzip;base64,{data}'>The data</a>"
-    return "".join([*parts, f"<p>{link}: JSON, compressed.</p></body></html>"])
+    return "".join(
+        [*parts, f"<p>{link}: JSON, compressed, with a list for each column of the results.</p></body></html>"]
+    )
+
+
+def by_column(report: dict[str, Any]) -> dict[str, Any]:
+    """The report, rounded, with a list for each field of the results in the place of one for each result: a quarter
+    smaller when it is compressed."""
+    rows = report["results"]
+    columns = {key: [row.get(key) for row in rows] for key in (rows[0] if rows else ())}
+    return {key: rounded(columns if key == "results" else value) for key, value in report.items()}
 
 
 def rounded(value: Any) -> Any:
-    """The same data with at most six significant digits, which is more than can be measured."""
+    """The same data with at most four significant digits, which is more than can be measured."""
     if isinstance(value, float):
-        return float(f"{value:.6g}")
+        return float(f"{value:.4g}")
     if isinstance(value, dict):
         return {key: rounded(each) for key, each in value.items()}
     return [rounded(each) for each in value] if isinstance(value, (list, tuple)) else value
@@ -149,21 +155,26 @@ def conditions(report: dict[str, Any]) -> str:
     return "".join(parts)
 
 
-def chart(rows: list[dict[str, Any]]) -> str:
-    """The medians as bars, each with the distance between its quartiles. Empty without rows."""
-    longest = max((row["median_s"] + (row["iqr_s"] or 0) / 2 for row in rows), default=0)
-    if not longest:
-        return ""
-    parts = ["<div class='chart'>"]
-    for row in rows:
-        width, half = row["median_s"] / longest * 100, (row["iqr_s"] or 0) / 2 / longest * 100
-        parts.append(
-            f"<div class='{kind_of(row['contestant'])}'><span>{html.escape(row['contestant'])}</span>"
-            f"<svg aria-hidden='true'><rect width='{width:.1f}%' height='100%'/>"
-            f"<line x1='{max(width - half, 0):.1f}%' x2='{width + half:.1f}%' y1='50%' y2='50%'/></svg>"
-            f"<b>{duration(row['median_s'])}</b></div>"
-        )
-    return "".join([*parts, "</div>"])
+def bars(rows: list[dict[str, Any]]) -> list[str]:
+    """For each row its median as a bar, in percent of the longest, and in it a line from quartile to quartile."""
+    lengths = [(row["median_s"] or 0, (row["iqr_s"] or 0) / 2) for row in rows]
+    longest = max((median + half for median, half in lengths), default=0) or 1
+    made = []
+    for median, half in lengths:
+        begin = max(median - half, 0)
+        bar, left, line = (round(each / longest * 100, 1) for each in (median, begin, median + half - begin))
+        made.append(f"<svg><rect width={bar:g}% /><rect x={left:g}% width={line:g}% /></svg>")
+    return made
+
+
+def names_style(report: dict[str, Any]) -> str:
+    """What stands before each cell of the overview where it is too narrow for columns: whose ratios they are."""
+    names = ["floor" if has_floor(report["results"]) else "", *overview(report).contestants]
+    rules = (
+        f".overview td:nth-child({n}):not(.words)::before {{ content: {json.dumps(name)} }}"
+        for n, name in enumerate(names, 2)
+    )
+    return "@media (max-width: 760px) {" + " ".join(rules).replace("<", "\\3c ") + "}"
 
 
 def overview_table(report: dict[str, Any]) -> str:
@@ -180,14 +191,9 @@ def overview_table(report: dict[str, Any]) -> str:
         f"<th>{'floor' if floor else LEAST}: wall · CPU</th>{''.join(forms)}<th class='words'>headrace is</th></tr>",
     ]
     for line in made.lines:
-        pairs = "".join(
-            f"<td class='pair' data-name='{html.escape(name, quote=True)}'>{pair(ratio)}</td>"
-            for name, ratio in zip(made.contestants, line.ratios, strict=True)
-        )
-        name = "floor" if floor else ""
-        parts.append(f"<tr><td>{html.escape(line.label)}</td>")
-        parts.append(f"<td class='floor' data-name='{name}'>{html.escape(line.floor)}</td>{pairs}")
-        parts.append(f"<td class='words'>{html.escape(line.verdict)}</td></tr>")
+        pairs = "".join(f"<td>{pair(ratio)}" for ratio in line.ratios)
+        parts.append(f"<tr><td>{html.escape(line.label)}<td>{html.escape(line.floor)}{pairs}")
+        parts.append(f"<td class=words>{html.escape(line.verdict)}")
     return "".join([*parts, "</table>"])
 
 
@@ -205,7 +211,7 @@ def pair(ratio: Ratio | None) -> str:
         word = "not offered" if ratio.problem.startswith(NOT_OFFERED) else "failed"
         return f"<i title='{html.escape(ratio.problem, quote=True)}'>{word}</i>"
     return "".join(
-        f"<{tag} class='q{shade}'>{value:.{1 if value >= 10 else 2}f}</{tag}>"
+        f"<{tag} class=q{shade}>{value:.{1 if value >= 10 else 2}f}</{tag}>"
         for tag, value, shade in zip("bi", (ratio.wall, ratio.cpu), ratio.shades, strict=True)
         if value is not None
     )
@@ -217,19 +223,23 @@ def kind_of(contestant: str) -> str:
 
 
 def details_table(rows: list[dict[str, Any]], floor: bool) -> str:
-    """Every figure of a workload, without the columns that have none. A failure takes the whole width. Rows and cells
-    have no end tags, which HTML does not need, and which would be a tenth of the page."""
+    """A bar and every figure of each contestant in a workload, without the columns that have none. A failure takes the
+    whole width. Rows and cells have no end tags, which HTML does not need, and which would be a tenth of the page."""
     texts = [cells(row) for row in rows]
     of_figures = [text for text, row in zip(texts, rows, strict=True) if failure(row) is None]
     offered = [i for i in range(len(HEADINGS)) if floor or HEADINGS[i] not in OF_FLOOR]
     shown = [i for i in offered if i == 0 or any(text[i] not in ("", "-") for text in of_figures)]
-    parts = ["<div class='scroll'><table><tr>", *(f"<th>{HEADINGS[i]}</th>" for i in shown), "</tr>"]
+    headings = [HEADINGS[i] for i in shown]
+    drawn = iter(bars([row for row in rows if failure(row) is None]))
+    parts = ["<div class=scroll><table><tr>", *(f"<th>{each}" for each in (*headings[:1], "", *headings[1:]))]
     for row, text in zip(rows, texts, strict=True):
-        wrong = failure(row)
-        parts.append(f"<tr class='{kind_of(row['contestant'])}{' bad' if wrong else ''}'>")
+        wrong, kind = failure(row), kind_of(row["contestant"])
+        words = [each for each in (kind, "bad" if wrong else "") if each]
+        parts.append(f'<tr class="{" ".join(words)}">' if words[1:] else f"<tr class={words[0]}>" if words else "<tr>")
         if wrong:
-            parts.append(f"<td>{html.escape(text[0])}<td class='why' colspan='{max(len(shown) - 1, 1)}'>")
+            parts.append(f"<td>{html.escape(text[0])}<td class=why colspan={max(len(shown), 1)}>")
             parts.append(html.escape(wrong))
         else:
-            parts.append("".join(f"<td>{html.escape(text[i])}" for i in shown))
+            contestant, *figures = (f"<td>{html.escape(text[i])}" for i in shown)
+            parts += [contestant, "<td>", next(drawn), *figures]
     return "".join([*parts, "</table></div>"])
