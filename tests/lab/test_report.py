@@ -325,8 +325,9 @@ def test_overview_of_the_readme_is_that_of_the_page() -> None:
     assert f"{begin}\n{readme.overview(page)}\n{end}" in text
     begin, end = readme.marks(readme.OVERVIEW + readme.CPU)
     assert f"{begin}\n{readme.cpu_overview(page)}\n{end}" in text
-    assert (root / "docs/race" / readme.PICTURE).read_text(encoding="utf-8") == readme.picture(page)
-    assert page.index(readme.PICTURE) < page.index("## Results") < page.index("## Rules")
+    for name, picture in readme.pictures(page).items():
+        assert (root / "docs/race" / name).read_text(encoding="utf-8") == picture
+        assert page.index(name) < page.index("## Results") < page.index("## Rules")
 
 
 def test_client_cpu_is_shown_for_each_row_with_its_ratio_to_the_floor(result: dict[str, Any]) -> None:

@@ -21,33 +21,49 @@ Ratios = Mapping[str, Mapping[str, Mapping[str, float]]]
 """Ratios to the floor: by database, by the row's label, by contestant."""
 
 
-def picture(titles: Mapping[str, str], rows: tuple[str, ...], ratios: Ratios) -> str:
-    """The picture. ``titles`` has the databases in their order, for people; a row that a database lacks is empty."""
-    width, height = LABELS + len(titles) * (PANEL + GAP), TOP + len(rows) * ROW + BOTTOM
+def picture(titles: Mapping[str, str], rows: tuple[str, ...], ratios: Ratios, beside: int | None = None) -> str:
+    """The picture. ``titles`` has the databases in their order, for people; a row that a database lacks is empty.
+
+    Args:
+        titles: the names of the databases.
+        rows: the labels of the rows, in their order.
+        ratios: what is drawn.
+        beside: how many databases stand beside each other, the others below them: a telephone has room for one.
+            All, if not given.
+    """
+    columns = beside or len(titles)
+    band = TOP + len(rows) * ROW + GAP
+    width, bands = LABELS + columns * (PANEL + GAP), math.ceil(len(titles) / columns)
+    legend = ("headrace", "the fastest other driver", "times as long as the floor (1), further left is faster")
+    height = bands * band + BOTTOM + (ROW if columns == 1 else 0)
     parts = [
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width:.0f} {height:.0f}' font-size='11' "
         f"font-family='system-ui, sans-serif' fill='{GREY}'>",
         "<title>headrace and the fastest other driver of each database, divided by the floor</title>",
     ]
-    for number, label in enumerate(rows):
-        parts.append(f"<text x='0' y='{_y(number) + 4:.0f}'>{html.escape(label)}</text>")
     for index, (database, title) in enumerate(titles.items()):
-        left = LABELS + index * (PANEL + GAP)
-        parts.append(f"<text x='{left:.0f}' y='14' font-weight='600'>{html.escape(title)}</text>")
+        left, top = LABELS + index % columns * (PANEL + GAP), index // columns * band
+        if index % columns == 0:
+            for number, label in enumerate(rows):
+                parts.append(f"<text x='0' y='{top + _y(number) + 4:.0f}'>{html.escape(label)}</text>")
+        parts.append(f"<text x='{left:.0f}' y='{top + 14:.0f}' font-weight='600'>{html.escape(title)}</text>")
         for tick in TICKS:
-            x, end = _x(left, tick), TOP + len(rows) * ROW
-            parts.append(f"<line x1='{x:.1f}' x2='{x:.1f}' y1='{TOP - 8:.0f}' y2='{end:.0f}' stroke='{GREY}'")
+            x, end = _x(left, tick), top + TOP + len(rows) * ROW
+            parts.append(f"<line x1='{x:.1f}' x2='{x:.1f}' y1='{top + TOP - 8:.0f}' y2='{end:.0f}' stroke='{GREY}'")
             parts.append(" stroke-width='1.5'/>" if tick == 1 else " stroke-opacity='.25'/>")
-            parts.append(f"<text x='{x:.1f}' y='{TOP - 14:.0f}' text-anchor='middle' font-size='9'>{tick:g}</text>")
+            parts.append(
+                f"<text x='{x:.1f}' y='{top + TOP - 14:.0f}' text-anchor='middle' font-size='9'>{tick:g}</text>"
+            )
         for number, label in enumerate(rows):
-            parts.append(_row(left, _y(number), ratios.get(database, {}).get(label, {})))
-    y = height - 16
-    parts.append(
-        f"<circle cx='{LABELS + 5:.0f}' cy='{y - 4:.0f}' r='4.5' fill='{US}'/><text x='{LABELS + 14:.0f}' y='{y:.0f}'>"
-        f"headrace</text><circle cx='{LABELS + 95:.0f}' cy='{y - 4:.0f}' r='4.5' fill='{THEM}'/>"
-        f"<text x='{LABELS + 104:.0f}' y='{y:.0f}'>the fastest other driver; times as long as the floor (1), "
-        "further left is faster</text></svg>\n"
-    )
+            parts.append(_row(left, top + _y(number), ratios.get(database, {}).get(label, {})))
+    x, y = (0.0 if columns == 1 else LABELS), bands * band + 14
+    for colour, text, room in zip((US, THEM), legend, (90.0, 155.0), strict=False):
+        parts.append(f"<circle cx='{x + 5:.0f}' cy='{y - 4:.0f}' r='4.5' fill='{colour}'/>")
+        parts.append(f"<text x='{x + 14:.0f}' y='{y:.0f}'>{text}</text>")
+        x += room
+    if columns == 1:
+        x, y = 0.0, y + ROW
+    parts.append(f"<text x='{x:.0f}' y='{y:.0f}'>{legend[2]}</text></svg>\n")
     return "".join(parts)
 
 

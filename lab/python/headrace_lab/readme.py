@@ -8,8 +8,8 @@ own: times between ``<!-- race:postgresql:begin -->`` and the like, client CPU t
 ``<!-- race:postgresql-arrow:begin -->`` and ``<!-- race:postgresql-arrow-cpu:begin -->``. A table whose workloads are
 not in the results stays as it is. The overviews in the README (``README.md`` unless named) are made
 of the tables of that page: without results, only the overviews are written. The one of client CPU is empty as long as
-no database has a table of it, and a database without a table is in neither. So is the picture beside the page,
-``overview.svg``. Results of a race across databases go
+no database has a table of it, and a database without a table is in neither. So are the pictures beside the page,
+``overview.svg`` and ``overview-narrow.svg``. Results of a race across databases go
 between ``<!-- race:across:begin -->`` and its end, those of the daemon's race between
 ``<!-- race:daemon-goals:begin -->``, ``<!-- race:daemon:begin -->`` and ``<!-- race:daemon-cpu:begin -->`` and their
 ends.
@@ -83,8 +83,8 @@ ARROW_COLUMNS = {
 }
 ARROW: Final = "-arrow"
 """What the names of tables of Arrow's workloads end with."""
-PICTURE: Final = "overview.svg"
-"""The file of the picture, beside the page."""
+PICTURES: Final = {"overview.svg": None, "overview-narrow.svg": 1}
+"""The files of the picture, beside the page: how many databases stand beside each other, if not all."""
 OVERVIEW: Final = "overview"
 """The name of the README's table of times between its marks."""
 ACROSS: Final = "across"
@@ -232,10 +232,12 @@ def overview(page: str) -> str:
     return "\n".join(lines)
 
 
-def picture(page: str) -> str:
-    """Returns the picture of the same ratios, an SVG, which stands at the beginning of the page."""
+def pictures(page: str) -> dict[str, str]:
+    """Returns the pictures of the same ratios, one for wide screens and one for narrow ones, as SVG by the name of the
+    file. They stand at the beginning of the page."""
     databases = _raced(page)
-    return draw(databases, OVERVIEW_ROWS, {database: ratios(page, database) for database in databases})
+    of = {database: ratios(page, database) for database in databases}
+    return {name: draw(databases, OVERVIEW_ROWS, of, beside) for name, beside in PICTURES.items()}
 
 
 def cpu_overview(page: str) -> str:
@@ -335,7 +337,8 @@ def main(argv: list[str]) -> int:
         return 2
     for document, text in zip(documents, (page, readme), strict=True):
         document.write_text(text, encoding="utf-8")
-    documents[0].with_name(PICTURE).write_text(picture(page), encoding="utf-8")
+    for name, text in pictures(page).items():
+        documents[0].with_name(name).write_text(text, encoding="utf-8")
     return 0
 
 
