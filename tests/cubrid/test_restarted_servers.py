@@ -73,17 +73,21 @@ def test_a_batch(server: CubridServer) -> None:
         check_closed(conn)
 
 
+def use_all(pool: headrace.ConnectionPool[Any]) -> None:
+    """Executes a statement on each connection of the pool."""
+    with ExitStack() as stack:
+        for conn in [stack.enter_context(pool.connection()) for _ in range(POOLED)]:
+            conn.fetchval("select 1")
+
+
 @pytest.mark.parametrize("autocommit", [True, False])
 def test_a_pool_replaces_its_connections(server: CubridServer, autocommit: bool) -> None:
     kwargs = {"autocommit": autocommit}
     with headrace.ConnectionPool(server.url, min_size=POOLED, max_size=POOLED, kwargs=kwargs) as pool:
-        with ExitStack() as stack:
-            for conn in [stack.enter_context(pool.connection()) for _ in range(POOLED)]:
-                conn.fetchval("select 1")
+        use_all(pool)
         restart(server.port)
+        # Each fails once. Which one is lent next, a lost one or one in the place of another, is the pool's matter.
         for _ in range(POOLED):
-            with pytest.raises(errors.CrashShutdown, match="-111"), pool.connection() as conn:
-                conn.fetchval("select 1")
-        for _ in range(2 * POOLED):
-            with pool.connection() as conn:
-                assert conn.fetchval("select 1") == 1
+            with pytest.raises(errors.CrashShutdown, match="-111"):
+                use_all(pool)
+        use_all(pool)

@@ -72,18 +72,21 @@ async def test_a_batch(server: CubridServer) -> None:
         await check_closed(conn)
 
 
+async def use_all(pool: headrace.aio.AsyncConnectionPool[Any]) -> None:
+    """Executes a statement on each connection of the pool."""
+    async with AsyncExitStack() as stack:
+        for conn in [await stack.enter_async_context(pool.connection()) for _ in range(POOLED)]:
+            await conn.fetchval("select 1")
+
+
 @pytest.mark.parametrize("autocommit", [True, False])
 async def test_a_pool_replaces_its_connections(server: CubridServer, autocommit: bool) -> None:
     kwargs = {"autocommit": autocommit}
     async with headrace.aio.AsyncConnectionPool(server.url, min_size=POOLED, max_size=POOLED, kwargs=kwargs) as pool:
-        async with AsyncExitStack() as stack:
-            for conn in [await stack.enter_async_context(pool.connection()) for _ in range(POOLED)]:
-                await conn.fetchval("select 1")
+        await use_all(pool)
         restart(server.port)
+        # Each fails once. Which one is lent next, a lost one or one in the place of another, is the pool's matter.
         for _ in range(POOLED):
             with pytest.raises(errors.CrashShutdown, match="-111"):
-                async with pool.connection() as conn:
-                    await conn.fetchval("select 1")
-        for _ in range(2 * POOLED):
-            async with pool.connection() as conn:
-                assert await conn.fetchval("select 1") == 1
+                await use_all(pool)
+        await use_all(pool)
