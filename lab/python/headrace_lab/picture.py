@@ -31,7 +31,7 @@ def picture(titles: Mapping[str, str], rows: tuple[str, ...], ratios: Ratios, be
         beside: how many databases stand beside each other, the others below them: a telephone has room for one.
             All, if not given.
     """
-    columns = beside or len(titles)
+    columns = beside or max(len(titles), 1)
     band = TOP + len(rows) * ROW + GAP
     width, bands = LABELS + columns * (PANEL + GAP), math.ceil(len(titles) / columns)
     legend = ("headrace", "the fastest other driver", "times as long as the floor (1), further left is faster")
