@@ -210,7 +210,9 @@ impl<D: Database> Live<D> {
             Cancellation::Statement(statement) => {
                 let Ok(mut other) = Self::open_at(&self.target, &self.place) else { return Ok(Sent::Done) };
                 let reply = Reply::new(headrace_arrow::Options::default(), Take::Nothing);
-                let request = D::execute(&statement.into(), Rows::One, None);
+                let Ok(request) = D::execute(&self.target, &statement.into(), Rows::One, None) else {
+                    return Ok(Sent::Done);
+                };
                 other.connection.machine.submit(request, Self::call(None, false, &reply));
                 other.drive((), deadline, |_| reply.is_over())?;
                 other.close(());
@@ -246,9 +248,7 @@ enum Sent {
 impl<D: Database> Session for Live<D> {
     fn submit(&mut self, ask: &Ask, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
         let (request, many) = match ask {
-            Ask::Execute { sql, rows } => {
-                (D::execute_at(&self.target, sql, *rows, bound.as_ref())?, *rows != Rows::One)
-            }
+            Ask::Execute { sql, rows } => (D::execute(&self.target, sql, *rows, bound.as_ref())?, *rows != Rows::One),
             Ask::Describe { sql } => (D::describe(sql)?, false),
         };
         self.client()?.connection.machine.submit(request, Self::call(bound, many, reply));

@@ -42,12 +42,12 @@ impl Database for Cubrid {
         Ok(Connection::new(Box::new(machine), write_buffer, encryption.settings().cloned()))
     }
 
-    fn execute(sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Request {
+    fn execute(_: &Target, sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Result<Request> {
         let rows = match rows {
             Rows::One => CubridRows::One,
             Rows::Many | Rows::Bulk => CubridRows::Batch { strategy: BatchStrategy::Auto, atomic: true },
         };
-        Request::Execute(Execute { sql: sql.clone(), rows, begin: false })
+        Ok(Request::Execute(Execute { sql: sql.clone(), rows, begin: false }))
     }
 
     fn describe(sql: &Arc<str>) -> Result<Request> {

@@ -60,12 +60,12 @@ impl Database for Informix {
         Ok(Connection::new(Box::new(machine), write_buffer, encryption.settings().cloned()))
     }
 
-    fn execute(sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Request {
+    fn execute(_: &Target, sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Result<Request> {
         let rows = match rows {
             Rows::One => IfxRows::One,
             Rows::Many | Rows::Bulk => IfxRows::Batch,
         };
-        Request::Execute(Execute { sql: sql.clone(), rows, begin: false, strategy: None })
+        Ok(Request::Execute(Execute { sql: sql.clone(), rows, begin: false, strategy: None }))
     }
 
     fn describe(_: &Arc<str>) -> Result<Request> {

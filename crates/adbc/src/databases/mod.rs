@@ -35,16 +35,12 @@ pub trait Database: Sized + 'static {
     ///
     /// # Errors
     /// A setting cannot be used.
-    fn execute_at(
-        _target: &Target,
+    fn execute(
+        target: &Target,
         sql: &Arc<str>,
         rows: Rows,
         bound: Option<&Bound>,
-    ) -> Result<<Self::Machine as Protocol>::Request> {
-        Ok(Self::execute(sql, rows, bound))
-    }
-    /// The execution of a statement.
-    fn execute(sql: &Arc<str>, rows: Rows, bound: Option<&Bound>) -> <Self::Machine as Protocol>::Request;
+    ) -> Result<<Self::Machine as Protocol>::Request>;
     /// The description of a statement's columns.
     ///
     /// # Errors

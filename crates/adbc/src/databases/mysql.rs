@@ -45,12 +45,12 @@ impl Database for MySql {
         Ok(Connection::new(Box::new(machine), WriteBuffer::new(), encryption.settings().cloned()))
     }
 
-    fn execute(sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Request {
+    fn execute(_: &Target, sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Result<Request> {
         let rows = match rows {
             Rows::One => MyRows::One,
             Rows::Many | Rows::Bulk => MyRows::Batch { strategy: BatchStrategy::Auto, atomic: true },
         };
-        Request::Execute(Execute { sql: sql.clone(), rows, text: AsText::IfUnprepared, cursor: None })
+        Ok(Request::Execute(Execute { sql: sql.clone(), rows, text: AsText::IfUnprepared, cursor: None }))
     }
 
     fn describe(sql: &Arc<str>) -> Result<Request> {

@@ -62,21 +62,14 @@ impl Database for Postgres {
         Ok(Connection::new(Box::new(machine), write_buffer, encryption.settings().cloned()))
     }
 
-    fn execute_at(target: &Target, sql: &Arc<str>, rows: Rows, bound: Option<&Bound>) -> Result<Request> {
-        let mut request = Self::execute(sql, rows, bound);
-        if let Request::Execute(execute) = &mut request
-            && !target.switch(PREPARED, true)?
-        {
-            execute.prepare = Prepare::Unnamed;
-        }
-        Ok(request)
-    }
-
-    fn execute(sql: &Arc<str>, rows: Rows, bound: Option<&Bound>) -> Request {
+    fn execute(target: &Target, sql: &Arc<str>, rows: Rows, bound: Option<&Bound>) -> Result<Request> {
         if rows == Rows::One && bound.is_none() && is_several(sql) {
-            return Request::Script { sql: sql.clone(), prelude: None, copy: false };
+            return Ok(Request::Script { sql: sql.clone(), prelude: None, copy: false });
         }
         let mut execute = Execute::new(sql.clone());
+        if !target.switch(PREPARED, true)? {
+            execute.prepare = Prepare::Unnamed;
+        }
         match rows {
             Rows::One => {
                 execute.hints = bound.map(hints).unwrap_or_default();
@@ -89,7 +82,7 @@ impl Database for Postgres {
                 execute.join_from = Some(limits::JOIN_FROM_ROWS);
             }
         }
-        Request::Execute(execute)
+        Ok(Request::Execute(execute))
     }
 
     fn describe(sql: &Arc<str>) -> Result<Request> {
@@ -135,9 +128,10 @@ impl Refusal for ServerError {
 
     fn text(&self) -> String {
         let detail = self.fields.iter().find(|(code, _)| *code == b'D').map(|(_, text)| format!(" ({text})"));
-        let is_lost = self.fields.iter().any(|(code, text)| *code == b'C' && text == UNKNOWN_STATEMENT);
-        let hint =
-            if is_lost { "; with a pooler that assigns server connections by transaction, set prepared=0" } else { "" };
+        let hint = match self.sqlstate() {
+            UNKNOWN_STATEMENT => "; with a pooler that assigns server connections by transaction, set prepared=0",
+            _ => "",
+        };
         format!("{}{}{hint}", self.message(), detail.unwrap_or_default())
     }
 }
