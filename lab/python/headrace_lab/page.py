@@ -8,7 +8,7 @@ import html
 import json
 from typing import Any, Final
 
-from .overview import LEAST, SHADES, Ratio, overview
+from .overview import LEAST, SHADES, Overview, Ratio, overview
 from .report import (
     EQUAL,
     HEADINGS,
@@ -43,10 +43,10 @@ body { max-width: 86rem } .scroll table { font-size: .85rem } .scroll th, .scrol
 .scroll th { white-space: normal; vertical-align: bottom } .scroll td.why { white-space: normal; text-align: left }
 .overview { font-size: .8rem; line-height: 1.3 } .overview th { vertical-align: bottom; white-space: normal }
 .overview th, .overview td { padding: .1rem .3rem }
-.overview .words.words { text-align: left; white-space: normal; width: 20% }
 .overview td.words, .overview td:nth-child(2), .overview i { color: light-dark(#495057, #adb5bd) }
 .overview td:nth-child(n + 2), .overview th.pair { padding: .1rem; text-align: center }
 .overview td:nth-child(2) { text-align: right } p.wide { max-width: none }
+.overview td.words, .overview th.words { text-align: left; white-space: normal; width: 20% }
  .overview b, .overview i { font-style: normal; font-weight: 600;
   display: inline-block; min-width: 2.4rem; padding: 0 .2rem; border-radius: .2rem }
 .overview i { font-weight: 400; font-size: .95em }
@@ -73,7 +73,7 @@ rect + rect { height: 2px; y: calc(50% - 1px); fill: light-dark(#212529, #f8f9fa
  .overview td:first-child { font-weight: 600; font-size: .9rem }
  .overview td:nth-child(n + 2):not(.words) { display: flex; gap: .3rem; text-align: left }
  .overview td::before { flex: 1 } .overview td:empty { display: none !important }
- .overview .words { width: auto; padding-top: .3rem }
+ .overview td.words { width: auto; padding-top: .3rem }
 }
 """
 """The look of the race's page beside that."""
@@ -81,14 +81,14 @@ rect + rect { height: 2px; y: calc(50% - 1px); fill: light-dark(#212529, #f8f9fa
 
 def page(report: dict[str, Any]) -> str:
     """The report as one self-contained HTML page with charts."""
-    floor = has_floor(report["results"])
+    floor, made = has_floor(report["results"]), overview(report)
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'><title>headrace: the race</title>",
-        f"<style>{STYLE}{RACE_STYLE}{names_style(report)}</style></head><body>",
+        f"<style>{STYLE}{RACE_STYLE}{names_style(made, floor)}</style></head><body>",
         "<h1>headrace: the race</h1>",
         conditions(report),
-        overview_table(report),
+        overview_table(made, floor),
         "<h2>How to read it</h2>",
         f"<p>{FLOOR if floor else ''}<i>Per row</i> is the client CPU divided by the rows or queries of "
         "the workload. Other drivers are compared with headrace on the same kind of loop: blocking ones with "
@@ -167,9 +167,9 @@ def bars(rows: list[dict[str, Any]]) -> list[str]:
     return made
 
 
-def names_style(report: dict[str, Any]) -> str:
+def names_style(made: Overview, floor: bool) -> str:
     """What stands before each cell of the overview where it is too narrow for columns: whose ratios they are."""
-    names = ["floor" if has_floor(report["results"]) else "", *overview(report).contestants]
+    names = ["floor" if floor else "", *made.contestants]
     rules = (
         f".overview td:nth-child({n}):not(.words)::before {{ content: {json.dumps(name)} }}"
         for n, name in enumerate(names, 2)
@@ -177,11 +177,9 @@ def names_style(report: dict[str, Any]) -> str:
     return "@media (max-width: 760px) {" + " ".join(rules).replace("<", "\\3c ") + "}"
 
 
-def overview_table(report: dict[str, Any]) -> str:
+def overview_table(made: Overview, floor: bool) -> str:
     """The summary, the meaning of the colours, and a line for each workload."""
-    made = overview(report)
     forms = [f"<th class='pair {kind_of(name)}'>{html.escape(name)}</th>" for name in made.contestants]
-    floor = has_floor(report["results"])
     ratios = "the floor" if floor else f"the <i>{LEAST}</i> of all contestants"
     without = NO_FLOOR if floor and any(line.floor.startswith(LEAST) for line in made.lines) else ""
     parts = [

@@ -34,7 +34,6 @@ def picture(titles: Mapping[str, str], rows: tuple[str, ...], ratios: Ratios, be
     columns = beside or max(len(titles), 1)
     band = TOP + len(rows) * ROW + GAP
     width, bands = LABELS + columns * (PANEL + GAP), math.ceil(len(titles) / columns)
-    legend = ("headrace", "the fastest other driver", "times as long as the floor (1), further left is faster")
     height = bands * band + BOTTOM + (ROW if columns == 1 else 0)
     parts = [
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width:.0f} {height:.0f}' font-size='11' "
@@ -57,13 +56,11 @@ def picture(titles: Mapping[str, str], rows: tuple[str, ...], ratios: Ratios, be
         for number, label in enumerate(rows):
             parts.append(_row(left, top + _y(number), ratios.get(database, {}).get(label, {})))
     x, y = (0.0 if columns == 1 else LABELS), bands * band + 14
-    for colour, text, room in zip((US, THEM), legend, (90.0, 155.0), strict=False):
-        parts.append(f"<circle cx='{x + 5:.0f}' cy='{y - 4:.0f}' r='4.5' fill='{colour}'/>")
-        parts.append(f"<text x='{x + 14:.0f}' y='{y:.0f}'>{text}</text>")
-        x += room
-    if columns == 1:
-        x, y = 0.0, y + ROW
-    parts.append(f"<text x='{x:.0f}' y='{y:.0f}'>{legend[2]}</text></svg>\n")
+    for colour, text, at in ((US, "headrace", x), (THEM, "the fastest other driver", x + 90)):
+        parts.append(f"<circle cx='{at + 5:.0f}' cy='{y - 4:.0f}' r='4.5' fill='{colour}'/>")
+        parts.append(f"<text x='{at + 14:.0f}' y='{y:.0f}'>{text}</text>")
+    x, y = (x, y + ROW) if columns == 1 else (x + 245, y)
+    parts.append(f"<text x='{x:.0f}' y='{y:.0f}'>times as long as the floor (1), further left is faster</text></svg>\n")
     return "".join(parts)
 
 
