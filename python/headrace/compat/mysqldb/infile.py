@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import IO, Any, Final
 
 from ... import _native, defaults, mysql
+from ...mysql import load
 from . import _exceptions as exceptions
 
 REJECTED: Final = 2068
@@ -60,14 +61,10 @@ def send(connection: mysql.Connection[Any], statement: str, file: IO[bytes]) -> 
 
 
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    while True:
-        try:
-            piece = file.read(defaults.COPY_BLOCK)
-        except OSError as error:
-            raise _unreadable(file.name, error) from error
-        if not piece:
-            return
-        yield piece
+    try:
+        yield from load.pieces(file, defaults.COPY_BLOCK)
+    except OSError as error:
+        raise _unreadable(file.name, error) from error
 
 
 def _unreadable(name: str, error: OSError | ValueError) -> exceptions.OperationalError:
