@@ -19,6 +19,7 @@ import headrace.testing
 from company.shells import SHELLS
 from headrace_lab.differences import DIFFERENCES
 from live import cubrid_url
+from servers import Informix
 
 from .servers import own_server
 from .ways import WAYS
@@ -44,9 +45,7 @@ def main() -> int:
     with contextlib.ExitStack() as stack:
         server = None
         if given.database == "informix":
-            made = stack.enter_context(headrace.testing.informix())
-            where = f"{made.host}:{made.port}/{made.database}"
-            url = f"informix://{made.user}:{made.password}@{where}?server={made.server}"
+            url = Informix.at(stack.enter_context(headrace.testing.informix())).url
         elif given.database == "cubrid":
             url = stack.enter_context(cubrid_url())
         else:

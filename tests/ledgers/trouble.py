@@ -14,14 +14,12 @@ from typing import Any
 import headrace
 from cubrid.killing import kill as kill_process
 from ends.way import WHERE, Way
+from servers import MySQL, PostgreSQL
 
 from .servers import Restarting
 
-OTHERS = {
-    "postgresql": "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
-    "mysql": "select id from information_schema.processlist where db = database() and id <> connection_id()",
-}
-ENDING = {"postgresql": "select pg_terminate_backend({})", "mysql": "kill {}"}
+OTHERS = {"postgresql": PostgreSQL.others, "mysql": MySQL.others}
+ENDING = {"postgresql": PostgreSQL.end, "mysql": MySQL.end}
 CANCELLING = {"postgresql": "select pg_cancel_backend({})", "mysql": "kill query {}"}
 AWAY = 0.3
 """Seconds for which a server cannot be reached, where it is not started again."""
