@@ -112,8 +112,7 @@ def cancelled_repeatedly(server: InformixServer) -> bool:
 
 @pytest.mark.slow
 def test_repeated_cancels_leave_a_slow_server_in_step(server: InformixServer) -> None:
-    if not any(cancelled_repeatedly(server) for _ in range(10)):
-        pytest.skip("the machine is too busy")
+    assert any(cancelled_repeatedly(server) for _ in range(10)), "the machine is too busy"
 
 
 async def test_cancels_one_after_the_other_each_interrupt(server: InformixServer) -> None:
