@@ -18,6 +18,13 @@ pub const GATHER_PATIENCE: u32 = 8;
 pub const GATHERED_BYTES: usize = 64 * 1024;
 /// Bytes below which waiting was in vain: two pieces of PostgreSQL, which sends 8 KiB each.
 pub const GATHERED_FEWEST_BYTES: usize = 16 * 1024;
+/// Bytes in the write buffer at which the first batch on an event loop stops encoding.
+pub const WRITE_BUFFER_CAREFUL_BYTES: usize = 16 * 1024;
+/// Bytes in the write buffer at which a batch stops encoding at the soonest: see [`FLUSH_TURN`].
+pub const WRITE_BUFFER_FEWEST_BYTES: usize = 4 * 1024;
+/// How long a connection on an event loop may send within one turn of the loop, whose other tasks wait for that time. It
+/// is looked at when the write buffer is full, which is sooner while filling it takes longer than this.
+pub const FLUSH_TURN: std::time::Duration = std::time::Duration::from_millis(2);
 /// Bytes in the write buffer at which a batch stops encoding until some have been sent.
 pub const WRITE_BUFFER_HIGH_BYTES: usize = 256 * 1024;
 /// Bytes of memory that a buffer keeps after a large value; the rest is returned to the allocator.
@@ -81,6 +88,8 @@ pub const BATCH_STATEMENTS: usize = 32;
 pub const PARAMETERS: usize = u16::MAX as usize;
 /// Notifications kept per connection until they are read; beyond this the oldest are dropped and counted.
 pub const NOTIFICATIONS: usize = 65_536;
+/// Bytes of an identifier that PostgreSQL keeps.
+pub const NAME_BYTES: usize = 63;
 /// Depth of arrays, composites and ranges inside each other that is decoded or encoded.
 pub const NESTING: usize = 32;
 /// How long the blocking loop may sleep before its owner checks for interrupts: Ctrl-C is then handled well within 0.2

@@ -198,9 +198,11 @@ pub trait Value: Sized {
     fn field(&self, i: usize, name: &str) -> Result<Self, Self::Error>;
     /// The parts of a range.
     fn range(&self) -> Result<RangeParts<Self>, Self::Error>;
-    /// The numbers of a geometric value in order (x, y, ...), at most `max`; a path begins with 1 when closed
-    /// or 0 when open.
+    /// The numbers of a geometric value of a fixed size in order, also those of its points: a few more than `max` of
+    /// them are read at most.
     fn floats(&self, max: usize) -> Result<Vec<f64>, Self::Error>;
+    /// The coordinates of the points of a path or polygon, x and y of each, and whether it is closed if it says so.
+    fn points(&self) -> Result<(Vec<f64>, Option<bool>), Self::Error>;
     /// What the user's own dumper returns for this value: the bytes, and whether they are in the binary format.
     fn with_custom<R>(&self, type_id: u32, use_it: impl FnOnce(&[u8], bool) -> R) -> Result<R, Self::Error>;
     /// Returns true if the user registered a dumper for values of this kind that are to become `type_id` (0: any).

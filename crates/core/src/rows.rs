@@ -376,6 +376,9 @@ impl Value for &Datum {
     fn floats(&self, _: usize) -> Result<Vec<f64>, Mismatch> {
         self.is_not("a geometric value")
     }
+    fn points(&self) -> Result<(Vec<f64>, Option<bool>), Mismatch> {
+        self.is_not("a geometric value")
+    }
     fn with_custom<R>(&self, _: u32, _: impl FnOnce(&[u8], bool) -> R) -> Result<R, Mismatch> {
         self.is_not("a value with a dumper of its own")
     }

@@ -155,6 +155,10 @@ impl Value for AnyValue<'_> {
         either!(self, value => value.floats(max))
     }
 
+    fn points(&self) -> Result<(Vec<f64>, Option<bool>), ClientError> {
+        either!(self, value => value.points())
+    }
+
     fn with_custom<R>(&self, type_id: u32, use_it: impl FnOnce(&[u8], bool) -> R) -> Result<R, ClientError> {
         either!(self, value => value.with_custom(type_id, use_it))
     }

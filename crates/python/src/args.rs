@@ -5,7 +5,7 @@ use crate::arrow_rows::ArrowRows;
 use crate::engine::Dialect;
 use crate::errors::ClientError;
 use crate::globals::type_name;
-use crate::params::PyParams;
+use crate::params::{PyParams, is_unordered};
 use crate::sink::Settings;
 use headrace_core::limits;
 use pyo3::prelude::*;
@@ -282,7 +282,7 @@ pub fn sequence<'py>(row: &Bound<'py, PyAny>) -> Result<Bound<'py, PyTuple>, Cli
     if let Ok(list) = row.cast_exact::<PyList>() {
         return Ok(list.to_tuple());
     }
-    if row.is_instance_of::<PyString>() || row.is_instance_of::<PyBytes>() || row.is_instance_of::<PyDict>() {
+    if row.is_instance_of::<PyString>() || row.is_instance_of::<PyBytes>() || is_unordered(row) {
         return Err(no_sequence(row));
     }
     let Ok(values) = row.try_iter() else { return Err(no_sequence(row)) };

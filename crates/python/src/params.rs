@@ -6,10 +6,10 @@ use crate::globals::{Globals, globals, is, is_exactly, type_name};
 use crate::sink::Settings;
 use headrace_core::civil::{DAY_MICROS, days_from_civil};
 use headrace_core::params::RangeParts;
-use headrace_core::{Mismatch, Parameters, Value, ValueKind};
+use headrace_core::{Mismatch, Parameters, Value, ValueKind, limits};
 use pyo3::PyTypeInfo;
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyAttributeError, PyKeyError, PyOverflowError, PyRecursionError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyKeyError, PyOverflowError, PyRecursionError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyFrozenSet, PyInt, PyList,
@@ -47,20 +47,42 @@ impl Parameters for PyParams<'_> {
     fn get(&self, i: usize) -> Result<PyValue<'_>, ClientError> {
         let row = self.row.ok_or_else(|| Mismatch::wrong_type("there are no parameters"))?;
         let _ = self.py;
-        Ok(PyValue { value: row.get_item(i)?, settings: self.settings })
+        Ok(PyValue::new(row.get_item(i)?, self.settings))
     }
 }
 
-/// One Python value.
+/// One Python value: of a member of an enumeration its value.
 pub struct PyValue<'a> {
     value: Bound<'a, PyAny>,
     settings: &'a Settings,
+    /// How many others it is inside of. What encodes values goes from one to those inside of it by [`PyValue::inside`]
+    /// alone, so that nothing recurses without an end, whatever contains itself.
+    depth: usize,
 }
 
 impl<'a> PyValue<'a> {
     /// A value, with the settings of its connection.
+    #[inline]
     pub fn new(value: Bound<'a, PyAny>, settings: &'a Settings) -> Self {
-        Self { value, settings }
+        Self::at(value, settings, 0)
+    }
+
+    #[inline]
+    fn at(value: Bound<'a, PyAny>, settings: &'a Settings, depth: usize) -> Self {
+        let value = if exact(&value) == Exact::Other { member_value(value, settings) } else { value };
+        Self { value, settings, depth }
+    }
+
+    /// A value inside of this one.
+    ///
+    /// # Errors
+    /// It is inside of too many.
+    #[inline]
+    fn inside(&self, value: Bound<'a, PyAny>) -> Result<Self, ClientError> {
+        if self.depth == limits::NESTING {
+            return Err(too_deep().into());
+        }
+        Ok(Self::at(value, self.settings, self.depth + 1))
     }
 
     fn py(&self) -> Python<'a> {
@@ -76,9 +98,7 @@ impl<'a> PyValue<'a> {
     }
 
     fn dumper(&self) -> Option<Bound<'a, PyAny>> {
-        let dumpers = self.settings.dumpers.as_ref()?.bind(self.py());
-        let mro = self.value.get_type().mro();
-        mro.iter().find_map(|class| dumpers.get_item(class).ok().flatten())
+        dumper_of(&self.value, self.settings)
     }
 
     fn other_kind(&self) -> ValueKind {
@@ -87,10 +107,11 @@ impl<'a> PyValue<'a> {
         if self.dumper().is_some() {
             return ValueKind::Custom;
         }
-        if v.is_exact_instance_of::<PyDateTime>() || v.is_instance_of::<PyDateTime>() {
-            return match v.cast::<PyDateTime>() {
-                Ok(timestamp) if timestamp.get_tzinfo().is_some() => ValueKind::TimestampTz,
-                _ => ValueKind::Timestamp,
+        if let Ok(timestamp) = v.cast::<PyDateTime>() {
+            return match timestamp.get_tzinfo() {
+                Some(_) => ValueKind::TimestampTz,
+                None if is_missing(v) => ValueKind::Null,
+                None => ValueKind::Timestamp,
             };
         }
         if v.is_instance_of::<PyDate>() {
@@ -122,11 +143,6 @@ impl<'a> PyValue<'a> {
             ValueKind::Int
         } else if v.is_instance_of::<PyFloat>() {
             ValueKind::Float
-        } else if is(v, &g.enum_type) {
-            match v.getattr("value") {
-                Ok(inner) => PyValue::new(inner, self.settings).kind(),
-                Err(_) => ValueKind::Other,
-            }
         } else if is(v, &g.decimal) {
             ValueKind::Decimal
         } else if is(v, &g.uuid) {
@@ -151,6 +167,8 @@ impl<'a> PyValue<'a> {
             ValueKind::Opaque
         } else if let Some(number) = numpy_number(v) {
             PyValue::new(number, self.settings).kind()
+        } else if is_missing(v) {
+            ValueKind::Null
         } else if PyBuffer::<u8>::get(v).is_ok() {
             ValueKind::Bytes
         } else {
@@ -158,21 +176,12 @@ impl<'a> PyValue<'a> {
         }
     }
 
-    /// The value inside an enum member or a scalar of numpy, or the value itself.
+    /// The number in a scalar of numpy, or the value itself.
     fn plain(&self) -> Bound<'a, PyAny> {
-        if exact(&self.value) == Exact::Other
-            && let Ok(g) = globals(self.py())
-        {
-            if is(&self.value, &g.enum_type)
-                && let Ok(inner) = self.value.getattr("value")
-            {
-                return inner;
-            }
-            if let Some(number) = numpy_number(&self.value) {
-                return number;
-            }
+        match exact(&self.value) {
+            Exact::Other => numpy_number(&self.value).unwrap_or_else(|| self.value.clone()),
+            _ => self.value.clone(),
         }
-        self.value.clone()
     }
 
     /// The error for a value of a composite type with missing attributes.
@@ -201,15 +210,159 @@ impl<'a> PyValue<'a> {
         error.into()
     }
 
+    /// The text of the value. That of a number of a subclass is its value's, whatever the subclass shows.
     fn str_of(&self) -> PyResult<Bound<'a, PyString>> {
-        match self.value.cast::<PyString>() {
-            Ok(text) => Ok(text.clone()),
-            Err(_) => {
-                let plain = self.plain();
-                plain.str().or_else(|error| digits(&plain, error))
+        if let Ok(text) = self.value.cast::<PyString>() {
+            return Ok(text.clone());
+        }
+        let py = self.py();
+        let plain = self.plain();
+        let base = match exact(&plain) {
+            Exact::Other if plain.is_instance_of::<PyInt>() => PyInt::type_object(py).getattr("__repr__")?,
+            Exact::Other if plain.is_instance_of::<PyFloat>() => PyFloat::type_object(py).getattr("__repr__")?,
+            Exact::Other => {
+                let decimal = &globals(py)?.decimal;
+                if is_exactly(&plain, decimal) || !is(&plain, decimal) {
+                    return plain.str();
+                }
+                decimal.bind(py).getattr("__str__")?
             }
+            _ => return plain.str().or_else(|error| digits(&plain, error)),
+        };
+        match base.call1((&plain,)) {
+            Ok(text) => Ok(text.cast_into::<PyString>()?),
+            Err(error) => digits(&plain, error),
         }
     }
+
+    /// A timestamp whose C fields hold its value: those of a subclass may not, which its attributes do.
+    fn exact_timestamp(&self) -> Result<Bound<'a, PyDateTime>, ClientError> {
+        let Ok(timestamp) = self.value.cast::<PyDateTime>() else { return Err(self.wrong("a timestamp")) };
+        if timestamp.is_exact_instance_of::<PyDateTime>() {
+            return Ok(timestamp.clone());
+        }
+        let read = || -> PyResult<Bound<'a, PyAny>> {
+            let part = |name: &str| self.value.getattr(name);
+            let date = (part("year")?, part("month")?, part("day")?);
+            let clock = (part("hour")?, part("minute")?, part("second")?, part("microsecond")?);
+            let class = PyDateTime::type_object(self.py());
+            let rest = (date.0, date.1, date.2, clock.0, clock.1, clock.2, clock.3, part("tzinfo")?);
+            let fold = PyDict::new(self.py());
+            fold.set_item("fold", part("fold")?)?;
+            class.call(rest, Some(&fold))
+        };
+        let made = read().map_err(|error| self.not_read("a timestamp", error))?;
+        made.cast_into::<PyDateTime>().map_err(|_| self.wrong("a timestamp"))
+    }
+
+    /// The error for an object whose attributes are not those of what it seems to be.
+    #[cold]
+    fn not_read(&self, what: &str, error: PyErr) -> ClientError {
+        let py = self.py();
+        if error.is_instance_of::<PyValueError>(py)
+            || error.is_instance_of::<PyTypeError>(py)
+            || error.is_instance_of::<PyOverflowError>(py)
+        {
+            return self.wrong(&format!("{what}: {}", error.value(py)));
+        }
+        error.into()
+    }
+
+    /// The numbers of a geometric value, each a number or inside of one sequence.
+    fn numbers(
+        &self,
+        value: &Bound<'a, PyAny>,
+        shape: Shape,
+        max: usize,
+        into: &mut Vec<f64>,
+    ) -> Result<(), ClientError> {
+        if value.is_instance_of::<PyString>() || is_unordered(value) {
+            return Err(self.wrong("a geometric value"));
+        }
+        if let Ok(number) = value.extract::<f64>() {
+            if matches!(shape, Shape::Points | Shape::Point) {
+                return Err(self.wrong("a geometric value: its points are pairs of numbers"));
+            }
+            into.push(number);
+            return Ok(());
+        }
+        let inner = match shape {
+            Shape::Any => Shape::NumberOrPoint,
+            Shape::Points => Shape::Point,
+            Shape::Point | Shape::NumberOrPoint => Shape::Number,
+            Shape::Number => return Err(self.wrong("a geometric value")),
+        };
+        let before = into.len();
+        let items = value.try_iter().map_err(|_| self.wrong("a geometric value"))?;
+        for item in items {
+            if into.len() > max {
+                break;
+            }
+            self.numbers(&item?, inner, max, into)?;
+        }
+        if shape == Shape::Point && into.len() - before != 2 {
+            return Err(self.wrong("a geometric value: its points are pairs of numbers"));
+        }
+        Ok(())
+    }
+}
+
+/// What a geometric value's numbers are in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// A sequence of numbers, and of points.
+    Any,
+    /// A sequence of points.
+    Points,
+    /// A point: two numbers.
+    Point,
+    /// A number, or a sequence of numbers.
+    NumberOrPoint,
+    /// A number.
+    Number,
+}
+
+/// Sets and mappings have items in no order that means anything.
+pub fn is_unordered(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PySet>() || value.is_instance_of::<PyFrozenSet>() || value.is_instance_of::<PyDict>()
+}
+
+#[cold]
+fn too_deep() -> Mismatch {
+    Mismatch::wrong_type(format!(
+        "a value contains itself, or values inside each other more than {} deep",
+        limits::NESTING
+    ))
+}
+
+fn dumper_of<'a>(value: &Bound<'a, PyAny>, settings: &Settings) -> Option<Bound<'a, PyAny>> {
+    let dumpers = settings.dumpers.as_ref()?.bind(value.py());
+    let mro = value.get_type().mro();
+    mro.iter().find_map(|class| dumpers.get_item(class).ok().flatten())
+}
+
+/// The value of a member of an enumeration that has no dumper, or another value itself. A member whose value is itself
+/// stays, and is a value of no kind.
+fn member_value<'a>(value: Bound<'a, PyAny>, settings: &Settings) -> Bound<'a, PyAny> {
+    let Ok(g) = globals(value.py()) else { return value };
+    let mut found = value.clone();
+    for _ in 0..limits::NESTING {
+        if !is(&found, &g.enum_type) || dumper_of(&found, settings).is_some() {
+            return found;
+        }
+        let Ok(inner) = found.getattr("value") else { return found };
+        found = inner;
+    }
+    value
+}
+
+/// Returns true for what pandas has in place of a value that is missing: NaT, which is a datetime whose fields hold the
+/// year 1, and NA.
+fn is_missing(value: &Bound<'_, PyAny>) -> bool {
+    let class = value.get_type();
+    !value.is_exact_instance_of::<PyDateTime>()
+        && class.name().is_ok_and(|name| name == "NaTType" || name == "NAType")
+        && class.module().is_ok_and(|module| module.to_str().is_ok_and(|module| module.starts_with("pandas.")))
 }
 
 /// The text in UTF-8, which it has none of if it has a lone surrogate.
@@ -256,6 +409,15 @@ fn days_of(date: &Bound<'_, PyDate>) -> i32 {
 fn micros_of(time: &impl PyTimeAccess) -> i64 {
     (i64::from(time.get_hour()) * 3600 + i64::from(time.get_minute()) * 60 + i64::from(time.get_second())) * 1_000_000
         + i64::from(time.get_microsecond())
+}
+
+fn micros_since_epoch(timestamp: &Bound<'_, PyDateTime>) -> i64 {
+    let days = days_from_civil(
+        i64::from(timestamp.get_year()),
+        u32::from(timestamp.get_month()),
+        u32::from(timestamp.get_day()),
+    );
+    days * DAY_MICROS + micros_of(timestamp)
 }
 
 fn delta_micros(delta: &Bound<'_, PyDelta>) -> i64 {
@@ -318,14 +480,27 @@ impl Value for PyValue<'_> {
         if let Ok(float) = self.value.cast_exact::<PyFloat>() {
             return Ok(float.value());
         }
-        self.plain().extract::<f64>().map_err(|error| {
+        let plain = self.plain();
+        let float = plain.extract::<f64>().map_err(|error| {
             if error.is_instance_of::<PyOverflowError>(self.py()) {
                 let what = self.describe();
                 return Mismatch::out_of_range(format!("{what} does not fit a floating-point number of 64 bits"))
                     .into();
             }
             self.wrong("a floating-point number")
-        })
+        })?;
+        // What has no exponent that small or large is infinite or zero without an error.
+        if (float.is_infinite() || float == 0.0) && is(&plain, &self.globals()?.decimal) {
+            let (fits, bound) = match float == 0.0 {
+                true => (!plain.is_truthy()?, "is nearer to zero than"),
+                false => (plain.call_method0("is_infinite")?.is_truthy()?, "does not fit"),
+            };
+            if !fits {
+                let message = format!("{} {bound} a floating-point number of 64 bits", self.describe());
+                return Err(Mismatch::out_of_range(message).into());
+            }
+        }
+        Ok(float)
     }
 
     fn with_decimal<R>(&self, use_it: impl FnOnce(&str) -> R) -> Result<R, ClientError> {
@@ -361,45 +536,49 @@ impl Value for PyValue<'_> {
         let offset = self.value.call_method0("utcoffset")?;
         match offset.cast::<PyDelta>() {
             Ok(delta) => Ok((micros, (delta_micros(delta) / 1_000_000) as i32)),
+            Err(_) if self.value.cast::<PyTime>().is_ok_and(|time| time.get_tzinfo().is_some()) => {
+                Err(self.wrong("a time with time zone: its zone has no offset without a date"))
+            }
             Err(_) => Ok((micros, 0)),
         }
     }
 
     fn timestamp(&self) -> Result<i64, ClientError> {
-        if let Ok(timestamp) = self.value.cast::<PyDateTime>() {
-            let date = self.value.cast::<PyDate>().map_err(|_| self.wrong("a timestamp"))?;
-            return Ok(i64::from(days_of(date)) * DAY_MICROS + micros_of(timestamp));
+        if self.value.is_instance_of::<PyDateTime>() {
+            return Ok(micros_since_epoch(&self.exact_timestamp()?));
         }
         Ok(i64::from(self.date()?) * DAY_MICROS)
     }
 
     fn timestamptz(&self) -> Result<i64, ClientError> {
-        let local = self.timestamp()?;
-        let Ok(timestamp) = self.value.cast::<PyDateTime>() else {
+        if !self.value.is_instance_of::<PyDateTime>() {
             let timestamp = self
                 .globals()?
                 .datetime
                 .bind(self.py())
                 .call_method1("combine", (&self.value, PyTime::new(self.py(), 0, 0, 0, 0, None)?))?;
             return PyValue::new(timestamp, self.settings).timestamptz();
-        };
+        }
+        let timestamp = self.exact_timestamp()?;
         let zone = timestamp.get_tzinfo();
         if let Some(zone) = &zone
             && zone.is(self.globals()?.utc.bind(self.py()))
         {
-            return Ok(local);
+            return Ok(micros_since_epoch(&timestamp));
         }
+        // A time that the clock skipped becomes another one, of which the offset is.
         let aware = if zone.is_some() {
-            timestamp.clone().into_any()
+            timestamp
         } else {
-            timestamp.call_method0("astimezone").map_err(|_| {
+            let aware = timestamp.call_method0("astimezone").map_err(|_| {
                 let what = self.describe();
                 Mismatch::out_of_range(format!("{what} has no time in UTC that Python can hold: give it a zone"))
-            })?
+            })?;
+            aware.cast_into::<PyDateTime>().map_err(PyErr::from)?
         };
         let offset = aware.call_method0(pyo3::intern!(self.py(), "utcoffset"))?;
         match offset.cast::<PyDelta>() {
-            Ok(delta) => Ok(local - delta_micros(delta)),
+            Ok(delta) => Ok(micros_since_epoch(&aware) - delta_micros(delta)),
             Err(_) => Err(self.wrong("a timestamp with time zone: its zone has no offset")),
         }
     }
@@ -481,12 +660,11 @@ impl Value for PyValue<'_> {
     }
 
     fn item(&self, i: usize) -> Result<Self, ClientError> {
-        Ok(Self { value: self.value.get_item(i)?, settings: self.settings })
+        self.inside(self.value.get_item(i)?)
     }
 
     fn items(&self) -> Result<Vec<Self>, ClientError> {
-        let items = self.value.try_iter()?.map(|value| Ok(Self { value: value?, settings: self.settings }));
-        items.collect()
+        self.value.try_iter()?.map(|value| self.inside(value?)).collect()
     }
 
     fn with_opaque<R>(&self, use_it: impl FnOnce(&str, &[u8]) -> R) -> Result<R, ClientError> {
@@ -504,14 +682,14 @@ impl Value for PyValue<'_> {
         } else {
             self.value.getattr(name).map_err(|error| self.no_field::<PyAttributeError>(name, error))?
         };
-        Ok(Self { value, settings: self.settings })
+        self.inside(value)
     }
 
     fn range(&self) -> Result<RangeParts<Self>, ClientError> {
         let v = &self.value;
-        let bound = |name: &str| -> PyResult<Option<Self>> {
+        let bound = |name: &str| -> Result<Option<Self>, ClientError> {
             let value = v.getattr(name)?;
-            Ok((!value.is_none()).then(|| Self { value, settings: self.settings }))
+            if value.is_none() { Ok(None) } else { self.inside(value).map(Some) }
         };
         Ok(RangeParts {
             empty: v.getattr("isempty")?.is_truthy()?,
@@ -523,28 +701,22 @@ impl Value for PyValue<'_> {
     }
 
     fn floats(&self, max: usize) -> Result<Vec<f64>, ClientError> {
-        fn collect(value: &Bound<'_, PyAny>, into: &mut Vec<f64>, max: usize) -> PyResult<()> {
-            if let Ok(number) = value.extract::<f64>() {
-                into.push(number);
-                return Ok(());
-            }
-            for item in value.try_iter()? {
-                if into.len() > max {
-                    break;
-                }
-                collect(&item?, into, max)?;
-            }
-            Ok(())
-        }
         let mut numbers = Vec::new();
-        let g = self.globals()?;
-        if is(&self.value, &g.path) {
-            numbers.push(if self.value.getattr("closed")?.is_truthy()? { 1.0 } else { 0.0 });
-            collect(&self.value.getattr("points")?, &mut numbers, max)?;
-            return Ok(numbers);
-        }
-        collect(&self.value, &mut numbers, max).map_err(|_| self.wrong("a geometric value"))?;
+        self.numbers(&self.value, Shape::Any, max, &mut numbers)?;
         Ok(numbers)
+    }
+
+    fn points(&self) -> Result<(Vec<f64>, Option<bool>), ClientError> {
+        let g = self.globals()?;
+        let mut numbers = Vec::new();
+        let is_path = is(&self.value, &g.path);
+        if is_path || is(&self.value, &g.polygon) {
+            self.numbers(&self.value.getattr("points")?, Shape::Points, usize::MAX, &mut numbers)?;
+        } else {
+            self.numbers(&self.value, Shape::Points, usize::MAX, &mut numbers)?;
+        }
+        let closed = if is_path { Some(self.value.getattr("closed")?.is_truthy()?) } else { None };
+        Ok((numbers, closed))
     }
 
     fn with_custom<R>(&self, _type_id: u32, use_it: impl FnOnce(&[u8], bool) -> R) -> Result<R, ClientError> {

@@ -183,6 +183,9 @@ impl Value for TestValue {
     fn floats(&self, _: usize) -> Result<Vec<f64>, Mismatch> {
         wrong()
     }
+    fn points(&self) -> Result<(Vec<f64>, Option<bool>), Mismatch> {
+        wrong()
+    }
     fn with_custom<R>(&self, _: u32, _: impl FnOnce(&[u8], bool) -> R) -> Result<R, Mismatch> {
         wrong()
     }

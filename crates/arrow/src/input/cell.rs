@@ -142,6 +142,23 @@ impl<'a, E: From<Mismatch>> Cell<'a, E> {
     }
 }
 
+/// Appends the numbers of a cell and of the lists in it.
+fn put_numbers<E: From<Mismatch>>(cell: &Cell<'_, E>, into: &mut Vec<f64>, max: usize, depth: usize) -> Result<(), E> {
+    let is_list =
+        matches!(cell.place, Some((column, _)) if matches!(column.values, Values::List(..) | Values::Struct(_)));
+    if !is_list || depth > limits::NESTING {
+        into.push(cell.float()?);
+        return Ok(());
+    }
+    for i in 0..cell.len()? {
+        if into.len() > max {
+            break;
+        }
+        put_numbers(&cell.item(i)?, into, max, depth + 1)?;
+    }
+    Ok(())
+}
+
 impl<E: From<Mismatch>> Value for Cell<'_, E> {
     type Error = E;
 
@@ -374,28 +391,21 @@ impl<E: From<Mismatch>> Value for Cell<'_, E> {
     }
 
     fn floats(&self, max: usize) -> Result<Vec<f64>, E> {
-        fn collect<E: From<Mismatch>>(
-            cell: &Cell<'_, E>,
-            into: &mut Vec<f64>,
-            max: usize,
-            depth: usize,
-        ) -> Result<(), E> {
-            let is_list = matches!(cell.place, Some((column, _)) if matches!(column.values, Values::List(..) | Values::Struct(_)));
-            if !is_list || depth > limits::NESTING {
-                into.push(cell.float()?);
-                return Ok(());
-            }
-            for i in 0..cell.len()? {
-                if into.len() > max {
-                    break;
-                }
-                collect(&cell.item(i)?, into, max, depth + 1)?;
-            }
-            Ok(())
-        }
         let mut numbers = Vec::new();
-        collect(self, &mut numbers, max, 0).map_err(|_: E| self.wrong("a geometric value"))?;
+        put_numbers(self, &mut numbers, max, 0).map_err(|_: E| self.wrong("a geometric value"))?;
         Ok(numbers)
+    }
+
+    fn points(&self) -> Result<(Vec<f64>, Option<bool>), E> {
+        let mut numbers = Vec::new();
+        for i in 0..self.len()? {
+            let before = numbers.len();
+            let pair = put_numbers(&self.item(i)?, &mut numbers, usize::MAX, 0);
+            if pair.is_err() || numbers.len() - before != 2 {
+                return Err(self.wrong("a geometric value: its points are pairs of numbers"));
+            }
+        }
+        Ok((numbers, None))
     }
 
     fn with_custom<R>(&self, _type_id: u32, _use_it: impl FnOnce(&[u8], bool) -> R) -> Result<R, E> {

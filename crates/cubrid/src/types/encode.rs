@@ -292,11 +292,11 @@ fn collection<V: Value>(value: &V, number: u8, codeset: CodeSet, out: &mut Vec<u
     let items = value.items()?;
     let mut elements = Vec::with_capacity(items.len());
     for item in &items {
-        let mut bytes = Vec::new();
-        let ty = put(item, codeset, &mut bytes)?;
-        if matches!(ty, code::SET | code::SEQUENCE) {
+        if matches!(item.kind(), ValueKind::List | ValueKind::Set | ValueKind::Record) {
             return Err(Mismatch::wrong_type("a collection cannot contain a collection").into());
         }
+        let mut bytes = Vec::new();
+        let ty = put(item, codeset, &mut bytes)?;
         check_empty(ty, bytes.len())?;
         elements.push((ty, bytes));
     }

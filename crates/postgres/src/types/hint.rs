@@ -1,7 +1,7 @@
 //! The type that a parameter is declared with if only Python's value determines it.
 
-use super::{Oid, builtin, oid};
-use headrace_core::{Value, ValueKind, limits};
+use super::{DIMENSIONS, Oid, builtin, oid};
+use headrace_core::{Value, ValueKind};
 
 /// The type that a value has by itself, for statements whose parameters take their types from the values;
 /// [`oid::UNSPECIFIED`] leaves it to the server. Whole numbers take the smallest type that fits, so that they match any function's argument.
@@ -35,7 +35,7 @@ pub fn hint_of<V: Value>(value: &V, kind: ValueKind) -> Oid {
         ValueKind::Inet => oid::INET,
         ValueKind::Cidr => oid::CIDR,
         ValueKind::Bits => oid::VARBIT,
-        ValueKind::List => match element_hint(value, 0) {
+        ValueKind::List => match element_hint(value) {
             // As for text itself: it may represent elements of any type.
             oid::TEXT => oid::UNSPECIFIED,
             element => builtin::array_of(element),
@@ -72,25 +72,38 @@ fn not_whole(oid: Oid) -> Oid {
 }
 
 /// The hint that serves all elements of a list, the nested ones too.
-fn element_hint<V: Value>(list: &V, depth: usize) -> Oid {
+fn element_hint<V: Value>(list: &V) -> Oid {
     let mut found = oid::UNSPECIFIED;
+    match widen(list, 0, &mut found) {
+        Some(()) => found,
+        None => oid::UNSPECIFIED,
+    }
+}
+
+/// Makes a hint serve the elements of a list, too; None if no hint does. An array has few dimensions, so that a list
+/// which contains itself ends this soon.
+fn widen<V: Value>(list: &V, depth: usize, found: &mut Oid) -> Option<()> {
     for i in 0..list.len().unwrap_or(0) {
-        let Ok(item) = list.item(i) else { return oid::UNSPECIFIED };
+        let item = list.item(i).ok()?;
         let one = match item.kind() {
             ValueKind::Null => continue,
-            ValueKind::List if depth < limits::NESTING => element_hint(&item, depth + 1),
+            ValueKind::List if depth + 1 < DIMENSIONS => {
+                widen(&item, depth + 1, found)?;
+                continue;
+            }
+            ValueKind::List => return None,
             ValueKind::Text => oid::TEXT,
             _ => hint(&item),
         };
         let size = |oid| oid::NUMBERS.iter().position(|int| *int == oid);
-        found = match (found, one) {
+        *found = match (*found, one) {
             (oid::UNSPECIFIED, one) => one,
             (found, one) if found == one => found,
             (found, one) => match (size(found), size(one)) {
                 (Some(a), Some(b)) => oid::NUMBERS[a.max(b)],
-                _ => return oid::UNSPECIFIED,
+                _ => return None,
             },
         };
     }
-    found
+    Some(())
 }

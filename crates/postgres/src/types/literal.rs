@@ -1,9 +1,10 @@
 //! Values as the text of SQL literals, without the quotes: for types that have no binary form here, and for parameters
 //! whose type only the server knows.
 
+use super::encode::put_text;
 use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::params::RangeParts;
-use headrace_core::{Mismatch, Value, ValueKind};
+use headrace_core::{Mismatch, Value, ValueKind, limits};
 
 /// Writes the text of a value that is not NULL.
 pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
@@ -66,6 +67,21 @@ pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<
         ValueKind::Range => {
             put_range(&value.range()?, out, |bound, out| quoted(bound, bound.kind(), b"()[],", out))?;
         }
+        // An item: the bytes of a value itself are those of a parameter.
+        ValueKind::Custom => {
+            let mut made = Vec::new();
+            if value.with_custom(0, |bytes, binary| {
+                made.extend_from_slice(bytes);
+                binary
+            })? {
+                let message = format!(
+                    "{} cannot be sent inside of a value as text: its dumper returns bytes; let it return str",
+                    value.describe()
+                );
+                return Err(Mismatch::wrong_type(message).into());
+            }
+            put_text(out, &made)?;
+        }
         ValueKind::Set | ValueKind::Opaque | ValueKind::Other => {
             return Err(Mismatch::wrong_type(format!(
                 "{} cannot be sent: no type of PostgreSQL is known for it; convert it, or register a dumper",
@@ -73,13 +89,7 @@ pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<
             ))
             .into());
         }
-        _ => value.with_text(|text| {
-            if text.contains(&0) {
-                return Err(Mismatch::out_of_range("PostgreSQL text cannot hold a NUL character (\\x00)"));
-            }
-            out.extend_from_slice(text);
-            Ok(())
-        })??,
+        _ => value.with_text(|text| put_text(out, text))??,
     }
     Ok(())
 }
@@ -104,6 +114,10 @@ pub(super) fn interval_text(months: i32, days: i32, micros: i64) -> String {
 fn quoted<V: Value>(value: &V, kind: ValueKind, signs: &[u8], out: &mut Vec<u8>) -> Result<(), V::Error> {
     let mut text = Vec::new();
     write(value, kind, &mut text)?;
+    // Each level of what is inside each other doubles the quotes.
+    if text.len() > limits::MESSAGE_BYTES / 4 {
+        return Err(Mismatch::out_of_range("the text of a value is more than PostgreSQL takes (1 GiB)").into());
+    }
     let special = |b: &u8| matches!(b, b'"' | b'\\' | b'\x0b') || b.is_ascii_whitespace() || signs.contains(b);
     if !text.is_empty() && !text.iter().any(special) && !text.eq_ignore_ascii_case(b"null") {
         out.extend_from_slice(&text);

@@ -43,6 +43,9 @@ pub enum Format {
     Binary,
 }
 
+/// Dimensions of an array that the server accepts (`MAXDIM` in its `utils/array.h`).
+pub(crate) const DIMENSIONS: usize = 6;
+
 /// Days from 1970-01-01 to 2000-01-01, PostgreSQL's own epoch.
 pub(crate) const EPOCH_DAYS: i32 = 10_957;
 /// Microseconds from 1970-01-01 to 2000-01-01.

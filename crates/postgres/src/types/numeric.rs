@@ -145,6 +145,72 @@ fn push_group(text: &mut Vec<u8>, d: u16, padded: bool) {
     text.extend_from_slice(&four[skip..]);
 }
 
+/// The digits of a decimal number without its sign, of which the point is behind the first `point`, times ten to the
+/// power of `exponent`.
+struct Significand {
+    digits: Vec<u8>,
+    point: i64,
+    exponent: i64,
+}
+
+impl Significand {
+    fn read(text: &[u8]) -> Option<Self> {
+        let (mantissa, exponent) = match text.iter().position(|c| matches!(c, b'e' | b'E')) {
+            None => (text, 0i64),
+            Some(at) => (&text[..at], std::str::from_utf8(&text[at + 1..]).ok()?.parse().ok()?),
+        };
+        let mut digits = Vec::with_capacity(mantissa.len());
+        let mut point = None;
+        for &c in mantissa {
+            match c {
+                b'0'..=b'9' => digits.push(c - b'0'),
+                b'.' if point.is_none() => point = Some(digits.len()),
+                _ => return None,
+            }
+        }
+        let point = point.unwrap_or(digits.len()) as i64;
+        (!digits.is_empty()).then_some(Self { digits, point, exponent })
+    }
+}
+
+/// Why a decimal number is no whole number of 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotWhole {
+    /// It has a fraction, or is not finite, or no number at all.
+    Fraction,
+    /// It is whole, and too large.
+    TooLarge,
+}
+
+/// The whole number that decimal text is, whatever its exponent.
+pub fn whole(text: &str) -> Result<i64, NotWhole> {
+    let (negative, rest) = match text.as_bytes() {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    };
+    let Significand { digits, point, exponent } = Significand::read(rest).ok_or(NotWhole::Fraction)?;
+    let leading = digits.iter().take_while(|d| **d == 0).count();
+    let trailing = digits.iter().rev().take_while(|d| **d == 0).count();
+    let significant = digits.get(leading..digits.len() - trailing).unwrap_or(&[]);
+    if significant.is_empty() {
+        return Ok(0);
+    }
+    // The digits before the point.
+    let before = point.saturating_add(exponent).saturating_sub(leading as i64);
+    match before.checked_sub(significant.len() as i64) {
+        Some(zeros) if zeros >= 0 => {
+            if before > 19 {
+                return Err(NotWhole::TooLarge);
+            }
+            let digits = significant.iter().fold(0i128, |number, digit| number * 10 + i128::from(*digit));
+            let number = digits * 10i128.pow(zeros as u32);
+            i64::try_from(if negative { -number } else { number }).map_err(|_| NotWhole::TooLarge)
+        }
+        _ => Err(NotWhole::Fraction),
+    }
+}
+
 /// Writes the binary form of decimal text: sign, digits, point, exponent, or NaN and the infinities.
 ///
 /// # Errors
@@ -165,28 +231,10 @@ pub fn encode(text: &str, out: &mut Vec<u8>) -> Result<(), Mismatch> {
         head(out, 0, 0, sign, 0);
         return Ok(());
     }
-    let (mantissa, exponent) = match rest.iter().position(|c| matches!(c, b'e' | b'E')) {
-        None => (rest, 0i64),
-        Some(at) => {
-            let exponent = std::str::from_utf8(&rest[at + 1..]).ok().and_then(|e| e.parse().ok()).ok_or_else(wrong)?;
-            (&rest[..at], exponent)
-        }
-    };
-    let mut digits = Vec::with_capacity(mantissa.len());
-    let mut point = None;
-    for &c in mantissa {
-        match c {
-            b'0'..=b'9' => digits.push(c - b'0'),
-            b'.' if point.is_none() => point = Some(digits.len()),
-            _ => return Err(wrong()),
-        }
-    }
-    if digits.is_empty() {
-        return Err(wrong());
-    }
+    let Significand { digits, point, exponent } = Significand::read(rest).ok_or_else(wrong)?;
     let too_large = || {
         let what = match exponent {
-            0 => format!("a number of {} digits", mantissa.iter().filter(|c| c.is_ascii_digit()).count()),
+            0 => format!("a number of {} digits", digits.len()),
             _ => format!("a number with exponent {exponent}"),
         };
         Mismatch::out_of_range(format!(
@@ -195,7 +243,6 @@ pub fn encode(text: &str, out: &mut Vec<u8>) -> Result<(), Mismatch> {
     };
     // The number is 0.d1d2d3... times ten to the power of `scale10`.
     let leading = digits.iter().take_while(|d| **d == 0).count();
-    let point = point.unwrap_or(digits.len()) as i64;
     let shown = (digits.len() as i64 - point - exponent).max(0);
     let display = usize::try_from(shown).ok().filter(|s| *s <= MAX_SCALE).ok_or_else(too_large)?;
     let digits = &digits[leading..];
@@ -267,6 +314,32 @@ mod tests {
             ("+7", "7"),
         ] {
             assert_eq!(there_and_back(given), back, "{given}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_have_any_exponent() {
+        for (text, expected) in [
+            ("0", Ok(0)),
+            ("-0.00", Ok(0)),
+            ("0E+999999999999", Ok(0)),
+            ("1E+2", Ok(100)),
+            ("-120.00", Ok(-120)),
+            ("1.50e1", Ok(15)),
+            ("0.0012E4", Ok(12)),
+            ("9223372036854775807", Ok(i64::MAX)),
+            ("-9.223372036854775808E18", Ok(i64::MIN)),
+            ("9223372036854775808", Err(NotWhole::TooLarge)),
+            ("1E+400", Err(NotWhole::TooLarge)),
+            ("1e9223372036854775807", Err(NotWhole::TooLarge)),
+            ("1e-9223372036854775808", Err(NotWhole::Fraction)),
+            ("1.5", Err(NotWhole::Fraction)),
+            ("15e-1", Err(NotWhole::Fraction)),
+            ("NaN", Err(NotWhole::Fraction)),
+            ("", Err(NotWhole::Fraction)),
+            ("1e", Err(NotWhole::Fraction)),
+        ] {
+            assert_eq!(whole(text), expected, "{text}");
         }
     }
 

@@ -20,6 +20,7 @@ macro_rules! oids {
 oids! {
     BOOL = 16 "bool",
     BYTEA = 17 "bytea",
+    NAME = 19 "name",
     INT8 = 20 "int8",
     INT2 = 21 "int2",
     INT2VECTOR = 22 "int2vector",

@@ -3,8 +3,9 @@
 mod text;
 
 use super::builtin::Scalar;
+use super::numeric::NotWhole;
 use super::registry::{Kind, TypeRegistry};
-use super::{EPOCH_DAYS, EPOCH_MICROS, Format, Oid, literal, numeric, oid};
+use super::{DIMENSIONS, EPOCH_DAYS, EPOCH_MICROS, Format, Oid, literal, numeric, oid};
 use headrace_core::{Mismatch, Value, ValueKind, limits};
 
 /// The encoder of one parameter of a statement; chosen once, when the statement is prepared.
@@ -15,6 +16,8 @@ pub struct Encoder {
     form: Form,
     /// The value has no type by itself, and the server chose one.
     open: bool,
+    /// The type is `name`, or a domain over it, of which the server keeps so many bytes.
+    is_name: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -55,7 +58,7 @@ impl Encoder {
                 fields.iter().map(|(name, oid)| (name.clone(), Self::nested(registry, *oid, depth + 1))).collect(),
             ),
         };
-        Self { oid, name: registry.name(oid), form, open: false }
+        Self { oid, name: registry.name(oid), form, open: false, is_name: oid == oid::NAME }
     }
 
     /// The same for a parameter whose type the value was to determine, and did not: a value that has no type by itself
@@ -103,7 +106,8 @@ impl Encoder {
                 self.binary(value, kind, out)?;
                 Format::Binary
             }
-            (Form::Scalar(Scalar::Text), ValueKind::Text) => {
+            // The server shortens a name that is too long only when it reads it as text.
+            (Form::Scalar(Scalar::Text), ValueKind::Text) if !self.is_name => {
                 value.with_text(|text| put_text(out, text))??;
                 Format::Binary
             }
@@ -121,8 +125,8 @@ impl Encoder {
             }
             _ => match self.binary(value, kind, out) {
                 Ok(()) => Format::Binary,
-                // A list of str is for the server to parse, as one str is.
-                Err(_) if self.holds_text(value, 0) => {
+                // What contains str is for the server to parse, as one str is.
+                Err(_) if self.holds_text(value).unwrap_or(false) => {
                     out.truncate(start + 4);
                     self.text_of(value, kind, out)?;
                     Format::Text
@@ -147,9 +151,7 @@ impl Encoder {
         let start = out.len();
         out.extend_from_slice(&[0; 4]);
         match (&self.form, kind) {
-            (_, ValueKind::Custom) => {
-                value.with_custom(self.oid, |bytes, _| out.extend_from_slice(bytes))?;
-            }
+            (_, ValueKind::Custom) => self.custom(value, out)?,
             (Form::AsText, _) => return Err(self.wrong(value, " in binary form; use the text format")),
             _ => self.binary(value, kind, out)?,
         }
@@ -160,6 +162,15 @@ impl Encoder {
     /// Returns true if its values are texts.
     pub(crate) fn is_text(&self) -> bool {
         matches!(self.form, Form::Scalar(Scalar::Text | Scalar::Char))
+    }
+
+    /// Returns true if its values are JSON, whose binary form is text.
+    fn is_json(&self) -> bool {
+        self.form_is(Scalar::Json) || self.form_is(Scalar::Jsonb)
+    }
+
+    fn form_is(&self, scalar: Scalar) -> bool {
+        matches!(self.form, Form::Scalar(own) if own == scalar)
     }
 
     /// Returns true if [`Encoder::encode_binary`] can work at all.
@@ -181,19 +192,86 @@ impl Encoder {
         self.text_of(value, value.kind(), out)
     }
 
-    /// Returns true if a list for elements that are not text contains a str.
-    fn holds_text<V: Value>(&self, value: &V, depth: usize) -> bool {
-        if !matches!(self.form, Form::Array(..)) || depth > limits::NESTING {
-            return false;
-        }
-        (0..value.len().unwrap_or(0)).any(|i| match value.item(i) {
-            Ok(item) => match item.kind() {
-                ValueKind::Text => true,
-                ValueKind::List => self.holds_text(&item, depth + 1),
-                _ => false,
+    /// Returns true if there is a text in a value of a type that is made of others: a str, or what a dumper returns.
+    /// None if it contains itself.
+    fn holds_text<V: Value>(&self, value: &V) -> Option<bool> {
+        let of_items = |inner: &Encoder, nested: &Encoder| -> Option<bool> {
+            for i in 0..value.len().ok()? {
+                let item = value.item(i).ok()?;
+                let is_nested = matches!(item.kind(), ValueKind::List | ValueKind::Record);
+                if if is_nested { nested } else { inner }.holds_text_or_is(&item)? {
+                    return Some(true);
+                }
+            }
+            Some(false)
+        };
+        match (&self.form, value.kind()) {
+            // The items of an array are those of the lists in it, too.
+            (Form::Array(element, _), ValueKind::List | ValueKind::Record) => match element.form {
+                Form::Composite(_) => of_items(element, element),
+                _ => of_items(element, self),
             },
-            Err(_) => false,
-        })
+            (Form::Multirange(range), ValueKind::List | ValueKind::Multirange) => of_items(range, range),
+            (Form::Composite(fields), _) => {
+                for (i, (name, field)) in fields.iter().enumerate() {
+                    if field.holds_text_or_is(&value.field(i, name).ok()?)? {
+                        return Some(true);
+                    }
+                }
+                Some(false)
+            }
+            (Form::Range(bound), ValueKind::Range) => {
+                let parts = value.range().ok()?;
+                for bounding in [parts.lower, parts.upper].iter().flatten() {
+                    if bound.holds_text_or_is(bounding)? {
+                        return Some(true);
+                    }
+                }
+                Some(false)
+            }
+            _ => Some(false),
+        }
+    }
+
+    fn holds_text_or_is<V: Value>(&self, value: &V) -> Option<bool> {
+        if matches!(value.kind(), ValueKind::Text | ValueKind::Custom) { Some(true) } else { self.holds_text(value) }
+    }
+
+    /// What a dumper returns, in binary form: text is that only for types whose binary form is text.
+    fn custom<V: Value>(&self, value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
+        let start = out.len();
+        let binary = value.with_custom(self.oid, |bytes, binary| {
+            out.extend_from_slice(bytes);
+            binary
+        })?;
+        if binary {
+            return Ok(());
+        }
+        let made = out.split_off(start);
+        let text = std::str::from_utf8(&made).unwrap_or_default();
+        let number = text.parse::<i64>().ok();
+        let bytes = match self.form {
+            Form::Scalar(Scalar::Text | Scalar::Json | Scalar::Jsonb) => {
+                if self.form_is(Scalar::Jsonb) {
+                    out.push(1);
+                }
+                put_text(out, &made)?;
+                return Ok(());
+            }
+            Form::Scalar(Scalar::Numeric) => {
+                numeric::encode(text, out)?;
+                return Ok(());
+            }
+            Form::Scalar(Scalar::Int2) => number.and_then(|n| i16::try_from(n).ok()).map(|n| n.to_be_bytes().to_vec()),
+            Form::Scalar(Scalar::Int4) => number.and_then(|n| i32::try_from(n).ok()).map(|n| n.to_be_bytes().to_vec()),
+            Form::Scalar(Scalar::Int8) => number.map(|n| n.to_be_bytes().to_vec()),
+            _ => None,
+        };
+        let bytes = bytes.ok_or_else(|| {
+            self.wrong(value, " in binary form: its dumper returns text; let it return bytes, or use the text format")
+        })?;
+        out.extend_from_slice(&bytes);
+        Ok(())
     }
 
     fn check_attributes<V: Value>(&self, expected: usize, value: &V, kind: ValueKind) -> Result<(), V::Error> {
@@ -241,13 +319,21 @@ impl Encoder {
                 let _ = error;
                 self.outside(value, &bounds())
             })?,
-            ValueKind::Float | ValueKind::Decimal => {
-                let whole = value.with_decimal(|text| {
-                    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-                    if fraction.bytes().all(|b| b == b'0') { whole.parse::<i64>().ok() } else { None }
-                })?;
-                whole.ok_or_else(|| self.wrong(value, ": it is not a whole number"))?
+            ValueKind::Float => {
+                let number = value.float()?;
+                if number.is_nan() || number.is_finite() && number.fract() != 0.0 {
+                    return Err(self.wrong(value, ": it is not a whole number"));
+                }
+                // The bounds of 64 bits as floats are -2^63, and 2^63, which is one more than fits.
+                if !(-(2f64.powi(63))..2f64.powi(63)).contains(&number) {
+                    return Err(self.outside(value, &bounds()));
+                }
+                number as i64
             }
+            ValueKind::Decimal => value.with_decimal(numeric::whole)?.map_err(|why| match why {
+                NotWhole::Fraction => self.wrong(value, ": it is not a whole number"),
+                NotWhole::TooLarge => self.outside(value, &bounds()),
+            })?,
             _ => return Err(self.wrong(value, "")),
         };
         if (min..=max).contains(&number) { Ok(number) } else { Err(self.outside(value, &bounds())) }
@@ -302,6 +388,9 @@ impl Encoder {
                 if narrow.is_infinite() && wide.is_finite() {
                     return Err(self.outside(value, "about -3.4e38 to 3.4e38"));
                 }
+                if narrow == 0.0 && wide != 0.0 {
+                    return Err(self.outside(value, "nothing is nearer to zero than about 1.4e-45"));
+                }
                 out.extend_from_slice(&narrow.to_be_bytes());
             }
             (Scalar::Bool, ValueKind::Bool) => out.push(u8::from(value.bool()?)),
@@ -342,10 +431,14 @@ impl Encoder {
             }
             (Scalar::Bytea, ValueKind::Bytes) => value.with_bytes(|bytes| out.extend_from_slice(bytes))?,
             (Scalar::Uuid, ValueKind::Uuid) => out.extend_from_slice(&value.uuid()?),
-            (Scalar::Json, _) => value.with_json(|json| out.extend_from_slice(json))?,
-            (Scalar::Jsonb, _) => {
-                out.push(1);
-                value.with_json(|json| out.extend_from_slice(json))?;
+            (Scalar::Json | Scalar::Jsonb, _) => {
+                if scalar == Scalar::Jsonb {
+                    out.push(1);
+                }
+                match kind {
+                    ValueKind::Text => value.with_text(|text| put_text(out, text))??,
+                    _ => value.with_json(|json| out.extend_from_slice(json))?,
+                }
             }
             (Scalar::Inet, ValueKind::Inet | ValueKind::Cidr) => {
                 let (bytes, len, prefix) = value.inet()?;
@@ -358,10 +451,10 @@ impl Encoder {
                 out.extend_from_slice(&(bits as i32).to_be_bytes());
                 out.extend_from_slice(&bytes);
             }
-            (Scalar::Point, _) => self.floats(value, Some(2), out)?,
-            (Scalar::Line, _) => self.floats(value, Some(3), out)?,
-            (Scalar::LineSegment | Scalar::Box, _) => self.floats(value, Some(4), out)?,
-            (Scalar::Circle, _) => self.floats(value, Some(3), out)?,
+            (Scalar::Point, _) => self.floats(value, 2, out)?,
+            (Scalar::Line, _) => self.floats(value, 3, out)?,
+            (Scalar::LineSegment | Scalar::Box, _) => self.floats(value, 4, out)?,
+            (Scalar::Circle, _) => self.floats(value, 3, out)?,
             (Scalar::Path | Scalar::Polygon, _) => self.points(scalar == Scalar::Path, value, out)?,
             _ => return Err(self.wrong(value, "")),
         }
@@ -386,6 +479,7 @@ impl Encoder {
 
     fn text<V: Value>(&self, value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
         match kind {
+            ValueKind::Text if self.is_name => value.with_text(|text| put_text(out, cut_name(text)))??,
             ValueKind::Text => value.with_text(|text| put_text(out, text))??,
             ValueKind::Bytes
             | ValueKind::List
@@ -400,10 +494,10 @@ impl Encoder {
         Ok(())
     }
 
-    fn floats<V: Value>(&self, value: &V, n: Option<usize>, out: &mut Vec<u8>) -> Result<(), V::Error> {
-        let numbers = value.floats(n.unwrap_or(usize::MAX))?;
-        if n.is_some_and(|n| n != numbers.len()) {
-            return Err(self.wrong(value, &format!(": it has {} numbers", numbers.len())));
+    fn floats<V: Value>(&self, value: &V, n: usize, out: &mut Vec<u8>) -> Result<(), V::Error> {
+        let numbers = value.floats(n)?;
+        if n != numbers.len() {
+            return Err(self.wrong(value, &format!(": it is made of {n} numbers")));
         }
         for number in numbers {
             out.extend_from_slice(&number.to_be_bytes());
@@ -412,15 +506,10 @@ impl Encoder {
     }
 
     fn points<V: Value>(&self, path: bool, value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
-        let mut numbers = value.floats(usize::MAX)?;
-        if numbers.len() % 2 == 1 {
-            // A path begins with its flag; without one it is closed, as `((x,y),...)` is.
-            let closed = numbers.remove(0) != 0.0;
-            if path {
-                out.push(u8::from(closed));
-            }
-        } else if path {
-            out.push(1);
+        let (numbers, closed) = value.points()?;
+        if path {
+            // As `((x,y),...)` is.
+            out.push(u8::from(closed.unwrap_or(true)));
         }
         out.extend_from_slice(&((numbers.len() / 2) as i32).to_be_bytes());
         for number in numbers {
@@ -482,7 +571,7 @@ impl Encoder {
             let mut first = value.item(0)?;
             while element.is_dimension(&first)? {
                 lengths.push(first.len()?);
-                if lengths.len() > 6 {
+                if lengths.len() > DIMENSIONS {
                     return Err(self.wrong(value, ": an array has 6 dimensions at most"));
                 }
                 if first.is_empty()? {
@@ -553,7 +642,7 @@ impl Encoder {
             if inner.is_empty() {
                 let kind = item.kind();
                 *nulls |= kind == ValueKind::Null;
-                if kind == ValueKind::Text && !element.is_text() {
+                if kind == ValueKind::Text && !element.is_text() && !element.is_json() {
                     return Err(element.wrong(&item, " inside an array"));
                 }
                 element.encode_binary(&item, out)?;
@@ -567,12 +656,22 @@ impl Encoder {
     }
 }
 
-fn put_text(out: &mut Vec<u8>, text: &[u8]) -> Result<(), Mismatch> {
+/// Appends text, which cannot have a NUL.
+pub(super) fn put_text(out: &mut Vec<u8>, text: &[u8]) -> Result<(), Mismatch> {
     if text.contains(&0) {
         return Err(Mismatch::out_of_range("PostgreSQL text cannot hold a NUL character (\\x00)"));
     }
     out.extend_from_slice(text);
     Ok(())
+}
+
+/// As much of a name as the server keeps of it, whole characters: NAMEDATALEN - 1 bytes.
+fn cut_name(text: &[u8]) -> &[u8] {
+    let mut end = text.len().min(limits::NAME_BYTES);
+    while text.get(end).is_some_and(|byte| byte & 0xc0 == 0x80) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 fn patch(out: &mut [u8], start: usize) -> Result<(), Mismatch> {

@@ -1,0 +1,185 @@
+"""A value means the same wherever it stands: as a parameter, inside of a list, an attribute, a bound, in a row that is
+copied."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+import zoneinfo
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import headrace
+from headrace.types import Json, Path, Point, Polygon, Range
+
+from .conftest import Connect
+
+
+class Id:
+    """Has a dumper that returns text."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class Day(enum.Enum):
+    LEAP = datetime.date(2020, 2, 29)
+
+
+LONG = "é" * 40
+ZONE = zoneinfo.ZoneInfo("Europe/Berlin")
+D = decimal.Decimal
+
+# A type, a value, and its text; None where it is refused.
+CASES: list[tuple[str, Any, str | None]] = [
+    ("int", Id(1234), "1234"),
+    ("bigint", Id(12345678), "12345678"),
+    ("smallint", Id(12), "12"),
+    ("numeric", Id(7), "7"),
+    ("text", Id(7), "7"),
+    ("date", Day.LEAP, "2020-02-29"),
+    ("int", D("1E+2"), "100"),
+    ("int", D("100.00"), "100"),
+    ("int", D("1.5"), None),
+    ("bigint", 1e16, "10000000000000000"),
+    ("bigint", 2.0**60, "1152921504606846976"),
+    ("bigint", 2.0**63, None),
+    ("bigint", float("nan"), None),
+    ("float8", D("1E+400"), None),
+    ("float8", D("-1E-400"), None),
+    ("float8", D("Infinity"), "Infinity"),
+    ("float8", D("0E-999"), "0"),
+    ("real", 1e-60, None),
+    ("real", 1e39, None),
+    ("timetz", datetime.time(1, 2, tzinfo=ZONE), None),
+    ("jsonb", '{"a": 1}', '{"a": 1}'),
+    ("json", '{"a": 1}', '{"a": 1}'),
+    ("jsonb", Json("text"), '"text"'),
+    ("jsonb", {"a": [1, None]}, '{"a": [1, null]}'),
+    ("polygon", Polygon((Point(1, 2), Point(3, 4))), "((1,2),(3,4))"),
+    ("polygon", ((1, 2), (3, 4)), "((1,2),(3,4))"),
+    ("polygon", [[8.5, 47.4, 400], [8.6, 47.4, 410]], None),
+    ("polygon", [(1, 2, 3), (4, 5, 6)], None),
+    ("polygon", [(1, 2), (3,)], None),
+    ("polygon", [1, 2, 3, 4], None),
+    ("path", Path((Point(1, 2), Point(3, 4)), closed=False), "[(1,2),(3,4)]"),
+    ("path", Path((Point(1, 2), Point(3, 4)), closed=True), "((1,2),(3,4))"),
+    ("path", ((1, 2), (3, 4)), "((1,2),(3,4))"),
+    ("path", [(0, 1, 2)], None),
+    ("point", {"x": 1.0, "y": 2.0}, None),
+    ("point", {1.0, 2.0}, None),
+    ("point", (1, 2, 3), None),
+    ("point", ("1", "2"), None),
+    ("circle", ((1, 2), 3), "<(1,2),3>"),
+    ("box", ((3, 4), (1, 2)), "(3,4),(1,2)"),
+    ("name", LONG, "é" * 31),
+    ("text", LONG, LONG),
+]
+
+
+def _dumped(conn: Any) -> Any:
+    conn.register_adapters(dumpers={Id: lambda value: str(value.number)})
+    return conn
+
+
+def _copied(conn: Any, table: str, value: Any, form: str) -> None:
+    conn.copy_in(table, [(value,)], columns=["v"], format=form)
+
+
+def _batch(conn: Any, table: str, value: Any, rows: int) -> None:
+    conn.executemany(f"insert into {table} (v) values ($1)", [(value,)] * rows)
+    conn.execute(f"delete from {table} where ctid not in (select min(ctid) from {table})")
+
+
+def _written(conn: Any, table: str, value: Any) -> None:
+    with conn.cursor().copy(f"copy {table} (v) from stdin") as copy:
+        copy.write_row((value,))
+
+
+def ways(conn: Any, kind: str) -> Iterator[tuple[str, str, Callable[[str, Any], Any], str]]:
+    """Each way: its name, the type of the column, what stores a value in it, and the expression for the value."""
+    put = "insert into {0} (v) values ({1})"
+    yield "$1", kind, lambda t, v: conn.execute(put.format(t, "$1"), (v,)), "v::text"
+    yield "batch", kind, lambda t, v: _batch(conn, t, v, 5), "v::text"
+    yield "copied batch", kind, lambda t, v: _batch(conn, t, v, 1100), "v::text"
+    yield "copy_in", kind, lambda t, v: _copied(conn, t, v, "binary"), "v::text"
+    yield "copy_in as text", kind, lambda t, v: _copied(conn, t, v, "text"), "v::text"
+    for form in ("$1", "%s"):
+        yield (
+            f"list {form}",
+            f"{kind}[]",
+            lambda t, v, f=form: conn.execute(put.format(t, f), ([None, v],)),
+            "v[2]::text",
+        )
+        yield (
+            f"attribute {form}",
+            "placed",
+            lambda t, v, f=form: conn.execute(put.format(t, f), ((1, v),)),
+            "(v).x::text",
+        )
+    yield "copied list", f"{kind}[]", lambda t, v: _copied(conn, t, [v], "binary"), "v[1]::text"
+    yield "copied list as text", f"{kind}[]", lambda t, v: _copied(conn, t, [v], "text"), "v[1]::text"
+    yield "copied attribute", "placed", lambda t, v: _copied(conn, t, (1, v), "binary"), "(v).x::text"
+    yield "domain", "placed_domain", lambda t, v: conn.execute(put.format(t, "$1"), (v,)), "v::text"
+    if kind in ("int", "bigint", "numeric", "date"):
+        ranges = {"int": "int4range", "bigint": "int8range", "numeric": "numrange", "date": "daterange"}
+        bound = "lower(v)::text"
+        yield "bound $1", ranges[kind], lambda t, v: conn.execute(put.format(t, "$1"), (Range(v, None),)), bound
+        yield "copied bound", ranges[kind], lambda t, v: _copied(conn, t, Range(v, None), "binary"), bound
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"), CASES, ids=[f"{kind}-{value!r:.30}" for kind, value, _ in CASES]
+)
+def test_a_value_is_the_same_everywhere(connect: Connect, kind: str, value: Any, expected: str | None) -> None:
+    with _dumped(connect(autocommit=True)) as conn:
+        conn.executescript("drop type if exists placed cascade; drop domain if exists placed_domain cascade")
+        conn.execute(f"create type placed as (n int, x {kind})")
+        conn.execute(f"create domain placed_domain as {kind}")
+        for name, column, store, shown in ways(conn, kind):
+            if expected is None and name.endswith("%s"):
+                continue  # the value has a type of its own then, which the server converts by its rules
+            conn.execute(f"create temp table of_values (v {column})")
+            if expected is None:
+                with pytest.raises(headrace.Error):
+                    store("of_values", value)
+            else:
+                store("of_values", value)
+                assert conn.fetchval(f"select {shown} from of_values") == expected, name
+            conn.execute("drop table of_values")
+        conn.executescript("drop type placed; drop domain placed_domain")
+
+
+def test_text_is_parsed_by_the_server_inside_of_others_too(connect: Connect) -> None:
+    with connect(autocommit=True) as conn:
+        conn.executescript("drop type if exists parsed; create type parsed as (a int, d date, n numeric)")
+        for mark in ("$1", "%s"):
+            for value in [(1, "2020-01-01", 2), ("1", "2020-01-01", "2.5")]:
+                found = conn.execute(f"select ({mark}::parsed)::text", (value,)).fetchone()
+                assert found == (f"(1,2020-01-01,{value[2]})",)
+            bounds = Range("2020-01-01", "2020-02-01")
+            found = conn.execute(f"select ({mark}::daterange)::text", (bounds,)).fetchone()
+            assert found == ("[2020-01-01,2020-02-01)",)
+        conn.execute("drop type parsed")
+
+
+def test_a_dumpers_text_is_not_taken_for_bytes(connect: Connect) -> None:
+    with _dumped(connect(autocommit=True)) as conn:
+        conn.execute("create temp table flags (f bool, t text[])")
+        with pytest.raises(headrace.ProgrammingError, match="text format"):
+            conn.copy_in("flags", [(Id(1),)], columns=["f"])
+        conn.copy_in("flags", [(Id(1),)], columns=["f"], format="text")
+        with conn.cursor().copy("copy flags (t) from stdin") as copy:
+            copy.write_row(([Id(5), None],))
+        assert conn.fetch("select * from flags") == [(True, None), (None, ["5", None])]
+
+
+def test_a_time_that_the_clock_skipped_is_the_instant_that_python_makes_of_it(connect: Connect) -> None:
+    skipped = datetime.datetime(2020, 3, 8, 2, 30)
+    with connect(autocommit=True) as conn:
+        for fold in (0, 1):
+            naive = skipped.replace(fold=fold)
+            assert conn.fetchval("select $1::timestamptz", naive) == naive.astimezone(datetime.timezone.utc)
