@@ -1,6 +1,7 @@
 //! The buffers of received bytes and of bytes to send.
 
 use crate::limits;
+use std::time::Duration;
 
 /// Received bytes that no message has consumed yet.
 ///
@@ -128,19 +129,51 @@ impl ReadBuffer {
 }
 
 /// Bytes to be sent.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct WriteBuffer {
     bytes: Vec<u8>,
     start: usize,
     sent: u64,
     /// A part of what was written since it was empty has been sent.
     partly: bool,
+    /// See [`WriteBuffer::is_full`].
+    high: usize,
+}
+
+impl Default for WriteBuffer {
+    fn default() -> Self {
+        Self { bytes: Vec::new(), start: 0, sent: 0, partly: false, high: limits::WRITE_BUFFER_HIGH_BYTES }
+    }
 }
 
 impl WriteBuffer {
     /// An empty write buffer.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Returns true if what is encoded next has to wait until some of the bytes have been sent.
+    pub fn is_full(&self) -> bool {
+        self.len() >= self.high
+    }
+
+    /// The bytes until it is full; a message may be longer.
+    pub fn room(&self) -> usize {
+        self.high.saturating_sub(self.len())
+    }
+
+    /// Makes it full soon, until it is known how long filling it takes.
+    pub fn be_careful(&mut self) {
+        self.high = limits::WRITE_BUFFER_CAREFUL_BYTES;
+    }
+
+    /// Makes it full sooner, or later, after filling it took so long: somebody waits meanwhile.
+    pub fn adapt(&mut self, took: Duration) {
+        if took > limits::FLUSH_TURN {
+            self.high = (self.high / 2).max(limits::WRITE_BUFFER_FEWEST_BYTES);
+        } else if took < limits::FLUSH_TURN / 4 {
+            self.high = (self.high * 2).min(limits::WRITE_BUFFER_HIGH_BYTES);
+        }
     }
 
     /// Bytes that wait to be sent.
@@ -270,6 +303,27 @@ mod tests {
         write_buffer.tail().resize(20_000_000, 7);
         write_buffer.sent(20_000_000);
         assert!(write_buffer.tail().capacity() <= limits::BUFFER_KEPT_BYTES);
+    }
+
+    #[test]
+    fn write_buffer_is_full_sooner_while_filling_it_takes_long() {
+        let mut write_buffer = WriteBuffer::new();
+        for (took, rooms) in [
+            (limits::FLUSH_TURN / 2, vec![limits::WRITE_BUFFER_HIGH_BYTES]),
+            (limits::FLUSH_TURN * 2, vec![limits::WRITE_BUFFER_HIGH_BYTES / 2, limits::WRITE_BUFFER_HIGH_BYTES / 4]),
+            (Duration::ZERO, vec![limits::WRITE_BUFFER_HIGH_BYTES / 2, limits::WRITE_BUFFER_HIGH_BYTES]),
+            (Duration::ZERO, vec![limits::WRITE_BUFFER_HIGH_BYTES]),
+        ] {
+            for room in rooms {
+                write_buffer.adapt(took);
+                assert_eq!(write_buffer.room(), room);
+            }
+        }
+        (0..64).for_each(|_| write_buffer.adapt(limits::FLUSH_TURN * 2));
+        write_buffer.tail().resize(limits::WRITE_BUFFER_FEWEST_BYTES - 1, 7);
+        assert!(!write_buffer.is_full());
+        write_buffer.tail().push(7);
+        assert!(write_buffer.is_full() && write_buffer.room() == 0);
     }
 
     #[test]

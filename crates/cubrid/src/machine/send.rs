@@ -19,7 +19,7 @@ impl<H: CasHandler> Machine<H> {
         if !matches!(self.phase, Phase::Ready) {
             return;
         }
-        while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
+        while !write_buffer.is_full() {
             let went_on = match self.queue.last().map(PendingRequest::state) {
                 None | Some(State::Sent) => {
                     if !self.may_start() {

@@ -10,7 +10,7 @@ use crate::capabilities::Feature;
 use crate::messages::{client, kind, tag};
 use crate::types::encode;
 use crate::{lexer, limits as own};
-use headrace_core::{Mismatch, Parameters, Verb, WriteBuffer, limits};
+use headrace_core::{Mismatch, Parameters, Verb, WriteBuffer};
 use std::sync::atomic::Ordering;
 
 impl<H: IfxHandler> Machine<H> {
@@ -18,7 +18,7 @@ impl<H: IfxHandler> Machine<H> {
         if !matches!(self.phase, Phase::Ready) {
             return;
         }
-        while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
+        while !write_buffer.is_full() {
             match self.unread() {
                 Some((at, State::FetchMore)) => {
                     self.fetch_more(at, write_buffer);

@@ -40,7 +40,7 @@ use crate::packets::command::{self, Command};
 use crate::packets::frame;
 use crate::sql::{Insert, Scan};
 use headrace_core::WriteBuffer;
-use headrace_core::limits::{self, CHUNK_BYTES, CHUNK_ROWS, CHUNKS_IN_FLIGHT};
+use headrace_core::limits::{CHUNK_BYTES, CHUNK_ROWS, CHUNKS_IN_FLIGHT};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -427,7 +427,7 @@ impl<H: MyHandler> Machine<H> {
     fn send_rows(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let mut went_on = false;
         let in_flight = self.window;
-        while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
+        while !write_buffer.is_full() {
             let replies_due = self.queue.last_mut().map_or(0, |pending| pending.replies_due);
             let Some(batch) = self.batch() else { return went_on };
             let chunked = batch.frame.is_some();
@@ -494,7 +494,7 @@ impl<H: MyHandler> Machine<H> {
     fn repeat(&mut self, mut replies_due: usize, write_buffer: &mut WriteBuffer) -> bool {
         let Some(at) = self.queue.last_at() else { return false };
         let (mut went_on, in_flight) = (false, self.window);
-        while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
+        while !write_buffer.is_full() {
             let Stage::Batch(batch) = self.queue[at].stage_mut() else { return false };
             let (Phase::Repeat { chunk, next, found, .. }, Some(frame)) = (&mut batch.phase, &batch.frame) else {
                 return went_on;

@@ -17,7 +17,7 @@ use crate::packets::reply::ServerError;
 use crate::sql::Scan;
 use crate::types::{Lists, encode_param, encode_param_for_mysql, splice_literal};
 use headrace_core::verb::Effect;
-use headrace_core::{Mismatch, Parameters, Pending as _, ResponseHandler, WriteBuffer, limits};
+use headrace_core::{Mismatch, Parameters, Pending as _, ResponseHandler, WriteBuffer};
 use std::sync::Arc;
 
 impl<H: MyHandler> Machine<H> {
@@ -25,7 +25,7 @@ impl<H: MyHandler> Machine<H> {
         if !matches!(self.phase, Phase::Ready) {
             return;
         }
-        while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
+        while !write_buffer.is_full() {
             let went_on = match self.queue.last().map(PendingRequest::state) {
                 None | Some(State::Sent) => true,
                 Some(State::Bindable) => {

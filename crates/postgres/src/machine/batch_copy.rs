@@ -20,7 +20,7 @@ use crate::messages::tag::{self, field};
 use crate::sql;
 use crate::types::{Encoder, Oid, copy_binary, encode_binary_row};
 use headrace_core::protocol::{RowWriter, Taken};
-use headrace_core::{Fatal, Mismatch, Parameters, ResponseHandler, Value, ValueKind, WriteBuffer, limits};
+use headrace_core::{Fatal, Mismatch, Parameters, ResponseHandler, Value, ValueKind, WriteBuffer};
 use std::sync::atomic::Ordering;
 
 /// The columns as COPY lists them, if they are those that the statement's parameters were described as.
@@ -317,7 +317,7 @@ impl<H: PgHandler> Machine<H> {
             pending.go(Event::Abandoned, Stage::AwaitSync);
             return;
         }
-        let room = limits::WRITE_BUFFER_HIGH_BYTES.saturating_sub(write_buffer.len());
+        let room = write_buffer.room();
         let mut written = 0;
         let mut stop = Stop::Full;
         frontend::message(write_buffer.tail(), tag::frontend::COPY_DATA, |out| {

@@ -83,7 +83,7 @@ impl<H: PgHandler> Machine<H> {
         let mut pending = &mut self.queue[at];
         let Stage::Sending { unsent } = *pending.stage() else { return };
         let Some(mut statement) = pending.statement().cloned() else { return };
-        while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
+        while !write_buffer.is_full() {
             if pending.slot.handler.is_none() {
                 self.poison(at, write_buffer);
                 return;

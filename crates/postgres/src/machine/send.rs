@@ -21,7 +21,7 @@ impl<H: PgHandler> Machine<H> {
         if !matches!(self.phase, Phase::Ready) {
             return;
         }
-        while write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES {
+        while !write_buffer.is_full() {
             let blocked = match self.queue.last().map(PendingRequest::stage) {
                 None | Some(Stage::Sent) => false,
                 Some(Stage::AwaitSync) => {

@@ -398,7 +398,7 @@ impl MySqlWire {
         let settings = state.settings.clone();
         let (machine, write_buffer) = state.parts();
         let machine = machine.of::<MySql>(py)?;
-        let room = limits::WRITE_BUFFER_HIGH_BYTES.saturating_sub(write_buffer.len());
+        let room = write_buffer.room();
         let Filled { mut block, count, ended, failure } = fill(rows, &Lines(&kinds), &settings, room)?;
         let taken = machine.infile_data(id, write_buffer, |out| out.append(&mut block));
         drop(state);

@@ -269,7 +269,7 @@ impl PostgresWire {
             return Ok((0, true));
         }
         let form = Form { encoders: encoders.as_deref(), of_any_type: &of_any_type, binary };
-        let room = limits::WRITE_BUFFER_HIGH_BYTES.saturating_sub(write_buffer.len());
+        let room = write_buffer.room();
         let Filled { block, count, ended, failure } = fill(rows, &form, &settings, room)?;
         if !machine.copy_data(id, write_buffer, |out| out.extend_from_slice(&block)) {
             return Ok((0, true));

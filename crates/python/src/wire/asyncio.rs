@@ -2,12 +2,13 @@
 
 use super::{Io, State, Wire};
 use crate::ffi;
-use headrace_core::{Fatal, FatalKind, NextStep};
+use headrace_core::{Fatal, FatalKind, NextStep, limits};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::os::raw::c_int;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 /// The part of the read buffer that the loop reads into.
 ///
@@ -89,9 +90,17 @@ impl OwnLoop {
 
 impl Wire {
     /// Passes queued bytes to the transport. A blocking connection sends when it waits.
+    ///
+    /// The rows of a batch may have no end, and the server may take them as fast as they are made: the loop's other
+    /// tasks have their turn in between.
     pub(crate) fn flush(&self, py: Python<'_>) -> PyResult<()> {
         self.flush_due.store(false, Ordering::Relaxed);
+        let began = Instant::now();
+        let mut is_first = true;
         loop {
+            if !std::mem::take(&mut is_first) && began.elapsed() > limits::FLUSH_TURN {
+                return self.flush_soon(py);
+            }
             let mut state = self.lock(py)?;
             let Io::Transport { transport } = &state.io else { return Ok(()) };
             let transport = transport.clone_ref(py);
@@ -105,7 +114,11 @@ impl Wire {
             if self.paused.load(Ordering::Relaxed) {
                 return Ok(());
             }
+            let filling = Instant::now();
             self.transmit(py, &mut state);
+            if state.connection.buffers.write_buffer.is_full() {
+                state.connection.buffers.write_buffer.adapt(filling.elapsed());
+            }
             let bytes = match state.connection.buffers.take_outgoing() {
                 Ok(bytes) => bytes,
                 Err(fatal) => {
@@ -205,6 +218,7 @@ impl Wire {
         self.full.store(false, Ordering::Relaxed);
         self.reconnecting.store(false, Ordering::Relaxed);
         let mut state = self.lock(py)?;
+        state.connection.buffers.write_buffer.be_careful();
         self.connected(py, &mut state, Io::Transport { transport });
         self.after_input(py, state)
     }

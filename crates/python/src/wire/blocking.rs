@@ -294,7 +294,7 @@ impl Wire {
                 break;
             }
             let (machine, write_buffer) = state.parts();
-            let stuck = machine.in_flight() < machine.queued() && write_buffer.len() < limits::WRITE_BUFFER_HIGH_BYTES;
+            let stuck = machine.in_flight() < machine.queued() && !write_buffer.is_full();
             let until = if stuck && !state.nudged_in_vain { now + NUDGE_WAIT } else { now };
             match self.turn(py, &mut state, Some(until))? {
                 Progress::Received => state.nudged_in_vain = false,

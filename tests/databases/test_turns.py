@@ -1,0 +1,52 @@
+"""A batch without an end leaves the loop's other tasks their turn, however fast the server takes its rows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from servers import Database, names
+
+TURNS = 3
+FIRST_ROWS = 5000
+"""Within which a batch may wait for answers to what it asks first."""
+MOST_ROWS = 60_000
+"""Of a batch that nobody else has a turn beside: far more than a few buffers hold."""
+
+
+@pytest.mark.parametrize("any_db", names(), indirect=True)
+@pytest.mark.asyncio
+async def test_other_tasks_have_their_turn_beside_a_batch(any_db: Database) -> None:
+    turns = 0
+    rows = 0
+
+    async def counting() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    def endless() -> Iterator[tuple[Any, ...]]:
+        nonlocal rows
+        before = 0
+        while rows < FIRST_ROWS or (turns < before + TURNS and rows < MOST_ROWS):
+            rows += 1
+            before = turns if rows == FIRST_ROWS else before
+            sum(range(2000))  # a row takes longer to make than to send
+            yield (rows, "x" * 20)
+
+    async with await any_db.aconnect(autocommit=True) as conn:
+        await conn.execute("drop table if exists of_turns")
+        await conn.execute("create table of_turns (n int, v varchar(20))")
+        other = asyncio.ensure_future(counting())
+        try:
+            marks = ", ".join(any_db.native_marks(2))
+            await conn.executemany(f"insert into of_turns values ({marks})", endless())
+        finally:
+            other.cancel()
+        assert rows < MOST_ROWS
+        assert await conn.fetchval("select count(*) from of_turns") == rows
+        await conn.execute("drop table of_turns")
