@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from headrace_lab.stats import iqr, median, percentile, ratio_interval, verdict
+from headrace_lab.stats import Comparison, iqr, median, percentile, ratio_interval
 
 
 def test_medians_and_quartiles() -> None:
@@ -22,7 +22,7 @@ def test_a_clear_difference_is_shown_with_its_size() -> None:
     ratio, low, high = ratio_interval(slow, fast)
     assert low <= ratio <= high
     assert ratio == pytest.approx(2.0, abs=0.1)
-    assert (verdict(low, high), verdict(1 / high, 1 / low)) == ("slower", "faster")
+    assert (Comparison.of(low, high), Comparison.of(1 / high, 1 / low)) == (Comparison.SLOWER, Comparison.FASTER)
 
 
 def test_noise_alone_shows_no_difference() -> None:
@@ -31,7 +31,7 @@ def test_noise_alone_shows_no_difference() -> None:
         rng = random.Random(seed)
         a, b = ([rng.gauss(1.0, 0.1) for _ in range(15)] for _ in range(2))
         _, low, high = ratio_interval(a, b)
-        shown += verdict(low, high) != "no difference shown"
+        shown += Comparison.of(low, high) is not Comparison.OPEN
     # An interval of 95 % is wrong once in twenty, and the bootstrap of a median a little more often.
     assert shown <= 6
 

@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import headrace
 
-from . import INTERRUPTED, across, daemon, databases, profile
+from . import INTERRUPTED, across, beside, daemon, databases, profile
 from . import workloads as w
 from .contestants import MODULES, known
 from .differences import DIFFERENCES
@@ -105,7 +105,12 @@ def parser() -> argparse.ArgumentParser:
     race.add_argument("--fail-over", default="25%", help="fail when worse than the baseline by more (25%%)")
     race.add_argument("--no-open", action="store_true", help="do not show the page in a browser at the end")
     report = commands.add_parser("report", help="make tables and pages from results")
-    report.add_argument("results", type=Path, nargs="+", help="a race's JSON, or any number of iibench's .jsonl")
+    report.add_argument(
+        "results",
+        type=Path,
+        nargs="+",
+        help="a race's JSON, two to see them side by side, or any number of iibench's .jsonl",
+    )
     report.add_argument("--markdown", type=Path)
     report.add_argument("--html", type=Path)
     iibench.add_parser(commands)
@@ -475,6 +480,15 @@ def show(args: argparse.Namespace) -> None:
         webbrowser.open(args.html.resolve().as_uri())
 
 
+def show_beside(first: Path, second: Path, markdown: Path | None) -> None:
+    """Prints two races side by side, and writes that as Markdown."""
+    found = beside.beside(*(json.loads(file.read_text(encoding="utf-8")) for file in (first, second)))
+    beside.terminal(found)
+    if markdown is not None:
+        markdown.write_text(beside.markdown(found), encoding="utf-8")
+        print(f"written: {markdown}")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The entry point."""
     args = parser().parse_args(argv)
@@ -489,8 +503,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
                 lay_over(args.results, args.html, args.markdown)
                 return 0
-            if len(args.results) > 1:
-                raise UsageError("only results of iibench can be laid over each other")
+            if len(args.results) == 2:
+                show_beside(*args.results, args.markdown)
+                return 0
+            if len(args.results) > 2:
+                raise UsageError("two races are put side by side; only results of iibench are laid over each other")
             result = json.loads(args.results[0].read_text(encoding="utf-8"))
             write(result, args)
             forms(result).terminal(result)

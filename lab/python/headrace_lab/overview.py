@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from . import workloads as w
 from .report import CORES, duration, failure, groups
-from .stats import quotient, verdict
+from .stats import Comparison, quotient
 
 Row = dict[str, Any]
 
@@ -130,11 +130,11 @@ def _ratio(row: Row, least: tuple[float, float] | None) -> Ratio:
     return Ratio(row["ratio_to_floor"], row["cpu_ratio_to_floor"])
 
 
-def _others(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+def _others(rows: Sequence[Row]) -> Iterator[tuple[str, Comparison]]:
     """The drivers that headrace is compared with in a workload, each with the verdict on it."""
     for row in rows:
         if failure(row) is None and row.get("ratio_to_rival_ci"):
-            yield row["contestant"], verdict(*row["ratio_to_rival_ci"])
+            yield row["contestant"], Comparison.of(*row["ratio_to_rival_ci"])
 
 
 def verdict_of(rows: Sequence[Row]) -> str:
@@ -143,7 +143,7 @@ def verdict_of(rows: Sequence[Row]) -> str:
     found = dict(_others(rows))
     if not found:
         return "-"
-    for result, words in (("faster", "slower than"), ("no difference shown", "no difference shown to")):
+    for result, words in ((Comparison.FASTER, "slower than"), (Comparison.OPEN, f"{Comparison.OPEN.value} to")):
         if names := [name for name, each in found.items() if each == result]:
             return "; ".join(_on_loops(rows, words, names))
     return "faster than all others" if len(found) > 1 else f"faster than {next(iter(found))}"
@@ -160,10 +160,8 @@ def _on_loops(rows: Sequence[Row], words: str, names: Sequence[str]) -> Iterator
 def _summary(compared: Sequence[Sequence[Row]]) -> str:
     """One sentence for all lines in which headrace is compared with others."""
     worst = [{result for _, result in _others(rows)} for rows in compared]
-    slower = sum("faster" in results for results in worst)
-    open_ = sum("no difference shown" in results for results in worst) - sum(
-        {"faster", "no difference shown"} <= results for results in worst
-    )
+    slower = sum(Comparison.FASTER in results for results in worst)
+    open_ = sum(Comparison.OPEN in results and Comparison.FASTER not in results for results in worst)
     if not worst:
         return ""
     return (

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import workloads as w
 from .differences import DIFFERENCES
-from .stats import quotient, verdict
+from .stats import Comparison, quotient
 
 Row = dict[str, Any]
 
@@ -103,7 +103,7 @@ def against(row: Row) -> str:
 
 def equal(row: Row) -> str:
     """An equals sign where no difference to headrace is shown: see :data:`EQUAL`."""
-    return "=" if verdict(*row["ratio_to_rival_ci"]) == "no difference shown" else ""
+    return Comparison.of(*row["ratio_to_rival_ci"]).if_open("=")
 
 
 def has_floor(rows: Iterable[Row]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,8 +53,20 @@ def quotient(part: float | None, whole: float | None) -> float | None:
     return None if part is None or not whole else part / whole
 
 
-def verdict(low: float, high: float) -> str:
-    """The verdict of an interval on a ratio."""
-    if low <= 1.0 <= high:
-        return "no difference shown"
-    return "slower" if low > 1.0 else "faster"
+class Comparison(enum.Enum):
+    """What the interval of a ratio of times shows of the first one, beside the second."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    OPEN = "no difference shown"
+
+    @classmethod
+    def of(cls, low: float, high: float) -> Comparison:
+        """The verdict of an interval."""
+        if low <= 1.0 <= high:
+            return cls.OPEN
+        return cls.SLOWER if low > 1.0 else cls.FASTER
+
+    def if_open(self, words: str) -> str:
+        """The words, where no difference is shown."""
+        return words if self is Comparison.OPEN else ""

@@ -10,7 +10,7 @@ from typing import Any
 from ..differences import DIFFERENCES
 from ..page import STYLE
 from ..report import duration, failure
-from ..stats import verdict
+from ..stats import Comparison
 from .workloads import what
 
 Row = dict[str, Any]
@@ -60,13 +60,12 @@ def cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def ratio(row: Row, to: str) -> str:
-    """How many times as long it takes, and the verdict on the interval."""
+def ratio(row: Row, to: str, where_open: str = " (no difference shown)") -> str:
+    """How many times as long it takes, and the words for an interval that shows no difference."""
     interval = row[f"ratio_to_{to}_ci"]
     if interval is None:
         return ""
-    result = verdict(*interval)
-    return f"{row[f'ratio_to_{to}']:.2f}" + (" (no difference shown)" if result == "no difference shown" else "")
+    return f"{row[f'ratio_to_{to}']:.2f}" + Comparison.of(*interval).if_open(where_open)
 
 
 def terminal(report: dict[str, Any], width: int | None = None) -> None:
@@ -161,7 +160,7 @@ def published(report: dict[str, Any]) -> str:
 def _published_cell(row: Row) -> str:
     if failure(row):
         return "-"
-    against = ratio(row, "ours").replace(" (no difference shown)", ", none shown")
+    against = ratio(row, "ours", ", none shown")
     return duration(row["median_s"]) + (f" ({against})" if against else "")
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..page import STYLE
 from ..report import duration, failure, unfinished
-from ..stats import verdict
+from ..stats import Comparison
 from .goals import goals
 from .routes import DIRECT, HEADRACED, PGBOUNCER, ROUTES, TITLES
 from .workloads import APART, CORES, FREE, SHARED, WORKLOADS, what
@@ -85,8 +85,7 @@ def ratio(row: Row, to: str) -> str:
     interval = row[f"ratio_to_{to}_ci"]
     if interval is None:
         return ""
-    shown = verdict(*interval)
-    return f"{row[f'ratio_to_{to}']:.2f}" + (" (none shown)" if shown == "no difference shown" else "")
+    return f"{row[f'ratio_to_{to}']:.2f}" + Comparison.of(*interval).if_open(" (no difference shown)")
 
 
 def terminal(report: dict[str, Any], width: int | None = None) -> None:

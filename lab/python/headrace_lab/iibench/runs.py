@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from ..stats import median, ratio_interval, verdict
+from ..stats import Comparison, median, ratio_interval
 from .options import DEFAULTS, flag
 
 KINDS: Final = ("insert", "delete", "query")
@@ -171,13 +171,14 @@ class Line:
         found = [k for k in (step["kinds"][self.kind] for step in self.rounds) if "short" in k]
         return str(max(found, key=lambda k: k["short"])["verdict"]) if found else ""
 
-    def to_floor(self) -> tuple[float, str] | None:
-        """The rate as a part of the floor's, and the verdict of a bootstrap interval over the rounds."""
+    def to_floor(self) -> tuple[float, Comparison | None] | None:
+        """The rate as a part of the floor's, and the verdict on the time of a row, of a bootstrap interval over the
+        rounds; None if there are too few of them."""
         if not self.floor or not any(self.floor):
             return None
         ratio, low, high = ratio_interval(self.rates, self.floor)
         # A rate is better where a time is worse.
-        result = verdict(1 / high, 1 / low) if len(self.rates) > 2 and low > 0 else ""
+        result = Comparison.of(1 / high, 1 / low) if len(self.rates) > 2 and low > 0 else None
         return ratio, result
 
 
