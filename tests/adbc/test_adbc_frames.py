@@ -30,8 +30,8 @@ def test_pandas_reads_and_writes_by_arrow(adbc: Adbc, conn: dbapi.Connection, mo
     found = pandas.read_sql("select id, price, name from frame order by id", conn)
     assert found["id"].tolist() == [1, 1, 2, 2, 3, 3]
     assert found["price"].sum() == 8.0
-    if adbc.kind in ("mysql", "informix"):
-        return  # pandas quotes the name as the standard has it, which these understand only by a setting of the session
+    if not adbc.db.understands_double_quotes:
+        return  # pandas quotes the name as the standard has it
     assert frame.to_sql("frame", conn, index=False, if_exists="replace") == 3
     assert len(pandas.read_sql("select * from frame", conn)) == 3
 

@@ -121,9 +121,7 @@ async def _piped(scene: Scene) -> None:
 
 
 async def _named(scene: Scene) -> None:
-    # A scroll cursor of Informix reads nothing ahead.
-    more = {"scrollable": True} if scene.place.kind in ("informix", "cubrid") else {}
-    name = () if scene.place.kind == "cubrid" else ("named",)
+    name, more = scene.place.holdable
     scene.kept["cursor"] = scene.conn.cursor(*name, withhold=True, **more)
     await scene.kept["cursor"].execute(scene.place.marked(1900), ("a",))
 

@@ -96,4 +96,8 @@ def cubrid(url: str, other: Callable[[], str]) -> Place:
         ),
         keywords={"lock_timeout": 20},
         other=other,
+        numbers=2000,
+        # The login has 48 bytes.
+        long_login=True,
+        holdable=((), {"scrollable": True}),
     )

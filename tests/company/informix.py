@@ -73,4 +73,8 @@ def informix(server: InformixServer, *, url: str = "", name: str = "informix", *
             ("", errors.InvalidCursorName, "the stream cannot be read on: the transaction"),
         ),
         keywords={"lock_wait": 20, **keywords},
+        create="create database {} with log",
+        numbers=2000,
+        # A scroll cursor of Informix reads nothing ahead.
+        holdable=(("named",), {"scrollable": True}),
     )

@@ -57,4 +57,7 @@ def mysql(served: Served, *, url: str = "", name: str = "", **keywords: Any) -> 
         "insert into company select %s, %s, if(sleep(0.02), 'interrupted', 'slow')",
         OPERATIONS,
         keywords={"local_infile": True, **keywords},
+        sessions=lambda conn: sum(row[4] != "Daemon" for row in conn.fetch("show processlist")),
+        statements=lambda conn: int(conn.executescript("show global status like 'Prepared_stmt_count'").fetchone()[1]),
+        slow_answer=("select if(sleep(0.02), 'interrupted', 'slept')", "slept"),
     )

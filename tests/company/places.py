@@ -17,6 +17,10 @@ from .worker import Chosen
 _numbers = itertools.count(1)
 
 
+def _of_database(url: str, name: str) -> str:
+    return re.sub(r"(:\d+/)\w+", rf"\g<1>{name}", url, count=1)
+
+
 @dataclass(frozen=True)
 class Place:
     """A server, and statements that mean the same everywhere."""
@@ -40,6 +44,22 @@ class Place:
     """For ``connect``."""
     other: Callable[[], str] | None = None
     """The URL of another server of the same kind, where no database can be created by a statement."""
+    create: str = "create database {}"
+    """The statement that creates a database, or what else has tables of its own."""
+    within: Callable[[str, str], tuple[str, dict[str, Any]]] = lambda url, name: (_of_database(url, name), {})
+    """The URL and the keywords for it, by the URL of the first and the name."""
+    numbers: int = 0
+    """Rows of the table ``numbers``, where the schema has it."""
+    long_login: bool = False
+    """The answer to the login is so long that it drips for a second."""
+    sessions: Callable[[Any], int] | None = None
+    """How many sessions the server has, by a connection; None where it does not tell."""
+    statements: Callable[[Any], int] | None = None
+    """How many prepared statements the session has, or the server; None where it does not tell."""
+    slow_answer: tuple[str, str] = ("", "")
+    """A query that takes 20 ms, and its result if it is not interrupted."""
+    holdable: tuple[tuple[str, ...], dict[str, Any]] = (("named",), {})
+    """The arguments of ``cursor()`` for one that is read piece by piece."""
 
     @property
     def kind(self) -> str:
@@ -74,14 +94,11 @@ class Place:
             await made.prepare(shell)
             return made
         name = f"apart_{next(_numbers)}"
-        sql = {"informix": f"create database {name} with log", "mysql": f"create database {name}"}
         admin = await self.connect(shell)
-        await admin.execute(sql.get(self.kind, f"create schema {name}"))
+        await admin.execute(self.create.format(name))
         await admin.close()
-        if self.kind == "postgresql":
-            made = replace(self, keywords={**self.keywords, "options": f"-c search_path={name}"})
-        else:
-            made = replace(self, url=re.sub(r"(:\d+/)\w+", rf"\g<1>{name}", self.url, count=1))
+        url, keywords = self.within(self.url, name)
+        made = replace(self, url=url, keywords={**self.keywords, **keywords})
         await made.prepare(shell)
         return made
 
@@ -90,6 +107,6 @@ class Place:
         conn = await self.connect(shell)
         for sql in self.schema:
             await conn.execute(sql)
-        if self.kind in ("informix", "cubrid"):
-            await conn.executemany("insert into numbers values (?)", [(n,) for n in range(1, 2001)])
+        if self.numbers:
+            await conn.executemany("insert into numbers values (?)", [(n,) for n in range(1, self.numbers + 1)])
         await conn.close()

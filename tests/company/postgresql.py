@@ -127,4 +127,11 @@ def postgresql(url: str, name: str = "postgresql", **keywords: Any) -> Place:
             ("", errors.InvalidCursorName, "the cursor 'held_"),
         ),
         keywords=keywords,
+        create="create schema {}",
+        within=lambda url, name: (url, {"options": f"-c search_path={name}"}),
+        sessions=lambda conn: int(
+            conn.fetchval("select count(*) from pg_stat_activity where backend_type = 'client backend'")
+        ),
+        statements=lambda conn: int(conn.executescript("select count(*) from pg_prepared_statements").fetchone()[0]),
+        slow_answer=("select case when pg_sleep(0.02) is null then '' else 'slept' end", "slept"),
     )

@@ -225,18 +225,11 @@ def test_loads_are_whole_beside_each_other(place: Place, shell: Shell) -> None:
     shell.run(test(), LIMIT + 20)
 
 
-def slow_answer(place: Place) -> tuple[str, str]:
-    """A query that takes 20 ms, and its result if it is not interrupted."""
-    if place.kind == "mysql":
-        return "select if(sleep(0.02), 'interrupted', 'slept')", "slept"
-    return "select case when pg_sleep(0.02) is null then '' else 'slept' end", "slept"
-
-
 @pytest.mark.parametrize("place", ["postgresql", "mariadb", "mysql"], indirect=True)
 @pytest.mark.parametrize("stopped", [1, 3], ids=["one", "three_at_once"])
 def test_only_what_was_stopped_is_stopped(place: Place, shell: Shell, stopped: int) -> None:
     """Requests that end by their own timeouts while they run, or just before or after, between those of others."""
-    sql, answer = slow_answer(place)
+    sql, answer = place.slow_answer
 
     async def stops(conn: Any, shift: float) -> None:
         for k in range(12):

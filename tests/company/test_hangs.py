@@ -184,8 +184,8 @@ def test_every_call_ends_when_the_backend_stops(place: Place, shell: Shell) -> N
 
 @pytest.mark.parametrize("state", ["frozen", "garbage", "dripping", "reset"])
 def test_connecting_ends_in_time(place: Place, shell: Shell, state: str) -> None:
-    # CUBRID's login has 48 bytes, which drip in just under a second.
-    limit = 0.5 if place.kind == "cubrid" else 1
+    # It drips in just under a second.
+    limit = 0.5 if place.long_login else 1
 
     async def test() -> None:
         with Gate(place_port(place)) as gate:

@@ -53,11 +53,8 @@ def descriptors() -> int:
 
 def sessions(place: Place, admin: Any) -> int:
     """How many sessions the server has."""
-    if place.kind == "postgresql":
-        sql = "select count(*) from pg_stat_activity where backend_type = 'client backend'"
-        return int(admin.fetchval(sql))
-    if place.kind == "mysql":
-        return sum(row[4] != "Daemon" for row in admin.fetch("show processlist"))
+    if place.sessions is not None:
+        return place.sessions(admin)
     # The test servers of Informix and CUBRID do not report it, but the connections that they have accepted, and neither
     # side has closed, are known here.
     return established(int(place.url.split("@")[1].split("/")[0].split(":")[1]))
@@ -76,11 +73,7 @@ def established(port: int) -> int:
 
 def statements(place: Place, conn: Any) -> int:
     """How many prepared statements the session has, or the server."""
-    if place.kind == "postgresql":
-        return int(conn.executescript("select count(*) from pg_prepared_statements").fetchone()[0])
-    if place.kind == "mysql":
-        return int(conn.executescript("show global status like 'Prepared_stmt_count'").fetchone()[1])
-    return 0
+    return place.statements(conn) if place.statements is not None else 0
 
 
 def settles(what: str, measure: Callable[[], int], before: int) -> None:
@@ -111,7 +104,7 @@ def leaves_nothing(place: Place, shell: Shell, work: Callable[[], Any], rounds: 
     settles("sessions", lambda: sessions(place, admin), before[2])
     settles("descriptors", descriptors, before[0])
     settles("threads", threading.active_count, before[1])
-    if place.kind == "mysql":
+    if place.statements is not None:
         settles("prepared statements", lambda: statements(place, admin), before[3])
     grown = resident() - before[4]
     assert grown < MEMORY, f"{grown >> 20} MB more after {rounds} rounds"
@@ -179,7 +172,7 @@ def test_connections_dropped_in_the_middle_end(place: Place, shell: Shell) -> No
         block = conns[1].transaction()
         await block.__aenter__()
         await conns[1].execute(place.insert, (9, 1, "never"))
-        if place.kind == "postgresql":
+        if hasattr(conns[2], "copy_out"):
             rows = await conns[2].copy_out("select generate_series(1, 100000)")
             async for _ in rows:
                 break
@@ -202,7 +195,7 @@ def test_abandoned_streams_leave_nothing(place: Place, shell: Shell) -> None:
             gc.collect()
             await shell.sleep(0.02)
             assert await conn.fetchval(place.marked(1), "b") == "b"
-            if place.kind == "postgresql":
+            if hasattr(conn, "copy_out"):
                 rows = await conn.copy_out("select generate_series(1, 20000)")
                 async for _ in rows:
                     break

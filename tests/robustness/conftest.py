@@ -1,47 +1,52 @@
-"""The databases of these tests, and the statements that differ."""
+"""The databases of these tests, reached through somebody in between."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import headrace
-from headrace.cubrid.settings import connect_options
-from headrace.testing import InformixServer, PostgresServer, informix
-from headrace_lab.differences import DIFFERENCES, Differences
-from live import ROWS_OF_NUMBERS, TESTED, cubrid_url
-from served import Served
+from headrace.testing import InformixServer, informix
+from headrace_lab.differences import Differences
+from servers import Database, Informix, PostgreSQL, database, names
 
 
-@dataclass(frozen=True)
 class Target:
-    """A server, and statements that mean the same everywhere."""
+    """A database, and statements that mean the same everywhere."""
 
-    differences: Differences
-    port: int
-    where: Callable[[int], str]
-    """The connection string by the port: the server's own, or that of someone in between."""
-    series: Callable[[int], str]
-    """A query for the numbers ``n`` from 1 to one given."""
+    def __init__(self, db: Database) -> None:
+        self.db = db
+
+    @property
+    def differences(self) -> Differences:
+        """What the lab knows of the database."""
+        return self.db.differences
 
     @property
     def kind(self) -> str:
-        """Which driver."""
-        return self.differences.driver
+        """Which driver: the key of tables of cases."""
+        return self.db.kind
+
+    @property
+    def port(self) -> int:
+        """Of the server."""
+        return self.db.port
 
     @property
     def mark(self) -> str:
         """A parameter."""
-        return self.differences.mark
+        return self.db.mark
+
+    def series(self, count: int) -> str:
+        """A query for the numbers ``n`` from 1 to one given."""
+        return self.db.series(count)
 
     @property
     def temporary(self) -> str:
         """Creates an empty table ``r`` of one key, temporary where the database has such tables."""
-        dropped = "drop table if exists r; " if self.kind == "cubrid" else ""
-        return f"{dropped}{self.differences.temporary} r (n int primary key)"
+        return f"{self.db.before_temporary}{self.differences.temporary} r (n int primary key)"
 
     @property
     def number(self) -> str:
@@ -53,6 +58,10 @@ class Target:
         """A query for 42."""
         return f"select 42{self.differences.from_nothing}"
 
+    def where(self, port: int) -> str:
+        """The URL by the port: the server's own, or that of someone in between."""
+        return self.db.url_at(port, connect_timeout="3")
+
     def connect(self, port: int | None = None, **keywords: Any) -> Any:
         """A blocking connection."""
         return headrace.connect(self.where(port or self.port), **keywords)
@@ -62,90 +71,29 @@ class Target:
         return await headrace.aio.connect(self.where(port or self.port), **keywords)
 
 
-def postgresql_target(server: PostgresServer) -> Target:
-    """PostgreSQL, as the harnesses want it."""
-
-    def where(port: int) -> str:
-        return f"host=127.0.0.1 port={port} user=postgres dbname=postgres sslmode=disable connect_timeout=3"
-
-    return Target(
-        DIFFERENCES["postgresql"],
-        server.port,
-        where,
-        lambda count: f"select g as n from generate_series(1, {count}) g",
-    )
-
-
-def _mysql(served: Served) -> Target:
-    server = served.server
-
-    def where(port: int) -> str:
-        return f"{server.scheme}://tester:tiger@127.0.0.1:{port}/test?ssl_mode=DISABLED&connect_timeout=3"
-
-    return Target(
-        DIFFERENCES[served.name],
-        server.port,
-        where,
-        lambda count: f"select seq as n from {served.series(count)}",
-    )
-
-
-def informix_target(server: InformixServer) -> Target:
-    """The Informix test server, as the harnesses want it."""
-
-    def where(port: int) -> str:
-        login = f"{server.user}:{server.password}"
-        return f"informix://{login}@127.0.0.1:{port}/{server.database}?server={server.server}&connect_timeout=3"
-
-    return Target(
-        DIFFERENCES["informix"],
-        server.port,
-        where,
-        lambda count: f"select n from numbers where n <= {count}",
-    )
-
-
-def cubrid_target(url: str) -> Target:
-    """CUBRID's test server, or a genuine one, as the harnesses want it."""
-    options = connect_options(url, {})
-
-    def where(port: int) -> str:
-        return f"cubrid://{options.user}@127.0.0.1:{port}/{options.database}?connect_timeout=3"
-
-    def series(count: int) -> str:
-        # The table has the numbers from 0 on.
-        if count <= ROWS_OF_NUMBERS:
-            return f"select n + 1 as n from numbers where n < {count} order by n"
-        number = f"a.n * {ROWS_OF_NUMBERS} + b.n"
-        return f"select {number} + 1 as n from numbers a, numbers b where {number} < {count} order by 1"
-
-    return Target(DIFFERENCES["cubrid"], options.hosts[0][1], where, series)
-
-
-@pytest.fixture(scope="session")
-def cubrid_server() -> Iterator[str]:
-    """The URL of the server."""
-    with cubrid_url() as url:
-        yield url
-
-
 @pytest.fixture(scope="session")
 def informix_server() -> Iterator[InformixServer]:
-    """The test server, with a table of numbers: it has no function that makes them."""
+    """The test server, with a table of more numbers: it has no function that makes them."""
     with informix(locale="en_US.utf8") as running:
-        with headrace.connect(informix_target(running).where(running.port), autocommit=True) as admin:
+        with headrace.connect(Informix.at(running).url, autocommit=True) as admin:
             admin.execute("create table numbers (n int primary key)")
             admin.executemany("insert into numbers values (?)", [(n,) for n in range(1, 5001)])
         yield running
 
 
-@pytest.fixture(params=TESTED)
+@pytest.fixture(params=names())
 def target(request: pytest.FixtureRequest) -> Target:
     """One after the other."""
-    if request.param == "informix":
-        return informix_target(request.getfixturevalue("informix_server"))
-    if request.param == "cubrid":
-        return cubrid_target(request.getfixturevalue("cubrid_server"))
-    if request.param == "postgresql":
-        return postgresql_target(request.getfixturevalue("server"))
-    return _mysql(request.getfixturevalue(f"{request.param}_served"))
+    return Target(database(request, request.param))
+
+
+@pytest.fixture
+def postgres(request: pytest.FixtureRequest) -> Target:
+    """PostgreSQL alone."""
+    return Target(database(request, PostgreSQL.name))
+
+
+@pytest.fixture
+def informix_only(request: pytest.FixtureRequest) -> Target:
+    """Informix alone."""
+    return Target(database(request, Informix.name))

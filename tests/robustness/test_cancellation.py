@@ -27,18 +27,30 @@ async def pipeline(target: Target, conn: Any) -> None:
     assert [await c.fetchone() for c in cursors] == [(i,) for i in range(5)]
 
 
+async def copied_in(conn: Any) -> None:
+    await conn.copy_in("cancelled", [(i,) for i in range(3000)])
+
+
+async def loaded(conn: Any) -> None:
+    await conn.load_rows("cancelled", [(i,) for i in range(3000)])
+
+
+async def made_while_sent(conn: Any) -> None:
+    await conn.executemany("insert into cancelled values (?)", ((i,) for i in range(3000)))
+
+
+# Informix and CUBRID have no statement for it.
+BULK: dict[str, Callable[[Any], Awaitable[None]]] = {
+    "postgresql": copied_in, "mysql": loaded, "informix": made_while_sent, "cubrid": made_while_sent,
+}  # fmt: skip
+
+
 async def bulk_in(target: Target, conn: Any) -> None:
-    if target.kind == "mysql":
-        await conn.load_rows("cancelled", [(i,) for i in range(3000)])
-    elif target.kind in ("informix", "cubrid"):
-        # There is no such statement: a batch that is made while it is sent.
-        await conn.executemany("insert into cancelled values (?)", ((i,) for i in range(3000)))
-    else:
-        await conn.copy_in("cancelled", [(i,) for i in range(3000)])
+    await BULK[target.kind](conn)
 
 
 async def copy_out(target: Target, conn: Any) -> None:
-    if target.kind == "postgresql":
+    if hasattr(conn, "copy_out"):
         assert len([row async for row in await conn.copy_out("select generate_series(1, 3000)")]) == 3000
     else:
         cursor = await conn.cursor().execute(target.series(3000))

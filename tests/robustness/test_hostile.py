@@ -27,7 +27,49 @@ SEED = int(os.environ.get("HEADRACE_HOSTILE_SEED", FIRST_SEED + 1))
 TIMEOUT = 0.7
 
 
-def operations(target: Target) -> dict[str, Callable[[Any], Any]]:
+Operations = dict[str, Callable[[Any], Any]]
+
+
+def of_postgresql(_: Target) -> Operations:
+    return {
+        "copy_out": lambda conn: list(conn.copy_out("pg_namespace")),
+        "copy_in": lambda conn: conn.copy_in("r", [(n,) for n in range(1000, 1050)]),
+        "json": lambda conn: conn.execute("select '{}'::json", timeout=TIMEOUT).fetchall(),
+    }
+
+
+def of_mysql(_: Target) -> Operations:
+    return {}
+
+
+def of_informix(_: Target) -> Operations:
+    return {
+        "lob": lambda conn: conn.create_lob().close(),
+        "lob_content": lambda conn: conn.create_lob(column="lobs.b").write(b"x" * 1000),
+        "fastpath": lambda conn: conn.fastpath("ifx_lo_close(integer)", 1),
+    }
+
+
+def of_cubrid(target: Target) -> Operations:
+    return {
+        "lob": lambda conn: conn.read_lob(conn.store_lob(b"x" * 1000)),
+        "catalogue": lambda conn: conn.schema_info("columns", "r").fetchall(),
+        "plan": lambda conn: conn.plan(target.answer),
+        "keys": lambda conn: conn.generated_keys("insert into r values (-2)"),
+    }
+
+
+OWN_OPERATIONS: dict[str, Callable[[Target], Operations]] = {
+    "postgresql": of_postgresql,
+    "mysql": of_mysql,
+    "informix": of_informix,
+    "cubrid": of_cubrid,
+}
+NEEDS = {"informix": ["create table if not exists lobs (b blob)"]}
+"""Statements that make what they need."""
+
+
+def operations(target: Target) -> Operations:
     """What is asked of a connection whose server lies."""
     mark = target.mark
 
@@ -36,7 +78,7 @@ def operations(target: Target) -> dict[str, Callable[[Any], Any]]:
             for _ in rows:
                 pass
 
-    found: dict[str, Callable[[Any], Any]] = {
+    found: Operations = {
         "execute": lambda conn: conn.execute(target.answer, timeout=TIMEOUT).fetchall(),
         "parameters": lambda conn: conn.execute(target.number.replace("$1", "%s"), (1,), timeout=TIMEOUT).fetchall(),
         "rows": lambda conn: conn.execute(target.series(300), timeout=TIMEOUT).fetchall(),
@@ -48,19 +90,7 @@ def operations(target: Target) -> dict[str, Callable[[Any], Any]]:
         "ping": lambda conn: conn.ping() if hasattr(conn, "ping") else conn.check_alive(),
         "reset": lambda conn: conn.reset() if hasattr(conn, "reset") else None,
     }
-    if target.kind == "postgresql":
-        found["copy_out"] = lambda conn: list(conn.copy_out("pg_namespace"))
-        found["copy_in"] = lambda conn: conn.copy_in("r", [(n,) for n in range(1000, 1050)])
-        found["json"] = lambda conn: conn.execute("select '{}'::json", timeout=TIMEOUT).fetchall()
-    if target.kind == "informix":
-        found["lob"] = lambda conn: conn.create_lob().close()
-        found["lob_content"] = lambda conn: conn.create_lob(column="lobs.b").write(b"x" * 1000)
-        found["fastpath"] = lambda conn: conn.fastpath("ifx_lo_close(integer)", 1)
-    if target.kind == "cubrid":
-        found["lob"] = lambda conn: conn.read_lob(conn.store_lob(b"x" * 1000))
-        found["catalogue"] = lambda conn: conn.schema_info("columns", "r").fetchall()
-        found["plan"] = lambda conn: conn.plan(target.answer)
-        found["keys"] = lambda conn: conn.generated_keys("insert into r values (-2)")
+    found.update(OWN_OPERATIONS[target.kind](target))
     return found
 
 
@@ -79,9 +109,9 @@ def blocking(target: Target, case: int) -> Seen:
 
 @pytest.fixture
 def ready(target: Target) -> Target:
-    if target.kind == "informix":
-        with target.connect(autocommit=True) as conn:
-            conn.execute("create table if not exists lobs (b blob)")
+    with target.connect(autocommit=True) as conn:
+        for statement in NEEDS.get(target.kind, ()):
+            conn.execute(statement)
     return target
 
 

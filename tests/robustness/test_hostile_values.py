@@ -14,19 +14,13 @@ from headrace import errors
 from headrace._shared.cursor_base import CursorBase
 from headrace.informix import lobs
 from headrace.rows import dict_row
-from headrace.testing import InformixServer, PostgresServer
 from headrace.types import Opaque
 
-from .conftest import Target, informix_target, postgresql_target
+from .conftest import Target
 from .hostile import HostileProxy, description, peak_kib, u16, u32
 
 DEEP = "(repeat('[', 2000) || repeat(']', 2000))::json"
 DIGITS = "('1' || repeat('0', 5000))::jsonb"
-
-
-@pytest.fixture
-def postgres(server: PostgresServer) -> Target:
-    return postgresql_target(server)
 
 
 @pytest.mark.parametrize("value", [DEEP, DIGITS])
@@ -57,7 +51,7 @@ def test_json_of_other_databases(target: Target) -> None:
         conn.execute("create table if not exists jsons (j json)")
         conn.execute("delete from jsons")
         value = "1" + "0" * 5000
-        conn.execute(f"insert into jsons values ('{value}'{'::json' if target.kind == 'informix' else ''})")
+        conn.execute(f"insert into jsons values ('{value}'{target.db.as_json})")
         with pytest.raises(errors.DataError, match=r"column 1 \(j\)"):
             conn.fetch("select j from jsons")
         assert conn.fetchval(target.answer) == 42
@@ -126,11 +120,6 @@ def test_the_content_of_a_large_object_is_bytes_of_the_length_asked_for(rows: An
 
 
 # Long descriptions
-
-
-@pytest.fixture
-def informix_only(informix_server: InformixServer) -> Target:
-    return informix_target(informix_server)
 
 
 @pytest.mark.parametrize(("columns", "name"), [(32_767, b""), (3000, b"x" * 300)])

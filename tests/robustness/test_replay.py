@@ -16,17 +16,18 @@ from .proxy import Proxy, Replay
 Conn = Any
 
 
+MORE_VALUES = {
+    "postgresql": "$1::text, null",
+    "mysql": "cast(? as char), null",
+    "informix": "cast(? as lvarchar(20)), cast(null as date), extend(mdy(1, 2, 2024), year to fraction(3))",
+    "cubrid": "cast(? as varchar(20)), null, datetime'2024-01-02 03:04:05.678', cast({1, 2} as list(int))",
+}
+
+
 def selects(target: Target, conn: Conn) -> Any:
     rows = conn.execute(f"select n, n / 2.0, 'row' from ({target.series(5)}) s where n <= {target.mark}", (4,))
-    if target.kind == "informix":
-        values = "cast(? as lvarchar(20)), cast(null as date), extend(mdy(1, 2, 2024), year to fraction(3))"
-        return rows.fetchall(), conn.execute(f"select {values}{target.differences.from_nothing}", ("é",)).fetchall()
-    if target.kind == "mysql":
-        return rows.fetchall(), conn.execute("select cast(? as char), null", ("é",)).fetchall()
-    if target.kind == "cubrid":
-        values = "cast(? as varchar(20)), null, datetime'2024-01-02 03:04:05.678', cast({1, 2} as list(int))"
-        return rows.fetchall(), conn.execute(f"select {values}", ("é",)).fetchall()
-    return rows.fetchall(), conn.execute("select $1::text, null", ("é",)).fetchall()
+    more = f"select {MORE_VALUES[target.kind]}{target.differences.from_nothing}"
+    return rows.fetchall(), conn.execute(more, ("é",)).fetchall()
 
 
 def batch_with_an_error(target: Target, conn: Conn) -> Any:
@@ -38,34 +39,52 @@ def batch_with_an_error(target: Target, conn: Conn) -> Any:
     return None
 
 
-def script_and_bulk(target: Target, conn: Conn) -> Any:
-    if target.kind == "mysql":
-        conn.execute(target.temporary)
-        loaded = conn.load_rows("r", [(1,), (2,), (3,)])
-        streamed = list(conn.stream("select n from r order by n", fetch_size=2))
-        return loaded, streamed, conn.fetch("show tables like 'x%'")
-    if target.kind == "informix":
-        conn.execute("create temp table large (n int, t text, b byte)")
-        conn.executemany("insert into large values (?, ?, ?)", [(1, "one " * 10, b"1"), (2, None, b""), (3, "", None)])
-        large = conn.fetch("select * from large order by n")
-        streamed = list(conn.stream("select n from numbers where n <= 90 order by n", fetch_bytes=512))
-        with conn.transaction(), conn.cursor("named", scrollable=True) as cursor:
-            cursor.execute("select n from numbers where n <= 5 order by n")
-            cursor.scroll(3)
-            return large, streamed, cursor.fetchone()
-    if target.kind == "cubrid":
-        both = conn.execute("select 1; select 'two'")
-        first, more, second = both.fetchall(), both.nextset(), both.fetchall()
-        streamed = list(conn.stream(target.series(20)))
-        with conn.transaction(), conn.cursor(scrollable=True) as cursor:
-            cursor.execute(target.series(5))
-            cursor.scroll(3)
-            content = conn.read_lob(conn.store_lob(b"content"))
-            return first, more, second, streamed, cursor.fetchone(), content, conn.plan(target.answer)
+def postgresql_script(target: Target, conn: Conn) -> Any:
     cursor = conn.executescript("select 1; select 'two'")
     first = cursor.fetchall()
     cursor.nextset()
     return first, cursor.fetchall(), list(conn.copy_out("select generate_series(1, 3)"))
+
+
+def mysql_script(target: Target, conn: Conn) -> Any:
+    conn.execute(target.temporary)
+    loaded = conn.load_rows("r", [(1,), (2,), (3,)])
+    streamed = list(conn.stream("select n from r order by n", fetch_size=2))
+    return loaded, streamed, conn.fetch("show tables like 'x%'")
+
+
+def informix_script(target: Target, conn: Conn) -> Any:
+    conn.execute("create temp table large (n int, t text, b byte)")
+    conn.executemany("insert into large values (?, ?, ?)", [(1, "one " * 10, b"1"), (2, None, b""), (3, "", None)])
+    large = conn.fetch("select * from large order by n")
+    streamed = list(conn.stream("select n from numbers where n <= 90 order by n", fetch_bytes=512))
+    with conn.transaction(), conn.cursor("named", scrollable=True) as cursor:
+        cursor.execute("select n from numbers where n <= 5 order by n")
+        cursor.scroll(3)
+        return large, streamed, cursor.fetchone()
+
+
+def cubrid_script(target: Target, conn: Conn) -> Any:
+    both = conn.execute("select 1; select 'two'")
+    first, more, second = both.fetchall(), both.nextset(), both.fetchall()
+    streamed = list(conn.stream(target.series(20)))
+    with conn.transaction(), conn.cursor(scrollable=True) as cursor:
+        cursor.execute(target.series(5))
+        cursor.scroll(3)
+        content = conn.read_lob(conn.store_lob(b"content"))
+        return first, more, second, streamed, cursor.fetchone(), content, conn.plan(target.answer)
+
+
+SCRIPTS: dict[str, Callable[[Target, Conn], Any]] = {
+    "postgresql": postgresql_script,
+    "mysql": mysql_script,
+    "informix": informix_script,
+    "cubrid": cubrid_script,
+}
+
+
+def script_and_bulk(target: Target, conn: Conn) -> Any:
+    return SCRIPTS[target.kind](target, conn)
 
 
 CONVERSATIONS: dict[str, Callable[[Target, Conn], Any]] = {

@@ -7,6 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
+from urllib.parse import urlsplit, urlunsplit
 
 import headrace
 import headrace.aio
@@ -47,6 +48,8 @@ class Database(ABC):
     """The statement that begins a transaction on a connection in autocommit, if there is one."""
     waits_for_locks: ClassVar[bool] = True
     """A change waits until a lock of another connection is released, and does not fail at once."""
+    commits_ddl: ClassVar[bool] = False
+    """CREATE TABLE ends the transaction, and is not undone with it."""
     writes_beside: ClassVar[bool] = True
     """Two transactions that change different tables do not wait for each other."""
     supports_isolation_query: ClassVar[bool] = True
@@ -75,6 +78,10 @@ class Database(ABC):
     """Types of columns that the project's test server does not have, and a genuine server does."""
     json: ClassVar[str] = "json"
     """The type of a column for JSON."""
+    as_json: ClassVar[str] = ""
+    """What makes JSON of a literal that is inserted into one, where that is more than its text."""
+    before_temporary: ClassVar[str] = ""
+    """What has to come before the statement that creates the table ``r``, which is temporary where such tables are."""
     supports_zero_dates: ClassVar[bool] = False
     """A column may hold dates that the calendar does not have."""
     allow_zero_dates: ClassVar[str | None] = None
@@ -86,6 +93,23 @@ class Database(ABC):
     row_address: ClassVar[str | None] = None
     """The column by which a table is partitioned rather than by its key. Where there is one, partitions share a
     snapshot too."""
+
+    understands_double_quotes: ClassVar[bool] = True
+    """Names may stand in double quotes, as in the standard, without another setting of the session."""
+    supports_temporary_tables: ClassVar[bool] = True
+    """Tables may be a session's own."""
+    analyze: ClassVar[str | None] = None
+    """The statement that counts the rows and values of the table ``t`` for the planner, whose figures can be read."""
+    describes_constraints: ClassVar[bool] = False
+    """The keys of tables are among what ADBC tells of them."""
+    describes_parameters: ClassVar[bool] = True
+    """A prepared statement tells what parameters it has."""
+    supports_partitions: ClassVar[bool] = True
+    """ADBC divides a query into partitions."""
+    supports_serializable: ClassVar[bool] = True
+    """The isolation level of a session can be read, and set back."""
+    supports_read_only: ClassVar[bool] = True
+    """A transaction can be one that only reads."""
 
     # Batches and statements
     batch_strategies: ClassVar[Mapping[str, tuple[str, Mapping[str, Any]]]]
@@ -107,6 +131,8 @@ class Database(ABC):
     # The wire
     garbage: ClassVar[bytes] = b"HTTP/1.1 400 Bad Request\r\n\r\n" * 8
     """What another service says to somebody who has connected, and that is not the protocol's."""
+    without_tls: ClassVar[Mapping[str, str]] = {}
+    """Options of a URL without which TLS is asked for: what stands between the two ends would see nothing."""
     plain: ClassVar[str] = ""
     """The end of a URL without a query by which TLS is not asked for first."""
     supports_killing: ClassVar[bool] = True
@@ -164,6 +190,25 @@ class Database(ABC):
     @abstractmethod
     def count_from_zero(self, count: int) -> str:
         """A query for the whole numbers ``n`` from 0 on, at most 100,000."""
+
+    @property
+    def port(self) -> int:
+        """Of the server."""
+        port = urlsplit(self.url).port
+        assert port is not None, self.url
+        return port
+
+    def url_at(self, port: int, **options: str) -> str:
+        """The URL of what listens on another port of this machine, without TLS, with more options."""
+        parts = urlsplit(self.url)
+        login = parts.netloc.rpartition("@")[0]
+        given = [parts.query] if parts.query else []
+        query = "&".join(given + [f"{name}={value}" for name, value in {**self.without_tls, **options}.items()])
+        return urlunsplit(parts._replace(netloc=f"{login}@127.0.0.1:{port}", query=query))
+
+    @abstractmethod
+    def series(self, count: int) -> str:
+        """A query for the whole numbers ``n`` from 1 on, which are made on the way."""
 
     def url_with(self, **options: str) -> str:
         """The URL with more options."""

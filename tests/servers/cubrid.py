@@ -9,7 +9,7 @@ import headrace.cubrid.resets
 from cubrid.killing import kill
 from headrace import errors
 from headrace_lab.differences import DIFFERENCES
-from live import CUBRID_URL
+from live import CUBRID_URL, ROWS_OF_NUMBERS
 
 from .base import Database
 
@@ -32,7 +32,10 @@ class Cubrid(Database):
     unasked = {"isolation_level": "read committed"}
     # Statements are sent one by one in autocommit, unless the broker may not take the process back.
     kept_session = {"keep_cas": True}
+    supports_temporary_tables = False
+    supports_read_only = False
     supports_zero_dates = True
+    before_temporary = "drop table if exists r; "
     # So many that the steps are over before the last row is answered: the COMMIT after it is not cancelled.
     large_batch = 100_000
     # It has no named cursors.
@@ -49,6 +52,13 @@ class Cubrid(Database):
         made = cls(server, "")
         made.refused_url = made.url_with(password="wrong")
         return made
+
+    def series(self, count: int) -> str:
+        """A query for the whole numbers from 1 on. The table has those from 0 on."""
+        if count <= ROWS_OF_NUMBERS:
+            return f"select n + 1 as n from numbers where n < {count} order by n"
+        number = f"a.n * {ROWS_OF_NUMBERS} + b.n"
+        return f"select {number} + 1 as n from numbers a, numbers b where {number} < {count} order by 1"
 
     def count_from_zero(self, count: int) -> str:
         """A query for the whole numbers from 0 on."""

@@ -30,8 +30,14 @@ class Informix(Database):
     unasked = {"isolation_level": "committed read", "lock_wait": 1}
     # Double quotes are of texts unless DELIMIDENT is set.
     quote = None
+    understands_double_quotes = False
+    describes_parameters = False
+    supports_partitions = False
+    supports_serializable = False
+    supports_read_only = False
     timestamp = "datetime year to fraction(5)"
     json = "lvarchar(200)"
+    as_json = "::json"
     one = "select first 1 1 from systables"
     batch_strategies = {str(name): ("?", {"strategy": name}) for name in (None, "put", "groups", "rows")}
     # Its large table makes the slow statement slow; no other one is needed.
@@ -56,6 +62,10 @@ class Informix(Database):
     def change_type(self, table: str, column: str, kind: str) -> str:
         """The ALTER TABLE that changes a column's type."""
         return f"alter table {table} modify ({column} {kind})"
+
+    def series(self, count: int) -> str:
+        """A query for the whole numbers from 1 on, as many as the table has."""
+        return f"select n from numbers where n between 1 and {count}"
 
     def count_from_zero(self, count: int) -> str:
         """A query for the whole numbers from 0 on."""

@@ -24,12 +24,17 @@ class MySQL(Listing):
     cursors_that_fetch_later = ({"stream": True}, {"on_server": True})
     transactional = " engine=innodb"
     timestamp = "datetime(6)"
+    commits_ddl = True
+    understands_double_quotes = False
+    analyze = "analyze table t"
+    describes_constraints = True
     supports_zero_dates = True
     allow_zero_dates = "set sql_mode = ''"
     batch_strategies = {name: ("?", {"strategy": name}) for name in ("auto", "bulk", "joined", "pipelined")}
     codes = {errors.UndefinedTable: 1146, errors.UndefinedColumn: 1054, errors.SyntaxError: 1064}
     colon_parameters = False
     # The client listens first: a packet of six bytes that is not a greeting.
+    without_tls = {"ssl_mode": "DISABLED"}
     garbage = b"\x06\0\0\0\x07HTTP/"
     others = "select id from information_schema.processlist where db = database() and id <> connection_id()"
     end = "kill {}"
@@ -37,11 +42,20 @@ class MySQL(Listing):
     """What the names of the variables of a transaction's properties begin with."""
     long_recursion = "set session cte_max_recursion_depth = 100000"
 
+    served: Served
+    """The server."""
+
     @classmethod
     def at(cls, server: Served) -> Self:
         """The database ``test``."""
         url = server.url("test")
-        return cls(url, url.replace("tiger", "wrong"))
+        made = cls(url, url.replace("tiger", "wrong"))
+        made.served = server
+        return made
+
+    def series(self, count: int) -> str:
+        """A query for the whole numbers from 1 on."""
+        return f"select seq as n from {self.served.series(count)}"
 
     def count_from_zero(self, count: int) -> str:
         """A query for the whole numbers from 0 on."""

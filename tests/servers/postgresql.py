@@ -24,7 +24,10 @@ class PostgreSQL(Listing):
     quote = '"'
     timestamp = "timestamp"
     row_address = "ctid"
+    analyze = "analyze t"
+    describes_constraints = True
     batch_strategies = {"typed": ("%s", {}), "pipelined": ("${}", {})}
+    without_tls = {"sslmode": "disable"}
     plain = "?sslmode=disable"
     others = "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
     end = "select pg_terminate_backend({})"
@@ -37,6 +40,10 @@ class PostgreSQL(Listing):
     def change_type(self, table: str, column: str, kind: str) -> str:
         """The ALTER TABLE that changes a column's type."""
         return f"alter table {table} alter {column} type {kind}"
+
+    def series(self, count: int) -> str:
+        """A query for the whole numbers from 1 on."""
+        return f"select g as n from generate_series(1, {count}) g"
 
     def count_from_zero(self, count: int) -> str:
         """A query for the whole numbers from 0 on."""
