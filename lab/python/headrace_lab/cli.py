@@ -504,7 +504,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 lay_over(args.results, args.html, args.markdown)
                 return 0
             if len(args.results) == 2:
-                show_beside(*args.results, args.markdown)
+                first, second = args.results
+                show_beside(first, second, args.markdown)
                 return 0
             if len(args.results) > 2:
                 raise UsageError("two races are put side by side; only results of iibench are laid over each other")
