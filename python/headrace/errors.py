@@ -588,6 +588,8 @@ def error_from_fields(fields: dict[str, str], statement: str | None = None, row:
             setattr(error, name, int(fields[code]))
     if error.hint is None:
         error.hint = _hint(error.sqlstate, message, statement or "")
+    elif error.sqlstate == "42883" and "[]" in message and _LIST_IN_IN.search(statement or ""):
+        error.hint = _ONE_ARRAY
     error.statement = statement or None
     error.row = row
     return error
@@ -595,6 +597,11 @@ def error_from_fields(fields: dict[str, str], statement: str | None = None, row:
 
 _LIST_AFTER_IN: Final = re.compile(r"\bIN\s*(?:%s|%\(\w+\)s|\$\d+)", re.IGNORECASE)
 """A single parameter after IN, where SQL wants a list in parentheses."""
+_LIST_IN_IN: Final = re.compile(r"\bIN\s*\(\s*(?:%s|%\(\w+\)s|\$\d+)\s*\)", re.IGNORECASE)
+"""The same in parentheses, where SQL wants the items."""
+_ONE_ARRAY: Final = (
+    "a list is one parameter, an array: write = ANY(%s) in place of IN %s, and <> ALL(%s) in place of NOT IN %s"
+)
 
 
 def _hint(sqlstate: str | None, message: str, statement: str) -> str | None:
@@ -605,9 +612,9 @@ def _hint(sqlstate: str | None, message: str, statement: str) -> str | None:
     if sqlstate == "42601" and "prepared statement" in message:
         return "execute several statements with executescript(), or one by one with execute()"
     if sqlstate == "42601" and _LIST_AFTER_IN.search(statement):
-        return (
-            "a list is one parameter, an array: write = ANY(%s) in place of IN %s, and <> ALL(%s) in place of NOT IN %s"
-        )
+        return _ONE_ARRAY
+    if sqlstate == "08P01" and "replication" in message:
+        return "a replication connection takes its commands by executescript() only"
     if sqlstate in ("42P18", "42P08"):
         return "say which type a parameter has, by a cast: %s::text, $1::text"
     return None

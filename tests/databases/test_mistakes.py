@@ -183,3 +183,13 @@ def test_values_in_a_tuple_are_an_error_that_says_to_give_them_one_by_one(shared
     with pytest.raises(headrace.ProgrammingError, match="one by one"):
         shared.fetchval(place[1], (5,))
     assert shared.fetchval(place[1], 5) == 5
+
+
+@pytest.mark.parametrize("name", [None, 5, b"name"])
+def test_a_name_that_is_no_text_is_said(shared: Any, place: tuple[str, str], name: Any) -> None:
+    with pytest.raises(TypeError, match="is str, not"):
+        shared.cursor().callproc(name)
+    if hasattr(shared, "listen"):
+        with pytest.raises(TypeError, match="is str, not"):
+            shared.listen(name)
+    assert shared.fetchval(place[1], 1) == 1

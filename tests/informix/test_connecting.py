@@ -69,6 +69,11 @@ async def test_every_way_to_write_a_connection_on_a_loop(ifx: InformixServer, ur
             "SERVER=ol_a;DATABASE=stores;UID=jo;PWD=a b;HOST=db;SERVICE=9090",
             ("db", 9090, "ol_a", "stores", "jo", "a b"),
         ),
+        (
+            "DRIVER={IBM INFORMIX};SERVER=ol_a;PWD={a;b}}c=};UID=jo;HOST=db",
+            ("db", None, "ol_a", None, "jo", "a;b}c="),
+        ),
+        ("SERVER=ol_a;PWD={a;UID=jo", (None, None, "ol_a", None, "jo", "{a")),
     ],
 )
 def test_settings_are_read(monkeypatch: pytest.MonkeyPatch, text: str, expected: tuple[Any, ...]) -> None:

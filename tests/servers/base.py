@@ -210,6 +210,11 @@ class Database(ABC):
     def series(self, count: int) -> str:
         """A query for the whole numbers ``n`` from 1 on, which are made on the way."""
 
+    @property
+    def scripting_url(self) -> str:
+        """The URL of connections that execute several statements in one text."""
+        return self.url
+
     def url_with(self, **options: str) -> str:
         """The URL with more options."""
         more = "&".join(f"{name}={value}" for name, value in options.items())

@@ -53,6 +53,11 @@ class MySQL(Listing):
         made.served = server
         return made
 
+    @property
+    def scripting_url(self) -> str:
+        """The URL of connections that execute several statements in one text."""
+        return self.url_with(multi_statements="true")
+
     def series(self, count: int) -> str:
         """A query for the whole numbers from 1 on."""
         return f"select seq as n from {self.served.series(count)}"

@@ -40,12 +40,21 @@ pub struct Converted {
     /// The index of each place's parameter, from 0, if a parameter can be in several places and the server has no
     /// numbers for them.
     pub order: Vec<usize>,
+    /// One of them is written %b or %t, which may have been meant as a percent sign and a letter.
+    pub has_letters: bool,
 }
 
 impl Converted {
     /// A statement that is sent unchanged.
     pub fn native(sql: &str) -> Self {
-        Self { sql: sql.into(), style: Style::Native, names: Vec::new(), count: 0, order: Vec::new() }
+        Self {
+            sql: sql.into(),
+            style: Style::Native,
+            names: Vec::new(),
+            count: 0,
+            order: Vec::new(),
+            has_letters: false,
+        }
     }
 }
 
@@ -103,6 +112,7 @@ pub fn rewrite(sql: &str, marks: Marks) -> Result<Converted, String> {
     let mut out = String::with_capacity(sql.len() + 16);
     let (mut names, mut count): (Vec<String>, usize) = (Vec::new(), 0);
     let mut order = Vec::new();
+    let mut has_letters = false;
     let mark = |out: &mut String, number: usize| match marks {
         Marks::Numbers => out.push_str(&format!("${number}")),
         Marks::Questions => out.push('?'),
@@ -118,7 +128,8 @@ pub fn rewrite(sql: &str, marks: Marks) -> Result<Converted, String> {
                 rest = &tail[1..];
             }
             // %b and %t are psycopg's spellings for a fixed format; here the format is chosen by type.
-            Some(b's' | b'b' | b't') => {
+            Some(letter @ (b's' | b'b' | b't')) => {
+                has_letters |= *letter != b's';
                 if !names.is_empty() {
                     return Err("the statement mixes %s and %(name)s parameters".into());
                 }
@@ -161,7 +172,7 @@ pub fn rewrite(sql: &str, marks: Marks) -> Result<Converted, String> {
     if marks == Marks::Numbers {
         order.clear();
     }
-    Ok(Converted { sql: out, style, names, count, order })
+    Ok(Converted { sql: out, style, names, count, order, has_letters })
 }
 
 #[cfg(test)]

@@ -125,7 +125,14 @@ pub fn convert(sql: &str) -> Result<Converted, String> {
         return Ok(Converted::native(sql));
     }
     let count = found.order.iter().max().map_or(0, |last| last + 1);
-    Ok(Converted { sql: found.sql.into_owned(), style: Style::Numeric, names: Vec::new(), count, order: found.order })
+    Ok(Converted {
+        sql: found.sql.into_owned(),
+        style: Style::Numeric,
+        names: Vec::new(),
+        count,
+        order: found.order,
+        has_letters: false,
+    })
 }
 
 /// A statement whose placeholders are all `?`, and the parameter of each.

@@ -78,7 +78,14 @@ pub fn convert(sql: &str) -> Result<Converted, String> {
     }
     let count = found.order.iter().max().map_or(0, |last| last + 1);
     let style = Style::Numeric;
-    Ok(Converted { sql: found.sql.into_owned(), style, names: Vec::new(), count, order: found.order })
+    Ok(Converted {
+        sql: found.sql.into_owned(),
+        style,
+        names: Vec::new(),
+        count,
+        order: found.order,
+        has_letters: false,
+    })
 }
 
 /// Finds the placeholders, and turns `:1` into `?`.

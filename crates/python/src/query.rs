@@ -22,6 +22,7 @@ pub struct Query {
     count: usize,
     /// The index of each place's parameter, if one can be in several places and the server has no numbers.
     order: Vec<usize>,
+    has_letters: bool,
 }
 
 #[pymethods]
@@ -45,8 +46,9 @@ impl Query {
     /// # Errors
     /// ProgrammingError with its message.
     pub fn new(py: Python<'_>, converted: Result<Converted, String>) -> PyResult<Self> {
-        let Converted { sql, style, names, count, order } = converted.map_err(|message| programming(py, &message))?;
-        Ok(Self { sql: sql.into(), style, names, count, order })
+        let Converted { sql, style, names, count, order, has_letters } =
+            converted.map_err(|message| programming(py, &message))?;
+        Ok(Self { sql: sql.into(), style, names, count, order, has_letters })
     }
 
     /// Returns true if the types of the parameters are determined by the values.
@@ -179,6 +181,9 @@ impl Query {
     fn advice(&self, row: &Bound<'_, PyTuple>) -> &'static str {
         if self.count == 0 && self.sql.contains('?') {
             return "; parameters are written %s, %(name)s or the server's own way here, not ?";
+        }
+        if self.has_letters && self.count > row.len() {
+            return "; %b and %t are parameters as %s is: a percent sign is written %% beside parameters";
         }
         let only = row.get_item(0).ok().filter(|_| row.len() == 1);
         match only {

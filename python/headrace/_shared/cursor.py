@@ -32,6 +32,9 @@ class BlockingCursor(CursorBase[R]):
         super().__init__(connection._core, row_factory)
         self._connection = connection
 
+    def _script(self, sql: str) -> None:
+        self._connection._script(self, sql, None)
+
     def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
         """Executes one statement. In a pipeline, sends it without waiting.
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from .._native import ArrowSink, Columns, CubridWire, Result
+from .._shared.arguments import checked_text
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params, columns_of
 from .._shared.flows import Flow, each
@@ -66,7 +67,7 @@ def call_statement(name: str, count: int) -> str:
 
     Raises ProgrammingError if it is not a name.
     """
-    if not re.fullmatch(r"[^\W\d][\w.]*", name):
+    if not re.fullmatch(r"[^\W\d][\w.]*", checked_text(name, "the name of a routine")):
         raise ProgrammingError(f"{name!r} is not the name of a procedure")
     return f"? = CALL {name}({', '.join('?' * count)})"
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from .._native import ArrowSink, Columns, InformixWire
+from .._shared.arguments import checked_text
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
@@ -34,7 +35,7 @@ def call_statement(name: str, count: int) -> str:
 
     Raises ProgrammingError if it is not a name.
     """
-    if not re.fullmatch(r"[A-Za-z_][\w.:@]*", name):
+    if not re.fullmatch(r"[A-Za-z_][\w.:@]*", checked_text(name, "the name of a routine")):
         raise ProgrammingError(f"{name!r} is not the name of a routine")
     return f"EXECUTE PROCEDURE {name}({', '.join('?' * count)})"
 

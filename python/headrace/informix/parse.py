@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from .. import defaults
@@ -31,6 +32,12 @@ _JDBC: Final = {
 }
 
 
+_PART: Final = re.compile(r"(?P<name>[^=;]*)(?:=(?P<value>\s*\{(?:[^}]|\}\})*\}\s*(?=;|$)|[^;]*))?(?:;|$)")
+"""One setting of an ODBC string, and the semicolon after it."""
+_BRACED: Final = re.compile(r"\{((?:[^}]|\}\})*)\}", re.DOTALL)
+"""A value in braces, in which a semicolon is one, and two closing braces are one (SQLDriverConnect of ODBC)."""
+
+
 def parse(conninfo: str) -> list[tuple[str, Any]]:
     """The settings that a connection string holds, unchecked.
 
@@ -56,11 +63,18 @@ def parse(conninfo: str) -> list[tuple[str, Any]]:
 
 def _odbc(text: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for part in filter(None, (part.strip() for part in text.split(";"))):
-        name, equals, value = part.partition("=")
-        if not equals:
-            raise ProgrammingError(f"{name.strip()!r} in the connection string has no value")
-        name, value = name.strip(), value.strip()
+    at = 0
+    while part := _PART.match(text, at):
+        at = part.end()
+        if not part.group().strip(" \t;"):
+            if at == len(text):
+                break
+            continue
+        name, value = part["name"].strip(), part["value"]
+        if value is None:
+            raise ProgrammingError(f"{name!r} in the connection string has no value")
+        braced = _BRACED.fullmatch(value.strip())
+        value = braced[1].replace("}}", "}") if braced else value.strip()
         if name.lower() in ("driver", "protocol", "pro"):
             continue
         found[_ODBC.get(name.lower(), name if name.isupper() else name.lower())] = value

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from .._native import ArrowSink, Columns, MySqlWire, Result
+from .._shared.arguments import checked_text
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
@@ -165,7 +166,7 @@ class MySqlCore(Core):
 
     def call(self, name: str, args: Sequence[Any]) -> Flow[tuple[list[Result], list[Any]]]:
         """CALL; returns its results, and the arguments with the values of OUT and INOUT parameters."""
-        target = ".".join(map(quote_identifier, name.split(".")))
+        target = ".".join(map(quote_identifier, checked_text(name, "the name of a routine").split(".")))
         out = list(args)
         if self.text and args:
             return (yield from self._call_by_variables(target, out))

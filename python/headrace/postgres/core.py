@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from .._native import ArrowSink, Columns, CopyBuffer, PostgresWire, Result, Transfer
+from .._shared.arguments import checked_text
 from .._shared.core import Core, Pipelined
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
@@ -24,7 +25,7 @@ ISOLATION_LEVELS = ("read uncommitted", "read committed", "repeatable read", "se
 
 def quote_identifier(name: str) -> str:
     """A name in double quotes; ``schema.table`` given as a tuple is quoted part by part."""
-    if "\0" in name:
+    if "\0" in checked_text(name, "a name"):
         raise ProgrammingError("an identifier cannot hold a NUL character")
     return '"' + name.replace('"', '""') + '"'
 

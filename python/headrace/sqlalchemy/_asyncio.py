@@ -91,6 +91,14 @@ class Cursor:
         """Executes one statement."""
         wait(self._execute(sql, params))
 
+    def _script(self, sql: str) -> None:
+        async def script() -> None:
+            self._rows, self._at = [], 0
+            await self._cursor._script(sql)
+            await self._take()
+
+        wait(script())
+
     def executemany(self, sql: str, rows: Sequence[Any]) -> None:
         """Executes one statement for every row of parameters."""
         self._rows, self._at = [], 0

@@ -25,6 +25,7 @@ import headrace.mysql
 from headrace import defaults
 
 from . import _asyncio
+from ._scripts import execute
 from ._values import day
 
 # Values
@@ -169,8 +170,7 @@ class MySQLDialect_headrace(MySQLDialect):
         return (), keywords
 
     def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
-        # Without parameters neither a percent sign nor a question mark means one.
-        cursor.execute(statement, parameters or None)
+        execute(cursor, statement, parameters, headrace.mysql.Cursor)
 
     def _extract_error_code(self, exception: Any) -> int | None:
         code: int | None = exception.sqlcode

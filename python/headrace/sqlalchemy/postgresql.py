@@ -41,6 +41,7 @@ import headrace.postgres
 from headrace.types import Multirange, Notice, Range, TransactionStatus
 
 from . import _asyncio
+from ._scripts import execute
 from ._values import day
 
 logger = logging.getLogger("sqlalchemy.dialects.postgresql")
@@ -351,8 +352,7 @@ class PGDialect_headrace(PGDialect):
         return connected
 
     def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
-        # Without parameters a percent sign is only that.
-        cursor.execute(statement, parameters or None)
+        execute(cursor, statement, parameters, headrace.Cursor)
 
     def is_disconnect(self, e: BaseException, connection: Any, cursor: Any) -> bool:
         if isinstance(e, headrace.errors.ConnectionClosed):

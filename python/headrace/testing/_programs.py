@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import os
@@ -84,11 +85,19 @@ def started(
         process = subprocess.Popen(
             [*command, "--data", folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
+
+        def end() -> None:
+            if process.returncode is None:
+                process.kill()
+                process.communicate()
+
+        # A block that is never left is ended while threads can still be waited for, one of which reads a pipe.
+        atexit.register(end)
         try:
             yield process.pid, _said(database, process, ["port", "authority", "tls-port"] if tls else ["port"])
         finally:
-            process.kill()
-            process.communicate()
+            atexit.unregister(end)
+            end()
 
 
 def _said(database: str, process: subprocess.Popen[bytes], names: Sequence[str]) -> dict[str, str]:

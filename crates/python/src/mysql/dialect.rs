@@ -20,6 +20,16 @@ pub struct MySql;
 /// Its machine.
 pub type MyMachine = Machine<PyCall<MySql>>;
 
+/// ER_PARSE_ERROR
+const SYNTAX_ERROR: u16 = 1064;
+const SEVERAL: &str = "several statements are executed one by one with execute(), or together with executescript() on a \
+                       connection with multi_statements=True";
+
+/// Returns true if there may be a second statement in the text.
+fn has_several(statement: &str) -> bool {
+    statement.trim_end().trim_end_matches(';').contains(';')
+}
+
 impl Dialect for MySql {
     type Columns = Columns;
     type ServerError = ServerError;
@@ -33,6 +43,9 @@ impl Dialect for MySql {
             let made = errors::of_server(py, error, &error.to_string(), statement, row)?;
             made.setattr("sqlstate", &error.sqlstate)?;
             made.setattr("sqlcode", error.code)?;
+            if error.code == SYNTAX_ERROR && statement.is_some_and(has_several) {
+                made.setattr("hint", SEVERAL)?;
+            }
             Ok(made)
         };
         errors::made(built())

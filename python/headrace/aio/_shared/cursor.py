@@ -31,6 +31,9 @@ class LoopCursor(CursorBase[R]):
         super().__init__(connection._core, row_factory)
         self._connection = connection
 
+    async def _script(self, sql: str) -> None:
+        await self._connection._script(self, sql, None)
+
     async def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
         """Executes one statement. In a pipeline, sends it without waiting.
 

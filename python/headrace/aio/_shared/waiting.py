@@ -13,7 +13,7 @@ import time
 import warnings
 import weakref
 from abc import abstractmethod
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from ... import defaults, errors
@@ -25,6 +25,7 @@ from ..._shared.limits import Limit, Until, afresh, overdue, unanswered_end, unt
 from ...errors import OperationalError
 from ...rows import RowFactory
 from .cursor import LoopCursor
+from .leftovers import Leftovers
 from .opened import TaskGate
 from .within import within
 
@@ -43,7 +44,7 @@ class LoopWaiting(ConnectionBase[R]):
         # a closed connection leaves nothing to run, in which an interrupt would be lost.
         self._dropped = weakref.finalize(self, close_dropped, weakref.ref(core.wire), self._loop, core.where())
         self._dropped.atexit = False
-        self._cancelling: set[asyncio.Task[None]] = set()
+        self._leftovers = Leftovers()
 
     @abstractmethod
     async def _send_cancel(self) -> float | None:
@@ -116,15 +117,10 @@ class LoopWaiting(ConnectionBase[R]):
             if discarded == Discarded.ALONE:
                 self._start_cancel()
             elif discarded == Discarded.ENDING:
-                self._start(self._see_to_end(number))
+                self._leftovers.start(self._see_to_end(number))
 
     def _start_cancel(self) -> None:
-        self._start(self._cancel_current())
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._cancelling.add(task)
-        task.add_done_callback(self._cancelling.discard)
+        self._leftovers.start(self._cancel_current())
 
     async def _see_to_end(self, number: int) -> None:
         """Waits for the end of a block whose task has given up waiting. Closes the connection if it is not answered in
@@ -243,8 +239,7 @@ class LoopWaiting(ConnectionBase[R]):
             self._core.wire.count("close", time.perf_counter_ns() - started)
 
     def _end(self) -> None:
-        for task in list(self._cancelling):
-            task.cancel()
+        self._leftovers.cancel()
         self._core.wire.close()
 
 

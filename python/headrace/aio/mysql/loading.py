@@ -162,8 +162,7 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
         except BaseException:  # blocking: except BaseException as interrupt:
             # The load must be undone all the same, but what was interrupted does not wait for it.
             task = asyncio.get_running_loop().create_task(self._undo(guard))  # asyncio only
-            self._cancelling.add(task)  # asyncio only
-            task.add_done_callback(self._cancelling.discard)  # asyncio only
+            self._leftovers.keep(task)  # asyncio only
             # blocking: self._leave_later(guard.leave(True), interrupt)
             raise
         await self._run(guard.leave(False), limit)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import defaults
+from ..._shared.arguments import checked_text
 from ..._shared.cursor_base import Params
 from ..._shared.limits import Limit, until
 
@@ -56,7 +57,7 @@ class AsyncCursor(LoopCursor[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         places = ", ".join(f"${i + 1}" for i in range(len(params)))
-        function = ".".join(quote_identifier(part) for part in name.split("."))
+        function = ".".join(quote_identifier(part) for part in checked_text(name, "the name of a function").split("."))
         await self.execute(f"SELECT * FROM {function}({places})", tuple(params) if params else None, timeout=timeout)
         return params
 
