@@ -11,7 +11,9 @@ import pytest
 
 from headrace import errors
 from headrace.pool import ConnectionPool
+from headrace.types import TransactionStatus
 from servers import Database
+from waiting import auntil
 
 from .left_behind import LEAVING, OTHER_VALUES, UNSEEN, Leaving, attributes, is_same, one_of, pool_of
 from .settings_behind import EVERY_SETTING
@@ -196,6 +198,24 @@ def test_streams_that_are_open(shell: str, any_db: Database, admin: Any, mode: s
         assert found == said
         with contextlib.suppress(errors.Error):
             two.rollback()
+        give_back(two)
+
+
+@pytest.mark.parametrize("any_db", ["postgresql"], indirect=True)
+def test_a_stream_that_waits_for_nothing_is_open_too(any_db: Database, admin: Any) -> None:
+    """Its next rows are here before it is given back, which only a loop receives by itself."""
+    with pool_of("asyncio", any_db.url, reset="none") as (lend, give_back):
+        one = lend()
+        rows = one.stream("select n from left_t", fetch_size=100)
+        one_of(one, rows)
+
+        async def received() -> None:
+            await auntil(lambda: one.transaction_status != TransactionStatus.ACTIVE)
+
+        one._loop.run_until_complete(received())
+        give_back(one)
+        two = lend()
+        assert not is_same(one, two)
         give_back(two)
 
 

@@ -340,7 +340,7 @@ def test_tls_is_verified(ifx: InformixServer, tls_port: int, certificates: Certi
         with pytest.raises(errors.OperationalError, match="certificate"):
             headrace.informix.connect(**given, sslmode=sslmode)
     with pytest.raises(errors.OperationalError):
-        headrace.informix.connect(**{**ifx.parameters(), "sslmode": "require"})
+        headrace.informix.connect(**{**ifx.parameters(), "sslmode": "require", "connect_timeout": 2})
 
 
 @pytest.mark.slow

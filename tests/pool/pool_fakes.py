@@ -17,6 +17,7 @@ class Fake:
         self.broken = False
         self.lost = False
         self.needs_reset = False
+        self.streaming = False
         self.alive = True
         self.transaction_status = Status.IDLE
         self.log: list[str] = []
@@ -50,6 +51,7 @@ class AsyncFake:
         self.broken = False
         self.lost = False
         self.needs_reset = False
+        self.streaming = False
         self.alive = True
         self.transaction_status = Status.IDLE
         self.log: list[str] = []

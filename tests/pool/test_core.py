@@ -108,6 +108,16 @@ def test_in_a_transaction_something_open_is_not_passed_on_without_a_reset() -> N
     assert take(core)[0] == Discard(conn, "doubt")
 
 
+@pytest.mark.parametrize("mode", ["none", "rollback", "discard"])
+@pytest.mark.parametrize("status", [Status.IDLE, Status.ACTIVE, Status.INTRANS])
+def test_a_stream_that_nothing_ends_is_not_waited_for(mode: Any, status: Status) -> None:
+    core, (conn,) = opened(min_size=1, max_size=1, reset=mode)
+    core.checkout(1)
+    conn.streaming = conn.needs_reset = True
+    assert core.checkin(conn, status, 2) is None
+    assert take(core)[0] == Discard(conn, "doubt")
+
+
 def test_a_connection_in_doubt_is_discarded_and_replaced() -> None:
     for spoil in ("closed", "broken"):
         core, (conn,) = opened(min_size=1, max_size=1)

@@ -30,6 +30,7 @@ class Day(enum.Enum):
 
 
 LONG = "é" * 40
+CHARACTERS = "".join(map(chr, range(1, 300)))
 ZONE = zoneinfo.ZoneInfo("Europe/Berlin")
 D = decimal.Decimal
 
@@ -77,6 +78,11 @@ CASES: list[tuple[str, Any, str | None]] = [
     ("box", ((3, 4), (1, 2)), "(3,4),(1,2)"),
     ("name", LONG, "é" * 31),
     ("text", LONG, LONG),
+    ("text", CHARACTERS, CHARACTERS),
+    ("text", "\\N", "\\N"),
+    ("text", "\\.", "\\."),
+    ("text", "", ""),
+    ("text", "NULL", "NULL"),
 ]
 
 

@@ -329,10 +329,7 @@ pub fn is_unordered(value: &Bound<'_, PyAny>) -> bool {
 
 #[cold]
 fn too_deep() -> Mismatch {
-    Mismatch::wrong_type(format!(
-        "a value contains itself, or values inside each other more than {} deep",
-        limits::NESTING
-    ))
+    Mismatch::wrong_type(format!("a value contains itself, or is nested deeper than {}", limits::NESTING))
 }
 
 fn dumper_of<'a>(value: &Bound<'a, PyAny>, settings: &Settings) -> Option<Bound<'a, PyAny>> {

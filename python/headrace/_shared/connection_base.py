@@ -67,6 +67,11 @@ class ConnectionBase(Generic[R]):
         return self._core.needs_reset() or self._set_here() != self._kept
 
     @property
+    def streaming(self) -> bool:
+        """True while a stream is open that nothing but the end of the session ends. Used by pools."""
+        return self._core.is_streaming()
+
+    @property
     def _reset_modes(self) -> tuple[str, ...]:
         """The resets that the database has. Used by pools."""
         return self._core.reset_modes

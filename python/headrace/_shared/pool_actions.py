@@ -37,6 +37,11 @@ class Pooled(Protocol):
         """True while something is open outside of a transaction that only a reset closes."""
         ...
 
+    @property
+    def streaming(self) -> bool:
+        """True while a stream is open that nothing but the end of the session ends."""
+        ...
+
     def check_alive(self) -> bool:
         """Checks an idle connection, without a round trip.
 

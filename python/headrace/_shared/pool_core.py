@@ -324,6 +324,9 @@ class PoolCore(Generic[C, W]):
             mode = at_least
         if connection.closed or connection.broken:
             self._take_back(entry, now, "broken")
+        elif connection.streaming:
+            # A reset would wait for its rows, which nobody reads.
+            self._take_back(entry, now, "doubt")
         elif self._doomed(entry, now):
             # The server rolls back what is open when the connection ends: no reset needed.
             self._back(entry, now)

@@ -465,6 +465,10 @@ class Transactions(Ends, ABC):
         """Returns true if an attribute has this value."""
         return bool(getattr(self, name) == value)
 
+    def is_streaming(self) -> bool:
+        """Returns true while a stream is open that a reset cannot end."""
+        return False
+
     def needs_reset(self) -> bool:
         """Returns true if something is open, outside of any transaction, that would see what the next user does, or if
         attributes were changed."""

@@ -255,6 +255,10 @@ class CubridCore(Core):
         """A deadlock may have ended the transaction."""
         return self.wire.in_transaction() and super().has_savepoint(rollback)
 
+    def is_streaming(self) -> bool:
+        """Returns true while a stream is open: its rows come whether they are read or not."""
+        return not self.wire.closed and self.wire.is_occupied()
+
     def needs_reset(self) -> bool:
         """Returns true if attributes were changed, or if a cursor stays open: it keeps the broker from using the
         process for others."""

@@ -292,6 +292,10 @@ class MySqlCore(Core):
         """Returns true if an attribute has this value: autocommit on the server."""
         return self.autocommits() == value if name == "autocommit" else super().is_set(name, value)
 
+    def is_streaming(self) -> bool:
+        """Returns true while a stream is open: its rows come whether they are read or not."""
+        return not self.wire.closed and self.wire.is_occupied()
+
     def needs_reset(self) -> bool:
         """Returns true if the last user has left something open, attributes or autocommit changed, tables locked, or
         locks of a statement that failed."""

@@ -367,6 +367,11 @@ class ConnectionCore(Core):
 
     # closing down
 
+    def needs_reset(self) -> bool:
+        """Returns true if attributes were changed, or if a stream is open: whether it waits for rows or not, the next
+        user would share it."""
+        return super().needs_reset() or bool(self.readings)
+
     def reset(self, mode: str) -> Flow[None]:
         """Back to a fresh state: ``rollback`` ends an open transaction, ``discard`` forgets all session state."""
         self.forget_blocks()

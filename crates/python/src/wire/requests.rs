@@ -229,6 +229,11 @@ impl Wire {
         Ok(())
     }
 
+    /// Returns true if it is occupied: a stream or a COPY is open.
+    fn is_occupied(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(!self.lock(py)?.gates.is_empty())
+    }
+
     /// The inverse of [`Wire::occupy`].
     fn vacate(&self, py: Python<'_>, gate: &Bound<'_, PyAny>) -> PyResult<()> {
         self.lock(py)?.gates.retain(|known| !gate.is(known));
