@@ -336,3 +336,37 @@ fn collection<S: Sink>(cell: &[u8], charset: u8, sink: &mut S) -> Option<()> {
     sink.end();
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// (year, month, day, days since 1970-01-01) at the ends of months, centuries and the calendar.
+    const DATES: &[(i16, i16, i16, Option<i32>)] = &[
+        (1, 1, 1, Some(-719_162)),
+        (1600, 2, 29, Some(-135_081)),
+        (1900, 2, 28, Some(-25_509)),
+        (1900, 2, 29, None),
+        (1970, 1, 1, Some(0)),
+        (2000, 2, 29, Some(11_016)),
+        (2000, 2, 30, None),
+        (2023, 2, 29, None),
+        (2024, 2, 29, Some(19_782)),
+        (2100, 2, 29, None),
+        (2023, 4, 31, None),
+        (2023, 13, 1, None),
+        (2023, 1, 0, None),
+        (0, 1, 1, None),
+        (0, 0, 0, None),
+        (9999, 12, 31, Some(2_932_896)),
+        (10_000, 1, 1, None),
+    ];
+
+    #[test]
+    fn leap_days_are_those_of_the_gregorian_calendar() {
+        for &(year, month, day, days) in DATES {
+            let fields = Fields([year, month, day, 0, 0, 0, 0]);
+            assert_eq!(fields.days(), days, "{year}-{month}-{day}");
+        }
+    }
+}
