@@ -193,3 +193,29 @@ def test_a_name_that_is_no_text_is_said(shared: Any, place: tuple[str, str], nam
         with pytest.raises(TypeError, match="is str, not"):
             shared.listen(name)
     assert shared.fetchval(place[1], 1) == 1
+
+
+@pytest.mark.parametrize("size", [-1, -5])
+def test_fewer_rows_than_none_are_an_error(shared: Any, place: tuple[str, str], size: int) -> None:
+    cursor = shared.execute(place[1], (1,))
+    with pytest.raises(headrace.ProgrammingError, match=f"not {size}"):
+        cursor.fetchmany(size)
+    with pytest.raises(TypeError, match="rows is int, not float"):
+        cursor.fetchmany(2.5)
+    assert cursor.fetchmany(2) == [(1,)]
+
+
+def test_a_closed_cursor_still_tells_what_was_done(shared: Any, place: tuple[str, str]) -> None:
+    table, insert = _insert(place[0])
+    shared.execute("drop table if exists mine")
+    shared.execute(table)
+    with shared.cursor() as cursor:
+        cursor.execute(insert, (1,))
+        cursor.execute(insert, (2,))
+    assert cursor.rowcount == 1
+    with shared.cursor() as cursor:
+        cursor.executemany(insert, [(3,), (4,), (5,)])
+    assert cursor.rowcount == 3
+    with shared.cursor() as cursor:
+        pass
+    assert (cursor.rowcount, cursor.lastrowid) == (-1, None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsIndex
+
+from ..errors import ProgrammingError
 
 
 def checked_text(value: Any, what: str) -> str:
@@ -14,3 +16,20 @@ def checked_text(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{what} is str, not {type(value).__name__}")
     return value
+
+
+def checked_size(size: SupportsIndex) -> int:
+    """A number of rows to fetch.
+
+    Raises:
+        TypeError: it is no whole number.
+        ProgrammingError: it is below zero.
+    """
+    number = size.__index__() if hasattr(size, "__index__") else _no_number(size)
+    if number < 0:
+        raise ProgrammingError(f"fetchmany() takes the number of rows, not {number}; fetchall() takes all of them")
+    return number
+
+
+def _no_number(size: Any) -> int:
+    raise TypeError(f"the number of rows is int, not {type(size).__name__}")

@@ -324,11 +324,7 @@ class BlockingCursor(CursorBase[R]):
         Raises:
             TimeoutError: the server did not answer within ``timeout`` seconds.
         """
-        self._closed = True
-        self._rows = None
-        self._arrow = None
-        self._result = None
-        self._more = ()
+        self._free()
 
     def __enter__(self: Self) -> Self:
         return self

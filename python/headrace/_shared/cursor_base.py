@@ -12,6 +12,7 @@ from .._native import ArrowResult, Result
 from ..errors import DatabaseError, Error, InterfaceError, OperationalError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from ..types import TypeCode
+from .arguments import checked_size
 from .arrow import arrow_result, frame_maker, polars_maker, reader_maker, table_maker
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ class CursorBase(Generic[R]):
         """False for a batch without ``returning``."""
         self._arrow: ArrowResult | None = None
         """The rows of ``execute_arrow``."""
+        self._told: tuple[int, int | None] = -1, None
+        """The number of rows and the value generated of the result that a closed cursor had."""
 
     # results
 
@@ -187,7 +190,7 @@ class CursorBase(Generic[R]):
     def _many(self, size: int | None) -> list[Any]:
         rows = self._buffer()
         at = self._position
-        taken = rows[at : at + (self.arraysize if size is None else size)]
+        taken = rows[at : at + (self.arraysize if size is None else checked_size(size))]
         self._position = at + len(taken)
         return taken if self._make is None else list(map(self._make, taken))
 
@@ -300,6 +303,16 @@ class CursorBase(Generic[R]):
             raise IndexError("scroll leaves the result")
         self._position = target
 
+    def _free(self) -> None:
+        """Closes the cursor, of which nothing waits."""
+        self._closed = True
+        if self._result is not None:
+            self._told = self._result.rowcount, self._result.generated
+        self._rows = None
+        self._arrow = None
+        self._result = None
+        self._more = ()
+
     # PEP 249
 
     @property
@@ -312,14 +325,15 @@ class CursorBase(Generic[R]):
 
     @property
     def rowcount(self) -> int:
-        """The number of rows that the last statement affected or returned; -1 if the server does not report it."""
-        return -1 if self._result is None else self._result.rowcount
+        """The number of rows that the last statement affected or returned, also of a closed cursor; -1 if the server
+        does not report it."""
+        return self._told[0] if self._result is None else self._result.rowcount
 
     @property
     def lastrowid(self) -> int | None:
         """The value that the server generated for the last INSERT (Informix: SERIAL; MySQL, MariaDB
         and CUBRID: AUTO_INCREMENT); None otherwise, and on asyncio for CUBRID, which is queried for it."""
-        return None if self._result is None else self._result.generated
+        return self._told[1] if self._result is None else self._result.generated
 
     @property
     def rownumber(self) -> int | None:

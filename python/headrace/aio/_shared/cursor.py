@@ -331,11 +331,7 @@ class LoopCursor(CursorBase[R]):
         Raises:
             TimeoutError: the server did not answer within ``timeout`` seconds.
         """
-        self._closed = True
-        self._rows = None
-        self._arrow = None
-        self._result = None
-        self._more = ()
+        self._free()
 
     async def __aenter__(self: Self) -> Self:
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from ..._shared.arguments import checked_size
 from ..._shared.cursor_base import Params
 from ..._shared.server_cursor_base import ServerCursorBase
 from ...errors import NotSupportedError
@@ -93,7 +94,8 @@ class LoopServerCursor(ServerCursorBase, LoopCursor[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        return await self._connection._run(self._taking(self.arraysize if size is None else size), timeout)  # type: ignore[no-any-return]
+        wanted = self.arraysize if size is None else checked_size(size)
+        return await self._connection._run(self._taking(wanted), timeout)  # type: ignore[no-any-return]
 
     async def fetchall(self, *, timeout: float | None = None) -> list[R]:
         """Returns all remaining rows.

@@ -302,11 +302,17 @@ class BaseCursor:
         rows = self.fetchmany(1)
         return rows[0] if rows else None
 
+    def _size(self, size: int | None) -> int:
+        wanted = self.arraysize if size is None else size
+        if wanted < 0:
+            raise exceptions.ProgrammingError(f"fetchmany() takes the number of rows, not {wanted}")
+        return wanted
+
     def fetchmany(self, size: int | None = None) -> Any:
         """The next rows."""
         self._check_executed()
         at = self.rownumber or 0
-        taken = self._rows[at : at + (self.arraysize if size is None else size)]
+        taken = self._rows[at : at + self._size(size)]
         self.rownumber = at + len(taken)
         return taken
 
@@ -385,7 +391,7 @@ class CursorUseResultMixIn(BaseCursor):
     def fetchmany(self, size: int | None = None) -> Any:
         """The next rows."""
         self._check_executed()
-        wanted = self.arraysize if size is None else size
+        wanted = self._size(size)
         taken: list[Any] = []
         while len(taken) < wanted:
             at = self.rownumber or 0
