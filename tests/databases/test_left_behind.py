@@ -116,7 +116,7 @@ def test_no_entry_is_without_a_test(any_db: Database) -> None:
     )
 
 
-def test_attributes_are_set_back_by_every_reset(shell: str, any_db: Database, mode: str) -> None:
+def test_attributes_are_set_back_by_every_reset(shell: str, any_db: Database, admin: Any, mode: str) -> None:
     table = any_db.resets
     if mode not in table.MODES:
         mode = "rollback"
