@@ -49,7 +49,7 @@ ADBC_SOURCES := adbc/pyproject.toml Cargo.toml Cargo.lock $(call rust,crates)
 LAB_SOURCES := lab/pyproject.toml Cargo.toml Cargo.lock $(call rust,lab/crates)
 
 .PHONY: help race quick mariadb-server postgres-server test test-long test-live test-dialects test-engines test-free-threaded free-threaded lint bench fuzz docs build \
-	windows windows-check windows-tools mingw go wheel sdist test-wheel test-sdist release-check server simulators jdbc libmariadb cargo
+	windows windows-check windows-tools mingw go wheel sdist test-wheel test-sdist release-check server simulators programs jdbc libmariadb cargo
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -73,6 +73,7 @@ help:
 	@echo "make test-sdist PYTHON=python3.14  the same of the source distributions, which are built as pip builds them"
 	@echo "make release-check  what can be checked of a release before it is published"
 	@echo "make build   both extension modules and the ADBC driver into .venv, optimised"
+	@echo "make programs  what the tests need compiled: test servers, programs in Go and Java, the tests in Rust"
 
 # PostgreSQL comes as a wheel, MySQL is fetched by the lab, the Informix test server is built; MariaDB is the system's.
 # The default race reads no Arrow, so that it does without the ADBC driver.
@@ -84,14 +85,14 @@ race: $(STAMPS)/build $(STAMPS)/lab $(STAMPS)/lab-path \
 	@echo "==> race: headrace race $(strip $(RACE_WITH))"
 	@$(BIN)/headrace race $(RACE_WITH)
 
-test: build $(STAMPS)/lab $(STAMPS)/test server simulators jdbc
+test: build programs
 	@echo "==> test: the Rust crates"
-	@cargo test --quiet --workspace --exclude headrace-python --exclude headrace-lab-python --features headrace-io/tokio
+	@cargo test --quiet $(RUST_TESTS)
 	@echo "==> test: pytest in $(TEST_PROCESSES) processes $(TEST_ARGS)"
 	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(TEST_ARGS)
 
 # tests/long.py has what that changes. A test may take an hour.
-test-long: build $(STAMPS)/lab $(STAMPS)/test server simulators jdbc
+test-long: build programs
 	@echo "==> test-long: pytest in $(TEST_PROCESSES) processes, SEED=$(SEED) $(TEST_ARGS)"
 	@HEADRACE_LONG=$(SEED) $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder \
 		--override-ini timeout=3600 --hypothesis-seed $(SEED) $(TEST_ARGS)
@@ -357,6 +358,15 @@ simulators: cargo
 	@echo "==> test servers and programs in Rust: simulators/, headraced, crates/io/examples/"
 	@for each in simulator-informix simulator-cubrid daemon; do cargo build --quiet --package headrace-$$each || exit 1; done
 	@cargo build --quiet --package headrace-io --features tokio --examples
+
+# All that is compiled for the tests, so that no test waits for a compiler.
+RUST_TESTS := --workspace --exclude headrace-python --exclude headrace-lab-python --features headrace-io/tokio
+
+programs: $(STAMPS)/lab $(STAMPS)/test server simulators jdbc
+	@echo "==> test programs in Go"
+	@for each in pgx goserver daemon-go; do $(BIN)/python tests/toolchains.py $$each || echo "error: $$each was not built" >&2; done
+	@echo "==> the tests of the Rust crates"
+	@cargo test --quiet --no-run $(RUST_TESTS)
 
 # IBM's JDBC driver and pgjdbc, from Maven Central. If they are not available, the tests that need them fail with a message;
 # the others run.

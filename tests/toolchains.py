@@ -8,6 +8,8 @@ from __future__ import annotations
 import functools
 import shutil
 import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -67,3 +69,14 @@ def node_modules(folder: Path, name: str) -> Path:
                 lock.unlink()
                 raise RuntimeError(f"npm could not install the packages of {name}:\n{done.stdout}{done.stderr}")
     return home / "node_modules"
+
+
+GO_PROGRAMS: dict[str, Callable[[], Path]] = {
+    "pgx": golang.program,
+    "goserver": lambda: go_program(Path(__file__).parent / "mysql" / "goserver"),
+    "daemon-go": lambda: go_program(Path(__file__).parents[1] / "examples" / "daemon-go"),
+}
+"""Those that take a minute, which ``make programs`` builds before the tests."""
+
+if __name__ == "__main__":
+    GO_PROGRAMS[sys.argv[1]]()
