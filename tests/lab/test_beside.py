@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headrace_lab.beside import Ratio, beside, markdown, summary
+from headrace_lab.beside import Agreement, Beside, Ratio, beside, markdown, summary
 from headrace_lab.cli import main
 
 
@@ -39,32 +39,37 @@ WHOLE = race(
 )
 
 
-def test_what_both_have_is_side_by_side() -> None:
+def test_what_they_have_is_side_by_side() -> None:
     found = beside(SHORT, WHOLE)
-    assert [(each.row, each.of, each.agrees) for each in found] == [
-        ("connect and close", "headrace to floor", True),
-        ("connect and close", "psycopg to floor", False),
-        ("connect and close", "psycopg to headrace", False),
+    assert [(each.row, each.of, each.agreement) for each in found] == [
+        ("connect and close", "headrace to floor", Agreement.YES),
+        ("connect and close", "psycopg to floor", Agreement.UNKNOWN),
+        ("connect and close", "psycopg to headrace", Agreement.NO),
+        ("connect and close", "pg8000 to floor", Agreement.MISSING),
     ]
-    assert summary(found).startswith("Of 3 ratios 1 agree")
-    assert (
-        "| connect and close | psycopg to headrace | 1.90 (1.80 to 2.00) | 2.20 (2.10 to 2.30) | differs |"
-        in markdown(found)
-    )
+    assert summary(found).startswith("Of 4 ratios 1 agree")
+    line = "| connect and close | psycopg to headrace | 1.90 (1.80 to 2.00) | 2.20 (2.10 to 2.30) | differs |"
+    assert line in markdown(found)
+    assert "| pg8000 to floor | 9.00 | - | in one race only |" in markdown(found)
+
+
+def test_races_of_different_databases_are_refused() -> None:
+    with pytest.raises(ValueError, match="different databases: a and b"):
+        beside(race(row("headrace", 1, None, database="a")), race(row("headrace", 1, None, database="b")))
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "agrees"),
+    ("first", "second", "agreement"),
     [
-        (Ratio(1, (0.9, 1.1)), Ratio(1.2, (1.1, 1.3)), True),
-        (Ratio(1, (0.9, 1.1)), Ratio(1.2, (1.11, 1.3)), False),
-        (Ratio(1, None), Ratio(1.2, (0.9, 1.3)), True),
-        (Ratio(1, None), Ratio(1.2, (1.1, 1.3)), False),
-        (Ratio(1, None), Ratio(1.2, None), True),
+        (Ratio(1, (0.9, 1.1)), Ratio(1.2, (1.1, 1.3)), Agreement.YES),
+        (Ratio(1, (0.9, 1.1)), Ratio(1.2, (1.11, 1.3)), Agreement.NO),
+        (Ratio(1, None), Ratio(1.2, (0.9, 1.3)), Agreement.UNKNOWN),
+        (Ratio(1, None), Ratio(9, None), Agreement.UNKNOWN),
+        (Ratio(1, None), None, Agreement.MISSING),
     ],
 )
-def test_ratios_agree_if_their_intervals_meet(first: Ratio, second: Ratio, agrees: bool) -> None:
-    assert first.agrees_with(second) is second.agrees_with(first) is agrees
+def test_ratios_agree_if_their_intervals_meet(first: Ratio, second: Ratio | None, agreement: Agreement) -> None:
+    assert Beside("", "", first, second).agreement is Beside("", "", second, first).agreement is agreement
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,6 +77,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     for file, report in zip(files, (SHORT, WHOLE), strict=True):
         file.write_text(json.dumps(report))
     assert main(["report", *map(str, files), "--markdown", str(tmp_path / "beside.md")]) == 0
-    assert "Of 3 ratios 1 agree" in capsys.readouterr().out
+    assert "Of 4 ratios 1 agree" in capsys.readouterr().out
     assert "differs" in (tmp_path / "beside.md").read_text()
     assert main(["report", *map(str, files), str(files[0])]) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,6 +13,15 @@ from .report import failure
 Row = dict[str, Any]
 
 HEADINGS: Final = ("row", "ratio", "first", "second", "")
+
+
+class Agreement(enum.Enum):
+    """Whether two races can both be right about a ratio."""
+
+    YES = ""
+    NO = "differs"
+    UNKNOWN = "not known: a single round"
+    MISSING = "in one race only"
 
 
 @dataclass(frozen=True)
@@ -26,27 +36,25 @@ class Ratio:
             return f"{self.value:.2f}"
         return f"{self.value:.2f} ({self.interval[0]:.2f} to {self.interval[1]:.2f})"
 
-    def agrees_with(self, other: Ratio) -> bool:
-        """Returns true if the intervals have a value in common. A ratio without one is within the other's, or not
-        known to differ."""
-        low, high = self.interval or (self.value, self.value)
-        other_low, other_high = other.interval or (other.value, other.value)
-        return (self.interval is None and other.interval is None) or (low <= other_high and other_low <= high)
-
 
 @dataclass(frozen=True)
 class Beside:
-    """A ratio in two races."""
+    """A ratio in two races; None where it is missing."""
 
     row: str
     of: str
-    first: Ratio
-    second: Ratio
+    first: Ratio | None
+    second: Ratio | None
 
     @property
-    def agrees(self) -> bool:
-        """Whether both races can be right."""
-        return self.first.agrees_with(self.second)
+    def agreement(self) -> Agreement:
+        """Whether the intervals have a value in common."""
+        if self.first is None or self.second is None:
+            return Agreement.MISSING
+        if self.first.interval is None or self.second.interval is None:
+            return Agreement.UNKNOWN
+        (low, high), (other_low, other_high) = self.first.interval, self.second.interval
+        return Agreement.YES if low <= other_high and other_low <= high else Agreement.NO
 
 
 def _ratios(row: Row) -> Iterator[tuple[str, Ratio]]:
@@ -68,20 +76,33 @@ def _found(report: dict[str, Any]) -> dict[tuple[str, str], Ratio]:
 
 
 def beside(first: dict[str, Any], second: dict[str, Any]) -> list[Beside]:
-    """Each ratio of the README's rows that both races have, in the order of the first."""
-    others = _found(second)
-    return [Beside(*key, ratio, others[key]) for key, ratio in _found(first).items() if key in others]
+    """Each ratio of the README's rows in either race, in the order of the first.
+
+    Raises:
+        ValueError: they are of different databases.
+    """
+    databases = [sorted({row.get("database", "") for row in report["results"]}) for report in (first, second)]
+    if databases[0] != databases[1]:
+        named = " and ".join(", ".join(each) for each in databases)
+        raise ValueError(f"the two races are of different databases: {named}")
+    ours, others = _found(first), _found(second)
+    return [Beside(*key, ours.get(key), others.get(key)) for key in dict.fromkeys([*ours, *others])]
 
 
 def cells(each: Beside) -> tuple[str, ...]:
     """One of them as text."""
-    return each.row, each.of, str(each.first), str(each.second), "" if each.agrees else "differs"
+    first, second = ("-" if ratio is None else str(ratio) for ratio in (each.first, each.second))
+    return each.row, each.of, first, second, each.agreement.value
 
 
 def summary(found: list[Beside]) -> str:
     """How many agree, in a sentence."""
-    agreeing = sum(each.agrees for each in found)
-    return f"Of {len(found)} ratios {agreeing} agree: their intervals of 95 % have a value in common."
+    count = {agreement: sum(each.agreement is agreement for each in found) for agreement in Agreement}
+    return (
+        f"Of {len(found)} ratios {count[Agreement.YES]} agree (their intervals of 95 % have a value in common), "
+        f"{count[Agreement.NO]} differ, {count[Agreement.UNKNOWN]} are not known (a single round), and "
+        f"{count[Agreement.MISSING]} are in one race only."
+    )
 
 
 def terminal(found: list[Beside], width: int | None = None) -> None:
@@ -92,9 +113,9 @@ def terminal(found: list[Beside], width: int | None = None) -> None:
     console = Console(width=width)
     table = Table(header_style="bold")
     for n, heading in enumerate(HEADINGS):
-        table.add_column(heading, justify="left" if n < 2 else "right")
+        table.add_column(heading, justify="right" if n in (2, 3) else "left")
     for each in found:
-        table.add_row(*cells(each), style=None if each.agrees else "bold")
+        table.add_row(*cells(each), style="bold" if each.agreement is Agreement.NO else None)
     console.print(table)
     console.print(summary(found))
 

@@ -482,7 +482,10 @@ def show(args: argparse.Namespace) -> None:
 
 def show_beside(first: Path, second: Path, markdown: Path | None) -> None:
     """Prints two races side by side, and writes that as Markdown."""
-    found = beside.beside(*(json.loads(file.read_text(encoding="utf-8")) for file in (first, second)))
+    try:
+        found = beside.beside(*(json.loads(file.read_text(encoding="utf-8")) for file in (first, second)))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     beside.terminal(found)
     if markdown is not None:
         markdown.write_text(beside.markdown(found), encoding="utf-8")

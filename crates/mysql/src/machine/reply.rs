@@ -9,7 +9,7 @@ use super::statement::{Columns, Draft, Statement};
 use super::{LastPrepared, Machine, MyHandler};
 use crate::errors::numbers::{
     IMPOSSIBLE_STRING_CONVERSION, MAX_PREPARED_STMT_COUNT_REACHED, NEED_REPREPARE, NON_DML_DYNAMIC_PARAMETERS,
-    PARSE_ERROR, SP_NOT_VAR_ARG, UNKNOWN_STMT_HANDLER, UNSUPPORTED_PS,
+    PARSE_ERROR, PS_MANY_PARAM, SP_NOT_VAR_ARG, UNKNOWN_STMT_HANDLER, UNSUPPORTED_PS,
 };
 use crate::packets::body::Body;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
@@ -512,7 +512,7 @@ impl<H: MyHandler> Machine<H> {
                 pending.go(Event::GoesAsText, Stage::Bindable);
             }
             // It is sent as text from now on.
-            (UNSUPPORTED_PS, Some(sql)) if execute => {
+            (UNSUPPORTED_PS | PS_MANY_PARAM, Some(sql)) if execute => {
                 let statement = Arc::new(Statement::text(sql));
                 pending.used = Some(Used::Own(statement.clone()));
                 pending.go(Event::GoesAsText, Stage::Bindable);
