@@ -1,5 +1,6 @@
 //! Encodes values into binary parameters.
 
+mod mixed;
 mod text;
 
 use super::builtin::Scalar;
@@ -190,88 +191,6 @@ impl Encoder {
     /// As [`Encoder::encode_param`].
     pub fn encode_text<V: Value>(&self, value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
         self.text_of(value, value.kind(), out)
-    }
-
-    /// Returns true if there is a text in a value of a type that is made of others: a str, or what a dumper returns.
-    /// None if it contains itself.
-    fn holds_text<V: Value>(&self, value: &V) -> Option<bool> {
-        let of_items = |inner: &Encoder, nested: &Encoder| -> Option<bool> {
-            for i in 0..value.len().ok()? {
-                let item = value.item(i).ok()?;
-                let is_nested = matches!(item.kind(), ValueKind::List | ValueKind::Record);
-                if if is_nested { nested } else { inner }.holds_text_or_is(&item)? {
-                    return Some(true);
-                }
-            }
-            Some(false)
-        };
-        match (&self.form, value.kind()) {
-            // The items of an array are those of the lists in it, too.
-            (Form::Array(element, _), ValueKind::List | ValueKind::Record) => match element.form {
-                Form::Composite(_) => of_items(element, element),
-                _ => of_items(element, self),
-            },
-            (Form::Multirange(range), ValueKind::List | ValueKind::Multirange) => of_items(range, range),
-            (Form::Composite(fields), _) => {
-                for (i, (name, field)) in fields.iter().enumerate() {
-                    if field.holds_text_or_is(&value.field(i, name).ok()?)? {
-                        return Some(true);
-                    }
-                }
-                Some(false)
-            }
-            (Form::Range(bound), ValueKind::Range) => {
-                let parts = value.range().ok()?;
-                for bounding in [parts.lower, parts.upper].iter().flatten() {
-                    if bound.holds_text_or_is(bounding)? {
-                        return Some(true);
-                    }
-                }
-                Some(false)
-            }
-            _ => Some(false),
-        }
-    }
-
-    fn holds_text_or_is<V: Value>(&self, value: &V) -> Option<bool> {
-        if matches!(value.kind(), ValueKind::Text | ValueKind::Custom) { Some(true) } else { self.holds_text(value) }
-    }
-
-    /// What a dumper returns, in binary form: text is that only for types whose binary form is text.
-    fn custom<V: Value>(&self, value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
-        let start = out.len();
-        let binary = value.with_custom(self.oid, |bytes, binary| {
-            out.extend_from_slice(bytes);
-            binary
-        })?;
-        if binary {
-            return Ok(());
-        }
-        let made = out.split_off(start);
-        let text = std::str::from_utf8(&made).unwrap_or_default();
-        let number = text.parse::<i64>().ok();
-        let bytes = match self.form {
-            Form::Scalar(Scalar::Text | Scalar::Json | Scalar::Jsonb) => {
-                if self.form_is(Scalar::Jsonb) {
-                    out.push(1);
-                }
-                put_text(out, &made)?;
-                return Ok(());
-            }
-            Form::Scalar(Scalar::Numeric) => {
-                numeric::encode(text, out)?;
-                return Ok(());
-            }
-            Form::Scalar(Scalar::Int2) => number.and_then(|n| i16::try_from(n).ok()).map(|n| n.to_be_bytes().to_vec()),
-            Form::Scalar(Scalar::Int4) => number.and_then(|n| i32::try_from(n).ok()).map(|n| n.to_be_bytes().to_vec()),
-            Form::Scalar(Scalar::Int8) => number.map(|n| n.to_be_bytes().to_vec()),
-            _ => None,
-        };
-        let bytes = bytes.ok_or_else(|| {
-            self.wrong(value, " in binary form: its dumper returns text; let it return bytes, or use the text format")
-        })?;
-        out.extend_from_slice(&bytes);
-        Ok(())
     }
 
     fn check_attributes<V: Value>(&self, expected: usize, value: &V, kind: ValueKind) -> Result<(), V::Error> {

@@ -1,10 +1,19 @@
 //! Python objects into parameters.
 
+mod objects;
+
+pub use objects::is_unordered;
+
+use objects::{
+    Shape, days_of, delta_micros, digits, dumper_of, is_missing, member_value, micros_of, micros_since_epoch,
+    numpy_number, too_deep, utf8,
+};
+
 use crate::errors::ClientError;
 use crate::ffi::{Exact, exact};
 use crate::globals::{Globals, globals, is, is_exactly, type_name};
 use crate::sink::Settings;
-use headrace_core::civil::{DAY_MICROS, days_from_civil};
+use headrace_core::civil::DAY_MICROS;
 use headrace_core::params::RangeParts;
 use headrace_core::{Mismatch, Parameters, Value, ValueKind, limits};
 use pyo3::PyTypeInfo;
@@ -12,8 +21,8 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyAttributeError, PyKeyError, PyOverflowError, PyRecursionError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyFrozenSet, PyInt, PyList,
-    PySet, PyString, PyTime, PyTimeAccess, PyTuple, PyTzInfoAccess,
+    PyBytes, PyDate, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PySet, PyString,
+    PyTime, PyTuple, PyTzInfoAccess,
 };
 
 /// One row of parameters, awake.
@@ -305,122 +314,6 @@ impl<'a> PyValue<'a> {
         }
         Ok(())
     }
-}
-
-/// What a geometric value's numbers are in.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
-    /// A sequence of numbers, and of points.
-    Any,
-    /// A sequence of points.
-    Points,
-    /// A point: two numbers.
-    Point,
-    /// A number, or a sequence of numbers.
-    NumberOrPoint,
-    /// A number.
-    Number,
-}
-
-/// Sets and mappings have items in no order that means anything.
-pub fn is_unordered(value: &Bound<'_, PyAny>) -> bool {
-    value.is_instance_of::<PySet>() || value.is_instance_of::<PyFrozenSet>() || value.is_instance_of::<PyDict>()
-}
-
-#[cold]
-fn too_deep() -> Mismatch {
-    Mismatch::wrong_type(format!("a value contains itself, or is nested deeper than {}", limits::NESTING))
-}
-
-fn dumper_of<'a>(value: &Bound<'a, PyAny>, settings: &Settings) -> Option<Bound<'a, PyAny>> {
-    let dumpers = settings.dumpers.as_ref()?.bind(value.py());
-    let mro = value.get_type().mro();
-    mro.iter().find_map(|class| dumpers.get_item(class).ok().flatten())
-}
-
-/// The value of a member of an enumeration that has no dumper, or another value itself. A member whose value is itself
-/// stays, and is a value of no kind.
-fn member_value<'a>(value: Bound<'a, PyAny>, settings: &Settings) -> Bound<'a, PyAny> {
-    let Ok(g) = globals(value.py()) else { return value };
-    let mut found = value.clone();
-    for _ in 0..limits::NESTING {
-        if !is(&found, &g.enum_type) || dumper_of(&found, settings).is_some() {
-            return found;
-        }
-        let Ok(inner) = found.getattr("value") else { return found };
-        found = inner;
-    }
-    value
-}
-
-/// Returns true for what pandas has in place of a value that is missing: NaT, which is a datetime whose fields hold the
-/// year 1, and NA.
-fn is_missing(value: &Bound<'_, PyAny>) -> bool {
-    let class = value.get_type();
-    !value.is_exact_instance_of::<PyDateTime>()
-        && class.name().is_ok_and(|name| name == "NaTType" || name == "NAType")
-        && class.module().is_ok_and(|module| module.to_str().is_ok_and(|module| module.starts_with("pandas.")))
-}
-
-/// The text in UTF-8, which it has none of if it has a lone surrogate.
-#[inline]
-fn utf8<'a>(text: &'a Bound<'_, PyString>) -> Result<&'a str, ClientError> {
-    text.to_str()
-        .map_err(|error| Mismatch::out_of_range(format!("the text is not Unicode: {}", error.value(text.py()))).into())
-}
-
-/// The Python number in a scalar of numpy, which is not imported for it: a truth value, a whole number or a float.
-fn numpy_number<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
-    let class = value.get_type();
-    if class.module().ok()? != "numpy"
-        || !class.mro().iter().any(|base| base.getattr("__name__").is_ok_and(|n| n.eq("generic").unwrap_or(false)))
-    {
-        return None;
-    }
-    let kind: String = value.getattr("dtype").ok()?.getattr("kind").ok()?.extract().ok()?;
-    if !matches!(kind.as_str(), "b" | "i" | "u" | "f") {
-        return None;
-    }
-    let number = value.call_method0("item").ok()?;
-    // A float of more bits than Python's stays one of numpy's.
-    matches!(exact(&number), Exact::Bool | Exact::Int | Exact::Float).then_some(number)
-}
-
-/// The digits of a whole number of which `str` makes no text: Python refuses it from
-/// `sys.get_int_max_str_digits()` digits on, as int's own conversion takes time that grows with their square. That of
-/// Decimal, which is exact, does not.
-#[cold]
-fn digits<'py>(number: &Bound<'py, PyAny>, error: PyErr) -> PyResult<Bound<'py, PyString>> {
-    let py = number.py();
-    if !number.is_instance_of::<PyInt>() || !error.is_instance_of::<PyValueError>(py) {
-        return Err(error);
-    }
-    globals(py)?.decimal.bind(py).call1((number,))?.str()
-}
-
-fn days_of(date: &Bound<'_, PyDate>) -> i32 {
-    // Year, month and day of a Python date are in range, and so are their days.
-    days_from_civil(i64::from(date.get_year()), u32::from(date.get_month()), u32::from(date.get_day())) as i32
-}
-
-fn micros_of(time: &impl PyTimeAccess) -> i64 {
-    (i64::from(time.get_hour()) * 3600 + i64::from(time.get_minute()) * 60 + i64::from(time.get_second())) * 1_000_000
-        + i64::from(time.get_microsecond())
-}
-
-fn micros_since_epoch(timestamp: &Bound<'_, PyDateTime>) -> i64 {
-    let days = days_from_civil(
-        i64::from(timestamp.get_year()),
-        u32::from(timestamp.get_month()),
-        u32::from(timestamp.get_day()),
-    );
-    days * DAY_MICROS + micros_of(timestamp)
-}
-
-fn delta_micros(delta: &Bound<'_, PyDelta>) -> i64 {
-    i64::from(delta.get_days()) * DAY_MICROS
-        + i64::from(delta.get_seconds()) * 1_000_000
-        + i64::from(delta.get_microseconds())
 }
 
 impl Value for PyValue<'_> {
