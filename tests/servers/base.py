@@ -118,6 +118,12 @@ class Database(ABC):
     """Partitioned writes can be idempotent: they write to staging tables first."""
     supports_default_expressions: ClassVar[bool] = False
     """A default may be an expression, which the staging table does not have."""
+    loses_early_cancels: ClassVar[float] = 0.0
+    """Seconds that a statement has run for before a request to cancel it is not lost."""
+    slow_raises: ClassVar[bool] = True
+    """The slow statement fails when it is cancelled, and does not return early."""
+    notices_altered_tables: ClassVar[bool] = True
+    """The test server, too, goes on with the table as it is now."""
     stale_code: ClassVar[int | None] = None
     """The code of the error for a prepared statement whose table was altered, where the driver can prepare it again
     only for the next execution."""

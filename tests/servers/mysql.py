@@ -24,6 +24,8 @@ class MySQL(Listing):
     cursors_that_fetch_later = ({"stream": True}, {"on_server": True})
     transactional = " engine=innodb"
     timestamp = "datetime(6)"
+    # SLEEP() returns early, without an error.
+    slow_raises = False
     commits_ddl = True
     understands_double_quotes = False
     analyze = "analyze table t"
@@ -73,6 +75,7 @@ class MariaDB(MySQL):
 
     differences = DIFFERENCES["mariadb"]
     fixture = "mariadb_served"
+    slow_raises = True
     isolation_variables = "tx"
     long_recursion = "set session max_recursive_iterations = 100000"
     supports_default_expressions = True
