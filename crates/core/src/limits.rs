@@ -23,7 +23,8 @@ pub const WRITE_BUFFER_CAREFUL_BYTES: usize = 16 * 1024;
 /// Bytes in the write buffer at which a batch stops encoding at the soonest: see [`FLUSH_TURN`].
 pub const WRITE_BUFFER_FEWEST_BYTES: usize = 4 * 1024;
 /// How long a connection on an event loop may send within one turn of the loop, whose other tasks wait for that time. It
-/// is looked at when the write buffer is full, which is sooner while filling it takes longer than this.
+/// is looked at from the second time on that the write buffer is full, which is sooner while filling it takes longer than
+/// this.
 pub const FLUSH_TURN: std::time::Duration = std::time::Duration::from_millis(2);
 /// Bytes in the write buffer at which a batch stops encoding until some have been sent.
 pub const WRITE_BUFFER_HIGH_BYTES: usize = 256 * 1024;

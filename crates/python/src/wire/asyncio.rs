@@ -95,10 +95,10 @@ impl Wire {
     /// tasks have their turn in between.
     pub(crate) fn flush(&self, py: Python<'_>) -> PyResult<()> {
         self.flush_due.store(false, Ordering::Relaxed);
-        let began = Instant::now();
-        let mut is_first = true;
+        // Since the write buffer was full for the first time; most requests never fill it.
+        let mut began: Option<Instant> = None;
         loop {
-            if !std::mem::take(&mut is_first) && began.elapsed() > limits::FLUSH_TURN {
+            if began.is_some_and(|began| began.elapsed() > limits::FLUSH_TURN) {
                 return self.flush_soon(py);
             }
             let mut state = self.lock(py)?;
@@ -114,10 +114,14 @@ impl Wire {
             if self.paused.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            let filling = Instant::now();
+            let filling = began.map(|_| Instant::now());
             self.transmit(py, &mut state);
-            if state.connection.buffers.write_buffer.is_full() {
-                state.connection.buffers.write_buffer.adapt(filling.elapsed());
+            let write_buffer = &mut state.connection.buffers.write_buffer;
+            if write_buffer.is_full() {
+                if let Some(filling) = filling {
+                    write_buffer.adapt(filling.elapsed());
+                }
+                began.get_or_insert_with(Instant::now);
             }
             let bytes = match state.connection.buffers.take_outgoing() {
                 Ok(bytes) => bytes,
