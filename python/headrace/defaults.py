@@ -105,6 +105,8 @@ ARRAY_SIZE: Final = 1
 """Rows that ``fetchmany`` of a cursor returns by default (PEP 249)."""
 COPY_BLOCK: Final = 128 * 1024
 """Bytes read from a file at a time by ``copy_in``."""
+COPY_TURN: Final = 0.002
+"""Seconds after which a COPY on an event loop leaves its other tasks their turn, however fast the server reads."""
 COPY_ROWS: Final = 500
 """Rows of an asynchronous iterator that ``copy_in`` collects before it sends them."""
 

@@ -219,3 +219,5 @@ def test_a_closed_cursor_still_tells_what_was_done(shared: Any, place: tuple[str
     with shared.cursor() as cursor:
         pass
     assert (cursor.rowcount, cursor.lastrowid) == (-1, None)
+    # Where it is no temporary one, others begin with an empty table.
+    shared.execute("drop table mine")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+import headrace
+import headrace.aio
 from servers import Database, names
 
 TURNS = 3
@@ -50,3 +52,58 @@ async def test_other_tasks_have_their_turn_beside_a_batch(any_db: Database) -> N
         assert rows < MOST_ROWS
         assert await conn.fetchval("select count(*) from of_turns") == rows
         await conn.execute("drop table of_turns")
+
+
+class _Rows:
+    """Rows that take longer to make than to send, until ``is_over``, or far more than a few buffers hold."""
+
+    def __init__(self, is_over: Callable[[], bool]) -> None:
+        self.is_over = is_over
+        self.count = 0
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        while not self.is_over() and self.count < MOST_ROWS:
+            self.count += 1
+            sum(range(2000))
+            yield (self.count, "x" * 20)
+
+
+@pytest.mark.asyncio
+async def test_other_tasks_have_their_turn_beside_a_copy(url: str) -> None:
+    turns = 0
+
+    async def counting() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    async with await headrace.aio.connect(url, autocommit=True) as conn:
+        await conn.execute("create temp table of_turns (n int, v varchar(20))")
+        other = asyncio.ensure_future(counting())
+        rows = _Rows(lambda: turns > TURNS)
+        try:
+            assert await conn.copy_in("of_turns", rows) == rows.count < MOST_ROWS
+        finally:
+            other.cancel()
+
+
+def test_the_time_of_a_copy_is_looked_at_while_its_rows_are_made(url: str) -> None:
+    with headrace.connect(url, autocommit=True) as conn:
+        conn.execute("create temp table of_turns (n int, v varchar(20))")
+        rows = _Rows(lambda: False)
+        with pytest.raises(TimeoutError):
+            conn.copy_in("of_turns", rows, timeout=0.1)
+        assert rows.count < MOST_ROWS
+        assert conn.fetchval("select count(*) from of_turns") == 0
+
+
+@pytest.mark.asyncio
+async def test_the_time_of_a_copy_on_a_loop_is_looked_at_while_its_rows_are_made(url: str) -> None:
+    async with await headrace.aio.connect(url, autocommit=True) as conn:
+        await conn.execute("create temp table of_turns (n int, v varchar(20))")
+        rows = _Rows(lambda: False)
+        with pytest.raises(TimeoutError):
+            await conn.copy_in("of_turns", rows, timeout=0.1)
+        assert rows.count < MOST_ROWS
+        assert await conn.fetchval("select count(*) from of_turns") == 0

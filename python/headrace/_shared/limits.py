@@ -33,6 +33,12 @@ def afresh(limit: Limit) -> Until | None:
     return Until(limit.seconds) if isinstance(limit, Until) else until(limit)
 
 
+def check_time(limit: Limit) -> None:
+    """Raises the error of a call whose time is up. What makes its own data may never wait, however long it takes."""
+    if isinstance(limit, Until) and not limit.left():
+        raise overdue(limit)
+
+
 def unanswered_end() -> str:
     """Why a connection is closed whose server has not answered the end of a block."""
     return (

@@ -24,7 +24,7 @@ from .connection_base import ConnectionBase
 from .core import Core, Gate, Opened
 from .cursor import BlockingCursor
 from .flows import Flow
-from .limits import Limit, Until, afresh, overdue, unanswered_end, until
+from .limits import Limit, Until, afresh, check_time, overdue, unanswered_end, until
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -141,6 +141,7 @@ class BlockingWaiting(ConnectionBase[R]):
     def _push(self, most: int, limit: Limit) -> None:
         """Sends what is queued but for ``most`` bytes, within a limit."""
         core = self._core
+        check_time(limit)
         try:
             core.wire.push(most, core.seconds(limit))
         except TimeoutError:

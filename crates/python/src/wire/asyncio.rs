@@ -89,6 +89,11 @@ impl OwnLoop {
 }
 
 impl Wire {
+    /// Returns true if an event loop carries the connection.
+    pub(crate) fn is_on_loop(&self) -> bool {
+        self.event_loop.is_some()
+    }
+
     /// Passes queued bytes to the transport. A blocking connection sends when it waits.
     ///
     /// The rows of a batch may have no end, and the server may take them as fast as they are made: the loop's other

@@ -21,7 +21,7 @@ from ..._native import Discarded, Wire
 from ..._shared.connection_base import ConnectionBase
 from ..._shared.core import Core, Opened
 from ..._shared.flows import Flow
-from ..._shared.limits import Limit, Until, afresh, overdue, unanswered_end, until
+from ..._shared.limits import Limit, Until, afresh, check_time, overdue, unanswered_end, until
 from ...errors import OperationalError
 from ...rows import RowFactory
 from .cursor import LoopCursor
@@ -45,6 +45,8 @@ class LoopWaiting(ConnectionBase[R]):
         self._dropped = weakref.finalize(self, close_dropped, weakref.ref(core.wire), self._loop, core.where())
         self._dropped.atexit = False
         self._leftovers = Leftovers()
+        self._turn = 0.0
+        """When the loop's other tasks have their turn next, beside a COPY."""
 
     @abstractmethod
     async def _send_cancel(self) -> float | None:
@@ -166,6 +168,15 @@ class LoopWaiting(ConnectionBase[R]):
             await asyncio.sleep(pause)
             pause = min(2 * pause, defaults.CANCEL_CHECK)
         return True
+
+    async def _send_off(self, limit: Limit) -> None:
+        """Waits until what was written has gone to the transport. A server that takes everything at once lets nothing
+        wait: the loop's other tasks have their turn in between all the same."""
+        check_time(limit)
+        await self._wait(self._core.wire.drained(), limit)
+        if time.monotonic() >= self._turn:
+            await asyncio.sleep(0)
+            self._turn = time.monotonic() + defaults.COPY_TURN
 
     def _gate(self, opened: Opened, message: str) -> TaskGate:
         """Refuses statements of this task until ``opened`` has ended."""

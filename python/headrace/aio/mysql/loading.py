@@ -113,7 +113,7 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
             for piece in load.pieces(source, defaults.COPY_BLOCK):
                 if not wire.infile_data(ticket, piece):
                     return
-                await self._wait(wire.drained(), limit)  # blocking: self._push(defaults.COPY_BLOCK, limit)
+                await self._send_off(limit)  # blocking: self._push(defaults.COPY_BLOCK, limit)
 
         result = await self._load(sql, send, "error", limit)
         return result.rowcount
@@ -126,7 +126,7 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
         while not ended:
             count, ended = wire.infile_rows(ticket, given, targets, sent)
             sent += count
-            await self._wait(wire.drained(), limit)  # blocking: self._push(defaults.COPY_BLOCK, limit)
+            await self._send_off(limit)  # blocking: self._push(defaults.COPY_BLOCK, limit)
         return sent
 
     async def _load(self, sql: str, send: Callable[[Any], Any], duplicates: str, limit: Limit) -> Result:

@@ -74,7 +74,7 @@ class AsyncCopy(CopyBase):
         if not taken:
             await self._connection._wait(self._ticket, self._limit)
             raise ProgrammingError("the COPY is over")
-        await self._connection._wait(self._wire.drained(), self._limit)  # asyncio only
+        await self._connection._send_off(self._limit)  # asyncio only
         # blocking: if self._wire.backlog() > defaults.COPY_BLOCK:
         # blocking:     self._connection._push(defaults.COPY_BLOCK, self._limit)
 
