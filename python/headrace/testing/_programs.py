@@ -86,8 +86,12 @@ def started(
             [*command, "--data", folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
 
+        ended = False
+
         def end() -> None:
-            if process.returncode is None:
+            nonlocal ended
+            if not ended:
+                ended = True
                 process.kill()
                 process.communicate()
 
