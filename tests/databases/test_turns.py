@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,36 +20,47 @@ MOST_ROWS = 60_000
 """Of a batch that nobody else has a turn beside: far more than a few buffers hold."""
 
 
+class _Turns:
+    """Counts the turns that another task has."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    async def _counting(self) -> None:
+        while True:
+            await asyncio.sleep(0)
+            self.count += 1
+
+    @contextlib.contextmanager
+    def counted(self) -> Iterator[None]:
+        other = asyncio.ensure_future(self._counting())
+        try:
+            yield
+        finally:
+            other.cancel()
+
+
 @pytest.mark.parametrize("any_db", names(), indirect=True)
 @pytest.mark.asyncio
 async def test_other_tasks_have_their_turn_beside_a_batch(any_db: Database) -> None:
-    turns = 0
     rows = 0
-
-    async def counting() -> None:
-        nonlocal turns
-        while True:
-            await asyncio.sleep(0)
-            turns += 1
+    turns = _Turns()
 
     def endless() -> Iterator[tuple[Any, ...]]:
         nonlocal rows
         before = 0
-        while rows < FIRST_ROWS or (turns < before + TURNS and rows < MOST_ROWS):
+        while rows < FIRST_ROWS or (turns.count < before + TURNS and rows < MOST_ROWS):
             rows += 1
-            before = turns if rows == FIRST_ROWS else before
+            before = turns.count if rows == FIRST_ROWS else before
             sum(range(2000))  # a row takes longer to make than to send
             yield (rows, "x" * 20)
 
     async with await any_db.aconnect(autocommit=True) as conn:
         await conn.execute("drop table if exists of_turns")
         await conn.execute("create table of_turns (n int, v varchar(20))")
-        other = asyncio.ensure_future(counting())
-        try:
-            marks = ", ".join(any_db.native_marks(2))
+        marks = ", ".join(any_db.native_marks(2))
+        with turns.counted():
             await conn.executemany(f"insert into of_turns values ({marks})", endless())
-        finally:
-            other.cancel()
         assert rows < MOST_ROWS
         assert await conn.fetchval("select count(*) from of_turns") == rows
         await conn.execute("drop table of_turns")
@@ -70,22 +82,12 @@ class _Rows:
 
 @pytest.mark.asyncio
 async def test_other_tasks_have_their_turn_beside_a_copy(url: str) -> None:
-    turns = 0
-
-    async def counting() -> None:
-        nonlocal turns
-        while True:
-            await asyncio.sleep(0)
-            turns += 1
-
+    turns = _Turns()
     async with await headrace.aio.connect(url, autocommit=True) as conn:
         await conn.execute("create temp table of_turns (n int, v varchar(20))")
-        other = asyncio.ensure_future(counting())
-        rows = _Rows(lambda: turns > TURNS)
-        try:
+        rows = _Rows(lambda: turns.count > TURNS)
+        with turns.counted():
             assert await conn.copy_in("of_turns", rows) == rows.count < MOST_ROWS
-        finally:
-            other.cancel()
 
 
 def test_the_time_of_a_copy_is_looked_at_while_its_rows_are_made(url: str) -> None:

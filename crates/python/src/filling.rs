@@ -5,9 +5,10 @@ use crate::arrow_rows::ArrowSource;
 use crate::errors::ClientError;
 use crate::params::PyParams;
 use crate::sink::Settings;
-use headrace_core::{Parameters, limits};
+use headrace_core::{Parameters, WriteBuffer, limits};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
+use std::time::Instant;
 
 /// The form of the rows of a bulk load.
 pub trait RowForm: Sync {
@@ -39,16 +40,27 @@ pub struct Filled {
     pub failure: Option<ClientError>,
 }
 
-/// The next rows of an iterator or of an [`ArrowSource`], until they take `room` bytes.
+/// The next rows of an iterator or of an [`ArrowSource`], until they take the room that there is in the write buffer. The
+/// other tasks of an event loop wait meanwhile: with `on_loop` there is less room for the next ones if that takes long.
 ///
 /// # Errors
 /// It is neither.
-pub fn fill(rows: &Bound<'_, PyAny>, form: &impl RowForm, settings: &Settings, room: usize) -> PyResult<Filled> {
+pub fn fill(
+    rows: &Bound<'_, PyAny>,
+    form: &impl RowForm,
+    settings: &Settings,
+    write_buffer: &mut WriteBuffer,
+    on_loop: bool,
+) -> PyResult<Filled> {
+    let (room, began) = (write_buffer.room(), Instant::now());
     let block = Vec::with_capacity(limits::WRITE_BUFFER_HIGH_BYTES / 2);
     let mut filled = Filled { block, count: 0, ended: false, failure: None };
     match rows.cast::<ArrowSource>() {
         Ok(source) => from_arrow(rows.py(), source.get(), form, room, &mut filled),
         Err(_) => from_iterator(rows.cast::<PyIterator>()?.clone(), form, settings, room, &mut filled),
+    }
+    if on_loop && filled.block.len() >= room {
+        write_buffer.adapt(began.elapsed());
     }
     Ok(filled)
 }

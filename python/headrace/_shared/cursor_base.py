@@ -187,10 +187,14 @@ class CursorBase(Generic[R]):
         self._position = at + 1
         return rows[at] if self._make is None else self._make(rows[at])
 
+    def _wanted(self, size: int | None) -> int:
+        """The number of rows that ``fetchmany`` is asked for."""
+        return self.arraysize if size is None else checked_size(size)
+
     def _many(self, size: int | None) -> list[Any]:
         rows = self._buffer()
         at = self._position
-        taken = rows[at : at + (self.arraysize if size is None else checked_size(size))]
+        taken = rows[at : at + self._wanted(size)]
         self._position = at + len(taken)
         return taken if self._make is None else list(map(self._make, taken))
 

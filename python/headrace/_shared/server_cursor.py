@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from ..errors import NotSupportedError
 from ..types import ParameterRows
-from .arguments import checked_size
 from .cursor import BlockingCursor
 from .cursor_base import Params
 from .server_cursor_base import ServerCursorBase
@@ -96,7 +95,7 @@ class BlockingServerCursor(ServerCursorBase, BlockingCursor[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        wanted = self.arraysize if size is None else checked_size(size)
+        wanted = self._wanted(size)
         return self._connection._run(self._taking(wanted), timeout)  # type: ignore[no-any-return]
 
     def fetchall(self, *, timeout: float | None = None) -> list[R]:

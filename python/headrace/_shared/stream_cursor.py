@@ -11,7 +11,6 @@ from .. import defaults
 from ..errors import NotSupportedError
 from ..rows import RowFactory, tuple_row
 from ..types import ParameterRows
-from .arguments import checked_size
 from .cursor import BlockingCursor
 from .cursor_base import Column, Params
 from .received import Received
@@ -155,7 +154,7 @@ class BlockingStreamCursor(BlockingCursor[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the wait was cancelled after the seconds given to :meth:`execute`.
         """
-        wanted = self.arraysize if size is None else checked_size(size)
+        wanted = self._wanted(size)
         out = self._many(wanted)
         while len(out) < wanted and self._next_block():
             out += self._many(wanted - len(out))

@@ -173,6 +173,15 @@ impl Significand {
     }
 }
 
+/// Whether a number is below zero, and the text after its sign.
+fn without_sign(text: &str) -> (bool, &[u8]) {
+    match text.as_bytes() {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    }
+}
+
 /// Why a decimal number is no whole number of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotWhole {
@@ -184,11 +193,7 @@ pub enum NotWhole {
 
 /// The whole number that decimal text is, whatever its exponent.
 pub fn whole(text: &str) -> Result<i64, NotWhole> {
-    let (negative, rest) = match text.as_bytes() {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        rest => (false, rest),
-    };
+    let (negative, rest) = without_sign(text);
     let Significand { digits, point, exponent } = Significand::read(rest).ok_or(NotWhole::Fraction)?;
     let leading = digits.iter().take_while(|d| **d == 0).count();
     let trailing = digits.iter().rev().take_while(|d| **d == 0).count();
@@ -217,11 +222,7 @@ pub fn whole(text: &str) -> Result<i64, NotWhole> {
 /// [`Mismatch`] for text that is not a number, and for numbers that are too large for numeric.
 pub fn encode(text: &str, out: &mut Vec<u8>) -> Result<(), Mismatch> {
     let wrong = || Mismatch::wrong_type(format!("{text:?} is not a decimal number"));
-    let (negative, rest) = match text.as_bytes() {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        rest => (false, rest),
-    };
+    let (negative, rest) = without_sign(text);
     let special = match rest.to_ascii_lowercase().as_slice() {
         b"nan" | b"snan" => Some(NAN),
         b"inf" | b"infinity" => Some(if negative { MINUS_INFINITY } else { INFINITY }),

@@ -7,6 +7,7 @@ use crate::errors;
 use crate::query::Query;
 use headrace_core::column::{Kind, Native};
 use headrace_core::{Column, ValueKind};
+use headrace_mysql::errors::numbers::PARSE_ERROR;
 use headrace_mysql::machine::{Columns, Machine};
 use headrace_mysql::packets::reply::ServerError;
 use pyo3::prelude::*;
@@ -20,8 +21,6 @@ pub struct MySql;
 /// Its machine.
 pub type MyMachine = Machine<PyCall<MySql>>;
 
-/// ER_PARSE_ERROR
-const SYNTAX_ERROR: u16 = 1064;
 const SEVERAL: &str = "several statements are executed one by one with execute(), or together with executescript() on a \
                        connection with multi_statements=True";
 
@@ -43,7 +42,7 @@ impl Dialect for MySql {
             let made = errors::of_server(py, error, &error.to_string(), statement, row)?;
             made.setattr("sqlstate", &error.sqlstate)?;
             made.setattr("sqlcode", error.code)?;
-            if error.code == SYNTAX_ERROR && statement.is_some_and(has_several) {
+            if error.code == PARSE_ERROR && statement.is_some_and(has_several) {
                 made.setattr("hint", SEVERAL)?;
             }
             Ok(made)

@@ -24,7 +24,6 @@ use headrace_mysql::types::{FieldKind, write_line};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::sync::Arc;
-use std::time::Instant;
 
 impl Wire {
     fn mysql_call(&self, py: Python<'_>, state: &State, shape: ResultShape, sql: Arc<str>) -> PyResult<PyCall<MySql>> {
@@ -399,12 +398,8 @@ impl MySqlWire {
         let settings = state.settings.clone();
         let (machine, write_buffer) = state.parts();
         let machine = machine.of::<MySql>(py)?;
-        let (room, began) = (write_buffer.room(), Instant::now());
-        let Filled { mut block, count, ended, failure } = fill(rows, &Lines(&kinds), &settings, room)?;
-        if wire.is_on_loop() && block.len() >= room {
-            // The loop's other tasks wait meanwhile.
-            write_buffer.adapt(began.elapsed());
-        }
+        let Filled { mut block, count, ended, failure } =
+            fill(rows, &Lines(&kinds), &settings, write_buffer, wire.is_on_loop())?;
         let taken = machine.infile_data(id, write_buffer, |out| out.append(&mut block));
         drop(state);
         if let Some(failure) = failure {

@@ -600,11 +600,9 @@ impl Value for PyValue<'_> {
         let g = self.globals()?;
         let mut numbers = Vec::new();
         let is_path = is(&self.value, &g.path);
-        if is_path || is(&self.value, &g.polygon) {
-            self.numbers(&self.value.getattr("points")?, Shape::Points, usize::MAX, &mut numbers)?;
-        } else {
-            self.numbers(&self.value, Shape::Points, usize::MAX, &mut numbers)?;
-        }
+        let has_points = is_path || is(&self.value, &g.polygon);
+        let points = if has_points { self.value.getattr("points")? } else { self.value.clone() };
+        self.numbers(&points, Shape::Points, usize::MAX, &mut numbers)?;
         let closed = if is_path { Some(self.value.getattr("closed")?.is_truthy()?) } else { None };
         Ok((numbers, closed))
     }

@@ -9,7 +9,8 @@ use headrace_core::{Mismatch, limits};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFrozenSet, PyInt, PySet, PyString, PyTimeAccess,
+    PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFrozenSet, PyInt, PySet, PyString,
+    PyTimeAccess, PyType,
 };
 
 /// What a geometric value's numbers are in.
@@ -46,6 +47,10 @@ pub(super) fn dumper_of<'a>(value: &Bound<'a, PyAny>, settings: &Settings) -> Op
 /// The value of a member of an enumeration that has no dumper, or another value itself. A member whose value is itself
 /// stays, and is a value of no kind.
 pub(super) fn member_value<'a>(value: Bound<'a, PyAny>, settings: &Settings) -> Bound<'a, PyAny> {
+    // Every enumeration has a metaclass of its own; what is sent most, dates and decimals, has none.
+    if value.get_type().get_type().is(value.py().get_type::<PyType>()) {
+        return value;
+    }
     let Ok(g) = globals(value.py()) else { return value };
     let mut found = value.clone();
     for _ in 0..limits::NESTING {

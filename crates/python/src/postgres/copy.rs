@@ -19,7 +19,6 @@ use headrace_postgres::types::{
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 /// Bytes of a COPY that wait unread before no more is taken.
 const HELD_BYTES: usize = 1024 * 1024;
@@ -270,12 +269,7 @@ impl PostgresWire {
             return Ok((0, true));
         }
         let form = Form { encoders: encoders.as_deref(), of_any_type: &of_any_type, binary };
-        let (room, began) = (write_buffer.room(), Instant::now());
-        let Filled { block, count, ended, failure } = fill(rows, &form, &settings, room)?;
-        if wire.is_on_loop() && block.len() >= room {
-            // The loop's other tasks wait meanwhile.
-            write_buffer.adapt(began.elapsed());
-        }
+        let Filled { block, count, ended, failure } = fill(rows, &form, &settings, write_buffer, wire.is_on_loop())?;
         if !machine.copy_data(id, write_buffer, |out| out.extend_from_slice(&block)) {
             return Ok((0, true));
         }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from ..._shared.arguments import checked_size
 from ..._shared.cursor_base import Params
 from ..._shared.server_cursor_base import ServerCursorBase
 from ...errors import NotSupportedError
@@ -94,7 +93,7 @@ class LoopServerCursor(ServerCursorBase, LoopCursor[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        wanted = self.arraysize if size is None else checked_size(size)
+        wanted = self._wanted(size)
         return await self._connection._run(self._taking(wanted), timeout)  # type: ignore[no-any-return]
 
     async def fetchall(self, *, timeout: float | None = None) -> list[R]:

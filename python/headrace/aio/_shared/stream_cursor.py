@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator
 from typing import Any, TypeVar
 
 from ... import defaults
-from ..._shared.arguments import checked_size
 from ..._shared.cursor_base import Column, Params
 from ..._shared.received import Received
 from ...errors import NotSupportedError
@@ -153,7 +152,7 @@ class LoopStreamCursor(LoopCursor[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the wait was cancelled after the seconds given to :meth:`execute`.
         """
-        wanted = self.arraysize if size is None else checked_size(size)
+        wanted = self._wanted(size)
         out = self._many(wanted)
         while len(out) < wanted and await self._next_block():
             out += self._many(wanted - len(out))

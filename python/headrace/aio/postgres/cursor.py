@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import defaults
-from ..._shared.arguments import checked_size, checked_text
+from ..._shared.arguments import checked_text
 from ..._shared.cursor_base import Params
 from ..._shared.limits import Limit, until
 
@@ -226,7 +226,7 @@ class AsyncServerCursor(AsyncCursor[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         self._check()
-        wanted = self.arraysize if size is None else checked_size(size)
+        wanted = self._wanted(size)
         out = self._many(wanted)
         if len(out) < wanted and not self._exhausted:
             missing = wanted - len(out)
