@@ -46,9 +46,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not is_long(item.path))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Any:
+    """Collecting makes half a million objects that stay: the collector would visit them again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
-    """Takes what collecting has made, half a million objects that stay, out of the collector's sight: each of the many
-    collections that tests ask for would visit them again."""
+    """Takes them out of the collector's sight: each of the many collections that tests ask for would visit them."""
     gc.collect()
     gc.freeze()
 

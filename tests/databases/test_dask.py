@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
-import dask
 import pytest
 
 import headrace
-import headrace.dask
 from servers import Database
+
+
+@pytest.fixture
+def dask() -> Any:
+    """Dask, for headrace too. It takes long to import, and is not by each process that collects the tests."""
+    import_module("headrace.dask")
+    return import_module("dask")
 
 
 @pytest.fixture
@@ -24,7 +30,7 @@ def filled(any_db: Database) -> Any:
         yield conn
 
 
-def test_frame_has_the_rows_and_reads_the_columns_that_are_used(any_db: Database, filled: Any) -> None:
+def test_frame_has_the_rows_and_reads_the_columns_that_are_used(any_db: Database, filled: Any, dask: Any) -> None:
     with headrace.partitions(any_db.url, table="dasked", count=4) as plan, dask.config.set(scheduler="threads"):
         frame = headrace.dask.read(plan)
         assert len(frame) == 200
@@ -35,7 +41,7 @@ def test_frame_has_the_rows_and_reads_the_columns_that_are_used(any_db: Database
         assert sorted(names.name) == sorted(f"name {n}" for n in range(200))
 
 
-def test_frame_is_written_into_a_table(any_db: Database, filled: Any) -> None:
+def test_frame_is_written_into_a_table(any_db: Database, filled: Any, dask: Any) -> None:
     staged = any_db.supports_staging_tables
     more: dict[str, Any] = {"overwrite": True} if staged else {"idempotent": False}
     with headrace.partitions(any_db.url, table="dasked", count=3) as plan, dask.config.set(scheduler="threads"):
