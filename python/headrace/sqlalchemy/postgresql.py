@@ -13,6 +13,7 @@ import decimal
 import importlib
 import itertools
 import logging
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -243,7 +244,38 @@ class _Multirange(ranges.AbstractMultiRangeImpl[Any]):
 _cursor_numbers = itertools.count(1)
 
 
+class _Schemas:
+    """The changes of the schema that an engine makes: PostgreSQL does not report to a connection what another one has
+    changed, and in a transaction a statement that was prepared before is an error, "cached plan must not change result
+    type"."""
+
+    def __init__(self) -> None:
+        self._changes = 0
+        # Of each connection, how many it knows of.
+        self._known: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+
+    def note_change(self) -> None:
+        """A connection of the engine has changed the schema, and has it locked until its transaction ends."""
+        self._changes += 1
+
+    def forget_before(self, connection: Any) -> None:
+        """Has a connection of the driver prepare its statements again, if the schema was changed since."""
+        # Most programs change none.
+        if (changes := self._changes) and self._known.get(connection, 0) < changes:
+            self._known[connection] = changes
+            connection._core.wire.forget_statements()
+
+
 class _ExecutionContext(PGExecutionContext):
+    dialect: PGDialect_headrace
+
+    def pre_exec(self) -> None:
+        self.dialect.schemas.forget_before(self._dbapi_connection.driver_connection)
+
+    def post_exec(self) -> None:
+        if self.isddl:
+            self.dialect.schemas.note_change()
+
     def create_server_side_cursor(self) -> Any:
         connection = self._dbapi_connection
         # Where every statement is a transaction of its own only a cursor WITH HOLD lives longer than its DECLARE.
@@ -309,6 +341,7 @@ class PGDialect_headrace(PGDialect):
         super().__init__(  # type: ignore[no-untyped-call]
             paramstyle=paramstyle or self.default_paramstyle, **keywords
         )
+        self.schemas = _Schemas()
 
     @classmethod
     def import_dbapi(cls) -> Any:
