@@ -65,8 +65,15 @@ def _named(names: tuple[str, ...]) -> Callable[[Row], Any]:
     clean = [f"f{name}" if name.startswith(tuple("_0123456789")) else name for name in clean]
     make_type: Any = namedtuple
     kind: Any = make_type("Row", clean, rename=True)
+    # pickle would look for the class in this module.
+    kind.__reduce__ = lambda row: (_row_again, (names, tuple(row)))
     make: Callable[[Row], Any] = kind._make
     return make
+
+
+def _row_again(names: tuple[str, ...], values: Row) -> Any:
+    """A named tuple that was pickled."""
+    return _named(names)(values)
 
 
 def namedtuple_row(names: Sequence[str], /) -> Callable[[Row], Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
@@ -40,6 +41,8 @@ def test_named_tuples(names: tuple[str, ...], fields: tuple[str, ...]) -> None:
     row = namedtuple_row(names)(tuple(range(len(names))))
     assert row._fields == fields
     assert row == tuple(range(len(names)))
+    again = pickle.loads(pickle.dumps(row))
+    assert (type(again), again) == (type(row), row)
 
 
 def test_scalars() -> None:
