@@ -41,6 +41,7 @@ def options(conninfo: str = "", environ: dict[str, str] | None = None, /, **keyw
             {"connect_timeout": 2.5, "local_infile": True},
         ),
         ("mysql://h?compression=zstd&zstd_level=7", {"compression": "zstd", "zstd_level": 7}),
+        ("mysql://h?use_unicode=1&defer_connect=false", {"hosts": (("h", 3306),)}),
     ],
 )
 def test_a_url_is_read(url: str, found: dict[str, Any]) -> None:
@@ -64,6 +65,7 @@ def test_a_url_is_read(url: str, found: dict[str, Any]) -> None:
         ({"host": "h", "compression": "zstd,zlib"}, {"compression": "zstd"}),
         ({"host": "h", "auth_plugin": "ed25519,parsec"}, {"auth_plugins": ("client_ed25519", "parsec")}),
         ({"host": "h", "use_unicode": True, "named_pipe": False, "max_allowed_packet": 1 << 20}, {}),
+        ({"host": "h", "use_unicode": "True", "named_pipe": "0", "defer_connect": "off"}, {}),
         ({"host": "h", "password": b"bytes"}, {"password": "bytes"}),
         ({"host": "h", "read_timeout": 3, "write_timeout": 4}, {"read_timeout": 3.0, "write_timeout": 4.0}),
         ({"host": "h", "charset": "utf8", "collation": "utf8mb4_bin"}, {"collation": "utf8mb4_bin"}),
@@ -103,6 +105,7 @@ def test_every_keyword_of_pymysql_and_mysqlclient_is_known_or_refused_with_a_rea
         ({"host": "h", "cursorclass": object}, NotSupportedError, "row_factory"),
         ({"host": "h", "conv": {}}, NotSupportedError, "mysqldb"),
         ({"host": "h", "use_unicode": False}, NotSupportedError, "str"),
+        ({"host": "h", "use_unicode": "0"}, NotSupportedError, "str"),
         ({"host": "h", "bind_address": "1.2.3.4"}, NotSupportedError, "local address"),
         ({"host": "h", "ssl_key_password": "x"}, NotSupportedError, "not encrypted"),
         ({"host": "h", "local_infile_dir": "/tmp"}, NotSupportedError, "load_data()"),

@@ -70,9 +70,9 @@ CHOICES: Final[dict[str, tuple[str, ...]]] = {
 
 # Keywords of MySQLdb and PyMySQL that say what is so anyway, with the values for which that holds.
 _WITHOUT_EFFECT: Final[dict[str, tuple[Any, ...]]] = {
-    "use_unicode": (True, None),
-    "named_pipe": (False, None),
-    "defer_connect": (False, None),
+    "use_unicode": (True, None, "1", "true", "on", "yes"),
+    "named_pipe": (False, None, "0", "false", "off", "no"),
+    "defer_connect": (False, None, "0", "false", "off", "no"),
     "binary_prefix": (),
     "max_allowed_packet": (),
     "executemany_fallback": (),
@@ -242,7 +242,8 @@ def connect_options(
     for name, value in keywords.items():
         if value is not None and not _is_said_anyway(name, value):
             settings.add(ALIASES.get(name, name), value)
-    _add_all(settings, [(name, value, "") for name, value in url_settings(conninfo)])
+    given = [(name, value, "") for name, value in url_settings(conninfo) if not _is_said_anyway(name, value)]
+    _add_all(settings, given)
     home = _home(environ)
     _add_all(settings, _login_path(settings, environ, home))
     _add_all(settings, _option_files(settings, environ, home))
@@ -260,7 +261,7 @@ known: Final = KnownSettings(connect_options, ENVIRONMENT)
 
 def _is_said_anyway(name: str, value: Any) -> bool:
     harmless = _WITHOUT_EFFECT.get(name)
-    if harmless is not None and (not harmless or value in harmless):
+    if harmless is not None and (not harmless or (value.lower() if isinstance(value, str) else value) in harmless):
         return True
     if name in _REFUSED:
         raise NotSupportedError(f"{name}: {_REFUSED[name]}")
