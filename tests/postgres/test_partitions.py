@@ -309,7 +309,10 @@ def test_closing_a_threaded_read_ends_what_the_server_computes(url: str, db: Any
     with headrace.partitions(url, query=query, by="n", count=1, snapshot="none", columns=["n"]) as plan:
         stream = plan.read(2, batch_rows=1)
         assert next(stream).num_rows == 1
+        executing = "select count(*) from pg_stat_activity where datname = current_database() and state = 'active'"
+        until(lambda: db.fetchval(executing) > 1)  # more than this query itself
         stream.close()
+        until(lambda: db.fetchval(executing) == 1)
 
 
 def test_error_of_a_partition_is_raised_after_the_rows_before_it(url: str, db: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -146,7 +147,14 @@ class PartitionStream(ArrowStream):
         finally:
             self._connection.close()
 
-    def abort(self) -> None:
-        """Closes its connection, from any thread, also while another one waits for a batch: that raises
-        ConnectionClosed then."""
+    def abort(self, timeout: float) -> None:
+        """Cancels the statement and closes the connection, from any thread, also while another one waits for a batch:
+        that raises QueryCanceled or ConnectionClosed then. A server that only computes does not see that a connection
+        was closed.
+
+        Args:
+            timeout: seconds for the cancel request.
+        """
+        with contextlib.suppress(errors.Error):
+            self._connection.cancel(timeout=timeout)
         self._connection.close()

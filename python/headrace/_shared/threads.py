@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 
@@ -48,12 +49,13 @@ class _Reading:
             thread.start()
 
     def stop(self) -> None:
-        """Ends all threads and waits for them. One that waits for the server loses its connection."""
+        """Ends all threads and waits for them. What one waits for is cancelled, and its connection closed."""
+        deadline = time.monotonic() + defaults.CANCEL_TIMEOUT
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
             for stream in self._open:
-                stream.abort()
+                stream.abort(max(0.0, deadline - time.monotonic()))
         for thread in self._threads:
             thread.join()
 
