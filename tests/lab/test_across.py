@@ -82,6 +82,17 @@ def test_page_table_and_terminal_are_made_from_the_json(written: Path, capsys: p
     assert page.count("class='bar'") == 50
 
 
+def test_each_ratio_names_the_driver_that_it_is_against() -> None:
+    usual = {
+        "database": "mariadb", "driver": "mysqlclient", "ours": False, "error": None, "disqualified": None,
+        "median_s": 1.0, "statements": 1, "client_cpu_s": 1.0, "iqr_s": 0.0, "ratio_to_ours": 1.5,
+        "ratio_to_ours_ci": [1.4, 1.6], "ratio_to_first": 1.1, "ratio_to_first_ci": [0.9, 1.2],
+    }  # fmt: skip
+    own = usual | {"driver": "headrace", "ours": True, "ratio_to_ours": None, "ratio_to_ours_ci": None}
+    assert report.cells(usual, "postgresql")[3:5] == ("1.50x headrace", "=1.10x psycopg")
+    assert report.cells(own, "postgresql")[3:5] == ("", "=1.10x headrace")
+
+
 class Careless:
     """A connection whose statements do something else than they were told."""
 
@@ -148,7 +159,7 @@ def test_a_driver_that_fails_says_why_and_the_others_go_on(
     plan = across.Plan(["postgresql"], ["update_indexed"], ROWS, 1, {"postgresql": server.url})
     own, other = across.race(plan, lambda what, share: None)["results"]
     assert (own["error"], other["error"]) == (None, "KeyError: 'absent'")
-    assert "KeyError: 'absent'" in report.cells(other)
+    assert "KeyError: 'absent'" in report.cells(other, "postgresql")
     with headrace.connect(server.url) as conn:
         assert not conn.fetchval("SELECT count(*) FROM pg_class WHERE relname LIKE 'headrace_across%'")
 

@@ -115,6 +115,13 @@ def row(of: Pass, side: Side, median: float, **more: Any) -> dict[str, Any]:
             "median_s": median, **more}  # fmt: skip
 
 
+def test_each_ratio_names_what_it_is_against() -> None:
+    more = dict.fromkeys(("client_cpu_s", "pooler_cpu_s", "server_cpu_s", "iqr_s", "max_s"))
+    more |= {"ratio_to_direct": 1.5, "ratio_to_direct_ci": [1.4, 1.6], "ratio_to_floor": 1.1}
+    found = report.cells(row(ONE, ("headrace", "headraced"), 1e-3, **more, ratio_to_floor_ci=[0.9, 1.2]))
+    assert found[4:6] == ("1.50x direct", "=1.10x floor")
+
+
 def verdicts(*rows: dict[str, Any]) -> list[tuple[str, str]]:
     """What was measured for each goal, and whether it is enough."""
     return [(goal.text, goal.verdict) for goal in goals({"results": list(rows)})]

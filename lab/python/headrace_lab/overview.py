@@ -143,18 +143,18 @@ def verdict_of(rows: Sequence[Row]) -> str:
     found = dict(_others(rows))
     if not found:
         return "-"
-    for result, words in ((Comparison.FASTER, "slower than"), (Comparison.OPEN, f"{Comparison.OPEN.value} to")):
+    for result, ours in ((Comparison.FASTER, Comparison.SLOWER), (Comparison.OPEN, Comparison.OPEN)):
         if names := [name for name, each in found.items() if each == result]:
-            return "; ".join(_on_loops(rows, words, names))
-    return "faster than all others" if len(found) > 1 else f"faster than {next(iter(found))}"
+            return "; ".join(_on_loops(rows, ours, names))
+    return Comparison.FASTER.to("all others" if len(found) > 1 else next(iter(found)))
 
 
-def _on_loops(rows: Sequence[Row], words: str, names: Sequence[str]) -> Iterator[str]:
-    """The words on other drivers, for each form of headrace that they are compared with."""
+def _on_loops(rows: Sequence[Row], result: Comparison, names: Sequence[str]) -> Iterator[str]:
+    """The verdict on headrace beside other drivers, for each form of it that they are compared with."""
     rivals = {row["contestant"]: str(row.get("rival") or "headrace") for row in rows}
     for form in dict.fromkeys(rivals[name] for name in names):
         of_form = ", ".join(name for name in names if rivals[name] == form)
-        yield f"{words} {of_form}" + (f" (as {form})" if form != "headrace" else "")
+        yield result.to(of_form) + (f" (as {form})" if form != "headrace" else "")
 
 
 def _summary(compared: Sequence[Sequence[Row]]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import workloads as w
@@ -58,7 +58,7 @@ HEADINGS = (
 )
 """The columns, in the order of their worth: a narrow terminal shows as many as it has room for."""
 EQUAL = "=: no difference is shown, as the 95 % interval of the ratio includes 1."
-"""The meaning of the equals sign of :func:`equal`."""
+"""The meaning of the equals sign before a ratio."""
 OF_FLOOR = ("to floor", "95 % interval", "CPU to floor")
 """The columns that are empty in a race without the floor."""
 SHOWN = (
@@ -94,16 +94,19 @@ def failure(row: Row) -> str | None:
 
 
 def against(row: Row) -> str:
-    """The ratio of another driver to headrace on the same kind of loop, and which form that is; with an equals sign
-    where the interval of the ratio includes 1."""
-    if not row.get("ratio_to_rival_ci"):
-        return ""
-    return f"{equal(row)}{row['ratio_to_rival']:.2f}x {row['rival']}"
+    """The ratio of another driver to headrace on the same kind of loop, and which form that is."""
+    return times_as_long(row.get("ratio_to_rival"), row.get("ratio_to_rival_ci"), row.get("rival"))
 
 
-def equal(row: Row) -> str:
-    """An equals sign where no difference to headrace is shown: see :data:`EQUAL`."""
-    return Comparison.of(*row["ratio_to_rival_ci"]).if_open("=")
+def times_as_long(ratio: float | None, interval: Sequence[float] | None, other: str | None) -> str:
+    """A ratio of times, and the one that it is against; with an equals sign where no difference is shown. Empty where
+    there is no interval."""
+    return f"{equal(interval)}{ratio:.2f}x {other}" if interval else ""
+
+
+def equal(interval: Sequence[float]) -> str:
+    """An equals sign where the interval of a ratio shows no difference: see :data:`EQUAL`."""
+    return Comparison.of(*interval).if_open("=")
 
 
 def has_floor(rows: Iterable[Row]) -> bool:

@@ -67,6 +67,10 @@ class Comparison(enum.Enum):
             return cls.OPEN
         return cls.SLOWER if low > 1.0 else cls.FASTER
 
+    def to(self, other: str) -> str:
+        """The verdict in words: ``faster than psycopg``, ``no difference shown to psycopg``."""
+        return f"{self.value} {'to' if self is Comparison.OPEN else 'than'} {other}"
+
     def if_open(self, words: str) -> str:
         """The words, where no difference is shown."""
         return words if self is Comparison.OPEN else ""

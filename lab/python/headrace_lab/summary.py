@@ -59,8 +59,9 @@ def _line(rows: Sequence[Row], several: set[str], floor: bool) -> str:
     if other is None:
         return f"{line}  -"
     rival = next((row for row in rows if row["contestant"] == other["rival"]), {})
-    times, cpu = number(other["ratio_to_rival"]), number(quotient(other["client_cpu_s"], rival.get("client_cpu_s")))
-    return f"{line}  {other['contestant']:{OTHER}.{OTHER}}{equal(other) + times:>7}{cpu:>6}  {FORMS[other['rival']]}"
+    times = equal(other["ratio_to_rival_ci"]) + number(other["ratio_to_rival"])
+    cpu = number(quotient(other["client_cpu_s"], rival.get("client_cpu_s")))
+    return f"{line}  {other['contestant']:{OTHER}.{OTHER}}{times:>7}{cpu:>6}  {FORMS[other['rival']]}"
 
 
 def _ratio(row: Row | None, key: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from headrace.testing import MariaDBServer
 from headrace_lab.cli import main
-from headrace_lab.iibench import cells, runs
+from headrace_lab.iibench import cells, report, runs
 from headrace_lab.iibench.bench import combinations
 from headrace_lab.iibench.options import CELLS, OptionError, Options
 
@@ -36,10 +36,10 @@ def run(client: str, *steps: dict[str, Any]) -> runs.RunResult:
     [
         ("50/3", 98.0, 0.010, 0.0, "reached"),
         ("5/3", 98.0, 0.020, 0.0, "reached"),
-        ("50/3", 97.0, 0.010, 0.0, "rate below 0.98"),
+        ("50/3", 97.0, 0.010, 0.0, "rate below 0.98 of pregen's"),
         ("50/3", 98.0, 0.011, 0.011, "waits above 1%"),
         ("50/3", 98.0, 0.011, 0.001, "waits above 1%, but not for the client"),
-        ("5/3", 90.0, 0.021, 0.03, "rate below 0.98; waits above 2%"),
+        ("5/3", 90.0, 0.021, 0.03, "rate below 0.98 of pregen's; waits above 2%"),
     ],
 )
 def test_what_was_missed_is_said(cell: str, rate: float, waits: float, unfed: float, says: str) -> None:
@@ -47,6 +47,22 @@ def test_what_was_missed_is_said(cell: str, rate: float, waits: float, unfed: fl
     assert [line[-1] for line in lines] == [says, ""]
     assert lines[0][3] == f"{rate / 100:.2f}"
     assert len(lines[0]) == len(cells.HEADINGS)
+
+
+@pytest.mark.parametrize(
+    ("rates", "shown", "aims"),
+    [
+        ((90.0, 90.0, 90.0), "0.90 (slower than pregen)", "rate below 0.98 of pregen's"),
+        ((90.0, 97.0, 110.0), "0.97 (no difference shown to pregen)",
+         "rate below 0.98 of pregen's (no difference shown to pregen)"),
+        ((110.0, 110.0, 110.0), "1.10 (faster than pregen)", "reached"),
+    ],
+)  # fmt: skip
+def test_a_verdict_names_what_it_is_against(rates: tuple[float, ...], shown: str, aims: str) -> None:
+    found = [run("overlap", step("50/3", rate, 0.0, 0.0)) for rate in rates]
+    found += [run("pregen", step("50/3", 100.0, 0.0, 0.0)) for _ in rates]
+    assert cells.table(found)[0][-1] == aims
+    assert report.cells(runs.lines(found)[0])[2] == shown
 
 
 def test_without_cells_there_is_no_table_of_them() -> None:

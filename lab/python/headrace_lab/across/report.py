@@ -9,8 +9,8 @@ from typing import Any
 
 from ..differences import DIFFERENCES
 from ..page import STYLE
-from ..report import duration, failure
-from ..stats import Comparison
+from ..report import EQUAL, duration, failure, times_as_long
+from .databases import DATABASES, HEADRACE
 from .workloads import what
 
 Row = dict[str, Any]
@@ -26,14 +26,15 @@ def is_across(report: dict[str, Any]) -> bool:
     return report.get("kind") == "across"
 
 
-def first(report: dict[str, Any]) -> str:
+def first_of(report: dict[str, Any]) -> str:
     """The database that the others are compared with."""
-    return DIFFERENCES[report["results"][0]["database"]].title
+    return str(report["results"][0]["database"])
 
 
 def headings(report: dict[str, Any]) -> list[str]:
     """The columns."""
-    return [heading.format(first=first(report)) for heading in HEADINGS]
+    first = DIFFERENCES[first_of(report)].title
+    return [heading.format(first=first) for heading in HEADINGS]
 
 
 def groups(report: dict[str, Any]) -> Iterator[tuple[str, list[Row]]]:
@@ -43,8 +44,8 @@ def groups(report: dict[str, Any]) -> Iterator[tuple[str, list[Row]]]:
         yield f"{name}: {what(name, report['rows'])}", rows
 
 
-def cells(row: Row) -> tuple[str, ...]:
-    """A row as text."""
+def cells(row: Row, first: str) -> tuple[str, ...]:
+    """A row as text. ``first`` is the database that the others are compared with."""
     database, driver = DIFFERENCES[row["database"]].title, row["driver"]
     if wrong := failure(row):
         return (database, driver, wrong, "", "", "", "", "")
@@ -52,20 +53,23 @@ def cells(row: Row) -> tuple[str, ...]:
         database,
         driver,
         duration(row["median_s"]),
-        ratio(row, "ours"),
-        ratio(row, "first"),
+        to_ours(row),
+        to_first(row, first),
         duration(row["median_s"] / row["statements"]),
         duration(row["client_cpu_s"]),
         duration(row["iqr_s"]),
     )
 
 
-def ratio(row: Row, to: str, where_open: str = " (no difference shown)") -> str:
-    """How many times as long it takes, and the words for an interval that shows no difference."""
-    interval = row[f"ratio_to_{to}_ci"]
-    if interval is None:
-        return ""
-    return f"{row[f'ratio_to_{to}']:.2f}" + Comparison.of(*interval).if_open(where_open)
+def to_ours(row: Row) -> str:
+    """How many times as long it takes as headrace on the same database."""
+    return times_as_long(row["ratio_to_ours"], row["ratio_to_ours_ci"], HEADRACE.name)
+
+
+def to_first(row: Row, first: str) -> str:
+    """How many times as long it takes as the same kind of driver on the first database."""
+    other = HEADRACE if row["ours"] else DATABASES[first].usual
+    return times_as_long(row["ratio_to_first"], row["ratio_to_first_ci"], other.name)
 
 
 def terminal(report: dict[str, Any], width: int | None = None) -> None:
@@ -80,7 +84,7 @@ def terminal(report: dict[str, Any], width: int | None = None) -> None:
         for n, heading in enumerate(headings(report)[:shown]):
             table.add_column(heading, justify="left" if n < 2 else "right", no_wrap=n < 2)
         for row in rows:
-            table.add_row(*cells(row)[:shown], style="bold" if row["ours"] else None)
+            table.add_row(*cells(row, first_of(report))[:shown], style="bold" if row["ours"] else None)
         console.print(table)
     if shown < len(HEADINGS):
         console.print(f"Not shown for want of room: {', '.join(HEADINGS[shown:])}.")
@@ -106,7 +110,8 @@ TEST_SERVERS = ("informix", "cubrid")
 """Databases that the project has a test server for, which is raced on unless a URL is given."""
 NOTES = (
     "Medians over the rounds, and how many times as long they are: against headrace on the same database, and against "
-    "the first database through the same kind of driver, headrace or the usual one. Statements run one after another.",
+    f"the first database through the same kind of driver, headrace or the usual one. {EQUAL} Statements run one after "
+    "another.",
     "{} the project's own test server{}, on SQLite: the figures compare clients, and say nothing of a genuine server.",
 )
 
@@ -129,7 +134,8 @@ def markdown(report: dict[str, Any]) -> str:
     out = ["# Across databases", "", where(report), "", *(line for note in notes(report) for line in (note, ""))]
     for title, rows in groups(report):
         out += [f"## {title}", "", "| " + " | ".join(headings(report)) + " |", "|" + "---|" * len(HEADINGS)]
-        out += ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells(row)) + " |" for row in rows]
+        texts = [cells(row, first_of(report)) for row in rows]
+        out += ["| " + " | ".join(cell.replace("|", "\\|") for cell in text) + " |" for text in texts]
         out.append("")
     return "\n".join(out)
 
@@ -145,7 +151,7 @@ def published(report: dict[str, Any]) -> str:
     ]
     lines = [
         f"{where(report)}; {report['rows']:,} rows, medians of {rounds} rounds, and in brackets how many times as long "
-        "the usual driver takes (*none shown*: the interval holds 1.0).",
+        f"the usual driver takes as headrace. {EQUAL}",
         "",
         f"| workload | {' | '.join(heads)} |",
         "|---|" + "---|" * len(heads),
@@ -160,7 +166,7 @@ def published(report: dict[str, Any]) -> str:
 def _published_cell(row: Row) -> str:
     if failure(row):
         return "-"
-    against = ratio(row, "ours", ", none shown")
+    against = to_ours(row)
     return duration(row["median_s"]) + (f" ({against})" if against else "")
 
 
@@ -183,7 +189,8 @@ def page(report: dict[str, Any]) -> str:
             bad = failure(row) is not None
             share = 0.0 if bad else row["median_s"] / longest * 100
             kind = ("us" if row["ours"] else "") + (" bad" if bad else "")
-            parts.append(f"<tr class='{kind}'>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells(row)))
+            texts = cells(row, first_of(report))
+            parts.append(f"<tr class='{kind}'>" + "".join(f"<td>{html.escape(text)}</td>" for text in texts))
             parts.append(f"<td class='long'><div class='bar' style='width:{share:.1f}%'></div></td></tr>")
         parts.append("</table></div>")
     data = html.escape(json.dumps(report, indent=1))

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from ..page import STYLE
-from ..report import duration, failure, unfinished
-from ..stats import Comparison
+from ..report import EQUAL, duration, failure, times_as_long, unfinished
 from .goals import goals
 from .routes import DIRECT, HEADRACED, PGBOUNCER, ROUTES, TITLES
 from .workloads import APART, CORES, FREE, SHARED, WORKLOADS, what
@@ -69,8 +68,8 @@ def cells(row: Row) -> tuple[str, ...]:
         *names,
         duration(row["p50_s"] if latencies else row["median_s"]),
         f"{1 / row['median_s']:,.0f}",
-        ratio(row, "direct"),
-        ratio(row, "floor"),
+        times_as_long(row["ratio_to_direct"], row["ratio_to_direct_ci"], DIRECT),
+        times_as_long(row["ratio_to_floor"], row["ratio_to_floor_ci"], "floor"),
         duration(row["p99_s"]),
         duration(row["client_cpu_s"]),
         duration(row["pooler_cpu_s"]),
@@ -78,14 +77,6 @@ def cells(row: Row) -> tuple[str, ...]:
         duration(row["p99_iqr_s"] if latencies else row["iqr_s"]),
         duration(row["max_s"]),
     )
-
-
-def ratio(row: Row, to: str) -> str:
-    """How many times as long it takes, and the verdict on the interval where there is none."""
-    interval = row[f"ratio_to_{to}_ci"]
-    if interval is None:
-        return ""
-    return f"{row[f'ratio_to_{to}']:.2f}" + Comparison.of(*interval).if_open(" (no difference shown)")
 
 
 def terminal(report: dict[str, Any], width: int | None = None) -> None:
@@ -136,8 +127,8 @@ def _ours(row: Row) -> bool:
 NOTES: Final = (
     "Times are those of one query, and where a workload connects, of connecting and one query: medians over the rounds "
     "(p50 where single queries are timed, whose IQR is that of the rounds' p99). Ratios are how many times as long it "
-    "takes: to the same client directly, and to the floor on the same route. The floor sends prepared bytes, decodes "
-    "nothing, and its connect is connecting to the socket and one round trip, without a session.",
+    f"takes: as the same client directly, and as the floor on the same route. {EQUAL} The floor sends prepared bytes, "
+    "decodes nothing, and its connect is connecting to the socket and one round trip, without a session.",
 )
 
 

@@ -26,7 +26,8 @@ def missed(line: Line) -> str:
     found: list[str] = []
     floor, waits, unfed = line.to_floor(), line.of("wait_share"), line.of("unfed_share")
     if floor is not None and floor[0] < RATE:
-        found.append(f"rate below {RATE}" + (floor[1].if_open(" (no difference to pregen shown)") if floor[1] else ""))
+        open_ = floor[1].if_open(f" ({floor[1].to('pregen')})") if floor[1] else ""
+        found.append(f"rate below {RATE} of pregen's{open_}")
     allowed = share_allowed(line.rows_per_commit)
     if waits is not None and waits > allowed:
         fed = unfed is not None and unfed <= allowed

@@ -47,7 +47,7 @@ def cells(line: Line) -> tuple[str, ...]:
     return (
         line.name,
         f"{rate:,.0f}" if rate is not None else "-",
-        f"{floor[0]:.2f} {f'({floor[1].value})' if floor[1] else ''}".strip() if floor else "",
+        f"{floor[0]:.2f}" + (f" ({floor[1].to('pregen')})" if floor[1] else "") if floor else "",
         f"{waits:.2%}" if waits is not None else "",
         f"{unfed:.2%}" if unfed is not None else "",
         p99,
