@@ -23,7 +23,7 @@ ARROW_ROWS = 500
 
 def small(database: str) -> list[tuple[str, int]]:
     """What the database offers, at its smallest."""
-    offered = {name: w.offered(database, True) for name, w in workloads.WORKLOADS.items()}
+    offered = {name: w.offered(database, full=False) for name, w in workloads.WORKLOADS.items()}
     skipped = databases.load(database).Statements.skips
     return [
         (name, ARROW_ROWS if name in workloads.ARROW else min(sizes))
@@ -41,7 +41,7 @@ def split(chosen: list[tuple[str, int]]) -> tuple[list[tuple[str, int]], list[tu
 def run(
     url: str, pid: int | None, database: str, names: list[str], chosen: list[tuple[str, int]], counting: bool = True
 ) -> dict[str, Any]:
-    plan = race.Plan(names, chosen, 1, database=database, cores=racing.IDLE)
+    plan = race.Plan(names, chosen, race.SHORT.with_rounds(1), database=database, cores=racing.IDLE)
     raced = race.Race(url, plan, pid, lambda what, share: None, database)
     raced.sql.counts_round_trips &= counting
     return racing.run(raced)

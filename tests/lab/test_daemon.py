@@ -222,7 +222,7 @@ def test_without_go_pgx_says_so_and_the_others_race(monkeypatch: pytest.MonkeyPa
         raise ServerUnavailable("there is no Go here")
 
     monkeypatch.setattr(golang, "program", none)
-    plan = daemon.Plan([("headrace", "direct"), ("pgx", "direct")], [("one", 1)], 1, True)
+    plan = daemon.Plan([("headrace", "direct"), ("pgx", "direct")], [("one", 1)], daemon.SHORT.with_rounds(1))
     result = daemon.race(plan, lambda what, share: None)
     errors = {(each["client"], each["error"]) for each in result["results"]}
     assert errors == {("headrace", None), ("pgx", "there is no Go here")}

@@ -28,7 +28,7 @@ from headrace_lab.link import Link
 def run(
     server: PostgresServer, names: list[str], chosen: list[tuple[str, int]], rounds: int = 1
 ) -> list[dict[str, Any]]:
-    plan = race.Plan(names, chosen, rounds)
+    plan = race.Plan(names, chosen, race.SHORT.with_rounds(rounds))
     return race.Race(server.url, plan, server.pid, lambda what, share: None).run()["results"]  # type: ignore[no-any-return]
 
 
@@ -61,7 +61,7 @@ def test_no_workload_of_arrow_is_left_out() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_contestant_gives_right_results_in_every_workload(server: PostgresServer, kind: str) -> None:
     everybody, chosen = KINDS[kind]
-    plan = race.Plan(everybody, chosen, 1, cores=racing.IDLE)
+    plan = race.Plan(everybody, chosen, race.SHORT.with_rounds(1), cores=racing.IDLE)
     rows = racing.run(race.Race(server.url, plan, server.pid, lambda what, share: None))["results"]
     assert len(rows) == sum(contestants.takes_part(each, name) for name, _ in chosen for each in everybody)
     for r in rows:
@@ -342,7 +342,7 @@ def test_a_wrong_command_line_is_told_so(
 def test_what_a_command_line_asks_for() -> None:
     plan = plan_of(parser().parse_args(["race", "--workload", "fetch,stream", "--size", "10000", "--size", "1"]))
     assert plan.workloads == [("fetch", 10_000), ("stream", 1)]
-    assert plan.rounds == race.ROUNDS
+    assert plan.length == race.SHORT
     with pytest.raises(UsageError):
         plan_of(parser().parse_args(["race", "--size", "-1"]))
 
@@ -354,7 +354,11 @@ def test_the_floor_logs_in_like_everybody(tls_server: PostgresServer, user: str,
     with headrace.connect(tls_server.url, autocommit=True) as admin:
         admin.execute(f"GRANT CREATE ON DATABASE {tls_server.database} TO {user}")
     url = f"postgresql://{user}:secret@{tls_server.host}:{tls_server.port}/{tls_server.database}{query}"
-    plan = race.Plan(["floor", "headrace"], [("select_one", 1), ("executemany", 1_000), ("pipeline", 10_000)], 1)
+    plan = race.Plan(
+        ["floor", "headrace"],
+        [("select_one", 1), ("executemany", 1_000), ("pipeline", 10_000)],
+        race.SHORT.with_rounds(1),
+    )
     for r in race.Race(url, plan, None, lambda what, share: None).run()["results"]:
         assert r["error"] is None, r
         assert r["disqualified"] is None, r

@@ -6,6 +6,7 @@ import copy
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ def test_default_is_the_rows_of_the_readme_within_a_time() -> None:
     rows = [row for row in readme.ROWS if row[2] in readme.OVERVIEW_ROWS]
     assert list(default.workloads) == [(workload, size) for workload, size, _, _ in rows]
     assert default.cores == {"select_one": ("shared",)}
-    assert default.seconds == rounds.SECONDS
+    assert default.length.seconds == rounds.SECONDS
     assert {*default.contestants} == {*MODULES["postgresql"]}
     # Ten contestants: the time of the rounds alone, which is most of it, leaves room within five minutes.
     assert len(default.workloads) * 9 * rounds.SECONDS < 300
@@ -34,8 +35,8 @@ def test_default_is_the_rows_of_the_readme_within_a_time() -> None:
 
 def test_full_race_has_all_sizes_and_all_rounds() -> None:
     full = plan("--full")
-    assert full.seconds is None
-    assert full.rounds == race.ROUNDS
+    assert full.length.seconds is None
+    assert full.length.rounds == 15
     assert ("fetch", 100_000) in full.workloads
     assert {name for name, _ in full.workloads} == {name for name, w in WORKLOADS.items() if w.offered(None)}
 
@@ -59,7 +60,7 @@ def test_who_has_fewer_rounds_is_in_the_report(
     server: PostgresServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(rounds, "NARROW", 0.0)
-    short = race.Plan(["floor", "headrace", "pg8000"], [("fetch", 10_000)], 6, seconds=0.5)
+    short = race.Plan(["floor", "headrace", "pg8000"], [("fetch", 10_000)], replace(race.SHORT, rounds=6, seconds=0.5))
     real = rounds.rounds_in
     monkeypatch.setattr(race, "rounds_in", lambda seconds, longest, most: real(seconds, longest, most))
     result = race.Race(server.url, short, server.pid, lambda what, share: None).run()
@@ -75,7 +76,9 @@ def test_who_has_fewer_rounds_is_in_the_report(
 
 @pytest.fixture
 def result(server: PostgresServer) -> dict[str, Any]:
-    plan = race.Plan(["floor", "headrace", "headrace-async", "psycopg", "asyncpg"], [("fetch", 1_000)], 2)
+    plan = race.Plan(
+        ["floor", "headrace", "headrace-async", "psycopg", "asyncpg"], [("fetch", 1_000)], race.SHORT.with_rounds(2)
+    )
     return race.Race(server.url, plan, server.pid, lambda what, share: None).run()
 
 

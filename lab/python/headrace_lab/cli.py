@@ -14,7 +14,6 @@ import sys
 import textwrap
 import webbrowser
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -28,9 +27,9 @@ from .differences import DIFFERENCES
 from .iibench import options as iibench
 from .iibench.runs import is_results
 from .progress import Shown, progress
-from .race import ROUNDS, Plan, Race
-from .readme import SHORT_RACE
-from .rounds import SECONDS
+from .race import FULL, SHORT, Plan, Race
+from .readme import OVERVIEW_RACE
+from .rounds import SECONDS, Length
 
 
 class UsageError(Exception):
@@ -78,17 +77,17 @@ def parser() -> argparse.ArgumentParser:
         "--daemon",
         action="store_true",
         help=f"{', '.join(daemon.CLIENTS)} on PostgreSQL directly, through headraced and through PgBouncer; "
-        f"{daemon.SHORT_ROUNDS} rounds ({daemon.ROUNDS} with --full)",
+        f"{daemon.SHORT.rounds} rounds ({daemon.FULL.rounds} with --full)",
     )
     race.add_argument(
         "--full",
         action="store_true",
-        help=f"every workload and size, {ROUNDS} rounds of everybody: takes the better part of an hour",
+        help=f"every workload and size, {FULL.rounds} rounds of everybody: takes the better part of an hour",
     )
     race.add_argument("--workload", action="append", default=[], help="only this one; repeatable, or with commas")
     race.add_argument("--contestant", action="append", default=[], help="only this one; repeatable, or with commas")
     race.add_argument("--size", action="append", default=[], type=int, help="only this size; repeatable")
-    race.add_argument("--rounds", type=int, help=f"timed rounds, without the limit in time ({ROUNDS})")
+    race.add_argument("--rounds", type=int, help=f"timed rounds, without the limit in time ({FULL.rounds})")
     race.add_argument("--url", help="race on this server, in a schema of its own that is dropped afterwards")
     race.add_argument(
         "--server-pid",
@@ -207,15 +206,16 @@ def plan_of(args: argparse.Namespace) -> Plan:
     asked = args.database or (database if database != "postgresql" else None)
     offered = {name: w.WORKLOADS[name].offered(asked) for name in w.WORKLOADS}
     published = w.PUBLISHED.get(asked or "", {})
+    length = length_of(args, FULL, SHORT)
     names = choose("workload", args.workload, [name for name in offered if offered[name]], published)
     if not (args.full or args.workload or args.size):
         # Which of them a database does not have is in the report.
-        short = [(name, size) for name, size, _ in SHORT_RACE if size in offered[name]]
-        cores = {name: (kind,) for name, _, kind in SHORT_RACE if w.WORKLOADS[name].one_query}
-        return with_rounds(args, Plan(contestants, short, ROUNDS, database=database, cores=cores))
+        rows = [(name, size) for name, size, _ in OVERVIEW_RACE if size in offered[name]]
+        cores = {name: (kind,) for name, _, kind in OVERVIEW_RACE if w.WORKLOADS[name].one_query}
+        return Plan(contestants, rows, length, database, cores)
     chosen = [published[name] for name in names if name in published]
     names = [name for name in names if name not in published]
-    of_short = {name: w.WORKLOADS[name].offered(asked, True) for name in names}
+    of_short = {name: w.WORKLOADS[name].offered(asked, full=False) for name in names}
     sizes_known = {size for name in names for size in (*offered[name], *of_short[name])} | {size for _, size in chosen}
     for size in args.size:
         if size not in sizes_known:
@@ -225,14 +225,13 @@ def plan_of(args: argparse.Namespace) -> Plan:
     for name in names:
         sizes = offered[name] if args.full else of_short[name]
         chosen += [(name, size) for size in (args.size or sizes) if size in {*offered[name], *of_short[name]}]
-    return with_rounds(args, Plan(contestants, chosen, ROUNDS, args.full, database))
+    return Plan(contestants, chosen, length, database)
 
 
-def with_rounds(args: argparse.Namespace, plan: Plan) -> Plan:
-    """The plan with the rounds that were asked for, or with a limit in time. Raises UsageError."""
-    if args.rounds is not None:
-        return replace(plan, rounds=at_least_one("--rounds", args.rounds))
-    return plan if plan.full else replace(plan, seconds=SECONDS)
+def length_of(args: argparse.Namespace, full: Length, short: Length) -> Length:
+    """How long a race is to be. Raises UsageError."""
+    length = full if args.full else short
+    return length if args.rounds is None else length.with_rounds(at_least_one("--rounds", args.rounds))
 
 
 def at_least_one(option: str, number: int) -> int:
@@ -423,10 +422,9 @@ def daemon_plan(args: argparse.Namespace) -> daemon.Plan:
     chosen: list[tuple[str, int]] = []
     for name in names:
         workload = daemon.WORKLOADS[name]
-        offered = workload.sizes if args.full or args.size else workload.short
+        offered = workload.offered(full=args.full or bool(args.size))
         chosen += [(name, size) for size in offered if not args.size or size in args.size]
-    rounds = args.rounds if args.rounds is not None else daemon.ROUNDS if args.full else daemon.SHORT_ROUNDS
-    return daemon.Plan(list(dict.fromkeys(sides)), chosen, at_least_one("--rounds", rounds), not args.full)
+    return daemon.Plan(list(dict.fromkeys(sides)), chosen, length_of(args, daemon.FULL, daemon.SHORT))
 
 
 def race_daemon(args: argparse.Namespace) -> int:

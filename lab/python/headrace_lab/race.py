@@ -18,11 +18,12 @@ from .contestants import rival, takes_part
 from .cores import Halves, halves, pin, sides
 from .processes import Worker, awake, environment, load, server_cpu, workers
 from .report import NOT_OFFERED
-from .rounds import is_enough, rounds_in
+from .rounds import SECONDS, Length, is_enough, rounds_in
 from .roundtrips import round_trips
 from .stats import iqr, median, percentile, quotient, ratio_interval
 
-ROUNDS: Final = 15
+FULL: Final = Length(is_full=True, rounds=15)
+SHORT: Final = Length(is_full=False, rounds=FULL.rounds, seconds=SECONDS, divisor=4)
 SCHEMA_VERSION: Final = 3
 """Schema version of the JSON report. Since 3 it has ``full`` in place of ``quick``, ``reduced`` (the contestants that
 had fewer rounds than others, and why), and the load of the machine in ``environment``."""
@@ -34,13 +35,9 @@ class Plan:
 
     contestants: Sequence[str]
     workloads: Sequence[tuple[str, int]]
-    rounds: int
-    """At most, in a short race."""
-    full: bool = False
-    """Whether every workload is run with all its queries in each round, and round trips are counted."""
+    length: Length
+    """Round trips are counted where rounds have no limit in time."""
     database: str = "postgresql"
-    seconds: float | None = None
-    """The time of a contestant's rounds in one workload; ``None`` for all rounds. See :mod:`headrace_lab.rounds`."""
     cores: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The kinds of cores that a workload of single queries is run on, where not on all."""
 
@@ -120,12 +117,12 @@ class Race:
             report: dict[str, Any] = {
                 "schema_version": SCHEMA_VERSION,
                 "environment": surroundings | {"halves": sides(self.cores)},
-                "full": self.plan.full,
+                "full": self.plan.length.is_full,
             }
             passes = [(name, size, kind) for name, size in self.plan.workloads for kind in self._kinds(name)]
             report |= {"unfinished": list(passes), "contestants": self.infos, "results": [], "reduced": []}
             taking_part = [one for one in self.plan.contestants for name, _, _ in passes if takes_part(one, name)]
-            self.steps = len(taking_part) * (self.plan.rounds + 1)
+            self.steps = len(taking_part) * (self.plan.length.rounds + 1)
             for number, key in enumerate(passes, 1):
                 self.place = f"{number} of {len(passes)}"
                 cores = self._place(key[2])
@@ -141,7 +138,7 @@ class Race:
                         if all(times.seconds or times.error for times in self.times[key].values()):
                             self._keep(report, key)
                         raise
-                if self.sql.counts_round_trips and key[2] == "idle" and self.plan.seconds is None:
+                if self.sql.counts_round_trips and key[2] == "idle" and self.plan.length.seconds is None:
                     self._count(key)
                 report["unfinished"].remove(key)
                 self._keep(report, key)
@@ -177,7 +174,7 @@ class Race:
 
     def _race(self, key: Key, started: list[Worker]) -> None:
         name, size, _ = key
-        inner = w.WORKLOADS[name].repeats(size, not self.plan.full)
+        inner = w.WORKLOADS[name].repeats(size, self.plan.length)
         mine = self.times[key] = {worker.name: Times() for worker in started}
         for worker in started:
             times, info = mine[worker.name], worker.info
@@ -188,7 +185,7 @@ class Race:
                 if name in info["skips"]:
                     times.error = NOT_OFFERED + info["skips"][name]
         self._warm_up(key, started, inner)
-        for number in range(self.plan.rounds):
+        for number in range(self.plan.length.rounds):
             for worker in started:
                 times = mine[worker.name]
                 self._step(key, worker)
@@ -196,7 +193,7 @@ class Race:
                     continue
                 self._timed_round(worker, key, inner, times)
             if self._is_over(mine, number + 1):
-                self.done += len(started) * (self.plan.rounds - number - 1)
+                self.done += len(started) * (self.plan.length.rounds - number - 1)
                 break
 
     def _timed_round(self, worker: Worker, key: Key, inner: int, times: Times) -> None:
@@ -215,12 +212,12 @@ class Race:
 
     def _is_over(self, mine: Mapping[str, Times], done: int) -> bool:
         """Returns true if a short race needs no more rounds of a workload."""
-        if self.plan.seconds is None:
+        if self.plan.length.seconds is None:
             return False
         racing = {name: times for name, times in mine.items() if not times.error}
         if done == 1:
             for times in racing.values():
-                times.rounds = rounds_in(self.plan.seconds, times.longest, self.plan.rounds)
+                times.rounds = rounds_in(self.plan.length.seconds, times.longest, self.plan.length.rounds)
         if all(times.rounds is not None and done >= times.rounds for times in racing.values()):
             return True
         reference = "floor" if "floor" in racing else next(iter(racing), "")
@@ -233,10 +230,11 @@ class Race:
         return [
             {
                 "workload": key[0], "size": key[1], "cores": key[2], "contestant": name,
-                "rounds": len(times.seconds), "planned": most, "longest_s": times.longest, "seconds": self.plan.seconds,
+                "rounds": len(times.seconds), "planned": most, "longest_s": times.longest,
+                "seconds": self.plan.length.seconds,
             }
             for name, times in all_times.items()
-            if self.plan.seconds is not None and len(times.seconds) < most
+            if self.plan.length.seconds is not None and len(times.seconds) < most
         ]  # fmt: skip
 
     def _warm_up(self, key: Key, started: list[Worker], inner: int) -> None:
@@ -293,7 +291,7 @@ class Race:
 
     def _results(self, key: Key) -> list[dict[str, Any]]:
         name, size, kind = key
-        inner = w.WORKLOADS[name].repeats(size, not self.plan.full)
+        inner = w.WORKLOADS[name].repeats(size, self.plan.length)
         all_times = self.times[key]
         results: list[dict[str, Any]] = []
         for contestant, times in all_times.items():

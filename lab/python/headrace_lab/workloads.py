@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from . import data
 from .digest import RowSet, digest_rows
+from .rounds import Length
 
 SIZES: Final = (1_000, 10_000, 100_000)
 WIDE_ROWS: Final = 10_000
@@ -163,8 +164,8 @@ class Sql(ABC):
 
 @dataclass(frozen=True)
 class Workload:
-    """A workload: its sizes in the full race and in a short one; ``inner`` repeats per round for each size, so that a
-    round takes long enough to be timed."""
+    """A workload: its sizes in a full race and in a short one; ``inner`` repeats per round of a full race for each
+    size, so that a round takes long enough to be timed."""
 
     name: str
     what: str
@@ -177,15 +178,15 @@ class Workload:
     more: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """Further sizes, by the database that has them."""
 
-    def offered(self, database: str | None, short: bool = False) -> tuple[int, ...]:
+    def offered(self, database: str | None, *, full: bool = True) -> tuple[int, ...]:
         """Its sizes on a database; none where it is not for that one."""
         if self.only not in (None, database):
             return ()
-        return self.short if short else (*self.more.get(database or "", ()), *self.sizes)
+        return (*self.more.get(database or "", ()), *self.sizes) if full else self.short
 
-    def repeats(self, size: int, short: bool) -> int:
+    def repeats(self, size: int, length: Length) -> int:
         """How often a round repeats it."""
-        return max(1, self.inner.get(size, 1) // (4 if short else 1))
+        return length.repeats(self.inner.get(size, 1))
 
 
 WORKLOADS: Final = {

@@ -16,16 +16,17 @@ from headrace.testing import PostgresServer, ServerUnavailable
 from ..cores import Halves, halves, pin, sides
 from ..databases.postgresql import Statements
 from ..processes import Process, awake, environment, process_cpu, server_cpu
+from ..rounds import Length
 from ..stats import iqr, median, percentile, ratio_interval
 from . import golang
 from . import workloads as w
 from .clients import CLIENTS as IN_PYTHON
 from .routes import BACKENDS, DIRECT, ROUTES, Route, started
 
-ROUNDS: Final = 11
-SHORT_ROUNDS: Final = 3
-SCHEMA_VERSION: Final = 1
-"""Of the JSON."""
+FULL: Final = Length(is_full=True, rounds=11)
+SHORT: Final = Length(is_full=False, rounds=3, divisor=2)
+SCHEMA_VERSION: Final = 2
+"""Schema version of the JSON report. Since 2 it has ``full`` in place of ``short``."""
 MODULE: Final = "headrace_lab.daemon.worker"
 FLOOR: Final = "floor"
 CLIENTS: Final = (*IN_PYTHON, "pgx")
@@ -46,8 +47,7 @@ class Plan:
 
     sides: Sequence[Side]
     workloads: Sequence[tuple[str, int]]
-    rounds: int
-    short: bool = False
+    length: Length
 
     @property
     def passes(self) -> list[Pass]:
@@ -56,7 +56,7 @@ class Plan:
 
     def rounds_of(self, name: str) -> int:
         """The timed rounds of a workload."""
-        return min(self.rounds, w.WORKLOADS[name].most_rounds)
+        return min(self.length.rounds, w.WORKLOADS[name].most_rounds)
 
 
 @dataclass
@@ -105,7 +105,7 @@ def race(
             "schema_version": SCHEMA_VERSION,
             "kind": "daemon",
             "environment": environment(settings) | {"halves": sides(running.cores)},
-            "short": plan.short,
+            "full": plan.length.is_full,
             "backends": BACKENDS,
             "routes": [{"route": route.name, "version": route.version} for route in routes],
             "clients": running.versions(),
@@ -226,7 +226,7 @@ class _Running:
     def _round(self, key: Pass, side: Side, mine: Times, clients: frozenset[int] | None, counts: bool) -> None:
         name, size, _ = key
         workload = w.WORKLOADS[name]
-        inner = workload.repeats(size, self.plan.short)
+        inner = workload.repeats(size, self.plan.length)
         queries = w.queries(name, size, inner)
         with contextlib.ExitStack() as stack:
             worker = self.workers[side]
@@ -297,7 +297,7 @@ def _result(plan: Plan, key: Pass, side: Side, times: dict[Side, Times]) -> dict
     workload = w.WORKLOADS[name]
     made: dict[str, Any] = {
         "workload": name, "size": size, "cores": kind, "client": client, "route": route, "rounds": len(mine.seconds),
-        "queries": w.queries(name, size, workload.repeats(size, plan.short)), "error": mine.error,
+        "queries": w.queries(name, size, workload.repeats(size, plan.length)), "error": mine.error,
         "skipped": mine.skipped, "disqualified": mine.wrong, "checked": mine.checked,
         "median_s": None, "iqr_s": None, "p50_s": None, "p99_s": None, "p99_iqr_s": None, "max_s": None,
         "client_cpu_s": None, "pooler_cpu_s": None, "server_cpu_s": None,

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..rounds import Length
+
 TABLE_ROWS: Final = 1_000
 LIMITS: Final = (10, 5, 1)
 """The numbers of rows that statements ask for, in turn."""
@@ -48,7 +50,7 @@ class Workload:
         sizes: all sizes.
         short: the sizes of a short race.
         cores: keys of ``CORES``.
-        work: operations in one timed round, in any size; a size that is larger is one round.
+        work: operations in one timed round of a full race, in any size; a size that is larger is one round.
         latencies: the times of single operations are compared, not their sum. A short race has as many of them, since
             few have no p99.
         pause: seconds before each operation.
@@ -66,9 +68,13 @@ class Workload:
     bulk: bool = False
     most_rounds: int = 1_000
 
-    def repeats(self, size: int, short: bool) -> int:
+    def offered(self, *, full: bool) -> tuple[int, ...]:
+        """Its sizes."""
+        return self.sizes if full else self.short
+
+    def repeats(self, size: int, length: Length) -> int:
         """How many operations of this size a round consists of."""
-        return max(1, (self.work // 2 if short and not self.latencies else self.work) // size)
+        return max(1, (self.work if self.latencies else length.repeats(self.work)) // size)
 
 
 BATCHES: Final = (9, 99, 999, 9_999)
