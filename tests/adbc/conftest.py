@@ -11,40 +11,27 @@ from adbc_driver_headrace import dbapi
 from servers import Database, PostgreSQL, database, names
 
 
-class Adbc:
-    """A database, and how the driver is used on it."""
-
-    def __init__(self, db: Database) -> None:
-        self.db = db
-        self.name = db.name
-        self.kind = db.kind
-
-    def connect(self, *, autocommit: bool = True, **options: str) -> dbapi.Connection:
-        """A connection; ``options`` are those of the database, without their prefix."""
-        prefixed = {f"headrace.{name}": value for name, value in options.items()}
-        return dbapi.connect(self.db.url, db_kwargs=prefixed, autocommit=autocommit)
-
-    def marks(self, count: int) -> str:
-        """So many parameters, as the database has them."""
-        return ", ".join(self.db.native_marks(count))
+def connect(db: Database, *, autocommit: bool = True, **options: str) -> dbapi.Connection:
+    """A connection of the ADBC driver; ``options`` are those of the database, without their prefix."""
+    prefixed = {f"headrace.{name}": value for name, value in options.items()}
+    return dbapi.connect(db.url, db_kwargs=prefixed, autocommit=autocommit)
 
 
-@pytest.fixture
-def adbc(any_db: Database) -> Adbc:
-    """Each database."""
-    return Adbc(any_db)
+def marks(db: Database, count: int) -> str:
+    """So many parameters, as the database has them."""
+    return ", ".join(db.native_marks(count))
 
 
 @pytest.fixture(params=names(but=(PostgreSQL,)))
-def checking(request: pytest.FixtureRequest) -> Adbc:
+def checking(request: pytest.FixtureRequest) -> Database:
     """Each database whose test server checks passwords."""
-    return Adbc(database(request, request.param))
+    return database(request, request.param)
 
 
 @pytest.fixture
-def conn(adbc: Adbc) -> Iterator[dbapi.Connection]:
+def conn(any_db: Database) -> Iterator[dbapi.Connection]:
     """A connection in autocommit, and an empty table ``t (id, name)``."""
-    with adbc.connect() as connection, connection.cursor() as cursor:
+    with connect(any_db) as connection, connection.cursor() as cursor:
         run(cursor, "drop table if exists t")
         run(cursor, "create table t (id int primary key, name varchar(40))")
         yield connection

@@ -15,11 +15,14 @@ import pytest
 import adbc_driver_headrace
 from adbc_driver_headrace import dbapi
 from headrace._command import main
+from servers import Database
 
-from .conftest import Adbc, rows, run
+from .conftest import connect, rows, run
 
 
-def test_pandas_reads_and_writes_by_arrow(adbc: Adbc, conn: dbapi.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pandas_reads_and_writes_by_arrow(
+    any_db: Database, conn: dbapi.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     frame = pandas.DataFrame({"id": [1, 2, 3], "price": [1.5, None, 2.5], "name": ["a", "b", None]})
     # By Arrow: no row becomes a Python object.
     monkeypatch.delattr(dbapi.Cursor, "fetchall")
@@ -30,13 +33,15 @@ def test_pandas_reads_and_writes_by_arrow(adbc: Adbc, conn: dbapi.Connection, mo
     found = pandas.read_sql("select id, price, name from frame order by id", conn)
     assert found["id"].tolist() == [1, 1, 2, 2, 3, 3]
     assert found["price"].sum() == 8.0
-    if not adbc.db.understands_double_quotes:
+    if not any_db.understands_double_quotes:
         return  # pandas quotes the name as the standard has it
     assert frame.to_sql("frame", conn, index=False, if_exists="replace") == 3
     assert len(pandas.read_sql("select * from frame", conn)) == 3
 
 
-def test_polars_reads_and_writes_by_arrow(adbc: Adbc, conn: dbapi.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_polars_reads_and_writes_by_arrow(
+    any_db: Database, conn: dbapi.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     frame = polars.DataFrame({"id": [1, 2, 3], "name": ["a", "b", None]})
     with conn.cursor() as cursor:
         run(cursor, "drop table if exists frame")
@@ -48,7 +53,7 @@ def test_polars_reads_and_writes_by_arrow(adbc: Adbc, conn: dbapi.Connection, mo
     assert found.schema["name"] == polars.String
 
 
-def test_duckdb_reads_a_stream_of_the_driver(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_duckdb_reads_a_stream_of_the_driver(any_db: Database, conn: dbapi.Connection) -> None:
     with conn.cursor() as cursor:
         assert cursor.adbc_ingest("t", pyarrow.table({"id": range(1000), "name": ["x"] * 1000}), mode="append") == 1000
         run(cursor, "select id, name from t")
@@ -56,12 +61,12 @@ def test_duckdb_reads_a_stream_of_the_driver(adbc: Adbc, conn: dbapi.Connection)
     assert found == [(1000, 499_500, "x")]
 
 
-def test_duckdb_queries_and_fills_a_database_by_arrow_streams(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_duckdb_queries_and_fills_a_database_by_arrow_streams(any_db: Database, conn: dbapi.Connection) -> None:
     """DuckDB reads the result by its name in Python, while the server sends it, and its own results are ingested."""
     with conn.cursor() as cursor, duckdb.connect() as duck:
         sent = duck.sql("select n::int as id, 'name ' || n as name from range(20000) t(n)")
         assert cursor.adbc_ingest("t", sent.to_arrow_reader(), mode="append") == 20_000
-        with adbc.connect(batch_rows="1000") as other, other.cursor() as reading:
+        with connect(any_db, batch_rows="1000") as other, other.cursor() as reading:
             run(reading, "select id, name from t")
             orders = reading.fetch_record_batch()
             wanted = "select count(*), sum(id), max(name) from orders where id % 2 = 0"

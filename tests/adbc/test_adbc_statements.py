@@ -11,42 +11,43 @@ import pyarrow as pa
 import pytest
 
 from adbc_driver_headrace import dbapi
+from servers import Database
 
-from .conftest import Adbc, rows, run
+from .conftest import connect, marks, rows, run
 
 DUPLICATE = {"postgresql": None, "mysql": b"1062", "informix": b"-268", "cubrid": b"-670"}
 """The servers' own numbers; PostgreSQL has none."""
 
 
-def insert(adbc: Adbc) -> str:
-    return f"insert into t (id, name) values ({adbc.marks(2)})"
+def insert(any_db: Database) -> str:
+    return f"insert into t (id, name) values ({marks(any_db, 2)})"
 
 
 def raises_cancelled() -> Any:
     return pytest.raises(dbapi.OperationalError, match="CANCELLED")
 
 
-def fill(connection: dbapi.Connection, adbc: Adbc, count: int) -> None:
+def fill(connection: dbapi.Connection, any_db: Database, count: int) -> None:
     """Rows of about 40 bytes."""
     with connection.cursor() as cursor:
         table = pa.table({"id": pa.array(range(count), pa.int32()), "name": [f"{i:040}" for i in range(count)]})
         assert cursor.adbc_ingest("t", table, mode="append") == count
 
 
-def test_parameters_reach_the_server(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_parameters_reach_the_server(any_db: Database, conn: dbapi.Connection) -> None:
     with conn.cursor() as cursor:
-        run(cursor, insert(adbc), 1, "one")
-        run(cursor, insert(adbc), 2, None)
-        run(cursor, f"select id, name from t where id >= {adbc.marks(1)} order by id", 1)
+        run(cursor, insert(any_db), 1, "one")
+        run(cursor, insert(any_db), 2, None)
+        run(cursor, f"select id, name from t where id >= {marks(any_db, 1)} order by id", 1)
         assert cursor.fetchall() == [(1, "one"), (2, None)]
 
 
-def test_another_number_of_parameters_is_an_error(adbc: Adbc, conn: dbapi.Connection) -> None:
-    query = f"select id from t where id = {adbc.marks(1)}"
+def test_another_number_of_parameters_is_an_error(any_db: Database, conn: dbapi.Connection) -> None:
+    query = f"select id from t where id = {marks(any_db, 1)}"
     for sql, given, message in (
         (query, (1, 2), "1 parameter, but 2 were given"),
         (query, (1, "two", None), "1 parameter, but 3 were given"),
-        (insert(adbc), (1, "one", 2), "2 parameters, but 3 were given"),
+        (insert(any_db), (1, "one", 2), "2 parameters, but 3 were given"),
         ("select id from t", (1,), "0 parameters, but 1 was given"),
     ):
         with conn.cursor() as cursor, pytest.raises(dbapi.ProgrammingError, match=message):
@@ -56,27 +57,27 @@ def test_another_number_of_parameters_is_an_error(adbc: Adbc, conn: dbapi.Connec
         assert cursor.fetchall() == []
 
 
-def test_batch_is_executed_as_a_whole_and_counted(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_batch_is_executed_as_a_whole_and_counted(any_db: Database, conn: dbapi.Connection) -> None:
     with conn.cursor() as cursor:
-        cursor.executemany(insert(adbc), [(i, f"n{i}") for i in range(3000)])
+        cursor.executemany(insert(any_db), [(i, f"n{i}") for i in range(3000)])
         assert cursor.rowcount == 3000
         with pytest.raises(dbapi.Error):
-            cursor.executemany(insert(adbc), [(10_000, "new"), (5, "there already"), (10_001, "new")])
+            cursor.executemany(insert(any_db), [(10_000, "new"), (5, "there already"), (10_001, "new")])
     assert rows(conn, "select count(*), max(id) from t") == [(3000, 2999)]
 
 
-def test_prepared_statement_is_executed_again_with_other_parameters(adbc: Adbc, conn: dbapi.Connection) -> None:
-    fill(conn, adbc, 10)
+def test_prepared_statement_is_executed_again_with_other_parameters(any_db: Database, conn: dbapi.Connection) -> None:
+    fill(conn, any_db, 10)
     with conn.cursor() as cursor:
-        query = f"select name from t where id = {adbc.marks(1)}"
+        query = f"select name from t where id = {marks(any_db, 1)}"
         for number in (3, 7, 11):
             run(cursor, query, number)
             assert cursor.fetchall() == ([(f"{number:040}",)] if number < 10 else [])
 
 
-def test_stream_comes_in_batches_and_has_the_connection_to_itself(adbc: Adbc, conn: dbapi.Connection) -> None:
-    fill(conn, adbc, 50_000)
-    with adbc.connect(batch_bytes="100000") as other, other.cursor() as cursor, other.cursor() as second:
+def test_stream_comes_in_batches_and_has_the_connection_to_itself(any_db: Database, conn: dbapi.Connection) -> None:
+    fill(conn, any_db, 50_000)
+    with connect(any_db, batch_bytes="100000") as other, other.cursor() as cursor, other.cursor() as second:
         run(cursor, "select id, name from t order by id")
         reader = cursor.fetch_record_batch()
         first = reader.read_next_batch()
@@ -88,10 +89,10 @@ def test_stream_comes_in_batches_and_has_the_connection_to_itself(adbc: Adbc, co
         assert second.fetchall() == [(50_000,)]
 
 
-def test_stream_that_is_closed_early_leaves_the_connection_usable(adbc: Adbc, conn: dbapi.Connection) -> None:
-    fill(conn, adbc, 50_000)
+def test_stream_that_is_closed_early_leaves_the_connection_usable(any_db: Database, conn: dbapi.Connection) -> None:
+    fill(conn, any_db, 50_000)
     for autocommit in (True, False):
-        with adbc.connect(batch_bytes="100000", autocommit=autocommit) as other:
+        with connect(any_db, batch_bytes="100000", autocommit=autocommit) as other:
             with other.cursor() as cursor:
                 run(cursor, "select id, name from t order by id")
                 cursor.fetch_record_batch().read_next_batch()
@@ -108,10 +109,10 @@ READ_ONLY = "adbc.connection.readonly"
     [(LEVEL, SERIALIZABLE, "supports_serializable"), (READ_ONLY, "true", "supports_read_only")],
 )
 def test_mode_of_transactions_is_taken_or_refused_when_it_is_set(
-    adbc: Adbc, conn: dbapi.Connection, option: str, value: str, supported: str
+    any_db: Database, conn: dbapi.Connection, option: str, value: str, supported: str
 ) -> None:
-    with adbc.connect(autocommit=False) as connection:
-        if not getattr(adbc.db, supported):
+    with connect(any_db, autocommit=False) as connection:
+        if not getattr(any_db, supported):
             before = connection.adbc_connection.get_option(option)
             with pytest.raises(dbapi.NotSupportedError):
                 connection.adbc_connection.set_options(**{option: value})
@@ -125,19 +126,19 @@ def test_mode_of_transactions_is_taken_or_refused_when_it_is_set(
         connection.rollback()
 
 
-def test_transaction_is_committed_or_rolled_back(adbc: Adbc, conn: dbapi.Connection) -> None:
-    with adbc.connect(autocommit=False) as other:
+def test_transaction_is_committed_or_rolled_back(any_db: Database, conn: dbapi.Connection) -> None:
+    with connect(any_db, autocommit=False) as other:
         with other.cursor() as cursor:
-            run(cursor, insert(adbc), 1, "kept")
+            run(cursor, insert(any_db), 1, "kept")
             other.commit()
-            run(cursor, insert(adbc), 2, "undone")
+            run(cursor, insert(any_db), 2, "undone")
         other.rollback()
         assert rows(other, "select id from t") == [(1,)]
         other.rollback()
     assert rows(conn, "select id from t") == [(1,)]
 
 
-def test_commit_in_autocommit_is_refused(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_commit_in_autocommit_is_refused(any_db: Database, conn: dbapi.Connection) -> None:
     with pytest.raises(dbapi.ProgrammingError, match=r"INVALID_STATE.*autocommit"):
         conn.adbc_connection.commit()
 
@@ -148,13 +149,13 @@ def details(error: dbapi.Error) -> dict[bytes, bytes]:
     return dict(given)
 
 
-def test_error_has_its_status_and_sqlstate(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_error_has_its_status_and_sqlstate(any_db: Database, conn: dbapi.Connection) -> None:
     with conn.cursor() as cursor:
-        run(cursor, insert(adbc), 1, "one")
+        run(cursor, insert(any_db), 1, "one")
         with pytest.raises(dbapi.IntegrityError) as raised:
-            run(cursor, insert(adbc), 1, "again")
+            run(cursor, insert(any_db), 1, "again")
         assert raised.value.sqlstate == "23505"
-        assert details(raised.value).get(b"headrace:vendor_code") == DUPLICATE[adbc.kind]
+        assert details(raised.value).get(b"headrace:vendor_code") == DUPLICATE[any_db.kind]
         assert raised.value.status_code.name == "INTEGRITY"
         with pytest.raises(dbapi.ProgrammingError) as refused:
             run(cursor, "select nothing from nowhere_at_all")
@@ -162,13 +163,13 @@ def test_error_has_its_status_and_sqlstate(adbc: Adbc, conn: dbapi.Connection) -
         assert refused.value.details
 
 
-def test_row_of_a_batch_that_fails_is_named(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_row_of_a_batch_that_fails_is_named(any_db: Database, conn: dbapi.Connection) -> None:
     with conn.cursor() as cursor, pytest.raises(dbapi.Error) as raised:
-        cursor.executemany(insert(adbc), [(1, "a"), (2, "b"), (1, "a")])
+        cursor.executemany(insert(any_db), [(1, "a"), (2, "b"), (1, "a")])
     assert details(raised.value)[b"headrace:row"] == b"2"
 
 
-def test_running_statement_is_cancelled_from_another_thread(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_running_statement_is_cancelled_from_another_thread(any_db: Database, conn: dbapi.Connection) -> None:
     with conn.cursor() as cursor:
         stop = threading.Event()
 
@@ -180,8 +181,8 @@ def test_running_statement_is_cancelled_from_another_thread(adbc: Adbc, conn: db
         thread.start()
         begun = time.monotonic()
         try:
-            with raises_cancelled() if adbc.db.slow_raises else contextlib.nullcontext():
-                run(cursor, adbc.db.slow)
+            with raises_cancelled() if any_db.slow_raises else contextlib.nullcontext():
+                run(cursor, any_db.slow)
         finally:
             stop.set()
             thread.join()
@@ -189,9 +190,9 @@ def test_running_statement_is_cancelled_from_another_thread(adbc: Adbc, conn: db
     assert rows(conn, "select count(*) from t") == [(0,)]
 
 
-def test_wrong_password_is_refused_without_showing_it(checking: Adbc) -> None:
+def test_wrong_password_is_refused_without_showing_it(checking: Database) -> None:
     with pytest.raises(dbapi.Error) as raised:
-        dbapi.connect(checking.db.refused_url)
+        dbapi.connect(checking.refused_url)
     assert raised.value.status_code.name in ("UNAUTHENTICATED", "UNAUTHORIZED")
     assert ":wrong" not in str(raised.value)
 
@@ -199,22 +200,22 @@ def test_wrong_password_is_refused_without_showing_it(checking: Adbc) -> None:
 PARAMETER_TYPES = {"postgresql": [pa.int32(), pa.string()], "mysql": [pa.null()] * 2, "cubrid": [pa.null()] * 2}
 
 
-def test_parameters_have_a_schema(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_parameters_have_a_schema(any_db: Database, conn: dbapi.Connection) -> None:
     with conn.cursor() as cursor:
         # The second time the statement is known.
         for _ in range(2):
-            schema = cursor.adbc_prepare(insert(adbc))
-            if not adbc.db.describes_parameters:
+            schema = cursor.adbc_prepare(insert(any_db))
+            if not any_db.describes_parameters:
                 assert schema is None
                 continue
             assert schema is not None
-            assert (schema.names, schema.types) == (["", ""], PARAMETER_TYPES[adbc.kind])
+            assert (schema.names, schema.types) == (["", ""], PARAMETER_TYPES[any_db.kind])
         without = cursor.adbc_prepare("select id from t")
-        assert without == (pa.schema([]) if adbc.db.describes_parameters else None)
+        assert without == (pa.schema([]) if any_db.describes_parameters else None)
 
 
 @pytest.mark.parametrize("any_db", ["postgresql"], indirect=True)
-def test_several_statements_are_executed_as_one(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_several_statements_are_executed_as_one(any_db: Database, conn: dbapi.Connection) -> None:
     with conn.cursor() as cursor:
         run(
             cursor, "insert into t values (1, ';'); insert into t values (2, null); select id, name from t order by id;"
@@ -233,7 +234,7 @@ def test_several_statements_are_executed_as_one(adbc: Adbc, conn: dbapi.Connecti
 
 
 @pytest.mark.parametrize("any_db", ["cubrid"], indirect=True)
-def test_several_statements_are_executed_one_after_the_other(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_several_statements_are_executed_one_after_the_other(any_db: Database, conn: dbapi.Connection) -> None:
     with conn.cursor() as cursor:
         inserts = "insert into t values (1, ';'); insert into t values (2, null)"
         run(cursor, f"{inserts}; select id, name from t order by id;")

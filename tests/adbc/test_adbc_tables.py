@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from adbc_driver_headrace import dbapi
 from databases.test_arrow_types import UNTESTED, table
 from long import times
+from servers import Database
 
-from .conftest import Adbc, rows, run
+from .conftest import connect, marks, rows, run
 
 TEXT = st.text("abcxyzABC '\"\\%_äöüßéñ", min_size=1, max_size=20).map(lambda text: text.strip() or "x")
 MILLIS = st.datetimes(datetime.datetime(1970, 1, 2), datetime.datetime(2030, 1, 1)).map(
@@ -44,10 +45,10 @@ def a_table(data: st.DataObject) -> pa.Table:
 @settings(max_examples=times(5), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_values_come_back_and_equal_those_of_the_python_driver(
-    adbc: Adbc, conn: dbapi.Connection, data: st.DataObject
+    any_db: Database, conn: dbapi.Connection, data: st.DataObject
 ) -> None:
     sent = a_table(data)
-    with conn.cursor() as cursor, adbc.db.connect(autocommit=True) as plain:
+    with conn.cursor() as cursor, any_db.connect(autocommit=True) as plain:
         assert cursor.adbc_ingest("ingested", sent, mode="replace") == sent.num_rows
         cursor.execute("select * from ingested")
         received = cursor.fetch_arrow_table()
@@ -65,10 +66,10 @@ def without_type_names(schema: pa.Schema) -> pa.Schema:
     return schema
 
 
-def test_each_type_has_the_schema_of_the_python_driver(adbc: Adbc, conn: dbapi.Connection) -> None:
-    names = [name for name in table(adbc.kind) if name not in UNTESTED[adbc.name]]
+def test_each_type_has_the_schema_of_the_python_driver(any_db: Database, conn: dbapi.Connection) -> None:
+    names = [name for name in table(any_db.kind) if name not in UNTESTED[any_db.name]]
     different = {}
-    with conn.cursor() as cursor, adbc.db.connect(autocommit=True) as plain:
+    with conn.cursor() as cursor, any_db.connect(autocommit=True) as plain:
         for name in names:
             run(cursor, "drop table if exists arrow_type")
             run(cursor, f"create table arrow_type (nr int, c {name})")
@@ -88,8 +89,8 @@ TYPE_NAMES = {
 }
 
 
-def test_fields_name_the_type_of_their_column(adbc: Adbc, conn: dbapi.Connection) -> None:
-    key, *names = TYPE_NAMES[adbc.kind]
+def test_fields_name_the_type_of_their_column(any_db: Database, conn: dbapi.Connection) -> None:
+    key, *names = TYPE_NAMES[any_db.kind]
     with conn.cursor() as cursor:
         run(cursor, "select id, name from t")
         schemas = [conn.adbc_get_table_schema("t"), cursor.fetch_arrow_table().schema]
@@ -98,7 +99,7 @@ def test_fields_name_the_type_of_their_column(adbc: Adbc, conn: dbapi.Connection
 
 
 @pytest.mark.parametrize("any_db", ["mariadb", "mysql", "cubrid"], indirect=True)
-def test_lists_are_refused_before_a_table_is_created(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_lists_are_refused_before_a_table_is_created(any_db: Database, conn: dbapi.Connection) -> None:
     data = pa.table({"id": [1], "items": [[1, None]]})
     with conn.cursor() as cursor:
         run(cursor, "drop table if exists listed")
@@ -109,7 +110,7 @@ def test_lists_are_refused_before_a_table_is_created(adbc: Adbc, conn: dbapi.Con
 
 
 @pytest.mark.parametrize("any_db", ["mariadb", "mysql"], indirect=True)
-def test_times_keep_their_unit_and_instants_their_point_in_time(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_times_keep_their_unit_and_instants_their_point_in_time(any_db: Database, conn: dbapi.Connection) -> None:
     at = datetime.datetime(2020, 5, 6, 7, 8, 9)
     data = pa.table(
         {
@@ -137,7 +138,7 @@ def test_times_keep_their_unit_and_instants_their_point_in_time(adbc: Adbc, conn
         run(cursor, "drop table times")
 
 
-def test_modes_of_ingestion(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_modes_of_ingestion(any_db: Database, conn: dbapi.Connection) -> None:
     data = pa.table({"a": pa.array([1, 2], pa.int64()), "b": ["x", None]})
     with conn.cursor() as cursor:
         run(cursor, "drop table if exists modes")
@@ -154,7 +155,7 @@ def test_modes_of_ingestion(adbc: Adbc, conn: dbapi.Connection) -> None:
         run(cursor, "drop table modes")
 
 
-def test_table_of_a_failed_ingestion_is_not_there(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_table_of_a_failed_ingestion_is_not_there(any_db: Database, conn: dbapi.Connection) -> None:
     batches = [pa.record_batch({"a": [1]}), pa.record_batch({"a": [2]})]
 
     def failing() -> Any:
@@ -166,7 +167,7 @@ def test_table_of_a_failed_ingestion_is_not_there(adbc: Adbc, conn: dbapi.Connec
         run(cursor, "drop table if exists halfway")
         with pytest.raises(dbapi.Error, match="no more"):
             cursor.adbc_ingest("halfway", reader, mode="create")
-        if adbc.db.commits_ddl:
+        if any_db.commits_ddl:
             # CREATE TABLE commits: only the rows are undone.
             assert rows(conn, "select count(*) from halfway") == [(0,)]
             return
@@ -174,10 +175,10 @@ def test_table_of_a_failed_ingestion_is_not_there(adbc: Adbc, conn: dbapi.Connec
             run(cursor, "select * from halfway")
 
 
-def test_temporary_table_ends_with_the_connection(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_temporary_table_ends_with_the_connection(any_db: Database, conn: dbapi.Connection) -> None:
     data = pa.table({"a": pa.array([1, 2], pa.int64())})
-    with adbc.connect() as other, other.cursor() as cursor:
-        if not adbc.db.supports_temporary_tables:
+    with connect(any_db) as other, other.cursor() as cursor:
+        if not any_db.supports_temporary_tables:
             with pytest.raises(dbapi.NotSupportedError, match="temporary"):
                 cursor.adbc_ingest("passing", data, mode="create", temporary=True)
             return
@@ -194,7 +195,7 @@ def names(objects: list[dict[str, Any]], *path: str) -> list[Any]:
     return [each[path[-1]] for each in objects]
 
 
-def test_objects_at_each_depth(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_objects_at_each_depth(any_db: Database, conn: dbapi.Connection) -> None:
     catalog, schema = conn.adbc_current_catalog, conn.adbc_current_db_schema
 
     def objects(depth: Any, **filters: Any) -> list[dict[str, Any]]:
@@ -215,14 +216,14 @@ def test_objects_at_each_depth(adbc: Adbc, conn: dbapi.Connection) -> None:
     assert names(found, *path, "table_name") == []
     columns = objects("all", table_name_filter="t")
     assert names(columns, *path, "table_columns", "ordinal_position") == [1, 2]
-    if adbc.db.describes_constraints:
+    if any_db.describes_constraints:
         assert names(columns, *path, "table_constraints", "constraint_type") == ["PRIMARY KEY"]
         assert names(columns, *path, "table_constraints", "constraint_column_names") == [["id"]]
         # Only a foreign key refers to other columns.
         assert names(columns, *path, "table_constraints", "constraint_column_usage") == [None]
 
 
-def test_facts_about_driver_and_server(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_facts_about_driver_and_server(any_db: Database, conn: dbapi.Connection) -> None:
     info = conn.adbc_get_info()
     vendors = {
         "postgresql": "PostgreSQL",
@@ -232,7 +233,7 @@ def test_facts_about_driver_and_server(adbc: Adbc, conn: dbapi.Connection) -> No
         "cubrid": "CUBRID",
     }
     assert info["driver_arrow_version"].startswith("v")
-    assert info["vendor_name"] == vendors[adbc.name]
+    assert info["vendor_name"] == vendors[any_db.name]
     assert info["vendor_version"]
     assert "table" in conn.adbc_get_table_types()
 
@@ -252,16 +253,16 @@ STATISTICS: dict[str, dict[tuple[str | None, int], float | None]] = {
 }
 
 
-def test_statistics_are_those_of_the_planner(adbc: Adbc, conn: dbapi.Connection) -> None:
+def test_statistics_are_those_of_the_planner(any_db: Database, conn: dbapi.Connection) -> None:
     assert conn.adbc_get_statistic_names().read_all().num_rows == 0
-    if adbc.db.analyze is None:
+    if any_db.analyze is None:
         with pytest.raises(dbapi.NotSupportedError, match="statistics"):
             conn.adbc_get_statistics(approximate=True)
         return
     with conn.cursor() as cursor:
         values = [(n, "x" if n % 2 else None) for n in range(1000)]
-        cursor.executemany(f"insert into t values ({adbc.marks(2)})", values)
-        run(cursor, adbc.db.analyze)
+        cursor.executemany(f"insert into t values ({marks(any_db, 2)})", values)
+        run(cursor, any_db.analyze)
         cursor.fetchall()
     found = conn.adbc_get_statistics(
         catalog_filter=conn.adbc_current_catalog,
@@ -276,14 +277,14 @@ def test_statistics_are_those_of_the_planner(adbc: Adbc, conn: dbapi.Connection)
     statistics = {
         (one["column_name"], one["statistic_key"]): one["statistic_value"] for one in schema["db_schema_statistics"]
     }
-    exact = STATISTICS[adbc.kind]
+    exact = STATISTICS[any_db.kind]
     assert {key: statistics.get(key) for key in exact} == exact
 
 
-def test_partition_is_read_by_another_connection(adbc: Adbc, conn: dbapi.Connection) -> None:
-    with conn.cursor() as cursor, adbc.connect() as other, other.cursor() as reader:
-        run(cursor, f"insert into t values ({adbc.marks(2)})", 1, "one")
-        if not adbc.db.supports_partitions:
+def test_partition_is_read_by_another_connection(any_db: Database, conn: dbapi.Connection) -> None:
+    with conn.cursor() as cursor, connect(any_db) as other, other.cursor() as reader:
+        run(cursor, f"insert into t values ({marks(any_db, 2)})", 1, "one")
+        if not any_db.supports_partitions:
             with pytest.raises(dbapi.NotSupportedError):
                 cursor.adbc_execute_partitions("select * from t")
             return
@@ -295,8 +296,8 @@ def test_partition_is_read_by_another_connection(adbc: Adbc, conn: dbapi.Connect
 
 
 @pytest.mark.parametrize("any_db", ["postgresql"], indirect=True)
-def test_decimals_become_what_the_option_says(adbc: Adbc) -> None:
+def test_decimals_become_what_the_option_says(any_db: Database) -> None:
     """Only PostgreSQL has exact numbers without a precision."""
     for numeric, wanted in (("decimal", decimal.Decimal("1.5")), ("string", "1.5"), ("float64", 1.5)):
-        with adbc.connect(numeric=numeric) as other:
+        with connect(any_db, numeric=numeric) as other:
             assert rows(other, "select 1.5::numeric as n") == [(wanted,)]

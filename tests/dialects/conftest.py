@@ -68,16 +68,19 @@ def my(request: pytest.FixtureRequest, shell: str) -> Iterator[Engines]:
     engines.dispose()
 
 
-@pytest.fixture(params=["postgresql", "mariadb"])
+@pytest.fixture(scope="session")
+def alchemy(mariadb_served: Served) -> str:
+    """The URL of a database of MariaDB's whose character set is not the server's."""
+    with headrace.mysql.connect(mariadb_served.server.url, autocommit=True) as admin:
+        admin.execute("create database if not exists alchemy character set utf8mb4")
+    return mariadb_served.url("alchemy")
+
+
+@pytest.fixture(params=["url", "alchemy"], ids=["postgresql", "mariadb"])
 def any_database(request: pytest.FixtureRequest) -> str:
     """The URL of an engine of each database, for what both do alike."""
-    if request.param == "mariadb":
-        served: Served = request.getfixturevalue("mariadb_served")
-        with headrace.mysql.connect(served.server.url, autocommit=True) as admin:
-            admin.execute("create database if not exists alchemy character set utf8mb4")
-        return served.url("alchemy").replace("://", "+headrace://")
-    url: str = request.getfixturevalue("url")
-    return url.replace("postgresql://", "postgresql+headrace://")
+    url: str = request.getfixturevalue(request.param)
+    return url.replace("://", "+headrace://")
 
 
 @pytest.fixture

@@ -6,15 +6,19 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 import sqlalchemy as sa
-from fastapi import FastAPI
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 import headrace
+from servers import DATABASES
+from servers.base import Listing
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 POOL = 4
 REQUESTS = 600
@@ -46,10 +50,21 @@ async def engine(any_database: str) -> AsyncIterator[AsyncEngine]:
     await made.dispose()
 
 
-def service(engine: AsyncEngine) -> FastAPI:
+@pytest.fixture
+def db(any_database: str) -> type[Listing]:
+    """What is known of the database."""
+    found = DATABASES[any_database.partition("+")[0]]
+    assert issubclass(found, Listing)
+    return found
+
+
+def service(engine: AsyncEngine, db: type[Listing]) -> FastAPI:
     """Reads and transfers, each in a transaction of its own."""
+    # It takes long to import: not by each process that collects the tests.
+    from fastapi import FastAPI
+
     app = FastAPI()
-    pause = sa.text("select pg_sleep(0.003)" if engine.dialect.name == "postgresql" else "select sleep(0.003)")
+    pause = sa.text(db.pause.format(0.003))
 
     @app.get("/accounts/{number}")
     async def account(number: int) -> dict[str, Any]:
@@ -117,31 +132,12 @@ async def load(client: httpx.AsyncClient, chosen: random.Random) -> tuple[int, i
     return outcomes.count(True), outcomes.count(False)
 
 
-def left_over(admin: Any, me: int) -> tuple[int, int]:
-    """Sessions of others on the database, and those in a transaction."""
-    if isinstance(admin, headrace.Connection):
-        query = (
-            "select count(*), count(*) filter (where state <> 'idle') from pg_stat_activity "
-            "where datname = current_database() and backend_type = 'client backend' and pid <> $1"
-        )
-        return admin.fetchrow(query, me)  # type: ignore[no-any-return]
-    sessions = admin.fetchval(
-        "select count(*) from information_schema.processlist where db = database() and id <> ?", me
-    )
-    open_ones = admin.fetchval(
-        "select count(*) from information_schema.innodb_trx t join information_schema.processlist p "
-        "on p.id = t.trx_mysql_thread_id where p.db = database() and p.id <> ?", me
-    )  # fmt: skip
-    return sessions, open_ones
-
-
-async def test_cancelled_requests_leave_no_connection_in_doubt(engine: AsyncEngine, any_database: str) -> None:
-    transport = httpx.ASGITransport(service(engine))
+async def test_cancelled_requests_leave_no_connection_in_doubt(
+    engine: AsyncEngine, any_database: str, db: type[Listing]
+) -> None:
+    transport = httpx.ASGITransport(service(engine, db))
     with headrace.connect(any_database.replace("+headrace", ""), autocommit=True) as admin:
-        me = admin.fetchval(
-            "select pg_backend_pid()" if engine.dialect.name == "postgresql" else "select connection_id()"
-        )
-        before, _ = left_over(admin, me)
+        before, _ = admin.fetchrow(db.counts)
         async with httpx.AsyncClient(transport=transport, base_url="http://service", timeout=60) as client:
             answered, cancelled = await load(client, random.Random(7))
             assert answered > REQUESTS / 4
@@ -162,6 +158,6 @@ async def test_cancelled_requests_leave_no_connection_in_doubt(engine: AsyncEngi
             assert await connection.scalar(sa.select(sa.func.sum(TABLE.c.balance))) == ACCOUNTS * BALANCE
         # The server has the pool's sessions, all idle, and none of those that were given up.
         until = time.monotonic() + 10
-        while (state := left_over(admin, me)) != (max(before, POOL), 0) and time.monotonic() < until:
+        while (state := tuple(admin.fetchrow(db.counts))) != (max(before, POOL), 0) and time.monotonic() < until:
             await asyncio.sleep(0.1)
         assert state == (POOL, 0)

@@ -22,6 +22,8 @@ from .runs import KILLS, Place, Run, run_everywhere
 TABLE = Table("ends", MetaData(), Column("id", Integer))
 ERRORS = (SQLAlchemyError, headrace.Error, headrace.compat.mysqldb.MySQLError)
 """SQLAlchemy's, and those of the driver that it lets through where it sets a connection back."""
+BLOCKING = {"mysql": ("mysql+mysqldb",)}
+"""Dialects of a database that block only, besides its own."""
 Case = Callable[[Run, Any], Awaitable[None]]
 
 
@@ -117,9 +119,7 @@ async def engine_of(run: Run, driver: str) -> AsyncIterator[Any]:
 def test_a_transaction_of_an_engine_without_an_error_is_stored(
     place: Place, loop: asyncio.AbstractEventLoop | None
 ) -> None:
-    drivers = [f"{place.db.kind}+headrace"]
-    if place.db.kind == "mysql" and loop is None:
-        drivers.append("mysql+mysqldb")
+    drivers = [f"{place.db.kind}+headrace", *(BLOCKING.get(place.db.kind, ()) if loop is None else ())]
     found: list[str] = []
     for driver in drivers:
         for case in (begin, commit, caught, batch, autocommit, session):

@@ -14,8 +14,7 @@ import headrace
 from cutting import BEFORE
 from headrace import errors
 from headrace.types import Notice
-from live import TESTED
-from servers import MySQL
+from servers import MySQL, names
 from waiting import sleep, until
 
 from .runs import Place
@@ -24,8 +23,7 @@ SHORT = 0.05
 """Seconds for which a server lets a transaction be idle."""
 only_postgres = pytest.mark.parametrize("place", ["postgresql"], indirect=True)
 
-without_cubrid = pytest.mark.parametrize("place", [name for name in TESTED if name != "cubrid"], indirect=True)
-"""A session of CUBRID goes on that had no transaction."""
+losing_idle_sessions = pytest.mark.parametrize("place", names(loses_idle_sessions=True), indirect=True)
 
 
 def cut(place: Place, conn: Any) -> None:
@@ -47,7 +45,7 @@ def test_an_end_that_was_told_by_commit_is_not_told_again(place: Place) -> None:
         assert not conn.lost
 
 
-@without_cubrid
+@losing_idle_sessions
 def test_a_session_that_ends_with_nothing_open_is_no_error_of_a_block(place: Place) -> None:
     with connected(place, autocommit=False) as conn:
         conn.execute("insert into ends values (-2)")
@@ -158,7 +156,7 @@ def test_the_reason_of_the_server_is_in_the_error_of_a_block_and_of_what_was_pen
     assert caught.value.sqlstate == "57P01"
 
 
-@without_cubrid
+@losing_idle_sessions
 def test_a_block_whose_only_statement_was_not_executed_says_so(place: Place) -> None:
     """Be it that the session ended before the statement, or with it."""
     with pytest.raises(errors.OperationalError), connected(place, autocommit=False) as conn:

@@ -17,14 +17,11 @@ if not os.environ.get("HEADRACE_ENGINES"):
 ROWS = 1_000
 
 
-@pytest.fixture(params=["postgresql", "mariadb"])
+@pytest.fixture(params=["server", "mariadb_server"], ids=["postgresql", "mariadb"])
 def engine_url(request: pytest.FixtureRequest) -> str:
     """A database of each kind: with a shared snapshot and without."""
-    if request.param == "postgresql":
-        server: PostgresServer = request.getfixturevalue("server")
-        return server.url
-    mariadb: MysqldServer = request.getfixturevalue("mariadb_server")
-    return mariadb.url
+    server: PostgresServer | MysqldServer = request.getfixturevalue(request.param)
+    return server.url
 
 
 @pytest.fixture

@@ -9,17 +9,13 @@ The seed determines what is done and what befalls it; who comes first, no seed d
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import random
 import sys
 import time
 
-import headrace.testing
 from company.shells import SHELLS
-from headrace_lab.differences import DIFFERENCES
-from live import cubrid_url
-from servers import Informix
+from servers import DATABASES
 
 from .servers import own_server
 from .ways import WAYS
@@ -29,7 +25,7 @@ from .work import Work
 def main() -> int:
     """The long form."""
     parser = argparse.ArgumentParser(prog="ledgers", description=__doc__)
-    parser.add_argument("database", choices=DIFFERENCES)
+    parser.add_argument("database", choices=DATABASES)
     parser.add_argument("--shell", choices=list(SHELLS), action="append")
     parser.add_argument("--seconds", type=float, default=3600, help="of all rounds together")
     parser.add_argument("--round", type=float, default=30, help="seconds of one, after which the tables are compared")
@@ -39,24 +35,16 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="with an example of each class of errors")
     given = parser.parse_args()
     os.environ.setdefault("HEADRACE_PROGRAMS", "debug")
-    what = DIFFERENCES[given.database]
     shells = given.shell or ["threads", "tasks"]
     bad = 0
-    with contextlib.ExitStack() as stack:
-        server = None
-        if given.database == "informix":
-            url = Informix.at(stack.enter_context(headrace.testing.informix())).url
-        elif given.database == "cubrid":
-            url = stack.enter_context(cubrid_url())
-        else:
-            url, server = stack.enter_context(own_server(given.database))
+    with own_server(given.database) as (db, server):
         end, seed = time.monotonic() + given.seconds, given.seed
         while time.monotonic() < end:
             shell = shells[seed % len(shells)]
-            work = Work(url, what.mark, what.driver, SHELLS[shell](), seed, server)
+            work = Work(db, SHELLS[shell](), seed, server)
             work.names = given.way or work.names
             faults = work.run(min(given.round, end - time.monotonic()), given.every)
-            url = work.direct(work.way.target)
+            db.url = work.direct(work.way.target)
             assert work.trouble is not None
             print(f"--seed {seed} --shell {shell}:", dict(work.book.counts()), dict(work.trouble.counts), flush=True)
             print("   ", dict(work.errors.most_common()), flush=True)

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from company.shells import SHELLS
-from headrace_lab.differences import DIFFERENCES
-from servers import database
+from servers import Database, database
 
 from .servers import Restarting, own_server
 from .work import Work
@@ -25,33 +24,27 @@ def shell(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def own(request: pytest.FixtureRequest) -> Iterator[tuple[str, list[str], Restarting]]:
-    """A server of the module's own, which is killed and started again, and a place for its present URL."""
-    name = request.module.DATABASE
-    with own_server(name) as (url, server):
-        yield name, [url], server
+def own(request: pytest.FixtureRequest) -> Iterator[tuple[Database, Restarting | None]]:
+    """A server of the module's own, which is killed and started again."""
+    with own_server(request.module.DATABASE) as made:
+        yield made
 
 
 @pytest.fixture
-def faults_of_restarted(own: tuple[str, list[str], Restarting], shell: str) -> list[str]:
-    """The faults of a ledger on that server."""
-    name, urls, server = own
-    work = _work(name, urls[-1], shell, server)
+def faults_of_restarted(own: tuple[Database, Restarting | None], shell: str) -> list[str]:
+    """The faults of a ledger on that server, which then has another port."""
+    db, server = own
+    work = Work(db, SHELLS[shell](), random.randrange(1_000_000), server)
     faults = _faults(work)
-    urls.append(work.direct(work.way.target))
+    db.url = work.direct(work.way.target)
     return faults
 
 
 @pytest.fixture
 def faults_of_shared(request: pytest.FixtureRequest, shell: str) -> list[str]:
     """Those of a ledger on the server of all tests, which cannot be reached for a moment."""
-    name = request.module.DATABASE
-    return _faults(_work(name, database(request, name).url, shell, None))
-
-
-def _work(name: str, url: str, shell: str, server: Restarting | None) -> Work:
-    what = DIFFERENCES[name]
-    return Work(url, what.mark, what.driver, SHELLS[shell](), random.randrange(1_000_000), server)
+    db = database(request, request.module.DATABASE)
+    return _faults(Work(db, SHELLS[shell](), random.randrange(1_000_000), None))
 
 
 def _faults(work: Work) -> list[str]:

@@ -14,10 +14,22 @@ from pathlib import Path
 from typing import Any
 
 import headrace
-from headrace.testing import ServerUnavailable, mariadb, postgres
+from headrace.testing import ServerUnavailable, informix, mariadb, postgres
 from headrace.testing._supervised import end, free_port, is_running, supervise, unprivileged_account
 from headrace_lab.mysql import start_mysql
+from live import cubrid_url
+from servers import DATABASES, Cubrid, Database, Informix, MariaDB, MySQL, PostgreSQL
 
+SETTINGS = {"innodb_flush_log_at_trx_commit": "2", "innodb_buffer_pool_size": "64M"}
+RESTARTED: dict[type[Database], tuple[Callable[[], Any], signal.Signals, str]] = {
+    PostgreSQL: (postgres, signal.SIGQUIT, "postgres"),
+    MariaDB: (partial(mariadb, settings=SETTINGS), signal.SIGKILL, "mysql"),
+    MySQL: (partial(start_mysql, settings=SETTINGS), signal.SIGKILL, "mysql"),
+}
+"""What starts a server, the signal that ends it as a crash does, and the account that it runs as. What it has
+acknowledged outlives its process."""
+KEPT: dict[type[Database], Callable[[], Any]] = {Informix: informix, Cubrid: cubrid_url}
+"""What starts a server whose process is not killed."""
 LIMIT = 60.0
 """Seconds that a server may take to end, or to start."""
 
@@ -95,41 +107,19 @@ class Restarting:
 
 
 @contextlib.contextmanager
-def _restarting(pid: int, url: Callable[[int], str], port: int, **keywords: Any) -> Iterator[tuple[str, Restarting]]:
-    server = Restarting(pid, url, **keywords)
-    with server.folder:
-        try:
-            yield url(port), server
-        finally:
-            server.close()
-
-
-@contextlib.contextmanager
-def own_server(name: str) -> Iterator[tuple[str, Restarting]]:
-    """A server of PostgreSQL, MariaDB or MySQL for a ledger alone, and its URL. What it has acknowledged outlives its
-    process."""
-    if name == "postgresql":
-        with (
-            postgres() as pg,
-            _restarting(
-                pg.pid,
-                lambda port: f"postgresql://{pg.user}@127.0.0.1:{port}/{pg.database}",
-                pg.port,
-                signal=signal.SIGQUIT,
-                account=pg.user,
-            ) as made,
-        ):
-            yield made
+def own_server(name: str) -> Iterator[tuple[Database, Restarting | None]]:
+    """A database whose server is for a ledger alone, and the server, where it can be killed and started again."""
+    cls = DATABASES[name]
+    if cls in KEPT:
+        with KEPT[cls]() as running:
+            yield cls.at(running), None
         return
-    settings = {"innodb_flush_log_at_trx_commit": "2", "innodb_buffer_pool_size": "64M"}
-    with (
-        mariadb(settings=settings) if name == "mariadb" else start_mysql(settings=settings) as my,
-        _restarting(
-            my.pid,
-            lambda port: f"{my.scheme}://{my.user}@127.0.0.1:{port}/{my.database}",
-            my.port,
-            signal=signal.SIGKILL,
-            account="mysql",
-        ) as made,
-    ):
-        yield made
+    start, ended_by, account = RESTARTED[cls]
+    with start() as running:
+
+        def url(port: int) -> str:
+            return f"{name}://{running.user}@127.0.0.1:{port}/{running.database}"
+
+        server = Restarting(running.pid, url, signal=ended_by, account=account)
+        with server.folder, contextlib.closing(server):
+            yield cls(url(running.port), ""), server

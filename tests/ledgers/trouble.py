@@ -12,15 +12,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import headrace
-from cubrid.killing import kill as kill_process
 from ends.way import WHERE, Way
-from servers import MySQL, PostgreSQL
+from servers import Database
 
 from .servers import Restarting
 
-OTHERS = {"postgresql": PostgreSQL.others, "mysql": MySQL.others}
-ENDING = {"postgresql": PostgreSQL.end, "mysql": MySQL.end}
-CANCELLING = {"postgresql": "select pg_cancel_backend({})", "mysql": "kill query {}"}
 AWAY = 0.3
 """Seconds for which a server cannot be reached, where it is not started again."""
 BETWEEN = (0.01, 0.15)
@@ -34,7 +30,7 @@ class Trouble:
 
     def __init__(
         self,
-        kind: str,
+        db: Database,
         url: Callable[[int], str],
         way: Way,
         chance: random.Random,
@@ -42,7 +38,7 @@ class Trouble:
         server: Restarting | None,
         every: float,
     ) -> None:
-        self.kind = kind
+        self.db = db
         self.url = url
         self.way = way
         self.chance = chance
@@ -71,9 +67,9 @@ class Trouble:
     def _run(self) -> None:
         try:
             kinds = [self.cut, self.cut_at_a_message, self.cut_at_a_message, self.cancel_by_the_client]
-            if self.kind != "informix":
+            if self.db.supports_killing:
                 kinds += [self.kill, self.kill]
-            if self.kind in CANCELLING:
+            if self.db.cancelling is not None:
                 kinds += [self.cancel, self.cancel]
             due = time.monotonic() + self.every * self.chance.uniform(0.3, 0.6)
             while not self._stop.wait(self.chance.uniform(*BETWEEN)):
@@ -93,30 +89,21 @@ class Trouble:
             self._admin = headrace.connect(self.url(self.way.target), autocommit=True, command_timeout=30)
         return self._admin
 
-    def _to_one(self, what: dict[str, str]) -> bool:
-        admin = self.admin()
-        numbers = sorted(number for (number,) in admin.fetch(OTHERS[self.kind]))
-        if not numbers:
-            return False
-        with contextlib.suppress(headrace.Error):
-            # It may have ended in the meantime.
-            admin.executescript(what[self.kind].format(self.chance.choice(numbers)))
-        return True
-
     def kill(self) -> bool:
         """Has the server end a session."""
-        if self.kind != "cubrid":
-            return self._to_one(ENDING)
-        numbers = [conn._core.wire.process_id for conn in self.lent() if not conn.closed]
-        if not numbers:
-            return False
-        with contextlib.suppress(AssertionError):
-            kill_process(self.way.target, self.chance.choice(numbers))
-        return True
+        numbers = self.db.sessions(self.admin(), self.lent())
+        if numbers:
+            self.db.end(self.admin(), self.chance.choice(numbers), self.way.target)
+        return bool(numbers)
 
     def cancel(self) -> bool:
-        """Has the server end what a session executes."""
-        return self._to_one(CANCELLING)
+        """Has the server end what a session executes, which may have ended in the meantime."""
+        assert self.db.cancelling is not None
+        numbers = self.db.sessions(self.admin(), self.lent())
+        if numbers:
+            with contextlib.suppress(headrace.Error):
+                self.admin().executescript(self.db.cancelling.format(self.chance.choice(numbers)))
+        return bool(numbers)
 
     def cancel_by_the_client(self) -> bool:
         """The same as a program does that has other threads."""

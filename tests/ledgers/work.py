@@ -18,10 +18,11 @@ import headrace
 from company.shells import Now, Shell
 from ends.way import Way
 from headrace import errors
+from servers import Database
 
 from .book import ACCOUNTS, Book, Told, Unit, make_tables
 from .servers import Restarting
-from .trouble import OTHERS, Trouble
+from .trouble import Trouble
 from .ways import WAYS, Known
 
 WORKERS = 4
@@ -58,8 +59,8 @@ class Job:
         self.chance = chance
         self.name = name
         self.tasks = work.shell.tasks
-        self.mark = work.mark
-        self.insert = f"insert into journal values ({', '.join([self.mark] * 5)})"
+        self.mark = work.db.mark
+        self.insert = f"insert into journal values ({work.db.marks(5)})"
         self.units: list[Unit] = []
         self.is_one = False
         """All is one transaction that ends after a body."""
@@ -163,26 +164,23 @@ def _at_port(url: str, usual: str, port: int) -> str:
 class Work:
     """A ledger of a database, in a shell."""
 
-    def __init__(
-        self, url: str, mark: str, kind: str, shell: Shell, seed: int, server: Restarting | None = None
-    ) -> None:
-        found = re.search(r":(\d+)/", url)
+    def __init__(self, db: Database, shell: Shell, seed: int, server: Restarting | None) -> None:
+        found = re.search(r":(\d+)/", db.url)
         assert found is not None
-        self.direct = partial(_at_port, url, found[1])
+        self.direct = partial(_at_port, db.url, found[1])
         self.way = Way(int(found[1]))
         self.url = self.direct(self.way.port)
-        self.kind = kind
-        self.mark = mark
+        self.db = db
         self.shell = shell
         self.seed = seed
         self.server = server
-        self.options = {**OPTIONS[kind], "command_timeout": STUCK}
-        if kind in OTHERS:
+        self.options = {**OPTIONS[db.kind], "command_timeout": STUCK}
+        if db.supports_unprepared:
             self.options["prepared"] = seed // 4 % 4 > 0
         self.book = Book()
         self.pools: dict[bool, Any] = {}
         self.errors: Counter[str] = Counter()
-        self.names = [name for name, known in WAYS.items() if not known.drivers or kind in known.drivers]
+        self.names = [name for name, known in WAYS.items() if not known.drivers or db.kind in known.drivers]
         """The ways of this database."""
         self.examples: dict[str, str] = {}
         """Of each class of errors the first."""
@@ -195,9 +193,9 @@ class Work:
     def run(self, seconds: float, every: float) -> list[str]:
         """Works for so long, with a failover about every so many seconds; returns the faults."""
         with headrace.connect(self.direct(self.way.target), autocommit=True) as admin:
-            make_tables(admin, self.mark)
+            make_tables(admin, self.db.mark)
         chance = random.Random(f"{self.seed} trouble")
-        self.trouble = Trouble(self.kind, self.direct, self.way, chance, self.used, self.server, every)
+        self.trouble = Trouble(self.db, self.direct, self.way, chance, self.used, self.server, every)
         try:
             self.shell.run(self._run(seconds), seconds + LIMIT)
         finally:
@@ -219,7 +217,7 @@ class Work:
                         max_size=SIZE,
                         timeout=STUCK,
                         backoff_max=PATIENCE,
-                        reset="discard" if self.seed // 2 % 2 and self.kind in OTHERS else "rollback",
+                        reset="discard" if self.seed // 2 % 2 and "discard" in self.db.resets.MODES else "rollback",
                         kwargs={"autocommit": autocommit, **self.options},
                     )
                 )
@@ -285,11 +283,9 @@ class Work:
             return [conn for conn in self._used.values() if not conn.closed]
 
     def _left(self, admin: Any) -> Iterator[str]:
-        """Sessions that the server still has."""
-        if self.kind not in OTHERS:
-            return
+        """Sessions that the server still has, where it lists them."""
         end = time.monotonic() + LIMIT
-        while (left := admin.fetch(OTHERS[self.kind])) and time.monotonic() < end:
+        while (left := self.db.sessions(admin, [])) and time.monotonic() < end:
             time.sleep(0.02)
         if left:
             yield f"{len(left)} sessions are left"

@@ -9,19 +9,18 @@ from typing import Any
 import pytest
 
 from headrace import errors
+from servers import Database
 
-from .conftest import Target
 
-
-async def query(target: Target, conn: Any) -> None:
+async def query(target: Database, conn: Any) -> None:
     assert (await conn.fetch(f"select n, {target.differences.integer} from ({target.series(3)}) s", 7))[2] == (3, 7)
 
 
-async def batch(target: Target, conn: Any) -> None:
+async def batch(target: Database, conn: Any) -> None:
     await conn.executemany(f"insert into cancelled values ({target.mark})", [(i,) for i in range(3000)])
 
 
-async def pipeline(target: Target, conn: Any) -> None:
+async def pipeline(target: Database, conn: Any) -> None:
     async with conn.pipeline():
         cursors = [await conn.execute(target.number, (i,)) for i in range(5)]
     assert [await c.fetchone() for c in cursors] == [(i,) for i in range(5)]
@@ -45,11 +44,11 @@ BULK: dict[str, Callable[[Any], Awaitable[None]]] = {
 }  # fmt: skip
 
 
-async def bulk_in(target: Target, conn: Any) -> None:
+async def bulk_in(target: Database, conn: Any) -> None:
     await BULK[target.kind](conn)
 
 
-async def copy_out(target: Target, conn: Any) -> None:
+async def copy_out(target: Database, conn: Any) -> None:
     if hasattr(conn, "copy_out"):
         assert len([row async for row in await conn.copy_out("select generate_series(1, 3000)")]) == 3000
     else:
@@ -57,24 +56,24 @@ async def copy_out(target: Target, conn: Any) -> None:
         assert len(await cursor.fetchall()) == 3000
 
 
-async def stream(target: Target, conn: Any) -> None:
+async def stream(target: Database, conn: Any) -> None:
     assert len([row async for row in conn.stream(target.series(500), **target.differences.streamed(100))]) == 500
 
 
-async def transaction(target: Target, conn: Any) -> None:
+async def transaction(target: Database, conn: Any) -> None:
     async with conn.transaction():
         await conn.execute("insert into cancelled values (1)")
         async with conn.transaction():
             await conn.execute("insert into cancelled values (2)")
 
 
-WORK: dict[str, Callable[[Target, Any], Awaitable[None]]] = {
+WORK: dict[str, Callable[[Database, Any], Awaitable[None]]] = {
     f.__name__: f for f in (query, batch, pipeline, bulk_in, copy_out, stream, transaction)
 }
 MOST_STEPS = 400
 
 
-async def answers_or_is_closed(target: Target, conn: Any) -> None:
+async def answers_or_is_closed(target: Database, conn: Any) -> None:
     async def check() -> None:
         await conn.rollback()
         assert await conn.fetchval(target.answer) == 42
@@ -88,7 +87,7 @@ async def answers_or_is_closed(target: Target, conn: Any) -> None:
 
 
 @pytest.mark.parametrize("name", WORK)
-async def test_cancelled_at_every_step(target: Target, name: str) -> None:
+async def test_cancelled_at_every_step(target: Database, name: str) -> None:
     work = WORK[name]
     more = target.differences.allowing_load_data
     conn = await target.aconnect(**more)
@@ -116,7 +115,7 @@ async def test_cancelled_at_every_step(target: Target, name: str) -> None:
     assert cancelled >= 2
 
 
-async def test_cancelled_while_connecting(target: Target) -> None:
+async def test_cancelled_while_connecting(target: Database) -> None:
     for steps in range(MOST_STEPS):
         task = asyncio.ensure_future(target.aconnect())
         for _ in range(steps):

@@ -15,8 +15,8 @@ from headrace import defaults, errors
 from headrace.aio import AsyncConnectionPool
 from headrace.pool import ConnectionPool
 from long import FIRST_SEED, times
+from servers import Database
 
-from .conftest import Target
 from .proxy import Proxy
 
 
@@ -26,19 +26,19 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(defaults, "CANCEL_TIMEOUT", 1.0)
 
 
-def two_thousand(target: Target) -> str:
+def two_thousand(target: Database) -> str:
     """A query whose result takes more than one block."""
     return target.series(2000).replace(" from", f", {target.differences.fifty_characters} from", 1)
 
 
-def in_step_or_closed(target: Target, conn: Any) -> None:
+def in_step_or_closed(target: Database, conn: Any) -> None:
     try:
         assert conn.execute(target.answer, timeout=3).fetchone() == (42,)
     except (errors.Error, TimeoutError):
         assert conn.closed
 
 
-async def async_in_step_or_closed(target: Target, conn: Any) -> None:
+async def async_in_step_or_closed(target: Database, conn: Any) -> None:
     try:
         cursor = await conn.execute(target.answer, timeout=3)
         assert await cursor.fetchone() == (42,)
@@ -50,14 +50,14 @@ def stop_after(limit: int) -> Any:
     return lambda passed, block: block if passed + len(block) <= limit else None
 
 
-def test_latency_is_only_slow(target: Target) -> None:
+def test_latency_is_only_slow(target: Database) -> None:
     with Proxy(target.port, delay=0.02) as proxy, target.connect(proxy.port) as conn:
         assert len(conn.fetch(two_thousand(target))) == 2000
 
 
 @pytest.mark.parametrize("reset", [True, False], ids=["reset", "closed"])
 @pytest.mark.parametrize("limit", [500, 5_000, 60_000])
-def test_a_connection_that_ends_in_the_middle(target: Target, limit: int, reset: bool) -> None:
+def test_a_connection_that_ends_in_the_middle(target: Database, limit: int, reset: bool) -> None:
     with Proxy(target.port, spoil=stop_after(limit), reset=reset) as proxy:
         conn = target.connect(proxy.port)
         with pytest.raises(errors.OperationalError):
@@ -67,7 +67,7 @@ def test_a_connection_that_ends_in_the_middle(target: Target, limit: int, reset:
 
 
 @pytest.mark.parametrize("reset", [True, False], ids=["reset", "closed"])
-async def test_async_connection_that_ends_in_the_middle(target: Target, reset: bool) -> None:
+async def test_async_connection_that_ends_in_the_middle(target: Database, reset: bool) -> None:
     with Proxy(target.port, spoil=stop_after(5_000), reset=reset) as proxy:
         conn = await target.aconnect(proxy.port)
         waiting = [asyncio.ensure_future(conn.fetch(two_thousand(target))) for _ in range(5)]
@@ -76,7 +76,7 @@ async def test_async_connection_that_ends_in_the_middle(target: Target, reset: b
         assert conn.closed
 
 
-def test_a_silent_network_ends_in_the_timeout(target: Target) -> None:
+def test_a_silent_network_ends_in_the_timeout(target: Database) -> None:
     with Proxy(target.port, spoil=stop_after(5_000), half_open=True) as proxy:
         conn = target.connect(proxy.port)
         with pytest.raises(TimeoutError):
@@ -84,7 +84,7 @@ def test_a_silent_network_ends_in_the_timeout(target: Target) -> None:
         in_step_or_closed(target, conn)
 
 
-async def test_async_silent_network(target: Target) -> None:
+async def test_async_silent_network(target: Database) -> None:
     with Proxy(target.port, spoil=stop_after(5_000), half_open=True) as proxy:
         conn = await target.aconnect(proxy.port)
         with pytest.raises(TimeoutError):
@@ -94,7 +94,7 @@ async def test_async_silent_network(target: Target) -> None:
 
 
 @pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + times(15)))
-def test_garbage_is_an_error_or_the_right_rows(target: Target, seed: int) -> None:
+def test_garbage_is_an_error_or_the_right_rows(target: Database, seed: int) -> None:
     rng = random.Random(seed)
     at = rng.randrange(400, 3000)
 
@@ -120,7 +120,7 @@ def test_garbage_is_an_error_or_the_right_rows(target: Target, seed: int) -> Non
         conn.close()
 
 
-def test_strangers_at_the_port_change_nothing(target: Target) -> None:
+def test_strangers_at_the_port_change_nothing(target: Database) -> None:
     """A port scan, or a program that was given the number of a port that was free before."""
     for _ in range(20):
         with Proxy(target.port) as proxy, contextlib.ExitStack() as strangers:
@@ -133,7 +133,7 @@ def test_strangers_at_the_port_change_nothing(target: Target) -> None:
         assert conn.fetchval(target.number, 7) == 7
 
 
-def test_a_pool_survives_a_flaky_network(target: Target) -> None:
+def test_a_pool_survives_a_flaky_network(target: Database) -> None:
     passed = [0]
 
     def spoil(_: int, block: bytes) -> bytes | None:
@@ -142,7 +142,7 @@ def test_a_pool_survives_a_flaky_network(target: Target) -> None:
 
     with (
         Proxy(target.port, spoil=spoil, reset=True) as proxy,
-        ConnectionPool(target.where(proxy.port), min_size=1, max_size=2) as pool,
+        ConnectionPool(target.url_at(proxy.port), min_size=1, max_size=2) as pool,
     ):
         good = 0
         for i in range(60):
@@ -155,7 +155,7 @@ def test_a_pool_survives_a_flaky_network(target: Target) -> None:
         assert good > 20
 
 
-async def test_an_async_pool_survives_a_flaky_network(target: Target) -> None:
+async def test_an_async_pool_survives_a_flaky_network(target: Database) -> None:
     passed = [0]
 
     def spoil(_: int, block: bytes) -> bytes | None:
@@ -163,7 +163,7 @@ async def test_an_async_pool_survives_a_flaky_network(target: Target) -> None:
         return None if passed[0] % 23 == 0 else block
 
     with Proxy(target.port, spoil=spoil) as proxy:
-        async with AsyncConnectionPool(target.where(proxy.port), min_size=1, max_size=2) as pool:
+        async with AsyncConnectionPool(target.url_at(proxy.port), min_size=1, max_size=2) as pool:
             good = 0
             for i in range(60):
                 try:

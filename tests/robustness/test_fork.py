@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from headrace import errors
-
-from .conftest import Target
+from servers import Database
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
 
@@ -65,7 +64,7 @@ def leave_alone(conn: Any) -> str:
         (leave_alone, "left"),
     ],
 )
-def test_a_child_cannot_disturb_its_parent(target: Target, work: Callable[[Any], str], said: str) -> None:
+def test_a_child_cannot_disturb_its_parent(target: Database, work: Callable[[Any], str], said: str) -> None:
     conn = target.connect()
     conn.execute(target.temporary)
     assert in_child(lambda: work(conn)).startswith(said)
@@ -74,7 +73,7 @@ def test_a_child_cannot_disturb_its_parent(target: Target, work: Callable[[Any],
     conn.close()
 
 
-def test_a_child_may_connect_for_itself_and_fork_again(target: Target) -> None:
+def test_a_child_may_connect_for_itself_and_fork_again(target: Database) -> None:
     def work() -> str:
         with target.connect() as own:
             assert own.fetchval("select 2") == 2

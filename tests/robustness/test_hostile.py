@@ -17,9 +17,9 @@ import pytest
 
 from headrace import errors
 from long import FIRST_SEED, times
+from servers import Database
 from time_limit import time_limit
 
-from .conftest import Target
 from .hostile import MESSAGES, HostileProxy, Seen, spoilt, watched
 
 CASES = int(os.environ.get("HEADRACE_HOSTILE", times(24)))
@@ -30,7 +30,7 @@ TIMEOUT = 0.7
 Operations = dict[str, Callable[[Any], Any]]
 
 
-def of_postgresql(_: Target) -> Operations:
+def of_postgresql(_: Database) -> Operations:
     return {
         "copy_out": lambda conn: list(conn.copy_out("pg_namespace")),
         "copy_in": lambda conn: conn.copy_in("r", [(n,) for n in range(1000, 1050)]),
@@ -38,11 +38,11 @@ def of_postgresql(_: Target) -> Operations:
     }
 
 
-def of_mysql(_: Target) -> Operations:
+def of_mysql(_: Database) -> Operations:
     return {}
 
 
-def of_informix(_: Target) -> Operations:
+def of_informix(_: Database) -> Operations:
     return {
         "lob": lambda conn: conn.create_lob().close(),
         "lob_content": lambda conn: conn.create_lob(column="lobs.b").write(b"x" * 1000),
@@ -50,7 +50,7 @@ def of_informix(_: Target) -> Operations:
     }
 
 
-def of_cubrid(target: Target) -> Operations:
+def of_cubrid(target: Database) -> Operations:
     return {
         "lob": lambda conn: conn.read_lob(conn.store_lob(b"x" * 1000)),
         "catalogue": lambda conn: conn.schema_info("columns", "r").fetchall(),
@@ -59,7 +59,7 @@ def of_cubrid(target: Target) -> Operations:
     }
 
 
-OWN_OPERATIONS: dict[str, Callable[[Target], Operations]] = {
+OWN_OPERATIONS: dict[str, Callable[[Database], Operations]] = {
     "postgresql": of_postgresql,
     "mysql": of_mysql,
     "informix": of_informix,
@@ -69,7 +69,7 @@ NEEDS = {"informix": ["create table if not exists lobs (b blob)"]}
 """Statements that make what they need."""
 
 
-def operations(target: Target) -> Operations:
+def operations(target: Database) -> Operations:
     """What is asked of a connection whose server lies."""
     mark = target.mark
 
@@ -94,7 +94,7 @@ def operations(target: Target) -> Operations:
     return found
 
 
-def blocking(target: Target, case: int) -> Seen:
+def blocking(target: Database, case: int) -> Seen:
     rng = random.Random(case)
     name, operation = rng.choice(list(operations(target).items()))
     with HostileProxy(target.port) as proxy:
@@ -108,14 +108,14 @@ def blocking(target: Target, case: int) -> Seen:
 
 
 @pytest.fixture
-def ready(target: Target) -> Target:
+def ready(target: Database) -> Database:
     with target.connect(autocommit=True) as conn:
         for statement in NEEDS.get(target.kind, ()):
             conn.execute(statement)
     return target
 
 
-def test_a_lying_server_is_an_error_in_bounded_time_and_memory(ready: Target) -> None:
+def test_a_lying_server_is_an_error_in_bounded_time_and_memory(ready: Database) -> None:
     seen = [blocking(ready, case) for case in range(SEED, SEED + CASES)]
     assert [one.fault for one in seen if one.fault] == []
 
@@ -130,7 +130,7 @@ BREACHES = {
 
 
 @pytest.mark.parametrize("answer", ["breach", "end"])
-def test_a_connection_is_closed_as_soon_as_its_error_is_raised(ready: Target, answer: str) -> None:
+def test_a_connection_is_closed_as_soon_as_its_error_is_raised(ready: Database, answer: str) -> None:
     with HostileProxy(ready.port) as proxy, contextlib.closing(ready.connect(proxy.port)) as conn:
         proxy.answer = lambda _: [BREACHES[ready.kind]] if answer == "breach" else []
         with pytest.raises(errors.OperationalError):
@@ -139,7 +139,7 @@ def test_a_connection_is_closed_as_soon_as_its_error_is_raised(ready: Target, an
 
 
 @pytest.mark.parametrize("answer", ["breach", "end"])
-async def test_a_connection_on_a_loop_is_closed_as_soon_as_its_error_is_raised(ready: Target, answer: str) -> None:
+async def test_a_connection_on_a_loop_is_closed_as_soon_as_its_error_is_raised(ready: Database, answer: str) -> None:
     with HostileProxy(ready.port) as proxy:
         conn = await ready.aconnect(proxy.port)
         proxy.answer = lambda _: [BREACHES[ready.kind]] if answer == "breach" else []
@@ -149,7 +149,7 @@ async def test_a_connection_on_a_loop_is_closed_as_soon_as_its_error_is_raised(r
         await conn.close()
 
 
-async def test_a_lying_server_harms_no_loop(ready: Target) -> None:
+async def test_a_lying_server_harms_no_loop(ready: Database) -> None:
     faults: list[str | None] = []
     complaints: list[Any] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))

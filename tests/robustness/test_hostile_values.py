@@ -15,8 +15,8 @@ from headrace._shared.cursor_base import CursorBase
 from headrace.informix import lobs
 from headrace.rows import dict_row
 from headrace.types import Opaque
+from servers import Database
 
-from .conftest import Target
 from .hostile import HostileProxy, description, peak_kib, u16, u32
 
 DEEP = "(repeat('[', 2000) || repeat(']', 2000))::json"
@@ -24,7 +24,7 @@ DIGITS = "('1' || repeat('0', 5000))::jsonb"
 
 
 @pytest.mark.parametrize("value", [DEEP, DIGITS])
-def test_json_beyond_pythons_limits_is_a_data_error(postgres: Target, value: str) -> None:
+def test_json_beyond_pythons_limits_is_a_data_error(postgres: Database, value: str) -> None:
     with postgres.connect() as conn:
         for sql in (f"select 1, {value} as nested", f"select 1, array[{value}] as nested"):
             with pytest.raises(errors.DataError, match=r"column 2 \(nested\): the server sent JSON"):
@@ -35,7 +35,7 @@ def test_json_beyond_pythons_limits_is_a_data_error(postgres: Target, value: str
             list(conn.stream(f"select 1, {value} as nested"))
 
 
-async def test_json_beyond_pythons_limits_on_a_loop(postgres: Target) -> None:
+async def test_json_beyond_pythons_limits_on_a_loop(postgres: Database) -> None:
     async with await postgres.aconnect(autocommit=True) as conn:
         for value in (DEEP, DIGITS):
             with pytest.raises(errors.DataError, match="nested") as caught:
@@ -46,19 +46,19 @@ async def test_json_beyond_pythons_limits_on_a_loop(postgres: Target) -> None:
 
 # Not MySQL, which makes doubles of long numbers.
 @pytest.mark.parametrize("target", ["mariadb", "informix"], indirect=True)
-def test_json_of_other_databases(target: Target) -> None:
+def test_json_of_other_databases(target: Database) -> None:
     with target.connect(autocommit=True) as conn:
         conn.execute("create table if not exists jsons (j json)")
         conn.execute("delete from jsons")
         value = "1" + "0" * 5000
-        conn.execute(f"insert into jsons values ('{value}'{target.db.as_json})")
+        conn.execute(f"insert into jsons values ('{value}'{target.as_json})")
         with pytest.raises(errors.DataError, match=r"column 1 \(j\)"):
             conn.fetch("select j from jsons")
         assert conn.fetchval(target.answer) == 42
         conn.execute("drop table jsons")
 
 
-def test_a_users_own_loader_raises_what_it_raises(postgres: Target) -> None:
+def test_a_users_own_loader_raises_what_it_raises(postgres: Database) -> None:
     def loader(_: bytes) -> Any:
         raise ValueError("mine")
 
@@ -124,7 +124,7 @@ def test_the_content_of_a_large_object_is_bytes_of_the_length_asked_for(rows: An
 
 @pytest.mark.parametrize(("columns", "name"), [(32_767, b""), (3000, b"x" * 300)])
 def test_a_long_description_takes_a_time_that_grows_with_its_length(
-    informix_only: Target, columns: int, name: bytes
+    informix_only: Database, columns: int, name: bytes
 ) -> None:
     long = description(columns, name) + u16(13) + u16(-201) + u16(0) + u32(0) + u16(0) + u16(12)
     with HostileProxy(informix_only.port) as proxy, informix_only.connect(proxy.port, autocommit=True) as conn:
@@ -135,7 +135,7 @@ def test_a_long_description_takes_a_time_that_grows_with_its_length(
         assert time.monotonic() - began < 5
 
 
-def test_an_unexpected_message_is_named_not_shown(informix_only: Target) -> None:
+def test_an_unexpected_message_is_named_not_shown(informix_only: Database) -> None:
     with HostileProxy(informix_only.port) as proxy, informix_only.connect(proxy.port, autocommit=True) as conn:
         conn.execute(informix_only.answer)
         proxy.answer = lambda _: [description(12_000) + u16(12)]
@@ -166,7 +166,7 @@ COPIED = (
 
 
 @pytest.mark.parametrize("answer", [NO_COLUMNS, NO_COLUMNS + COPIED], ids=["alone", "with rows"])
-def test_a_copied_query_without_columns_is_an_error(postgres: Target, answer: bytes) -> None:
+def test_a_copied_query_without_columns_is_an_error(postgres: Database, answer: bytes) -> None:
     with HostileProxy(postgres.port) as proxy, postgres.connect(proxy.port, autocommit=True) as conn:
         proxy.answer = lambda _: [answer]
         with pytest.raises(errors.OperationalError, match="the server"):
@@ -174,7 +174,7 @@ def test_a_copied_query_without_columns_is_an_error(postgres: Target, answer: by
 
 
 @pytest.mark.parametrize("answer", [NO_COLUMNS, NO_COLUMNS + COPIED], ids=["alone", "with rows"])
-async def test_a_copied_query_without_columns_on_a_loop(postgres: Target, answer: bytes) -> None:
+async def test_a_copied_query_without_columns_on_a_loop(postgres: Database, answer: bytes) -> None:
     with HostileProxy(postgres.port) as proxy:
         async with await postgres.aconnect(proxy.port, autocommit=True) as conn:
             proxy.answer = lambda _: [answer]

@@ -18,8 +18,7 @@ import headrace
 from company.gate import Gate
 from headrace import defaults, errors
 from headrace.testing import PostgresServer
-
-from .conftest import Target
+from servers import Database
 
 BOUND = 2.0
 """Half a second, and what a busy machine may add. It would be the five of CANCEL_TIMEOUT, or for ever."""
@@ -56,7 +55,7 @@ def rows(gate: Gate) -> Iterator[tuple[int]]:
     raise KeyboardInterrupt
 
 
-WAITS: dict[str, Callable[[Target, Any, Gate], Any]] = {
+WAITS: dict[str, Callable[[Database, Any, Gate], Any]] = {
     "execute": lambda target, conn, gate: conn.execute(target.answer),
     "stream": lambda target, conn, gate: list(conn.stream(target.series(5))),
     "pipeline": lambda target, conn, gate: _pipeline(target, conn),
@@ -64,19 +63,19 @@ WAITS: dict[str, Callable[[Target, Any, Gate], Any]] = {
 }
 
 
-def _pipeline(target: Target, conn: Any) -> None:
+def _pipeline(target: Database, conn: Any) -> None:
     with conn.pipeline():
         for _ in range(3):
             conn.execute(target.answer)
 
 
-def _transaction(target: Target, conn: Any) -> None:
+def _transaction(target: Database, conn: Any) -> None:
     with conn.transaction():
         conn.execute(target.answer)
 
 
 @pytest.mark.parametrize("wait", WAITS)
-def test_an_interrupt_waits_for_no_silent_server(target: Target, wait: str) -> None:
+def test_an_interrupt_waits_for_no_silent_server(target: Database, wait: str) -> None:
     with Gate(target.port) as gate:
         conn = target.connect(gate.port, autocommit=True)
         gate.state = "frozen"
@@ -86,7 +85,7 @@ def test_an_interrupt_waits_for_no_silent_server(target: Target, wait: str) -> N
         assert conn.closed or conn.fetchval(target.answer) == 42
 
 
-def test_an_interrupt_in_a_row_of_a_batch_waits_for_no_silent_server(target: Target) -> None:
+def test_an_interrupt_in_a_row_of_a_batch_waits_for_no_silent_server(target: Database) -> None:
     with Gate(target.port) as gate:
         conn = target.connect(gate.port, autocommit=True)
         conn.execute(target.temporary)
@@ -97,7 +96,7 @@ def test_an_interrupt_in_a_row_of_a_batch_waits_for_no_silent_server(target: Tar
         assert conn.closed or conn.fetchval("select count(*) from r") == 0
 
 
-def test_an_interrupt_in_a_row_of_a_batch_leaves_the_connection_in_step(target: Target) -> None:
+def test_an_interrupt_in_a_row_of_a_batch_leaves_the_connection_in_step(target: Database) -> None:
     def some(count: int) -> Iterator[tuple[int]]:
         yield from ((n,) for n in range(count))
         raise KeyboardInterrupt

@@ -14,8 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from headrace import errors
 from headrace.types import TransactionStatus
 from long import NIGHT, times
-
-from .conftest import Target
+from servers import Database
 
 KEYS = st.integers(1, 8)
 BATCHES = st.lists(st.tuples(KEYS, st.integers(0, 99)), max_size=6)
@@ -47,7 +46,7 @@ class Undo(Exception):
 class Machine(RuleBasedStateMachine):
     """One connection, and what its table should hold."""
 
-    target: Target
+    target: Database
 
     def __init__(self) -> None:
         super().__init__()
@@ -189,7 +188,7 @@ class Machine(RuleBasedStateMachine):
         assert self.conn.fetch("select k, v from model order by k") == sorted(self.rows.items())
 
 
-def test_any_order_of_things(target: Target) -> None:
+def test_any_order_of_things(target: Database) -> None:
     with target.connect(autocommit=True) as conn:
         conn.execute("create table model (k int primary key, v int)")
     try:

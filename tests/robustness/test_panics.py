@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from headrace import errors
+from servers import Database
 from time_limit import time_limit
-
-from .conftest import Target
 
 # PyO3 has no name for it. One that is raised by Python goes on in Rust as the panic that it stands for: that is how a
 # panic is made here where the engine has none, with the connection's lock held.
@@ -26,7 +25,7 @@ def rows(count: int) -> Iterator[tuple[int]]:
 
 
 @pytest.mark.parametrize("count", [0, 5000])
-def test_a_panic_closes_the_connection(target: Target, count: int) -> None:
+def test_a_panic_closes_the_connection(target: Database, count: int) -> None:
     conn = target.connect(autocommit=True)
     conn.execute(target.temporary)
     with pytest.raises((Panic, errors.OperationalError), match=f"made by a test|{CLOSED}"):
@@ -39,7 +38,7 @@ def test_a_panic_closes_the_connection(target: Target, count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 5000])
-async def test_a_panic_on_a_loop_closes_the_connection(target: Target, count: int) -> None:
+async def test_a_panic_on_a_loop_closes_the_connection(target: Database, count: int) -> None:
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)
     conn = await target.aconnect(autocommit=True)
     await conn.execute(target.temporary)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from headrace import errors
+from servers import Database
 
-from .conftest import Target
 from .proxy import Proxy, Replay
 
 Conn = Any
@@ -24,13 +24,13 @@ MORE_VALUES = {
 }
 
 
-def selects(target: Target, conn: Conn) -> Any:
+def selects(target: Database, conn: Conn) -> Any:
     rows = conn.execute(f"select n, n / 2.0, 'row' from ({target.series(5)}) s where n <= {target.mark}", (4,))
     more = f"select {MORE_VALUES[target.kind]}{target.differences.from_nothing}"
     return rows.fetchall(), conn.execute(more, ("é",)).fetchall()
 
 
-def batch_with_an_error(target: Target, conn: Conn) -> Any:
+def batch_with_an_error(target: Database, conn: Conn) -> Any:
     conn.execute(target.temporary)
     try:
         conn.executemany(f"insert into r values ({target.mark})", [(1,), (2,), (1,), (3,)])
@@ -39,21 +39,21 @@ def batch_with_an_error(target: Target, conn: Conn) -> Any:
     return None
 
 
-def postgresql_script(target: Target, conn: Conn) -> Any:
+def postgresql_script(target: Database, conn: Conn) -> Any:
     cursor = conn.executescript("select 1; select 'two'")
     first = cursor.fetchall()
     cursor.nextset()
     return first, cursor.fetchall(), list(conn.copy_out("select generate_series(1, 3)"))
 
 
-def mysql_script(target: Target, conn: Conn) -> Any:
+def mysql_script(target: Database, conn: Conn) -> Any:
     conn.execute(target.temporary)
     loaded = conn.load_rows("r", [(1,), (2,), (3,)])
     streamed = list(conn.stream("select n from r order by n", fetch_size=2))
     return loaded, streamed, conn.fetch("show tables like 'x%'")
 
 
-def informix_script(target: Target, conn: Conn) -> Any:
+def informix_script(target: Database, conn: Conn) -> Any:
     conn.execute("create temp table large (n int, t text, b byte)")
     conn.executemany("insert into large values (?, ?, ?)", [(1, "one " * 10, b"1"), (2, None, b""), (3, "", None)])
     large = conn.fetch("select * from large order by n")
@@ -64,7 +64,7 @@ def informix_script(target: Target, conn: Conn) -> Any:
         return large, streamed, cursor.fetchone()
 
 
-def cubrid_script(target: Target, conn: Conn) -> Any:
+def cubrid_script(target: Database, conn: Conn) -> Any:
     both = conn.execute("select 1; select 'two'")
     first, more, second = both.fetchall(), both.nextset(), both.fetchall()
     streamed = list(conn.stream(target.series(20)))
@@ -75,7 +75,7 @@ def cubrid_script(target: Target, conn: Conn) -> Any:
         return first, more, second, streamed, cursor.fetchone(), content, conn.plan(target.answer)
 
 
-SCRIPTS: dict[str, Callable[[Target, Conn], Any]] = {
+SCRIPTS: dict[str, Callable[[Database, Conn], Any]] = {
     "postgresql": postgresql_script,
     "mysql": mysql_script,
     "informix": informix_script,
@@ -83,18 +83,18 @@ SCRIPTS: dict[str, Callable[[Target, Conn], Any]] = {
 }
 
 
-def script_and_bulk(target: Target, conn: Conn) -> Any:
+def script_and_bulk(target: Database, conn: Conn) -> Any:
     return SCRIPTS[target.kind](target, conn)
 
 
-CONVERSATIONS: dict[str, Callable[[Target, Conn], Any]] = {
+CONVERSATIONS: dict[str, Callable[[Database, Conn], Any]] = {
     "selects": selects,
     "batch": batch_with_an_error,
     "script": script_and_bulk,
 }
 
 
-def converse(target: Target, port: int, work: Callable[[Target, Conn], Any]) -> Any:
+def converse(target: Database, port: int, work: Callable[[Database, Conn], Any]) -> Any:
     more = target.differences.allowing_load_data
     conn = target.connect(port, autocommit=True, **more)
     try:
@@ -104,7 +104,7 @@ def converse(target: Target, port: int, work: Callable[[Target, Conn], Any]) -> 
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_split_and_cut_at_every_byte(target: Target, name: str) -> None:
+def test_split_and_cut_at_every_byte(target: Database, name: str) -> None:
     work = CONVERSATIONS[name]
     with Proxy(target.port) as proxy:
         expected = converse(target, proxy.port, work)

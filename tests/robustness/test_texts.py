@@ -6,8 +6,7 @@ import resource
 from pathlib import Path
 
 from headrace import errors
-
-from .conftest import Target
+from servers import Database
 
 LENGTH = 60_000
 """Bytes of a text, of which Informix takes no more than 64 KiB."""
@@ -19,7 +18,7 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
-def test_large_texts_are_not_kept(target: Target) -> None:
+def test_large_texts_are_not_kept(target: Database) -> None:
     padding = "-- " + "x" * LENGTH
     with target.connect(autocommit=True) as conn:
         for n in range(COUNT // 10):
@@ -31,7 +30,7 @@ def test_large_texts_are_not_kept(target: Target) -> None:
         assert resident() - before < 30_000_000
 
 
-def test_large_texts_that_fail_are_not_kept(target: Target) -> None:
+def test_large_texts_that_fail_are_not_kept(target: Database) -> None:
     padding = "-- " + "x" * LENGTH
     refused = 0
     with target.connect(autocommit=True) as conn:

@@ -27,6 +27,8 @@ class Database(ABC):
     """The driver's module."""
     resets: ClassVar[Any]
     """The driver's module with the table of what a reset of a pool sets back."""
+    answers_early: ClassVar[bool] = True
+    """The first rows of a join are sent before the last ones are found."""
     large_batch: ClassVar[int] = 20_000
     """Rows of a batch that is not over after some dozen steps of the event loop."""
     cursors_that_fetch_later: ClassVar[tuple[Mapping[str, Any], ...]] = ({"name": "later"},)
@@ -141,8 +143,16 @@ class Database(ABC):
     """Options of a URL without which TLS is asked for: what stands between the two ends would see nothing."""
     plain: ClassVar[str] = ""
     """The end of a URL without a query by which TLS is not asked for first."""
+    loses_idle_sessions: ClassVar[bool] = True
+    """A session that had no transaction is lost with its connection, too."""
     supports_killing: ClassVar[bool] = True
     """Sessions can be ended from outside."""
+    executing: ClassVar[str | None] = None
+    """A query for the number of other sessions that execute a statement like the parameter, where they are listed."""
+    cancelling: ClassVar[str | None] = None
+    """The statement that ends what another session executes, ``{}``, where there is one."""
+    supports_unprepared: ClassVar[bool] = False
+    """``connect(prepared=False)`` sends statements that are not prepared."""
 
     def __init__(self, url: str, refused_url: str) -> None:
         self.url = url
@@ -176,6 +186,21 @@ class Database(ABC):
         """A parameter."""
         return self.differences.mark
 
+    @property
+    def temporary(self) -> str:
+        """Creates an empty table ``r`` of one key, temporary where the database has such tables."""
+        return f"{self.before_temporary}{self.differences.temporary} r (n int primary key)"
+
+    @property
+    def number(self) -> str:
+        """A query for its parameter, a whole number."""
+        return f"select {self.differences.integer}{self.differences.from_nothing}"
+
+    @property
+    def answer(self) -> str:
+        """A query for 42."""
+        return f"select 42{self.differences.from_nothing}"
+
     def marks(self, count: int) -> str:
         """Parameters, separated by commas."""
         return ", ".join([self.mark] * count)
@@ -208,8 +233,8 @@ class Database(ABC):
         """The URL of what listens on another port of this machine, without TLS, with more options."""
         parts = urlsplit(self.url)
         login = parts.netloc.rpartition("@")[0]
-        given = [parts.query] if parts.query else []
-        query = "&".join(given + [f"{name}={value}" for name, value in {**self.without_tls, **options}.items()])
+        given = dict(each.split("=", 1) for each in parts.query.split("&") if each)
+        query = "&".join(f"{name}={value}" for name, value in {**given, **self.without_tls, **options}.items())
         return urlunsplit(parts._replace(netloc=f"{login}@127.0.0.1:{port}", query=query))
 
     @abstractmethod
@@ -226,13 +251,22 @@ class Database(ABC):
         more = "&".join(f"{name}={value}" for name, value in options.items())
         return f"{self.url}{'&' if '?' in self.url else '?'}{more}"
 
-    def connect(self, **keywords: Any) -> Any:
-        """A blocking connection."""
-        return headrace.connect(self.url, **keywords)
+    def connect(self, port: int | None = None, **keywords: Any) -> Any:
+        """A blocking connection, to the server or to somebody in between, who listens on a port."""
+        return headrace.connect(self.url if port is None else self.url_at(port), **keywords)
 
-    async def aconnect(self, **keywords: Any) -> Any:
+    async def aconnect(self, port: int | None = None, **keywords: Any) -> Any:
         """One on the running loop."""
-        return await headrace.aio.connect(self.url, **keywords)
+        return await headrace.aio.connect(self.url if port is None else self.url_at(port), **keywords)
+
+    def sessions(self, admin: Any, own: list[Any]) -> list[int]:
+        """The numbers of sessions that can be ended from outside: of all others of the database where the server lists
+        them, else of the given connections, as far as they are open."""
+        return []
+
+    def end(self, admin: Any, number: int, port: int) -> None:
+        """Has the server on this port end a session, which may have ended already."""
+        raise NotImplementedError
 
     @abstractmethod
     def kill(self, admin: Any, sessions: list[Any], port: int) -> None:
@@ -250,14 +284,26 @@ class Listing(Database):
 
     others: ClassVar[str]
     """A query for the other sessions of the database."""
-    end: ClassVar[str]
+    counts: ClassVar[str]
+    """A query for the number of these, and of those among them that are in a transaction."""
+    ending: ClassVar[str]
     """The statement that ends one, ``{}``."""
+    pause: ClassVar[str]
+    """A statement that takes ``{}`` seconds."""
+
+    def sessions(self, admin: Any, own: list[Any]) -> list[int]:
+        """The numbers of all others."""
+        return sorted(number for (number,) in admin.fetch(self.others))
+
+    def end(self, admin: Any, number: int, port: int) -> None:
+        """Ends it by a statement."""
+        with contextlib.suppress(headrace.Error):
+            admin.executescript(self.ending.format(number))
 
     def kill(self, admin: Any, sessions: list[Any], port: int) -> None:
         """Ends all other sessions of the database."""
         deadline = time.monotonic() + KILL_SECONDS
-        while ids := admin.fetch(self.others):
+        while numbers := self.sessions(admin, sessions):
             assert time.monotonic() < deadline, "sessions go on that were killed"
-            for (number,) in ids:
-                with contextlib.suppress(headrace.Error):
-                    admin.executescript(self.end.format(number))
+            for number in numbers:
+                self.end(admin, number, port)

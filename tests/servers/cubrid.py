@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, ClassVar, Self
 
 import headrace.cubrid
@@ -36,6 +37,9 @@ class Cubrid(Database):
     supports_read_only = False
     supports_zero_dates = True
     before_temporary = "drop table if exists r; "
+    answers_early = False
+    # The next statement connects again.
+    loses_idle_sessions = False
     # So many that the steps are over before the last row is answered: the COMMIT after it is not cancelled.
     large_batch = 100_000
     # It has no named cursors.
@@ -63,6 +67,15 @@ class Cubrid(Database):
     def count_from_zero(self, count: int) -> str:
         """A query for the whole numbers from 0 on."""
         return f"select a.n * 1000 + b.n as n from numbers a, numbers b order by 1 limit {count}"
+
+    def sessions(self, admin: Any, own: list[Any]) -> list[int]:
+        """The numbers of their processes."""
+        return [conn._core.wire.process_id for conn in own if not conn.closed]
+
+    def end(self, admin: Any, number: int, port: int) -> None:
+        """Ends the process, as SIGKILL would."""
+        with contextlib.suppress(AssertionError):
+            kill(port, number)
 
     def kill(self, admin: Any, sessions: list[Any], port: int) -> None:
         """Ends the processes of the given connections, as SIGKILL would."""

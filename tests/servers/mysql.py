@@ -39,7 +39,16 @@ class MySQL(Listing):
     without_tls = {"ssl_mode": "DISABLED"}
     garbage = b"\x06\0\0\0\x07HTTP/"
     others = "select id from information_schema.processlist where db = database() and id <> connection_id()"
-    end = "kill {}"
+    counts = (
+        "select count(*), count(t.trx_id) from information_schema.processlist p "
+        "left join information_schema.innodb_trx t on t.trx_mysql_thread_id = p.id "
+        "where p.db = database() and p.id <> connection_id()"
+    )
+    executing = "select count(*) from information_schema.processlist where info like %s and id <> connection_id()"
+    ending = "kill {}"
+    pause = "select sleep({})"
+    cancelling = "kill query {}"
+    supports_unprepared = True
     isolation_variables = "transaction"
     """What the names of the variables of a transaction's properties begin with."""
     long_recursion = "set session cte_max_recursion_depth = 100000"

@@ -30,7 +30,17 @@ class PostgreSQL(Listing):
     without_tls = {"sslmode": "disable"}
     plain = "?sslmode=disable"
     others = "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
-    end = "select pg_terminate_backend({})"
+    counts = (
+        "select count(*), count(*) filter (where state <> 'idle') from pg_stat_activity "
+        "where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()"
+    )
+    executing = (
+        "select count(*) from pg_stat_activity where state = 'active' and query like %s and pid <> pg_backend_pid()"
+    )
+    pause = "select pg_sleep({})"
+    ending = "select pg_terminate_backend({})"
+    cancelling = "select pg_cancel_backend({})"
+    supports_unprepared = True
 
     @classmethod
     def at(cls, server: str) -> Self:

@@ -17,6 +17,7 @@ import pytest
 
 import headrace
 import headrace.testing
+from servers import DATABASES, Database
 
 from ..conftest import config
 
@@ -38,6 +39,11 @@ class Front:
     """What follows an expression in a query of one row: FROM and a table, where the server needs one."""
     limited: str = "select {columns} from {table} limit $1"
     """The query of a number of rows."""
+
+    @property
+    def db(self) -> type[Database]:
+        """What is known of the database."""
+        return DATABASES[self.name]
 
     @property
     def socket(self) -> Path:
