@@ -590,6 +590,8 @@ def error_from_fields(fields: dict[str, str], statement: str | None = None, row:
         error.hint = _hint(error.sqlstate, message, statement or "")
     elif error.sqlstate == "42883" and "[]" in message and _LIST_IN_IN.search(statement or ""):
         error.hint = _ONE_ARRAY
+    elif error.sqlstate == "42804" and _JSON_OF_ARRAY.search(message):
+        error.hint = "a list is an array: for a column of JSON wrap it in headrace.types.Json or Jsonb"
     error.statement = statement or None
     error.row = row
     return error
@@ -604,6 +606,27 @@ _ONE_ARRAY: Final = (
 )
 
 
+_JSON_OF_ARRAY: Final = re.compile(r"\bjsonb?\b.*\[\]")
+_PARAMETER: Final = re.compile(r"\$\d")
+_TYPED: Final = re.compile(r"\b(interval|date|time|timestamp|timestamptz)\s+(?:%s|%\(\w+\)s|\$\d+)", re.IGNORECASE)
+"""A parameter in the place of the string of ``interval '1 day'``."""
+_COMMANDS: Final = re.compile(
+    r"\s*(?:set|create|alter|drop|grant|revoke|comment|notify|listen|copy|do|truncate)\b", re.I
+)
+"""What a statement begins with in which the server knows no parameters."""
+
+
+def _misplaced(statement: str) -> str:
+    """What to write where the server knows no parameter."""
+    if typed := _TYPED.search(statement):
+        return f"write %s::{typed[1].lower()} in place of {typed[1]} %s"
+    if command := _COMMANDS.match(statement):
+        name = command[0].strip().upper()
+        instead = ": SELECT set_config('name', %s, false) does" if name == "SET" else ", but values in its text"
+        return f"{name} takes no parameters{instead}"
+    return "a parameter is a value: names of tables and columns, and key words, are part of the text"
+
+
 def _hint(sqlstate: str | None, message: str, statement: str) -> str | None:
     """What to do about an error that only a driver can know the reason of; the server's messages may be translated, and
     are looked at for names alone."""
@@ -613,6 +636,8 @@ def _hint(sqlstate: str | None, message: str, statement: str) -> str | None:
         return "execute several statements with executescript(), or one by one with execute()"
     if sqlstate == "42601" and _LIST_AFTER_IN.search(statement):
         return _ONE_ARRAY
+    if sqlstate == "42601" and _PARAMETER.search(message):
+        return _misplaced(statement)
     if sqlstate == "08P01" and "replication" in message:
         return "a replication connection takes its commands by executescript() only"
     if sqlstate in ("42P18", "42P08"):

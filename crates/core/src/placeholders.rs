@@ -71,19 +71,24 @@ pub fn check(sql: &str) -> Result<(), String> {
 
 /// Returns true if the text contains `%s` or `%(`.
 pub fn are_in(sql: &str) -> bool {
+    first_in(sql).is_some()
+}
+
+/// The position of the first `%s` or `%(` of a text.
+pub fn first_in(sql: &str) -> Option<usize> {
     let bytes = sql.as_bytes();
     let mut i = 0;
     while i + 1 < bytes.len() {
         if bytes[i] == b'%' {
             match bytes[i + 1] {
                 b'%' => i += 1,
-                b's' | b'(' | b'b' | b't' => return true,
+                b's' | b'(' | b'b' | b't' => return Some(i),
                 _ => {}
             }
         }
         i += 1;
     }
-    false
+    None
 }
 
 /// Returns true if a text begins with a parameter in Python's style: `%s` that no letter follows, or `%(name)s`.

@@ -229,7 +229,43 @@ pub fn convert(sql: &str, with_params: bool) -> Result<Converted, String> {
         }
         return Ok(Converted::native(sql));
     }
-    placeholders::rewrite(sql, Marks::Numbers)
+    let converted = placeholders::rewrite(sql, Marks::Numbers)?;
+    check_places(sql)?;
+    Ok(converted)
+}
+
+/// Refuses a parameter in Python's style that is within a string or a name: the server would take its number for text, and
+/// the value, whose type it is told, would be dropped in silence.
+///
+/// # Errors
+/// A message.
+fn check_places(sql: &str) -> Result<(), String> {
+    let bytes = sql.as_bytes();
+    let is_after_word = |pair: &[u8]| pair[1] == b'%' && is_word(pair[0]);
+    if !sql.contains(['\'', '"', '$']) && !bytes.windows(2).any(is_after_word) {
+        return Ok(());
+    }
+    let mut lexer = Lexer::new(sql);
+    let mut word_ends = None;
+    let mut found = None;
+    while let Some((token, text)) = lexer.next_with_text() {
+        let start = lexer.end() - text.len();
+        let within = match token {
+            Token::Constant | Token::Name(_) | Token::DollarQuoted => placeholders::first_in(text),
+            Token::Sign(b'%') if word_ends == Some(start) && placeholders::begins(&sql[start..]) => Some(0),
+            _ => None,
+        };
+        found = found.or(within.map(|at| start + at));
+        word_ends = matches!(token, Token::Word(_)).then(|| lexer.end());
+    }
+    match found {
+        // Where a string ends is not certain.
+        Some(at) if !lexer.uncertain => Err(format!(
+            "the parameter at position {at} is within a string or a name, where the server takes it for text: write it \
+             without quotes, and a percent sign as %%"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Returns true if a statement has a parameter in Python's style outside of strings, names and comments.
@@ -250,6 +286,31 @@ fn has_python_parameter(sql: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_parameter_within_a_string_or_a_name_is_refused() {
+        for (sql, position) in [
+            ("select '%s'", Some(8)),
+            ("select %s, 'a%(b)s'", None),
+            ("select %(a)s, 'a%(b)s'", Some(16)),
+            ("select '%%s', %s", None),
+            ("select \"%s\", %s", Some(8)),
+            ("create table x%s (a int)", Some(14)),
+            ("do $a$ select %s $a$", Some(14)),
+            ("select e'\\'%s', %s", Some(11)),
+            // A backslash: whether the string ends here depends on a setting.
+            ("select '\\', %s, '%s'", None),
+            ("select a%%2, a %% %s", None),
+            ("select 'a' -- '%s'\n, %s", None),
+            ("select 5%s", None),
+            ("select '', %s", None),
+        ] {
+            let wanted = position.map(|at| format!("the parameter at position {at} is within"));
+            let found = convert(sql, true).err().filter(|message| !message.contains("mixes"));
+            assert_eq!(found.is_some(), wanted.is_some(), "{sql}: {found:?}");
+            assert!(wanted.is_none_or(|wanted| found.is_some_and(|found| found.starts_with(&wanted))), "{sql}");
+        }
+    }
 
     #[test]
     fn parameters_are_counted() {
@@ -362,7 +423,7 @@ mod tests {
         for sql in ["select $1, %s", "select '%s', %(a)s, $1"] {
             assert_eq!(convert(sql, true), Err("the statement mixes $1 and %s parameters".to_owned()), "{sql}");
         }
-        assert_eq!(convert("select '$1 %s'", true).unwrap().sql, "select '$1 $1'");
+        assert!(convert("select '$1 %s'", true).is_err());
     }
 
     #[test]
