@@ -101,6 +101,18 @@ def test_a_pool_that_takes_an_idle_connection_away_is_none(place: Place) -> None
         pool.close(timeout=0)
 
 
+@without_cubrid
+def test_a_cursor_on_a_lost_session_says_how_it_was_lost(place: Place) -> None:
+    conn = connected(place, autocommit=True)
+    conn.execute("insert into ends values (-8)")
+    cut(place, conn)
+    with pytest.raises(errors.OperationalError):
+        conn.execute("insert into ends values (-8)")
+    with pytest.raises(errors.ConnectionClosed, match=r"lost|unexpectedly"):
+        conn.cursor()
+    conn.close()
+
+
 def test_the_error_of_a_cursor_that_is_used_again_is_one_of_its_pipeline(place: Place) -> None:
     conn = connected(place, autocommit=True)
     cursor = conn.cursor()

@@ -101,6 +101,18 @@ async def test_a_pool_that_takes_an_idle_connection_away_is_none(place: Place) -
         await pool.close(timeout=0)
 
 
+@without_cubrid
+async def test_a_cursor_on_a_lost_session_says_how_it_was_lost(place: Place) -> None:
+    conn = await connected(place, autocommit=True)
+    await conn.execute("insert into ends values (-8)")
+    await cut(place, conn)
+    with pytest.raises(errors.OperationalError):
+        await conn.execute("insert into ends values (-8)")
+    with pytest.raises(errors.ConnectionClosed, match=r"lost|unexpectedly"):
+        conn.cursor()
+    await conn.close()
+
+
 async def test_the_error_of_a_cursor_that_is_used_again_is_one_of_its_pipeline(place: Place) -> None:
     conn = await connected(place, autocommit=True)
     cursor = conn.cursor()

@@ -36,6 +36,10 @@ def use(conn: Any) -> str:
     return str(conn.fetchval("select 42"))
 
 
+def make_cursor(conn: Any) -> str:
+    return str(conn.cursor())
+
+
 def rows_in_flight(conn: Any) -> str:
     with conn.pipeline():
         conn.execute("select 1")
@@ -59,6 +63,7 @@ def leave_alone(conn: Any) -> str:
     ("work", "said"),
     [
         (use, "InterfaceError: the connection was opened before a fork"),
+        (make_cursor, "InterfaceError: the connection was opened before a fork"),
         (rows_in_flight, "InterfaceError: the connection was opened before a fork"),
         (close, "closed"),
         (leave_alone, "left"),

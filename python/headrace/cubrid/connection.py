@@ -13,7 +13,7 @@ from .._native import Result
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow
 from .._shared.limits import until
-from ..errors import ConnectionClosed, ProgrammingError
+from ..errors import ProgrammingError
 from ..rows import RowFactory
 from ..types import ParameterRows
 from .cancelling import Cancelling
@@ -73,11 +73,11 @@ class Connection(Streaming[R], Cancelling[R]):
             :class:`ServerCursor`.
 
         Raises:
-            ConnectionClosed: the connection is closed.
+            ConnectionClosed: the connection is closed or was lost.
             ProgrammingError: ``stream`` goes with neither ``scrollable`` nor ``withhold``.
         """
         if self._core.wire.closed:
-            raise ConnectionClosed("the connection is closed")
+            raise self._core.why_closed()
         factory = row_factory or self.row_factory
         if scrollable or withhold:
             if stream:

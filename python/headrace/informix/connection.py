@@ -14,7 +14,6 @@ from .._native import ArrowBatch, ArrowSink
 from .._shared.connection import BlockingConnection
 from .._shared.cursor_base import Params, columns_of
 from .._shared.limits import until
-from ..errors import ConnectionClosed
 from ..rows import RowFactory, tuple_row
 from ..types import ParameterRows
 from .connection_base import InformixBase
@@ -69,11 +68,11 @@ class Connection(InformixBase[R], BlockingConnection[R]):
             A cursor; with a name, a server cursor.
 
         Raises:
-            ConnectionClosed: the connection is closed.
+            ConnectionClosed: the connection is closed or was lost.
             ProgrammingError: the name is not a valid identifier.
         """
         if self._core.wire.closed:
-            raise ConnectionClosed("the connection is closed")
+            raise self._core.why_closed()
         factory = row_factory or self.row_factory
         if name is not None:
             return ServerCursor(self, factory, name, scrollable, withhold)

@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from .._shared.cursor_base import Params
-from ..errors import ConnectionClosed
 from ..rows import RowFactory
 from ..types import ParameterRows
 from .cancelling import Cancelling
@@ -46,10 +45,10 @@ class Connection(Streaming[R], Loading[R], Cancelling[R]):
             A cursor; with ``stream`` or ``on_server`` an :class:`StreamCursor`.
 
         Raises:
-            ConnectionClosed: the connection is closed.
+            ConnectionClosed: the connection is closed or was lost.
         """
         if self._core.wire.closed:
-            raise ConnectionClosed("the connection is closed")
+            raise self._core.why_closed()
         factory = row_factory or self.row_factory
         return StreamCursor(self, factory, on_server) if stream or on_server else Cursor(self, factory)
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, overload
 
 from .._shared.cursor_base import Params
-from ..errors import ConnectionClosed
 from ..rows import RowFactory
 from ..types import Notify, ParameterRows, Xid
 from .cancelling import Cancelling
@@ -68,10 +67,10 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
             A cursor; with a name, a server cursor.
 
         Raises:
-            ConnectionClosed: the connection is closed.
+            ConnectionClosed: the connection is closed or was lost.
         """
         if self._core.wire.closed:
-            raise ConnectionClosed("the connection is closed")
+            raise self._core.why_closed()
         factory = row_factory or self.row_factory
         if name is not None:
             return ServerCursor(self, factory, name, scrollable, withhold)

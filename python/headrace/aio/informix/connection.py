@@ -12,7 +12,6 @@ from ... import defaults
 from ..._native import ArrowBatch, ArrowSink
 from ..._shared.cursor_base import Params, columns_of
 from ..._shared.limits import until
-from ...errors import ConnectionClosed
 from ...informix.connection_base import InformixBase
 from ...informix.core import InformixCore
 from ...informix.lobs import Locator, creating, opening
@@ -68,11 +67,11 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
             A cursor; with a name, a server cursor.
 
         Raises:
-            ConnectionClosed: the connection is closed.
+            ConnectionClosed: the connection is closed or was lost.
             ProgrammingError: the name is not a valid identifier.
         """
         if self._core.wire.closed:
-            raise ConnectionClosed("the connection is closed")
+            raise self._core.why_closed()
         factory = row_factory or self.row_factory
         if name is not None:
             return AsyncServerCursor(self, factory, name, scrollable, withhold)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from ..._shared.cursor_base import Params
-from ...errors import ConnectionClosed
 from ...mysql.core import MySqlCore, ServerWarning
 from ...rows import RowFactory
 from ...types import ParameterRows
@@ -44,10 +43,10 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
             A cursor; with ``stream`` or ``on_server`` an :class:`AsyncStreamCursor`.
 
         Raises:
-            ConnectionClosed: the connection is closed.
+            ConnectionClosed: the connection is closed or was lost.
         """
         if self._core.wire.closed:
-            raise ConnectionClosed("the connection is closed")
+            raise self._core.why_closed()
         factory = row_factory or self.row_factory
         return AsyncStreamCursor(self, factory, on_server) if stream or on_server else AsyncCursor(self, factory)
 

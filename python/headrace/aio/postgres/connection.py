@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar, overload
 
 from ..._shared.cursor_base import Params
-from ...errors import ConnectionClosed
 from ...postgres.core import ConnectionCore, quote_identifier
 from ...rows import RowFactory
 from ...types import Notify, ParameterRows, Xid
@@ -67,10 +66,10 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
             A cursor; with a name, a server cursor.
 
         Raises:
-            ConnectionClosed: the connection is closed.
+            ConnectionClosed: the connection is closed or was lost.
         """
         if self._core.wire.closed:
-            raise ConnectionClosed("the connection is closed")
+            raise self._core.why_closed()
         factory = row_factory or self.row_factory
         if name is not None:
             return AsyncServerCursor(self, factory, name, scrollable, withhold)
