@@ -23,6 +23,8 @@ class Settings:
     """Of each that may be changed, values to try."""
     set: Callable[[Any, str, Any], object]
     """Changes one, or raises an error."""
+    look_at: Callable[[Any, str], Any]
+    """The value of one."""
 
     def __call__(self, conn: Any) -> tuple[Values, Values]:
         """Changes as many as the server lets; returns the values before and after."""
@@ -31,7 +33,9 @@ class Settings:
             for value in values:
                 try:
                     self.set(conn, name, value)
-                    break
+                    # A value may be another spelling of the one before.
+                    if self.look_at(conn, name) != before[name]:
+                        break
                 except errors.Error as error:
                     if getattr(error, "sqlcode", None) in _NOT_OF_SESSIONS:
                         break
@@ -44,7 +48,8 @@ _OF_THE_DRIVER = ("client_encoding",)
 """What the driver refuses to have changed."""
 _OF_OTHER_ENTRIES = ("role", "session_authorization", "transaction_isolation", "transaction_read_only",
                      "transaction_deferrable", "seed", "exit_on_error")  # fmt: skip
-_TEXTS = ("x", "UTC", "Europe/Berlin", "C", "pg_default", "simple", "on", "1", "notice", "'a', 'b'")
+_TEXTS = ("x", "UTC", "Europe/Berlin", "C", "C.UTF-8", "pg_default", "simple", "on", "1", "notice", "'a', 'b'",
+          "heap", "view", "Australia", "set", "none")  # fmt: skip
 
 
 def _postgres_look(conn: Any) -> Values:
@@ -68,12 +73,17 @@ def _postgres_candidates(conn: Any) -> Iterator[tuple[str, list[Any]]]:
         else:
             # Long timeouts, so that nothing is cancelled.
             long = 10_000_000 if "timeout" in name else None
-            yield name, [number for number in (long, float(value) + 1, float(value) - 1, least, most) if number]
+            numbers = (long, float(value) + 1, float(value) - 1, float(least), float(most))
+            yield name, [number for number in numbers if number is not None]
 
 
 def _postgres_set(conn: Any, name: str, value: Any) -> None:
-    text = f"{value:g}" if isinstance(value, float) else str(value)
+    text = f"{value:.15g}" if isinstance(value, float) else str(value)
     conn.execute("select set_config($1, $2, false)", (name, text))
+
+
+def _postgres_look_at(conn: Any, name: str) -> Any:
+    return conn.fetchval("select current_setting($1)", name)
 
 
 # MySQL and MariaDB
@@ -119,8 +129,12 @@ def _mysql_set(conn: Any, name: str, value: Any) -> None:
     conn.executescript(f"set session {name} = {quoted}")
 
 
+def _mysql_look_at(conn: Any, name: str) -> Any:
+    return conn.fetchrow("show session variables where variable_name = %s", name)[1]
+
+
 EVERY_SETTING: dict[str, Settings] = {
-    "postgresql": Settings(_postgres_look, _postgres_candidates, _postgres_set),
-    "mysql": Settings(_mysql_look, _mysql_candidates, _mysql_set),
+    "postgresql": Settings(_postgres_look, _postgres_candidates, _postgres_set, _postgres_look_at),
+    "mysql": Settings(_mysql_look, _mysql_candidates, _mysql_set, _mysql_look_at),
 }
 """By the kind of the database."""

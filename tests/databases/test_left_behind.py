@@ -233,7 +233,7 @@ def test_settings_of_the_session(shell: str, any_db: Database, mode: str) -> Non
         one = lend()
         before, after = change(one)
         changed = {name for name in before if before[name] != after[name]}
-        assert len(changed) > 100, "too few settings were changed"
+        assert len(changed) > 120, "too few settings were changed"
         give_back(one)
         two = lend()
         assert is_same(one, two)
