@@ -55,6 +55,10 @@ MEANT: list[tuple[str, Any, Any]] = [
     ("bigint", DAY, 20200102), ("decimal(20,0)", dt.time(3, 4, 5), D(30405)), ("char(36)", uuid.UUID(int=5), None),
     ("json", Json({"a": [1, "é\\\0", None]}), {"a": [1, "é\\\0", None]}), ("json", {"a": 1.5}, None),
     ("bit(13)", BitString("1010000000001"), None), ("bigint", None, None),
+    ("year", 1.5, 2001), ("year", "0", 2000), ("year", 70, 1970), ("bit(9)", 1.5, BitString("000000001")),
+    ("bit(9)", 300, BitString("100101100")), ("date", 20200102, DAY), ("date", 200102, DAY),
+    ("datetime", 200102030405, MOMENT), ("datetime", 20200102030405.0, MOMENT),
+    ("datetime(6)", D("20200102030405.678901"), FRACTION), ("time", 30405, dt.timedelta(0, 11045)),
 ]  # fmt: skip
 # PyMySQL has no type for these, or sends the server a text for a number, a date or a float.
 OTHER_IN_PYMYSQL = (Number.FIVE, Color.RED, BitString("1010000000001"))
@@ -190,6 +194,32 @@ def test_sql_modes_change_no_value(conn: Conn, mode: str) -> None:
         conn.execute("delete from meant")
         store(conn, "a\\b\\'\"\n\0😀")
         assert stored(conn) - {"None"} == {repr("a\\b\\'\"\n\0😀")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "reason"),
+    [
+        ("date", 1e10, "of dates"), ("datetime(6)", 1e-7, "of dates"), ("date", 101, "of dates"),
+        ("timestamp null", D("20200102.5"), "of dates"), ("datetime", 1_020_304_050_607, "of dates"),
+        ("bit(9)", "5", "BitString"), ("bit(9)", b"5", "BitString"),
+    ],
+)  # fmt: skip
+def test_a_load_refuses_what_its_text_would_change(conn: Conn, kind: str, value: Any, reason: str) -> None:
+    prepare(conn, kind)
+    conn.execute("set sql_mode = ''")
+    with pytest.raises(errors.ProgrammingError, match=reason) as caught:
+        conn.load_rows("meant", [(1, None), (2, value)])
+    assert caught.value.row == 1
+    assert stored(conn) == set()
+
+
+def test_a_load_takes_zero_for_the_date_that_is_none(my_url: str, conn: Conn) -> None:
+    prepare(conn, "date")
+    conn.execute("set sql_mode = ''")
+    for store in (WAYS["execute"], WAYS["load"]):
+        conn.execute("delete from meant")
+        store(conn, 0)
+        assert conn.fetch("select distinct cast(v as char) from meant") == [("0000-00-00",)]
 
 
 def test_a_load_refuses_a_time_for_a_column_of_dates(conn: Conn) -> None:

@@ -16,10 +16,16 @@ pub enum FieldKind {
     Text,
     /// DATE, DATETIME or TIMESTAMP.
     Date,
+    /// TIME.
+    Time,
     /// A column of bytes.
     Bytes,
-    /// A column of whole numbers.
+    /// A column of whole numbers, to which a DOUBLE is rounded.
     Integer,
+    /// YEAR, for which a DOUBLE is cut.
+    Year,
+    /// BIT, for which a DOUBLE is cut.
+    Bit,
     /// FLOAT or DOUBLE.
     Float,
     /// DECIMAL.
@@ -28,7 +34,11 @@ pub enum FieldKind {
 
 impl FieldKind {
     fn is_number(self) -> bool {
-        matches!(self, Self::Integer | Self::Float | Self::Decimal)
+        self.is_whole() || matches!(self, Self::Float | Self::Decimal)
+    }
+
+    fn is_whole(self) -> bool {
+        matches!(self, Self::Integer | Self::Year | Self::Bit)
     }
 }
 
@@ -65,6 +75,11 @@ fn write_field<V: Value>(value: &V, kind: FieldKind, out: &mut Vec<u8>) -> Resul
     let hexadecimal = kind == FieldKind::Bytes;
     let start = out.len();
     match value.kind() {
+        ValueKind::Bytes | ValueKind::Text if kind == FieldKind::Bit => {
+            // In a statement its characters are the bits, here they would be the digits of a number.
+            let message = format!("{} is neither a number nor a BitString, for a BIT column", value.describe());
+            return Err(Mismatch::wrong_type(message).into());
+        }
         ValueKind::Null => {
             out.extend_from_slice(b"\\N");
             return Ok(());
@@ -88,6 +103,11 @@ fn write_field<V: Value>(value: &V, kind: FieldKind, out: &mut Vec<u8>) -> Resul
         }
         _ => return plain(value, kind, out),
     }
+    // As text, the year 0 is 2000. The statement makes a number of every field.
+    if kind == FieldKind::Year && matches!(&out[start..], b"0" | b"00" | b"000") {
+        out.truncate(start);
+        out.extend_from_slice(b"2000");
+    }
     // MySQL reads a leading number and ignores the rest of the text with a note.
     if kind == FieldKind::Decimal && !is_number(&out[start..]) {
         return Err(Mismatch::out_of_range(format!("{} is not a number for a DECIMAL column", value.describe())).into());
@@ -98,12 +118,18 @@ fn write_field<V: Value>(value: &V, kind: FieldKind, out: &mut Vec<u8>) -> Resul
 /// Text without characters that would have to be escaped.
 fn plain<V: Value>(value: &V, column: FieldKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
     let kind = value.kind();
+    let start = out.len();
     match kind {
         ValueKind::Bool => out.push(b'0' + u8::from(value.bool()?)),
         ValueKind::Int => value.with_decimal(|text| out.extend_from_slice(text.as_bytes()))?,
         // Of a text the server would round a half away from zero, of a DOUBLE to the even number.
         ValueKind::Float if column == FieldKind::Integer => {
             append(out, format_args!("{}", finite(value)?.round_ties_even() + 0.0));
+        }
+        ValueKind::Float if column.is_whole() => append(out, format_args!("{}", finite(value)?.trunc() + 0.0)),
+        // Dates and times have no exponents.
+        ValueKind::Float if matches!(column, FieldKind::Date | FieldKind::Time) => {
+            append(out, format_args!("{}", finite(value)?));
         }
         ValueKind::Float => float(finite(value)?, out),
         ValueKind::Decimal => value.with_decimal(|text| {
@@ -136,12 +162,27 @@ fn plain<V: Value>(value: &V, column: FieldKind, out: &mut Vec<u8>) -> Result<()
         ValueKind::Bits => append(out, format_args!("{}", bit_number(value)?)),
         _ => return Err(no_type(value)),
     }
+    let is_date = matches!(kind, ValueKind::Date | ValueKind::Timestamp);
+    if column == FieldKind::Date && out[start..] == *b"0" {
+        out.extend_from_slice(b"000-00-00");
+    } else if column == FieldKind::Date && !is_date && !is_date_in_digits(&out[start..]) {
+        let message = format!("{} is a number, but the column is of dates", value.describe());
+        return Err(Mismatch::wrong_type(message).into());
+    }
     Ok(())
+}
+
+/// Returns true if the server reads these digits as the date that the number is: of others it reads the digits from the
+/// left, as `YYMMDD` or `YYMMDDhhmmss`.
+fn is_date_in_digits(digits: &[u8]) -> bool {
+    let whole = digits.split(|byte| *byte == b'.').next().unwrap_or_default();
+    let is_complete = matches!(whole.len(), 6 | 8 | 12) && whole.len() == digits.len() || whole.len() == 14;
+    is_complete && whole.iter().all(u8::is_ascii_digit)
 }
 
 /// A date or time: only its digits if the column is a number.
 fn timestamp(text: &str, column: FieldKind, out: &mut Vec<u8>) {
-    let text = if column == FieldKind::Integer { text.split('.').next().unwrap_or(text) } else { text };
+    let text = if column.is_whole() { text.split('.').next().unwrap_or(text) } else { text };
     out.extend(text.bytes().filter(|byte| !column.is_number() || byte.is_ascii_digit() || *byte == b'.'));
 }
 

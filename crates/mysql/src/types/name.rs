@@ -42,13 +42,12 @@ impl Column {
         };
         match self.kind {
             _ if is_bytes => FieldKind::Bytes,
-            ColumnType::TINY
-            | ColumnType::SHORT
-            | ColumnType::LONG
-            | ColumnType::LONGLONG
-            | ColumnType::INT24
-            | ColumnType::YEAR
-            | ColumnType::BIT => FieldKind::Integer,
+            ColumnType::TINY | ColumnType::SHORT | ColumnType::LONG | ColumnType::LONGLONG | ColumnType::INT24 => {
+                FieldKind::Integer
+            }
+            ColumnType::YEAR => FieldKind::Year,
+            ColumnType::BIT => FieldKind::Bit,
+            ColumnType::TIME => FieldKind::Time,
             ColumnType::FLOAT | ColumnType::DOUBLE => FieldKind::Float,
             ColumnType::DECIMAL | ColumnType::NEWDECIMAL => FieldKind::Decimal,
             ColumnType::TIMESTAMP | ColumnType::DATE | ColumnType::DATETIME => FieldKind::Date,
@@ -108,7 +107,7 @@ fn name(kind: ColumnType, is_binary: bool) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use FieldKind::{Bytes, Date, Decimal, Float, Integer, Text};
+    use FieldKind::{Bit, Bytes, Date, Decimal, Float, Integer, Text, Time, Year};
 
     fn column(kind: u8, collation: u16) -> Column {
         Column {
@@ -141,12 +140,12 @@ mod tests {
         (8, "bigint", "bigint", Integer, Integer),
         (9, "mediumint", "mediumint", Integer, Integer),
         (10, "date", "date", Date, Date),
-        (11, "time", "time", Text, Text),
+        (11, "time", "time", Time, Time),
         (12, "datetime", "datetime", Date, Date),
-        (13, "year", "year", Integer, Integer),
+        (13, "year", "year", Year, Year),
         (14, "date", "date", Text, Text),
         (15, "varchar", "varbinary", Text, Bytes),
-        (16, "bit", "bit", Integer, Integer),
+        (16, "bit", "bit", Bit, Bit),
         (242, "vector", "vector", Bytes, Bytes),
         (245, "json", "json", Text, Text),
         (246, "decimal", "decimal", Decimal, Decimal),
