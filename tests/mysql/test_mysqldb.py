@@ -89,6 +89,68 @@ def test_autocommit_is_off_from_the_first_statement_on(connection: Any) -> None:
         assert cursor.fetchall() == ((0,),)
 
 
+def test_a_streaming_cursor_does_not_know_how_many_rows_there_are(connection: Any) -> None:
+    with _cursor(connection, "SSCursor") as cursor:
+        assert cursor.execute("select n from numbers where n < 3 order by n") == -1
+        assert (cursor.fetchmany(2), cursor.rowcount) == (((0,), (1,)), -1)
+        assert (cursor.fetchall(), cursor.rowcount) == (((2,),), -1)
+        assert cursor.execute("show tables like 'numbers'") == -1
+        assert (cursor.fetchall(), cursor.rowcount) == ((("numbers",),), -1)
+        cursor.execute("create temporary table counted (n int)")
+        assert cursor.execute("insert into counted values (1), (2)") == cursor.rowcount == 2
+
+
+def _cursor(connection: Any, name: str) -> Any:
+    return connection.cursor(getattr(sys.modules[type(connection.cursor()).__module__], name))
+
+
+@pytest.mark.parametrize("kind", ["json", "longtext", "longblob", "geometry", "varchar(9)", "blob", "int", "double"])
+def test_lengths_in_descriptions_are_those_of_mysqldb(connections: tuple[Any, Any], kind: str) -> None:
+    found: list[Any] = []
+    for conn in connections:
+        with conn.cursor() as cursor:
+            cursor.execute(f"create temporary table lengths (a {kind}, b {kind} not null)")
+            cursor.execute("select a, b from lengths")
+            found.append([(name, code, *lengths) for name, code, _, *lengths in cursor.description])
+            cursor.execute("drop temporary table lengths")
+    assert found[0] == found[1]
+
+
+class Odd:
+    """What a converter of the program refuses."""
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError, KeyError, ZeroDivisionError])
+def test_what_a_converter_raises_is_the_programs_own(connection: Any, error: type[Exception]) -> None:
+    def refused(value: Any, _: Any) -> str:
+        raise error("mine")
+
+    connection.encoders[Odd] = refused
+    with connection.cursor() as cursor:
+        for parameters in ((Odd(),), {"a": Odd()}):
+            with pytest.raises(error, match="mine"):
+                cursor.execute("select %s" if isinstance(parameters, tuple) else "select %(a)s", parameters)
+        with pytest.raises(error, match="mine"):
+            cursor.executemany("insert into numbers values (%s)", [(Odd(),)])
+
+
+@pytest.mark.parametrize(
+    ("sql", "parameters", "error"),
+    [
+        ("select %s, %s", (1,), "ProgrammingError"),
+        ("select %s", (1, 2), "ProgrammingError"),
+        ("select %d", (1,), "ProgrammingError"),
+        ("select %(b)s", {"a": 1}, "KeyError"),
+        ("select %y", (1,), "ValueError"),
+        ("select %s", ("\ud800",), "UnicodeEncodeError"),
+    ],
+)
+def test_parameters_that_do_not_fit_raise_as_mysqldb(connection: Any, sql: str, parameters: Any, error: str) -> None:
+    with connection.cursor() as cursor, pytest.raises(Exception, match=r".") as caught:
+        cursor.execute(sql, parameters)
+    assert type(caught.value).__name__ == error
+
+
 @pytest.mark.parametrize(
     "statement",
     [

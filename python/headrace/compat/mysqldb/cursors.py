@@ -124,11 +124,13 @@ class BaseCursor:
         if args is None:
             return query.encode() if isinstance(query, str) else bytes(query)
         text = query if isinstance(query, str) else bytes(query).decode()
+        # What a converter raises is the program's own.
+        literals = self._escape_args(args, self._get_db())
         try:
-            made: str = text % self._escape_args(args, self._get_db())
-            return made.encode()
-        except (TypeError, ValueError, KeyError) as error:
+            made: str = text % literals
+        except TypeError as error:
             raise exceptions.ProgrammingError(exceptions.UNKNOWN, f"the parameters do not fit: {error}") from error
+        return made.encode()
 
     def mogrify(self, query: str | bytes, args: Any = None) -> str:
         """The text that :meth:`execute` would send."""
@@ -385,6 +387,11 @@ class CursorUseResultMixIn(BaseCursor):
         self._blocks = None
         super()._send(db, query)
 
+    def _do_get_result(self, db: Any) -> None:
+        super()._do_get_result(db)
+        if self._result is not None:
+            self.rowcount = -1  # Nobody knows how many there are until all are read.
+
     def _post_get_result(self) -> None:
         self._rows = list(self._result.fetch_row(0, self._fetch_type)) if self._result is not None else []
 
@@ -417,7 +424,6 @@ class CursorUseResultMixIn(BaseCursor):
             return False
         self._rows = block if self._fetch_type == 0 else list(self._result.dicts(block, self._fetch_type))
         self.rownumber = 0
-        self.rowcount = (self.rowcount or 0) + len(block)
         return True
 
     def _discard(self) -> None:

@@ -25,9 +25,9 @@ class Result:
 
     def describe(self) -> tuple[tuple[Any, ...], ...]:
         """What PEP 249 calls the description."""
-        # The length of a text column is in bytes, which is what MySQLdb says too.
+        # The length of a text column is in bytes, and a signed number of 32 bits: both as MySQLdb has it.
         return tuple(
-            (name, kind, None, length, length, decimals, 0 if flags & 1 else 1)
+            (name, kind, None, _signed(length), _signed(length), decimals, 0 if flags & 1 else 1)
             for name, kind, _base, flags, _collation, length, decimals, *_ in self._fields
         )
 
@@ -80,6 +80,10 @@ class Result:
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._rows)
+
+
+def _signed(length: int) -> int:
+    return length - (1 << 32) if length >> 31 else length
 
 
 def converted(rows: list[Any], readers: list[Callable[[Any], Any] | None]) -> list[Any]:
