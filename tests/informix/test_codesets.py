@@ -95,3 +95,22 @@ async def test_a_statement_that_opens_a_database_brings_its_code_set(locale: str
             await aconn.execute("database nosuch")
         assert await aconn.fetch("select v from t") == [(text,)] * 2
         await aconn.close()
+
+
+async def test_a_new_database_has_the_locale_of_the_client_that_creates_it() -> None:
+    with informix(locale="en_US.819") as server:
+        arguments: dict[str, Any] = {**server.parameters(), "database": None, "autocommit": True}
+        with headrace.informix.connect(**arguments, DB_LOCALE="ja_JP.sjis") as conn:
+            conn.execute("create database japanese")
+            conn.execute("create table t (v varchar(20))")
+            conn.execute("insert into t values (?)", ("日本",))
+        aconn = await headrace.aio.informix.connect(**{**arguments, "database": "japanese"})
+        assert await aconn.fetchval("select v from t") == "日本"
+        assert await aconn.fetchval("select trim(site) from systables where tabname = ' GL_CTYPE'") == "ja_JP.sjis"
+        await aconn.close()
+        with headrace.informix.connect(**arguments, DB_LOCALE="en_US.ebcdic", codeset="utf8") as conn:
+            with pytest.raises(errors.OperationalError) as caught:
+                conn.execute("create database foreign")
+            assert caught.value.sqlcode == -23101
+            conn.execute("database testdb")
+            assert conn.fetchval("select trim(site) from systables where tabname = ' GL_CTYPE'") == "en_US.819"

@@ -66,6 +66,8 @@ CASES = [
     "several_statements",
     "settings_end_where_they_end",
     "not_null",
+    "executed_again",
+    "pooled",
 ]
 
 
@@ -109,7 +111,10 @@ def test_insert_cursor(jdbc: Jdbc) -> None:
 @pytest.mark.slow
 def test_ansi_database(jdbc: Jdbc) -> None:
     with informix(mode="ansi") as server:
-        names = ("insert_select", "commit_rollback", "numbers", "batch", "many_rows", "statement_batch", "batch_errors")
+        names = (
+            "insert_select", "commit_rollback", "numbers", "batch", "many_rows", "statement_batch",
+            "batch_errors", "pooled",
+        )  # fmt: skip
         assert jdbc(server.jdbc_url(), *names) == {name: f"ok {name}" for name in names}
 
 

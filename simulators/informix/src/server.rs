@@ -33,7 +33,7 @@ pub struct Config {
     pub database: String,
     /// Its mode.
     pub mode: Mode,
-    /// The locale of every database.
+    /// The locale of the databases that are there from the start, and of those that clients without a locale create.
     pub locale: String,
     /// The release that it reports.
     pub release: Release,
@@ -75,18 +75,18 @@ impl Server {
         let server = Self { config, databases: Mutex::default(), sessions: AtomicI64::new(0), port: AtomicU16::new(0) };
         let (name, mode) = (server.config.database.clone(), server.config.mode);
         for (name, mode) in [("sysmaster".to_owned(), Mode::Logged), (name, mode)] {
-            server.create_database(&name, mode)?;
+            server.create_database(&name, mode, &server.config.locale)?;
         }
         Ok(Arc::new(server))
     }
 
     /// Adds a database; false if there is one of that name.
-    pub fn create_database(&self, name: &str, mode: Mode) -> Result<bool, String> {
+    pub fn create_database(&self, name: &str, mode: Mode, locale: &str) -> Result<bool, String> {
         let mut databases = lock(&self.databases);
         if databases.contains_key(name) {
             return Ok(false);
         }
-        let database = Database::create(&self.config.folder, name, mode, &self.config.locale)
+        let database = Database::create(&self.config.folder, name, mode, locale)
             .map_err(|error| format!("database {name} in {}: {error}", self.config.folder.display()))?;
         databases.insert(name.to_owned(), Arc::new(database));
         Ok(true)

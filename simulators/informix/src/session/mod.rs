@@ -56,6 +56,8 @@ pub struct Session {
     delimited: bool,
     /// True if dates as text should have a form that this server does not write.
     foreign_dates: bool,
+    /// The client's DB_LOCALE, which new databases get.
+    db_locale: Option<String>,
     /// The number of answered questions of PAM.
     answered: usize,
     // Statements are dropped before the connection they belong to.
@@ -114,6 +116,7 @@ impl Session {
             number,
             delimited: false,
             foreign_dates: false,
+            db_locale: None,
             answered: 0,
             statements: Vec::new(),
             current: 0,
@@ -197,6 +200,7 @@ impl Session {
         self.delimited = set("DELIMIDENT").is_some_and(|value| !value.eq_ignore_ascii_case("n"));
         self.foreign_dates = set("DBDATE").is_some_and(|value| !value.eq_ignore_ascii_case("Y4MD-"))
             || set("GL_DATE").is_some_and(|value| !value.is_empty());
+        self.db_locale = set("DB_LOCALE").filter(|value| !value.is_empty()).cloned();
         Ok(accepted)
     }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::rows::Encoder;
 use super::{Session, Transaction, failures, files, replies};
 use crate::catalog;
+use crate::codec::charset::Charset;
 use crate::database::Mode;
 use crate::engine::{Failure, Statement, Value};
 use crate::errors::{Result, SqlError};
@@ -348,7 +349,11 @@ impl Session {
             }
             Action::CreateDatabase { name, mode } => {
                 let mode = Mode::from_name(mode).unwrap_or(Mode::Unlogged);
-                let created = self.server.create_database(&name, mode);
+                let locale = self.db_locale.as_deref().unwrap_or(&self.server.config.locale);
+                if Charset::of_locale(locale).is_none() {
+                    return Err(SqlError::new(-23_101, ""));
+                }
+                let created = self.server.create_database(&name, mode, locale);
                 if !created.map_err(|error| SqlError::new(-330, error))? {
                     return Err(SqlError::isam(-330, -100, name));
                 }

@@ -553,7 +553,7 @@ impl<'a> Parser<'a> {
                 }
                 74
             }
-            "role" if self.accept("none") || self.accept("default") => 85,
+            "role" if self.accept("none") || self.accept("null") || self.accept("default") => 85,
             "statement" => {
                 self.expect("cache")?;
                 self.one_of(&["on", "off"])?;

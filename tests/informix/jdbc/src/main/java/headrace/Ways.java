@@ -6,6 +6,7 @@ import static headrace.InteropTest.one;
 import static headrace.InteropTest.run;
 import static headrace.InteropTest.same;
 
+import com.informix.jdbcx.IfxConnectionPoolDataSource;
 import java.nio.charset.StandardCharsets;
 import java.sql.Blob;
 import java.sql.Clob;
@@ -19,6 +20,9 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.sql.PooledConnection;
 
 /** What IBM's driver does without being told to, and ways to the server that few programs take. */
 final class Ways {
@@ -33,6 +37,8 @@ final class Ways {
         cases.put("several_statements", Ways::severalStatements);
         cases.put("settings_end_where_they_end", Ways::settings);
         cases.put("not_null", Ways::notNull);
+        cases.put("executed_again", Ways::executedAgain);
+        cases.put("pooled", Ways::pooled);
     }
 
     private static List<Long> keys(PreparedStatement insert) throws SQLException {
@@ -150,6 +156,62 @@ final class Ways {
             same(ResultSetMetaData.columnNullable, about.isNullable(2));
             same(ResultSetMetaData.columnNoNulls, about.isNullable(3));
             same(ResultSetMetaData.columnNullable, about.isNullable(4));
+        }
+    }
+
+    private static void executedAgain(Connection connection) throws Exception {
+        InteropTest.fill(connection, "j_again", 2000);
+        String sql = "select a, b from j_again where a >= ? order by a";
+        for (int hold : new int[] {ResultSet.HOLD_CURSORS_OVER_COMMIT, ResultSet.CLOSE_CURSORS_AT_COMMIT}) {
+            for (boolean autocommit : new boolean[] {true, false}) {
+                connection.setAutoCommit(autocommit);
+                try (PreparedStatement select = connection.prepareStatement(sql, ResultSet.TYPE_FORWARD_ONLY,
+                        ResultSet.CONCUR_READ_ONLY, hold)) {
+                    for (int time = 0; time < 3; time++) {
+                        select.setInt(1, 11);
+                        try (ResultSet rows = select.executeQuery()) {
+                            for (int n = 11; n <= 2000; n++) {
+                                same(true, rows.next());
+                                same(n, rows.getInt(1));
+                            }
+                            same(false, rows.next());
+                        }
+                    }
+                }
+            }
+        }
+        connection.commit();
+        connection.setAutoCommit(true);
+    }
+
+    private static void pooled(Connection connection) throws Exception {
+        run(connection, "create table j_pooled (a int)");
+        Matcher where = Pattern.compile("://([^:/]+):(\\d+)/([^:]+):(.*)").matcher(InteropTest.url);
+        same(true, where.find());
+        IfxConnectionPoolDataSource source = new IfxConnectionPoolDataSource();
+        source.setIfxIFXHOST(where.group(1));
+        source.setPortNumber(Integer.parseInt(where.group(2)));
+        source.setDatabaseName(where.group(3));
+        for (String property : where.group(4).split(";")) {
+            String value = property.substring(property.indexOf('=') + 1);
+            switch (property.substring(0, property.indexOf('='))) {
+                case "INFORMIXSERVER" -> source.setServerName(value);
+                case "user" -> source.setUser(value);
+                case "password" -> source.setPassword(value);
+                default -> throw new AssertionError(property);
+            }
+        }
+        PooledConnection kept = source.getPooledConnection();
+        try {
+            for (long time = 1; time <= 3; time++) {
+                try (Connection lent = kept.getConnection()) {
+                    run(lent, "insert into j_pooled values (1)");
+                    same(time, count(lent, "j_pooled"));
+                    lent.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+                }
+            }
+        } finally {
+            kept.close();
         }
     }
 }
