@@ -225,9 +225,14 @@ impl WriteBuffer {
         self.sent + self.len() as u64
     }
 
+    /// Returns true if nothing of what was written since `mark` has been sent.
+    pub fn holds(&self, mark: u64) -> bool {
+        mark >= self.sent
+    }
+
     /// Removes everything written since `mark`, if none of it has been sent. Returns true if it was removed.
     pub fn truncate(&mut self, mark: u64) -> bool {
-        if mark < self.sent {
+        if !self.holds(mark) {
             return false;
         }
         let keep = usize::try_from(mark - self.sent).unwrap_or(usize::MAX);

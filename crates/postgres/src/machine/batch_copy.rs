@@ -20,25 +20,34 @@ use crate::messages::tag::{self, field};
 use crate::sql;
 use crate::types::{Encoder, Oid, copy_binary, encode_binary_row};
 use headrace_core::protocol::{RowWriter, Taken};
-use headrace_core::{Fatal, Mismatch, Parameters, ResponseHandler, Value, ValueKind, WriteBuffer};
+use headrace_core::{Fatal, Mismatch, Parameters, Value, ValueKind, WriteBuffer};
 use std::sync::atomic::Ordering;
 
-/// The columns as COPY lists them, if they are those that the statement's parameters were described as.
-fn columns_of(rows: &[CatalogueRow], parameters: &[Oid]) -> Option<String> {
+/// What the catalogue says of the columns that a batch inserts into.
+enum Columns {
+    /// As COPY lists them: they are those that the statement's parameters were described as.
+    Listed(String),
+    /// They have other types. Another session may have altered one since the statement was prepared.
+    Altered,
+    /// A COPY would mean something else to the table.
+    Unlisted,
+}
+
+/// Reads the rows of the catalogue, of a statement whose parameters were described as these types.
+fn columns_of(rows: &[CatalogueRow], parameters: &[Oid]) -> Columns {
     if rows.len() != parameters.len() {
-        return None;
+        return Columns::Unlisted;
     }
     let mut names = Vec::with_capacity(rows.len());
     for (row, parameter) in rows.iter().zip(parameters) {
-        let [Some(name), Some(of), Some(base)] = row.as_slice() else { return None };
+        let [Some(name), Some(of), Some(base)] = row.as_slice() else { return Columns::Unlisted };
         let is = |oid: &String| oid.parse() == Ok(*parameter);
-        // Another session may have altered the column since the statement was prepared.
         if !is(of) && !is(base) {
-            return None;
+            return Columns::Altered;
         }
         names.push(name.as_str());
     }
-    Some(names.join(", "))
+    Columns::Listed(names.join(", "))
 }
 
 impl Copied {
@@ -263,8 +272,7 @@ impl<H: PgHandler> Machine<H> {
         }
         // A COPY looks for the keys of many rows at once, and may so refuse a later row first, unless its WHERE has a
         // volatile function. Where the rows cannot be executed again, the first one has to be named at once.
-        let rereads = |pending: &PendingRequest<H>| pending.slot.handler.as_ref().is_some_and(ResponseHandler::rereads);
-        let ordered = self.status != TransactionStatus::Idle || !self.queue.first().is_some_and(rereads);
+        let ordered = self.status != TransactionStatus::Idle || !self.can_be_undone(0);
         let has_where = self.server_major().is_some_and(|major| major >= 12);
         let pending = self.front("CommandComplete")?;
         if let Some(preparation) = pending.preparation_mut() {
@@ -273,8 +281,16 @@ impl<H: PgHandler> Machine<H> {
         let parameters = pending.statement().map(|statement| statement.parameters.clone()).unwrap_or_default();
         let Stage::CheckingTable { rows, bulk } = pending.stage() else { return Ok(()) };
         let Bulk::Copy(insert) = &**bulk else { return Ok(()) };
-        let can_be_sent = pending.slot.handler.is_some() && (!ordered || has_where);
-        let Some(columns) = columns_of(rows, &parameters).filter(|_| can_be_sent) else {
+        let columns = columns_of(rows, &parameters);
+        let has_handler = pending.slot.handler.is_some();
+        if let Columns::Altered = columns
+            && has_handler
+            && pending.preparation().is_some_and(Preparation::may_be_outdated)
+        {
+            self.renew(0, write_buffer);
+            return Ok(());
+        }
+        let (Columns::Listed(columns), true) = (columns, has_handler && (!ordered || has_where)) else {
             pending.go(Event::TableDiffers, Stage::Sending { unsent: Unsent::Nothing });
             return Ok(());
         };

@@ -169,6 +169,10 @@ impl<H: PgHandler> Machine<H> {
         write_buffer: &mut WriteBuffer,
     ) {
         let open = self.group_is_open(at) && at > 0;
+        if self.is_refused_by_outdated(at, cx) && !self.rewind_unsent(at, unsent, cx, write_buffer) {
+            self.describe_again(at, write_buffer);
+            return;
+        }
         let pending = &mut self.queue[at];
         let is_taken_back = match unsent {
             Unsent::Whole(mark) | Unsent::Described(mark) => write_buffer.truncate(mark),
@@ -212,6 +216,24 @@ impl<H: PgHandler> Machine<H> {
         }
     }
 
+    /// Returns true if a row of the batch `at` does not fit its statement, which may have been prepared for a table that has
+    /// changed since.
+    fn is_refused_by_outdated(&mut self, at: usize, cx: H::Context<'_>) -> bool {
+        let pending = &mut self.queue[at];
+        let is_sending = matches!(pending.stage(), Stage::Sending { .. });
+        // A row that could not be read, or whose types could not, has no statement.
+        let is_row = pending.preparation().is_some_and(|known| known.types_pending && known.may_be_outdated());
+        is_sending && is_row && pending.slot.handler.is_some() && matches!(pending.suits(cx), Ok(true))
+    }
+
+    /// Returns to the first row of the batch `at` if nothing of it has been sent, and its rows can be read again; returns
+    /// true if it did.
+    fn rewind_unsent(&mut self, at: usize, unsent: Unsent, cx: H::Context<'_>, write_buffer: &WriteBuffer) -> bool {
+        let held = matches!(unsent, Unsent::Whole(mark) if write_buffer.holds(mark));
+        let slot = &mut self.queue[at].slot;
+        held && slot.may_repeat() && slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx))
+    }
+
     /// The BEGIN of the request that was started last was taken back with the rest of it.
     fn take_back_begin(&mut self) {
         self.in_block = Some(false);
@@ -228,11 +250,10 @@ impl<H: PgHandler> Machine<H> {
         let Some(preparation) = pending.preparation().filter(|known| known.is_reused() && may_repeat) else {
             return false;
         };
-        let Some(statement) = preparation.statement() else { return false };
-        let chosen = statement.has_chosen_types(&preparation.hints);
+        let chosen = preparation.has_chosen_types();
         let again =
             chosen && (row.is_none() || pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)));
-        self.forget(at);
+        self.forget_used(at, true);
         again
     }
 

@@ -135,7 +135,9 @@ impl<H: PgHandler> Machine<H> {
                 backend::empty(NAME, body)?;
                 let pending = self.front(NAME)?;
                 if let Work::Statement(preparation) = &mut pending.work {
-                    preparation.bound |= tag == tag::BIND_COMPLETE && !pending.block.awaits_prelude();
+                    let bound = tag == tag::BIND_COMPLETE && !pending.block.awaits_prelude();
+                    preparation.bound |= bound;
+                    preparation.is_row_bound |= bound;
                 }
                 Ok(())
             }
@@ -280,6 +282,12 @@ impl<H: PgHandler> Machine<H> {
             _ => {}
         }
         pending.answer.count_result(backend::rows_of_tag(tag));
+        if pending.is_batch()
+            && let Some(preparation) = pending.preparation_mut()
+        {
+            // The next result is that of another Bind.
+            preparation.is_row_bound = false;
+        }
         pending.block.completed(tag);
         changed |= (tag == b"SET" || tag == b"RESET") && pending.request.sets_path();
         changed |= pending.statement().is_some_and(|statement| statement.sets_path);
@@ -384,7 +392,7 @@ impl<H: PgHandler> Machine<H> {
                 // The requests after it are skipped with it, so it is not repeated; the next attempt prepares the
                 // statement again.
                 let forgotten = self.front_sqlstate() == Some("26000");
-                self.forget_used(!forgotten);
+                self.forget_used(0, !forgotten);
             }
             self.settle_front(cx);
         }
@@ -474,12 +482,13 @@ impl<H: PgHandler> Machine<H> {
                 self.finish_front(cx, Outcome::Skipped);
                 return Ok(());
             }
-            if self.is_stale() {
+            let is_stale = self.is_stale();
+            if is_stale {
                 let forgotten = self.front_sqlstate() == Some("26000");
-                self.forget_used(!forgotten);
-                return self.retry(cx);
+                self.forget_used(0, !forgotten);
             }
-            if self.give_up_failed_bulk() {
+            // There is one attempt more, so it has to be one that is refused for neither reason.
+            if self.give_up_failed_bulk() || is_stale {
                 return self.retry(cx);
             }
             self.settle_front(cx);

@@ -6,13 +6,14 @@ use super::batch_joined::back_to_batch;
 use super::pending::{Failure, PendingRequest};
 use super::request::Request;
 use super::verb;
+use super::work::BulkProgress;
 use super::{Machine, PgHandler, TransactionStatus};
 use crate::messages::backend::ServerError;
 use crate::messages::tag::field;
 use crate::types::Oid;
 use crate::types::oid::FIRST_OWN;
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, IfUnsent, Verb, limits};
+use headrace_core::{Fatal, IfUnsent, Verb, WriteBuffer, limits};
 
 /// Returns true if the server has refused a statement since its columns have changed, which has no code of its own.
 fn has_other_columns(error: &ServerError) -> bool {
@@ -35,13 +36,41 @@ impl<H: PgHandler> Machine<H> {
                 let analysed = error.sqlstate().starts_with("42") || error.sqlstate() == "08P01";
                 // A value was read as a type that the column no longer has: some types report that as an internal
                 // error.
-                let chosen = statement.is_some_and(|statement| statement.has_chosen_types(&preparation.hints));
-                let misread = chosen && (error.sqlstate().starts_with("22") || error.sqlstate() == "XX000");
-                let unbound = !preparation.bound && (analysed || misread);
-                has_other_columns(error) || other_type || unbound || error.sqlstate() == "26000"
+                let misread = preparation.has_chosen_types()
+                    && (error.sqlstate().starts_with("22") || error.sqlstate() == "XX000");
+                // An error after all results of a batch is that of the commit.
+                let is_over = pending.is_batch() && pending.answer.is_whole();
+                let unbound = !preparation.is_row_bound && !is_over && (analysed || misread);
+                preparation.outdated || has_other_columns(error) || other_type || unbound || error.sqlstate() == "26000"
             }
             _ => false,
         }
+    }
+
+    /// The catalogue has shown that the batch `at`, the first request, which has the connection to itself, uses a statement
+    /// that was prepared for other types of columns: it begins again if that changes nothing else, and otherwise goes on
+    /// with a fresh statement.
+    pub(super) fn renew(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
+        let again = self.can_be_undone(at) && self.status == TransactionStatus::Idle;
+        let Some(preparation) = self.queue[at].preparation_mut() else { return };
+        if again {
+            preparation.outdated = true;
+            self.poison(at, write_buffer);
+            return;
+        }
+        preparation.bulk = BulkProgress::Few;
+        self.describe_again(at, write_buffer);
+    }
+
+    /// Has the server describe the statement of the current row of the batch `at` once more. What has been sent of the
+    /// batch stands.
+    pub(super) fn describe_again(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
+        self.send_kept(at, write_buffer);
+        self.forget_used(at, true);
+        if let Some(typing) = self.queue[at].preparation_mut().and_then(|preparation| preparation.typing.as_mut()) {
+            typing.renew();
+        }
+        self.describe(at, write_buffer);
     }
 
     /// The first request has failed in an open transaction, where it cannot be repeated. If its columns have changed, or a

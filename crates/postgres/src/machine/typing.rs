@@ -24,7 +24,11 @@ pub(super) struct Typing {
     assigned: Vec<bool>,
     /// The types of those columns, once the first description has come; 0 for all others.
     targets: Vec<Oid>,
+    /// The types that the server has described for the parameters.
+    described: Vec<Oid>,
     encoders: Vec<Encoder>,
+    /// That description was in the cache.
+    is_of_reused: bool,
     returns_rows: bool,
     /// The types of the current row.
     row: Vec<Oid>,
@@ -51,7 +55,9 @@ impl Typing {
         Self {
             assigned: sql::assigned(sql),
             targets: Vec::new(),
+            described: Vec::new(),
             encoders: Vec::new(),
+            is_of_reused: false,
             returns_rows: false,
             row: Vec::new(),
             kinds: Vec::new(),
@@ -118,6 +124,23 @@ impl Typing {
     /// Returns true if one more statement of this batch can have a name.
     pub(super) fn has_room(&self) -> bool {
         self.named < limits::BATCH_STATEMENTS
+    }
+
+    /// Returns true if statements that are not described are encoded by a description that was in the cache.
+    pub(super) fn is_of_reused(&self) -> bool {
+        self.is_of_reused
+    }
+
+    /// Returns true if the server has chosen types for a statement that it has used.
+    pub(super) fn has_chosen_types(&self) -> bool {
+        self.used.iter().any(|used| used.source.statement().has_chosen_types(&used.hints))
+    }
+
+    /// The statements that it has used may be outdated, and so may the types of the columns: the next statements are
+    /// described.
+    pub(super) fn renew(&mut self) {
+        self.used.retain(|used| matches!(used.source, Source::Described(_)));
+        self.encoders.clear();
     }
 
     /// Returns true if a statement that it has used came from the cache.
@@ -232,14 +255,14 @@ impl<H: PgHandler> Machine<H> {
             return;
         };
         let statement = source.statement();
-        if typing.encoders.is_empty() {
-            let assigned = &typing.assigned;
-            let target = |(i, oid): (usize, &Oid)| match assigned.get(i) {
-                Some(true) => base_of(&self.registry, *oid),
-                _ => 0,
-            };
+        let leaves_columns = || hints.iter().zip(&typing.assigned).all(|(oid, assigned)| *oid == 0 || !assigned);
+        if typing.encoders.is_empty() && leaves_columns() {
+            let is_assigned = |i: usize| typing.assigned.get(i) == Some(&true);
+            let target = |(i, oid): (usize, &Oid)| if is_assigned(i) { base_of(&self.registry, *oid) } else { 0 };
             typing.targets = statement.parameters.iter().enumerate().map(target).collect();
+            typing.described.clone_from(&statement.parameters);
             typing.encoders.clone_from(&statement.encoders);
+            typing.is_of_reused = source.is_reused();
             typing.returns_rows = statement.columns.is_some() || statement.describes_portal();
             typing.kinds.clear();
         }
@@ -271,18 +294,25 @@ impl<H: PgHandler> Machine<H> {
             let known = Source::Cached(known);
             typing.remember(hints.clone(), known.clone());
             known
-        } else if typing.needs_description || typing.returns_rows {
+        } else if typing.needs_description || typing.returns_rows || typing.encoders.is_empty() {
             self.describe(at, write_buffer);
             return false;
         } else {
             let named = execute.prepare == Prepare::Named && self.statements.capacity() > 0 && typing.has_room();
             let mut name = String::new();
+            // An encoder is of the type that it was described for, which the column need not have any more: the server is
+            // told which it is.
+            let of_type = |(i, oid): (usize, &Oid)| match typing.described.get(i) {
+                Some(described) if *oid == 0 && typing.assigned.get(i) == Some(&true) => *described,
+                _ => *oid,
+            };
+            let parameters: Vec<Oid> = hints.iter().enumerate().map(of_type).collect();
             if named {
                 name = self.names_of_statements.next_name();
                 // The Close is sent once the batch has ended: the statement has no description, so no other request can
                 // use it.
                 self.statements.close_name(name.clone());
-                frontend::parse(write_buffer.tail(), &name, &execute.sql, hints);
+                frontend::parse(write_buffer.tail(), &name, &execute.sql, &parameters);
             }
             let encoder = |(i, oid): (usize, &Oid)| match typing.encoders.get(i) {
                 Some(encoder) if *oid == 0 && typing.assigned.get(i) == Some(&true) => encoder.clone(),
@@ -290,7 +320,7 @@ impl<H: PgHandler> Machine<H> {
             };
             let encoders = hints.iter().enumerate().map(encoder).collect();
             let draft = Statement::draft(name, execute.sql.clone(), self.statements.epoch(), self.names);
-            let blind = Source::Blind(Arc::new(Statement { parameters: hints.clone(), encoders, ..draft }));
+            let blind = Source::Blind(Arc::new(Statement { parameters, encoders, ..draft }));
             typing.remember(hints.clone(), blind.clone());
             blind
         };
@@ -304,9 +334,9 @@ impl<H: PgHandler> Machine<H> {
         true
     }
 
-    /// Forgets every statement that the first request has used.
-    pub(super) fn forget_used(&mut self, on_the_server: bool) {
-        let Some(pending) = self.queue.first() else { return };
+    /// Forgets every statement that the request `at` has used.
+    pub(super) fn forget_used(&mut self, at: usize, on_the_server: bool) {
+        let Some(pending) = self.queue.get(at) else { return };
         let Some(sql) = pending.statement().map(|statement| statement.sql.clone()) else { return };
         let used = pending.typing().into_iter().flat_map(Typing::keys);
         let keys: Vec<Vec<Oid>> = std::iter::once(pending.hints()).chain(used).map(<[Oid]>::to_vec).collect();

@@ -57,6 +57,10 @@ pub(super) struct Preparation {
     pub(super) portal: PortalDescription,
     /// True once BindComplete has come: a failure before it has executed nothing.
     pub(super) bound: bool,
+    /// The same, of the row of a batch whose result is the next.
+    pub(super) is_row_bound: bool,
+    /// The catalogue has shown that the statement was prepared for other types of columns.
+    pub(super) outdated: bool,
     /// The current row of a batch has been read and not been sent.
     pub(super) types_pending: bool,
     /// Whether it was found out, for a batch, how it can go on.
@@ -74,6 +78,8 @@ impl Preparation {
             source: None,
             portal: PortalDescription::Unneeded,
             bound: false,
+            is_row_bound: false,
+            outdated: false,
             types_pending: false,
             bulk: BulkProgress::Untried,
             joined: None,
@@ -90,6 +96,24 @@ impl Preparation {
     pub(super) fn is_reused(&self) -> bool {
         self.source.as_ref().is_some_and(Source::is_reused)
             || self.typing.as_ref().is_some_and(|typing| typing.has_reused())
+    }
+
+    /// Returns true if the server has chosen types for a statement that it uses, or has used.
+    pub(super) fn has_chosen_types(&self) -> bool {
+        self.statement().is_some_and(|statement| statement.has_chosen_types(&self.hints))
+            || self.typing.as_ref().is_some_and(|typing| typing.has_chosen_types())
+    }
+
+    /// Returns true if the current statement may have been prepared for a table that has changed since, in whichever
+    /// session: it, or the statement that its encoders are of, came from the cache, and the server has chosen types for
+    /// it.
+    pub(super) fn may_be_outdated(&self) -> bool {
+        let Some(source) = &self.source else { return false };
+        let is_reused = match source {
+            Source::Blind(_) => self.typing.as_ref().is_some_and(|typing| typing.is_of_reused()),
+            _ => source.is_reused(),
+        };
+        is_reused && source.statement().has_chosen_types(&self.hints)
     }
 
     /// The statement that was prepared again for this request, without waiting, and the types it was prepared with.

@@ -8,6 +8,7 @@ use headrace_postgres::messages::tag::backend;
 use headrace_testkit::{Shared, TestValue};
 
 const INT4: u32 = 23;
+const INT8: u32 = 20;
 const TEXT: u32 = 25;
 
 /// A batch that goes on as a COPY after its first row.
@@ -81,6 +82,55 @@ pub fn a_table_that_a_copy_means_something_else_to_is_not_copied_into() {
         session.feed_messages(&[row.clone(), row, ready(b'I')]);
         assert_eq!(received.get().tags(), ["INSERT 0 1"; 3]);
     }
+}
+
+/// One that has executed the statement before the column was altered, and asks for the table of a batch of it.
+fn checking_reused(rereads: bool) -> (Session, Shared) {
+    let mut session = Session::start();
+    let sql = "insert into t values ($1)";
+    let row = [msg(backend::BIND_COMPLETE, b""), completed("INSERT 0 1")].concat();
+    for begin in [described(&[INT4], &[]), msg(backend::PARSE_COMPLETE, b"")] {
+        session.ask(execution(sql, Rows::TypedBatch, true), vec![], vec![vec![1.into()]]);
+        session.feed_messages(&[begin]);
+        session.feed_messages(&[row.clone(), ready(b'I')]);
+    }
+    let (mut handler, received) = TestHandler::new(vec![], (1..=3).map(|n: i64| vec![n.into()]).collect());
+    handler.rewinds = rereads;
+    session.machine.submit(copied(sql), handler);
+    session.feed_messages(&[]);
+    session.feed_messages(&[server_process_queried()]);
+    session.sent();
+    (session, received)
+}
+
+#[test]
+pub fn a_column_that_was_altered_begins_the_batch_again_if_its_rows_can_be_read_again() {
+    let (mut session, received) = checking_reused(true);
+    session.feed_messages(&[answered(Some(INT8))]);
+    assert_eq!(session.sent(), ["Parse", "Sync"], "an invalid Parse rolls it back");
+    session.feed_messages(&[error("42601"), ready(b'I')]);
+    assert_eq!(session.sent(), ["Close", "Parse", "Describe", "Flush"]);
+    session.feed_messages(&[msg(backend::CLOSE_COMPLETE, b""), described(&[INT8], &[])]);
+    session.feed_messages(&[answered(Some(INT8)), begun()]);
+    session.feed_messages(&[completed("COPY 2")]);
+    session.feed_messages(&[ready(b'I')]);
+    assert_eq!((received.get().end.as_deref(), received.get().affected()), (Some("done"), 4));
+}
+
+#[test]
+pub fn a_column_that_was_altered_is_described_for_the_rows_that_cannot_be_read_again() {
+    let (mut session, received) = checking_reused(false);
+    session.feed_messages(&[answered(Some(INT8))]);
+    assert_eq!(session.sent(), ["Parse", "Describe", "Flush"]);
+    session.feed_messages(&[described(&[INT8], &[])]);
+    assert_eq!(session.sent(), ["Parse", "Parse", "Bind", "Execute", "Flush"], "and its table is looked at again");
+    let parsed = msg(backend::PARSE_COMPLETE, b"");
+    let column = data_row(&[Some(b"a"), Some(b"20"), Some(b"0")]);
+    let asked = [parsed.clone(), parsed, msg(backend::BIND_COMPLETE, b""), column, completed("SELECT 1")].concat();
+    session.feed_messages(&[asked, begun()]);
+    session.feed_messages(&[completed("COPY 2")]);
+    session.feed_messages(&[ready(b'I')]);
+    assert_eq!((received.get().end.as_deref(), received.get().affected()), (Some("done"), 3));
 }
 
 #[test]

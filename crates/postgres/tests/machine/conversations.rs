@@ -187,21 +187,16 @@ pub fn the_abandoned_end_of_a_block_is_sent() {
 #[test]
 pub fn a_value_that_does_not_fit_sends_nothing_of_a_known_statement() {
     let mut session = Session::start();
-    session.execute("insert", None, vec![1.into()], true);
-    let learnt = [
-        msg(backend::PARSE_COMPLETE, b""),
-        msg(backend::PARAMETER_DESCRIPTION, &[0, 1, 0, 0, 0, 21]),
-        msg(backend::NO_DATA, b""),
-    ]
-    .concat();
-    session.feed(&learnt).unwrap();
-    session
-        .feed(
-            &[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"INSERT 0 1\0"), ready(b'I')].concat(),
-        )
-        .unwrap();
+    // With a type that the server has not chosen, which another session cannot change.
+    let typed = |rows| {
+        let Request::Execute(execute) = execution("insert", rows, true) else { unreachable!() };
+        Request::Execute(Execute { hints: vec![21], ..execute })
+    };
+    session.ask(typed(Rows::One), vec![1.into()], vec![]);
+    session.feed_messages(&[described(&[21], &[])]);
+    session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), completed("INSERT 0 1"), ready(b'I')]);
     session.write_buffer.take();
-    let received = session.execute("insert", Some(vec![vec![1.into()], vec![70_000.into()]]), Vec::new(), true);
+    let (_, received) = session.ask(typed(Rows::Batch), vec![], vec![vec![1.into()], vec![70_000.into()]]);
     assert_eq!(session.write_buffer.len(), 0, "nothing may be sent");
     let end = received.get().end.clone().unwrap();
     assert!(end.contains("does not fit int2") && end.ends_with("at row 1"), "{end}");

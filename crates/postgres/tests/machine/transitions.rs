@@ -40,6 +40,8 @@ fn every_row_of_the_table_is_taken() {
             copy::an_unexpected_copy_ends_the_session,
             batch_copy::the_rest_is_copied_and_the_end_waits_for_its_answer,
             batch_copy::a_table_that_a_copy_means_something_else_to_is_not_copied_into,
+            batch_copy::a_column_that_was_altered_begins_the_batch_again_if_its_rows_can_be_read_again,
+            batch_copy::a_column_that_was_altered_is_described_for_the_rows_that_cannot_be_read_again,
             batch_copy::a_row_without_the_binary_form_ends_the_copy_and_is_executed,
             batch_copy::an_error_stops_the_rows_wherever_they_stand,
             batch_copy::a_batch_that_is_given_up_is_made_to_fail,
