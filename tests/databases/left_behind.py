@@ -73,9 +73,11 @@ def is_same(one: Any, two: Any) -> bool:
     return getattr(one, "_target", one) is getattr(two, "_target", two)
 
 
-def one_of(conn: Any, rows: Any) -> Any:
-    """The next row of a stream."""
-    return conn._loop.run_until_complete(anext(rows)) if isinstance(conn, OnLoop) else next(rows)
+def one_of(conn: Any, rows: Any, *otherwise: Any) -> Any:
+    """The next row of a stream; where it has ended, the other value, if one is given."""
+    if isinstance(conn, OnLoop):
+        return conn._loop.run_until_complete(anext(rows, *otherwise))
+    return next(rows, *otherwise)
 
 
 @dataclass(frozen=True)

@@ -207,6 +207,22 @@ def test_streams_that_are_open(shell: str, any_db: Database, admin: Any, mode: s
 
 
 @pytest.mark.parametrize("any_db", ["postgresql"], indirect=True)
+def test_notifications_that_were_not_read(shell: str, any_db: Database, mode: str) -> None:
+    (said,) = [getattr(entry, mode) for entry in any_db.resets.LEFT if entry.name == "subscriptions"]
+    with pool_of(shell, any_db.url, reset=mode, kwargs={"autocommit": True}) as (lend, give_back):
+        one = lend()
+        one.execute("listen left_c")
+        # Its own comes before the end of the statement.
+        one.execute("notify left_c, 'first'")
+        give_back(one)
+        two = lend()
+        assert is_same(one, two)
+        found = one_of(two, two.notifies(timeout=0), None)
+        give_back(two)
+    assert (found and found.payload) == ("first" if said == "kept" else None)
+
+
+@pytest.mark.parametrize("any_db", ["postgresql"], indirect=True)
 def test_a_stream_that_waits_for_nothing_is_open_too(any_db: Database, admin: Any) -> None:
     """Its next rows are here before it is given back, which only a loop receives by itself."""
     with pool_of("asyncio", any_db.url, reset="none") as (lend, give_back):

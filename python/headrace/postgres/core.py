@@ -385,6 +385,9 @@ class ConnectionCore(Core):
             yield from self.end_block(True)
         if mode == "discard":
             yield from each(self.wire.verb("reset"))
+            # What has come for the last user's subscriptions, which have ended.
+            while self.notification() is not None:
+                pass
 
 
 def check_committed(results: Sequence[Result]) -> None:

@@ -30,7 +30,7 @@ LEFT: Final = (
     Left("temporary_tables", "Temporary tables", "kept", "kept", "set back"),
     Left("held_cursors", "Cursors WITH HOLD that a statement has declared", "kept", "kept", "set back"),
     Left("prepared_statements", "Statements that `PREPARE` has prepared", "kept", "kept", "set back"),
-    Left("subscriptions", "Subscriptions (`LISTEN`)", "kept", "kept", "set back"),
+    Left("subscriptions", "Subscriptions (`LISTEN`), and notifications that were not read", "kept", "kept", "set back"),
     Left("session_locks", "Advisory locks of the session", "kept", "kept", "set back"),
     Left("sequences", "What `currval` and `lastval` return", "kept", "kept", "set back"),
 )
