@@ -116,6 +116,8 @@ class Database(ABC):
     # Batches and statements
     batch_strategies: ClassVar[Mapping[str, tuple[str, Mapping[str, Any]]]]
     """By name: a parameter, with its number as in ``native_mark``, and the keywords of ``executemany()``."""
+    loading: ClassVar[Mapping[str, Any]] = {}
+    """Keywords of ``connect()`` for connections that copy rows into tables."""
     supports_staging_tables: ClassVar[bool] = True
     """Partitioned writes can be idempotent: they write to staging tables first."""
     supports_default_expressions: ClassVar[bool] = False

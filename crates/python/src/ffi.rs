@@ -9,6 +9,7 @@ use headrace_arrow::input::{ArrayRef, InputError, from_ffi, imported, make_array
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyString, PyType};
 use pyo3::{PyClass, ffi};
+use std::ffi::CStr;
 
 /// An owned reference: the result of every constructor here. `None` means that Python raised.
 pub type Object<'py> = Option<Bound<'py, PyAny>>;
@@ -259,6 +260,24 @@ pub fn exact(value: &Bound<'_, PyAny>) -> Exact {
         } else {
             Exact::Other
         }
+    }
+}
+
+/// The name of the class of an object whose class is one of NumPy's own that are written in C, such as `ndarray`: in C
+/// these have the module in their names. A few comparisons for all other objects.
+#[inline]
+pub fn numpy_class<'a>(value: &'a Bound<'_, PyAny>) -> Option<&'a [u8]> {
+    const MODULE: &[u8] = b"numpy.";
+    // SAFETY: `value` is a live object, so its type is one. The name of a static type ends with a NUL, at which the
+    // comparison ends, and stays as it is; that of another type can be set, so it is not read.
+    unsafe {
+        let class = ffi::Py_TYPE(value.as_ptr());
+        if ffi::PyType_HasFeature(class, ffi::Py_TPFLAGS_HEAPTYPE) != 0 {
+            return None;
+        }
+        let name = (*class).tp_name;
+        let is_numpy = MODULE.iter().enumerate().all(|(i, byte)| *name.cast::<u8>().add(i) == *byte);
+        is_numpy.then(|| CStr::from_ptr(name.add(MODULE.len())).to_bytes())
     }
 }
 

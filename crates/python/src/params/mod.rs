@@ -1,12 +1,12 @@
 //! Python objects into parameters.
 
+mod numpy;
 mod objects;
 
 pub use objects::is_unordered;
 
 use objects::{
-    Shape, days_of, delta_micros, digits, dumper_of, is_missing, member_value, micros_of, micros_since_epoch,
-    numpy_number, too_deep, utf8,
+    Shape, days_of, delta_micros, digits, dumper_of, is_missing, meant, micros_of, micros_since_epoch, too_deep, utf8,
 };
 
 use crate::errors::ClientError;
@@ -60,7 +60,7 @@ impl Parameters for PyParams<'_> {
     }
 }
 
-/// One Python value: of a member of an enumeration its value.
+/// One Python value: of a member of an enumeration its value, of NumPy's what they are in Python's types.
 pub struct PyValue<'a> {
     value: Bound<'a, PyAny>,
     settings: &'a Settings,
@@ -78,7 +78,7 @@ impl<'a> PyValue<'a> {
 
     #[inline]
     fn at(value: Bound<'a, PyAny>, settings: &'a Settings, depth: usize) -> Self {
-        let value = if exact(&value) == Exact::Other { member_value(value, settings) } else { value };
+        let value = if exact(&value) == Exact::Other { meant(value, settings) } else { value };
         Self { value, settings, depth }
     }
 
@@ -174,22 +174,12 @@ impl<'a> PyValue<'a> {
             ValueKind::Set
         } else if is(v, &g.opaque) {
             ValueKind::Opaque
-        } else if let Some(number) = numpy_number(v) {
-            PyValue::new(number, self.settings).kind()
         } else if is_missing(v) {
             ValueKind::Null
         } else if PyBuffer::<u8>::get(v).is_ok() {
             ValueKind::Bytes
         } else {
             ValueKind::Other
-        }
-    }
-
-    /// The number in a scalar of numpy, or the value itself.
-    fn plain(&self) -> Bound<'a, PyAny> {
-        match exact(&self.value) {
-            Exact::Other => numpy_number(&self.value).unwrap_or_else(|| self.value.clone()),
-            _ => self.value.clone(),
         }
     }
 
@@ -225,22 +215,22 @@ impl<'a> PyValue<'a> {
             return Ok(text.clone());
         }
         let py = self.py();
-        let plain = self.plain();
-        let base = match exact(&plain) {
+        let plain = &self.value;
+        let base = match exact(plain) {
             Exact::Other if plain.is_instance_of::<PyInt>() => PyInt::type_object(py).getattr("__repr__")?,
             Exact::Other if plain.is_instance_of::<PyFloat>() => PyFloat::type_object(py).getattr("__repr__")?,
             Exact::Other => {
                 let decimal = &globals(py)?.decimal;
-                if is_exactly(&plain, decimal) || !is(&plain, decimal) {
+                if is_exactly(plain, decimal) || !is(plain, decimal) {
                     return plain.str();
                 }
                 decimal.bind(py).getattr("__str__")?
             }
-            _ => return plain.str().or_else(|error| digits(&plain, error)),
+            _ => return plain.str().or_else(|error| digits(plain, error)),
         };
-        match base.call1((&plain,)) {
+        match base.call1((plain,)) {
             Ok(text) => Ok(text.cast_into::<PyString>()?),
-            Err(error) => digits(&plain, error),
+            Err(error) => digits(plain, error),
         }
     }
 
@@ -250,6 +240,7 @@ impl<'a> PyValue<'a> {
         if timestamp.is_exact_instance_of::<PyDateTime>() {
             return Ok(timestamp.clone());
         }
+        self.check_precision("nanosecond")?;
         let read = || -> PyResult<Bound<'a, PyAny>> {
             let part = |name: &str| self.value.getattr(name);
             let date = (part("year")?, part("month")?, part("day")?);
@@ -262,6 +253,15 @@ impl<'a> PyValue<'a> {
         };
         let made = read().map_err(|error| self.not_read("a timestamp", error))?;
         made.cast_into::<PyDateTime>().map_err(|_| self.wrong("a timestamp"))
+    }
+
+    /// Refuses what is more precise than a microsecond, which pandas' times and spans of time can be.
+    fn check_precision(&self, nanoseconds: &str) -> Result<(), ClientError> {
+        if !self.value.getattr(nanoseconds).is_ok_and(|count| count.is_truthy().unwrap_or(false)) {
+            return Ok(());
+        }
+        let what = self.describe();
+        Err(Mismatch::out_of_range(format!("{what} is more precise than a microsecond: .round('us') rounds it")).into())
     }
 
     /// The error for an object whose attributes are not those of what it seems to be.
@@ -341,12 +341,13 @@ impl Value for PyValue<'_> {
         let text = repr.map_or_else(|_| "?".to_owned(), |repr| repr.to_string());
         let short: String =
             if text.chars().count() > 60 { text.chars().take(57).chain("...".chars()).collect() } else { text };
-        format!("{short} (of type {})", type_name(&self.value))
+        let advice = numpy::advice(&self.value).map(|advice| format!(", {advice}")).unwrap_or_default();
+        format!("{short} (of type {}{advice})", type_name(&self.value))
     }
 
     #[inline]
     fn bool(&self) -> Result<bool, ClientError> {
-        Ok(self.plain().is_truthy()?)
+        Ok(self.value.is_truthy()?)
     }
 
     #[inline]
@@ -357,10 +358,7 @@ impl Value for PyValue<'_> {
                 if error.is_instance_of::<PyOverflowError>(self.py()) {
                     return Err(Mismatch::out_of_range(format!("{} does not fit 64 bits", self.describe())).into());
                 }
-                match self.plain().extract::<i64>() {
-                    Ok(value) => Ok(value),
-                    Err(_) => Err(self.wrong("a whole number")),
-                }
+                Err(self.wrong("a whole number"))
             }
         }
     }
@@ -370,7 +368,7 @@ impl Value for PyValue<'_> {
         if let Ok(float) = self.value.cast_exact::<PyFloat>() {
             return Ok(float.value());
         }
-        let plain = self.plain();
+        let plain = &self.value;
         let float = plain.extract::<f64>().map_err(|error| {
             if error.is_instance_of::<PyOverflowError>(self.py()) {
                 let what = self.describe();
@@ -380,7 +378,7 @@ impl Value for PyValue<'_> {
             self.wrong("a floating-point number")
         })?;
         // What has no exponent that small or large is infinite or zero without an error.
-        if (float.is_infinite() || float == 0.0) && is(&plain, &self.globals()?.decimal) {
+        if (float.is_infinite() || float == 0.0) && is(plain, &self.globals()?.decimal) {
             let (fits, bound) = match float == 0.0 {
                 true => (!plain.is_truthy()?, "is nearer to zero than"),
                 false => (plain.call_method0("is_infinite")?.is_truthy()?, "does not fit"),
@@ -479,6 +477,9 @@ impl Value for PyValue<'_> {
 
     fn interval(&self) -> Result<(i32, i32, i64), ClientError> {
         if let Ok(delta) = self.value.cast::<PyDelta>() {
+            if !delta.is_exact_instance_of::<PyDelta>() {
+                self.check_precision("nanoseconds")?;
+            }
             let micros = i64::from(delta.get_seconds()) * 1_000_000 + i64::from(delta.get_microseconds());
             return Ok((0, delta.get_days(), micros));
         }

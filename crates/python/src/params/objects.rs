@@ -1,7 +1,7 @@
 //! What Python objects are, whatever their class claims, and what their parts come to.
 
+use super::numpy::in_python;
 use crate::errors::ClientError;
-use crate::ffi::{Exact, exact};
 use crate::globals::{globals, is};
 use crate::sink::Settings;
 use headrace_core::civil::{DAY_MICROS, days_from_civil};
@@ -44,18 +44,18 @@ pub(super) fn dumper_of<'a>(value: &Bound<'a, PyAny>, settings: &Settings) -> Op
     mro.iter().find_map(|class| dumpers.get_item(class).ok().flatten())
 }
 
-/// The value of a member of an enumeration that has no dumper, or another value itself. A member whose value is itself
-/// stays, and is a value of no kind.
-pub(super) fn member_value<'a>(value: Bound<'a, PyAny>, settings: &Settings) -> Bound<'a, PyAny> {
+/// What a value stands for: of a member of an enumeration that has no dumper its value, a value of NumPy in Python's own
+/// types; another value itself. A member whose value is itself stays, and is a value of no kind.
+pub(super) fn meant<'a>(value: Bound<'a, PyAny>, settings: &Settings) -> Bound<'a, PyAny> {
     // Every enumeration has a metaclass of its own; what is sent most, dates and decimals, has none.
     if value.get_type().get_type().is(value.py().get_type::<PyType>()) {
-        return value;
+        return in_python(value, settings);
     }
     let Ok(g) = globals(value.py()) else { return value };
     let mut found = value.clone();
     for _ in 0..limits::NESTING {
         if !is(&found, &g.enum_type) || dumper_of(&found, settings).is_some() {
-            return found;
+            return in_python(found, settings);
         }
         let Ok(inner) = found.getattr("value") else { return found };
         found = inner;
@@ -77,23 +77,6 @@ pub(super) fn is_missing(value: &Bound<'_, PyAny>) -> bool {
 pub(super) fn utf8<'a>(text: &'a Bound<'_, PyString>) -> Result<&'a str, ClientError> {
     text.to_str()
         .map_err(|error| Mismatch::out_of_range(format!("the text is not Unicode: {}", error.value(text.py()))).into())
-}
-
-/// The Python number in a scalar of numpy, which is not imported for it: a truth value, a whole number or a float.
-pub(super) fn numpy_number<'py>(value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
-    let class = value.get_type();
-    if class.module().ok()? != "numpy"
-        || !class.mro().iter().any(|base| base.getattr("__name__").is_ok_and(|n| n.eq("generic").unwrap_or(false)))
-    {
-        return None;
-    }
-    let kind: String = value.getattr("dtype").ok()?.getattr("kind").ok()?.extract().ok()?;
-    if !matches!(kind.as_str(), "b" | "i" | "u" | "f") {
-        return None;
-    }
-    let number = value.call_method0("item").ok()?;
-    // A float of more bits than Python's stays one of numpy's.
-    matches!(exact(&number), Exact::Bool | Exact::Int | Exact::Float).then_some(number)
 }
 
 /// The digits of a whole number of which `str` makes no text: Python refuses it from
