@@ -62,6 +62,8 @@ globals! {
     path: "headrace.types", "Path";
     polygon: "headrace.types", "Polygon";
     circle: "headrace.types", "Circle";
+    timed_row: "headrace._shared.arguments", "TimedRow";
+    timed_rows: "headrace._shared.arguments", "TimedRows";
     errors: "headrace", "errors";
     error_for: "headrace.errors", "error_for";
     error_from_fields: "headrace.errors", "error_from_fields";

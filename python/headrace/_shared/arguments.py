@@ -7,6 +7,15 @@ from typing import Any, SupportsIndex
 from ..errors import ProgrammingError
 
 
+class TimedRow(tuple[Any, ...]):
+    """Parameters for ``$1`` whose dates and times have the types of their values, not those of their places: the server
+    converts them, as it does for ``%s``. PostgreSQL only."""
+
+
+class TimedRows(list[Any]):
+    """Rows of such parameters."""
+
+
 def checked_text(value: Any, what: str) -> str:
     """A text that was given as ``what``.
 

@@ -6,6 +6,19 @@ import datetime
 from typing import Any
 
 
+def is_aware(value: Any) -> bool:
+    """True for a datetime or time with a zone."""
+    return isinstance(value, (datetime.datetime, datetime.time)) and value.tzinfo is not None
+
+
 def day(value: Any) -> Any:
     """The day of a datetime: a type that is a date means that, and the driver would refuse the time of day."""
-    return value.date() if isinstance(value, datetime.datetime) else value
+    # pandas' NaT is a datetime that is no time, and not itself.
+    if isinstance(value, datetime.datetime) and value == value:
+        return value.date()
+    return value
+
+
+def clock(value: Any) -> Any:
+    """A datetime or time without its zone, as its clock shows it."""
+    return value.replace(tzinfo=None) if is_aware(value) else value

@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlalchemy import types as sqltypes
 from sqlalchemy import util
-from sqlalchemy.dialects.mysql import BIT
+from sqlalchemy.dialects.mysql import BIT, TIME
 from sqlalchemy.dialects.mysql.base import MySQLDialect, MySQLExecutionContext
 from sqlalchemy.dialects.mysql.mariadb import INET4, INET6, MariaDBDialect
 from sqlalchemy.engine import URL
@@ -26,7 +26,7 @@ from headrace import defaults
 
 from . import _asyncio
 from ._scripts import execute
-from ._values import day
+from ._values import clock, day, is_aware
 
 # Values
 
@@ -34,6 +34,25 @@ from ._values import day
 class _Date(sqltypes.Date):
     def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
         return day
+
+
+class _Zoneless:
+    """No type has a zone: the clock's time goes without it, as PyMySQL and mysqlclient send it."""
+
+    def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
+        return clock
+
+
+class _DateTime(_Zoneless, sqltypes.DateTime):
+    pass
+
+
+class _Time(_Zoneless, TIME):
+    pass
+
+
+class _Null(_Zoneless, sqltypes.NullType):
+    pass
 
 
 class _Bit(BIT):
@@ -106,6 +125,13 @@ class _ExecutionContext(MySQLExecutionContext):
         return cursor
 
 
+def _has_zones(context: Any, rows: Sequence[Any]) -> bool:
+    """True for the parameters of a text, of which no column is known, if one of them has a zone."""
+    if context is None or not context.is_text:
+        return False
+    return any(is_aware(value) for row in rows if isinstance(row, tuple) for value in row)
+
+
 def _unwrapped(connection: Any) -> Any:
     """The driver's connection, which the pool wraps."""
     return getattr(connection, "dbapi_connection", connection)
@@ -126,7 +152,10 @@ class MySQLDialect_headrace(MySQLDialect):
     colspecs = util.update_copy(
         MySQLDialect.colspecs,
         {
+            sqltypes.NullType: _Null,
             sqltypes.Date: _Date,
+            sqltypes.DateTime: _DateTime,
+            sqltypes.Time: _Time,
             BIT: _Bit,
             INET4: _Inet4,
             INET6: _Inet6,
@@ -170,7 +199,14 @@ class MySQLDialect_headrace(MySQLDialect):
         return (), keywords
 
     def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
+        if _has_zones(context, (parameters,)):
+            parameters = tuple(map(clock, parameters))
         execute(cursor, statement, parameters, headrace.mysql.Cursor)
+
+    def do_executemany(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
+        if _has_zones(context, parameters):
+            parameters = [tuple(map(clock, row)) for row in parameters]
+        cursor.executemany(statement, parameters)
 
     def _extract_error_code(self, exception: Any) -> int | None:
         code: int | None = exception.sqlcode

@@ -9,10 +9,12 @@ that a statement is prepared once, whatever values come.
 
 from __future__ import annotations
 
+import datetime
 import decimal
 import importlib
 import itertools
 import logging
+import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -39,11 +41,12 @@ from sqlalchemy.dialects.postgresql.pg_catalog import INT2VECTOR, OIDVECTOR
 from sqlalchemy.engine import URL, processors
 
 import headrace.postgres
+from headrace._shared.arguments import TimedRow, TimedRows
 from headrace.types import Multirange, Notice, Range, TransactionStatus
 
 from . import _asyncio
 from ._scripts import execute
-from ._values import day
+from ._values import day, is_aware
 
 logger = logging.getLogger("sqlalchemy.dialects.postgresql")
 
@@ -52,6 +55,7 @@ _FLOATS = (700, 701, 1021, 1022)
 _EXACT = (1700, 1231, 20, 21, 23, 26, 1005, 1007, 1016, 1028)
 _JSON_TYPES = (114, 3802)
 _INET_TYPES = (869, 650)
+
 
 # What statements say of their parameters
 
@@ -84,19 +88,67 @@ class _BigInteger(sqltypes.BigInteger):
     render_bind_cast = True
 
 
+class _Processed(threading.local):
+    """What the processors of this thread's parameters have seen since it was set."""
+
+    other_time = False
+
+
+_processed = _Processed()
+
+
+class _Timed:
+    """A date or time that is not of its column's type, with a zone or without one, goes as the type that it is of: the
+    server converts it, by the time zone of the session, as it does what psycopg sends."""
+
+    render_bind_cast = True
+    timezone: bool
+
+    def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
+        def aware(value: Any) -> Any:
+            if value is not None and not isinstance(value, str) and not is_aware(value):
+                _processed.other_time = True
+            return value
+
+        def naive(value: Any) -> Any:
+            if is_aware(value):
+                _processed.other_time = True
+            return value
+
+        return aware if self.timezone else naive
+
+
+class _Null(sqltypes.NullType):
+    """No column is known: the values have the types of their own."""
+
+    def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
+        def process(value: Any) -> Any:
+            if _is_time(value):
+                _processed.other_time = True
+            return value
+
+        return process
+
+
+class _DateTime(_Timed, sqltypes.DateTime):
+    pass
+
+
+class _Time(_Timed, sqltypes.Time):
+    pass
+
+
 class _Date(sqltypes.Date):
     render_bind_cast = True
 
     def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
-        return day
+        def process(value: Any) -> Any:
+            if is_aware(value):
+                _processed.other_time = True
+                return value
+            return day(value)
 
-
-class _DateTime(sqltypes.DateTime):
-    render_bind_cast = True
-
-
-class _Time(sqltypes.Time):
-    render_bind_cast = True
+        return process
 
 
 class _Interval(INTERVAL):
@@ -268,6 +320,16 @@ class _Schemas:
 
 class _ExecutionContext(PGExecutionContext):
     dialect: PGDialect_headrace
+    types_times = False
+    """A date or time of the parameters is not of its column's type."""
+
+    @classmethod
+    def _init_compiled(cls, *args: Any, **keywords: Any) -> Any:
+        # Nothing waits between the processors of the parameters, which are called in here, and the end.
+        _processed.other_time = False
+        self: Any = super()._init_compiled(*args, **keywords)
+        self.types_times = _processed.other_time
+        return self
 
     def pre_exec(self) -> None:
         self.dialect.schemas.forget_before(self._dbapi_connection.driver_connection)
@@ -280,6 +342,21 @@ class _ExecutionContext(PGExecutionContext):
         connection = self._dbapi_connection
         # Where every statement is a transaction of its own only a cursor WITH HOLD lives longer than its DECLARE.
         return connection.cursor(f"headrace_{next(_cursor_numbers)}", withhold=connection.autocommit)
+
+
+def _is_time(value: Any) -> bool:
+    """True for dates and times, NumPy's too, and lists of them."""
+    if isinstance(value, list):
+        return any(map(_is_time, value))
+    return isinstance(value, (datetime.date, datetime.time)) or type(value).__name__ == "datetime64"
+
+
+def _types_times(context: Any, rows: Sequence[Any]) -> bool:
+    """True if the dates and times of these rows have the types of their values: one of them is not of its column's
+    type, or the statement is a text, of which no column is known."""
+    if context is None or not context.is_text:
+        return context is not None and context.types_times
+    return any(_is_time(value) for row in rows if isinstance(row, tuple) for value in row)
 
 
 def _log_notice(notice: Notice) -> None:
@@ -311,6 +388,7 @@ class PGDialect_headrace(PGDialect):
             sqltypes.BigInteger: _BigInteger,
             sqltypes.Numeric: _Numeric,
             sqltypes.Float: _Float,
+            sqltypes.NullType: _Null,
             sqltypes.Date: _Date,
             sqltypes.DateTime: _DateTime,
             sqltypes.Time: _Time,
@@ -385,7 +463,12 @@ class PGDialect_headrace(PGDialect):
         return connected
 
     def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
+        if isinstance(parameters, tuple) and _types_times(context, (parameters,)):
+            parameters = TimedRow(parameters)
         execute(cursor, statement, parameters, headrace.Cursor)
+
+    def do_executemany(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
+        cursor.executemany(statement, TimedRows(parameters) if _types_times(context, parameters) else parameters)
 
     def is_disconnect(self, e: BaseException, connection: Any, cursor: Any) -> bool:
         if isinstance(e, headrace.errors.ConnectionClosed):

@@ -24,6 +24,8 @@ pub enum Rows {
     Batch,
     /// The same, and each row's values decide the types of its parameters, as if it were executed alone.
     TypedBatch,
+    /// The same, but only the values that are dates or times do; the server decides all other types.
+    TimeTypedBatch,
 }
 
 impl Rows {

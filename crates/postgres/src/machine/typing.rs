@@ -7,7 +7,7 @@
 //! statement.
 
 use super::pending::PendingRequest;
-use super::request::{Execute, Prepare, Request};
+use super::request::{Execute, Prepare, Request, Rows};
 use super::statement::{Lookup, Statement};
 use super::work::{Preparation, Source, Work};
 use super::{Machine, PgHandler, Server};
@@ -20,6 +20,8 @@ use std::sync::Arc;
 /// The types of a batch's rows, and the statements that it has used.
 #[derive(Debug)]
 pub(super) struct Typing {
+    /// Only dates and times decide types.
+    times_only: bool,
     /// The parameters that are only assigned to columns.
     assigned: Vec<bool>,
     /// The types of those columns, once the first description has come; 0 for all others.
@@ -51,8 +53,9 @@ struct Used {
 }
 
 impl Typing {
-    fn new(sql: &str) -> Self {
+    fn new(sql: &str, times_only: bool) -> Self {
         Self {
+            times_only,
             assigned: sql::assigned(sql),
             targets: Vec::new(),
             described: Vec::new(),
@@ -93,12 +96,16 @@ impl Typing {
             let target = self.targets.get(i).copied();
             let alike = assigned && target.is_none_or(|target| is_converted_alike(&value, kind, target));
             let by_value = match kind {
-                ValueKind::Int => !alike,
+                ValueKind::Int => !alike && !self.times_only,
                 ValueKind::List | ValueKind::Range | ValueKind::Multirange => true,
                 _ => false,
             };
             self.kinds.push(Some(kind).filter(|_| !by_value));
-            let hint = if alike { 0 } else { types::hint_of(&value, kind) };
+            let hint = match alike {
+                true => oid::UNSPECIFIED,
+                false if self.times_only => types::time_hint(&value),
+                false => types::hint_of(&value, kind),
+            };
             let plain = matches!(kind, ValueKind::Null | ValueKind::Text | ValueKind::Custom);
             self.needs_description |= hint == 0 && !plain && !assigned;
             self.row.push(hint);
@@ -210,8 +217,13 @@ impl<H: PgHandler> PendingRequest<H> {
 
     /// Begins a batch whose values decide the types: its first row chooses the first statement.
     pub(super) fn begin_typing(&mut self, cx: H::Context<'_>) -> Result<(), H::Error> {
-        let Request::Execute(Execute { rows: super::Rows::TypedBatch, sql, .. }) = &self.request else { return Ok(()) };
-        let mut typing = Box::new(Typing::new(sql));
+        let Request::Execute(Execute { rows, sql, .. }) = &self.request else { return Ok(()) };
+        let times_only = match rows {
+            Rows::TypedBatch => false,
+            Rows::TimeTypedBatch => true,
+            Rows::One | Rows::Batch => return Ok(()),
+        };
+        let mut typing = Box::new(Typing::new(sql, times_only));
         if self.take_row(cx)?
             && let Some(handler) = &mut self.slot.handler
         {

@@ -9,6 +9,24 @@ pub fn hint<V: Value>(value: &V) -> Oid {
     hint_of(value, value.kind())
 }
 
+/// [`hint`] of dates and times, and of lists of them; all other types are left to the server.
+pub fn time_hint<V: Value>(value: &V) -> Oid {
+    let kind = value.kind();
+    match kind {
+        ValueKind::Date
+        | ValueKind::Time
+        | ValueKind::TimeTz
+        | ValueKind::Timestamp
+        | ValueKind::TimestampTz
+        | ValueKind::List => {
+            let hint = hint_of(value, kind);
+            let is_time = oid::TIMES.iter().any(|time| [*time, builtin::array_of(*time)].contains(&hint));
+            if is_time { hint } else { oid::UNSPECIFIED }
+        }
+        _ => oid::UNSPECIFIED,
+    }
+}
+
 /// [`hint`], if the kind of the value is known.
 #[inline]
 pub fn hint_of<V: Value>(value: &V, kind: ValueKind) -> Oid {

@@ -26,7 +26,7 @@ pub use copy_binary::{decode_binary_row, encode_binary_row};
 pub use copy_text::{decode_text_line, encode_text_row};
 pub use decode::{Decoder, decode_row, find_cells};
 pub use encode::Encoder;
-pub use hint::{hint, hint_of};
+pub use hint::{hint, hint_of, time_hint};
 pub use introspect::{introspection_query, introspection_query_after};
 pub use registry::{Kind, TypeRegistry, UserType};
 pub use text::DateOrder;

@@ -55,6 +55,8 @@ oids! {
 pub const VECTORS: [Oid; 2] = [INT2VECTOR, OIDVECTOR];
 /// The types of whole numbers and numeric, each of which holds all values of those before it.
 pub const NUMBERS: [Oid; 4] = [INT2, INT4, INT8, NUMERIC];
+/// The types of dates and times.
+pub const TIMES: [Oid; 5] = [DATE, TIME, TIMETZ, TIMESTAMP, TIMESTAMPTZ];
 /// Arrays of [`NUMBERS`].
 pub const NUMBER_ARRAYS: [Oid; 4] = [INT2_ARRAY, INT4_ARRAY, INT8_ARRAY, NUMERIC_ARRAY];
 

@@ -59,6 +59,7 @@ fn request() -> impl Strategy<Value = (Request, Vec<TestValue>, Vec<Vec<TestValu
         any::<bool>().prop_map(|sync| (execution("select $1", Rows::One, sync), vec!["x".into()], vec![])),
         Just((execution("insert", Rows::Batch, true), vec![], many)),
         Just((execution("select $1", Rows::TypedBatch, true), vec![], rows())),
+        Just((execution("select $1", Rows::TimeTypedBatch, true), vec![], rows())),
         Just((execution("copy t from stdin", Rows::One, true), vec![], vec![])),
         any::<bool>().prop_map(|copy| (script("copy t from stdin", copy), vec![], vec![])),
         (any::<bool>(), any::<bool>()).prop_map(move |(into, left_out)| (copy(into, left_out), vec![], vec![])),

@@ -69,6 +69,17 @@ fn batch_of_two_types() -> (Session, u64, Shared) {
 }
 
 #[test]
+pub fn only_times_decide_the_types_of_a_batch_that_says_so() {
+    use headrace_testkit::TestValue::{Timestamp, TimestampTz};
+    let mut session = Session::start();
+    let rows = vec![vec![1.into(), Timestamp(0)], vec![70_000.into(), Timestamp(0)], vec![1.into(), TimestampTz(0)]];
+    session.ask(execution("select $1, $2", Rows::TimeTypedBatch, true), vec![], rows);
+    session.feed_messages(&[described(&[23, 1114], &[])]);
+    let sent = ["Parse", "Describe", "Flush", "Bind", "Execute", "Bind", "Execute", "Parse", "Describe", "Flush"];
+    assert_eq!(session.sent(), sent);
+}
+
+#[test]
 pub fn in_the_middle_of_a_batch_types_are_requested_without_ending_its_group() {
     let (mut session, _, received) = batch_of_two_types();
     session.feed_messages(&[described(&[25], &[("c", 99_998)])]);

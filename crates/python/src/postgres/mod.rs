@@ -9,6 +9,8 @@ use crate::arrow::ArrowSink;
 use crate::call::ResultShape;
 use crate::columns::Columns;
 use crate::errors;
+use crate::ffi::{Exact, exact};
+use crate::globals::{globals, is};
 use crate::params::PyValue;
 use crate::query::Sql;
 use crate::sink::Settings;
@@ -86,7 +88,11 @@ impl PostgresWire {
         let query = wire.query(&state, &sql.0, params.is_some())?;
         let query = query.get();
         let row = query.arrange(py, params)?;
-        let hints = if query.is_hinted() { hints(&row, &state.settings) } else { Vec::new() };
+        let hints = match params {
+            _ if query.is_hinted() => hints(&row, &state.settings, types::hint),
+            Some(params) if types_times(params) => hints(&row, &state.settings, types::time_hint),
+            _ => Vec::new(),
+        };
         let mut call =
             wire.call::<Postgres>(py, &state, Args::Row(row.unbind()), ResultShape::One, query.sql.clone())?;
         call.arrow = arrow;
@@ -138,6 +144,7 @@ impl PostgresWire {
             _ => (None, None),
         };
         let in_bulk = pipeline == 0 && !returning && !flat;
+        let types_times = types_times(rows.bind(py));
         let rows = Source::of::<Postgres>(py, rows)?;
         let _held = rows.hold();
         let state = wire.lock(py)?;
@@ -152,7 +159,11 @@ impl PostgresWire {
         let request = Request::Execute(Execute {
             sql: query.get().sql.clone(),
             hints: Vec::new(),
-            rows: if query.get().is_hinted() { Rows::TypedBatch } else { Rows::Batch },
+            rows: match query.get().is_hinted() {
+                true => Rows::TypedBatch,
+                false if types_times => Rows::TimeTypedBatch,
+                false => Rows::Batch,
+            },
             prepare: if named { Prepare::Named } else { Prepare::Unnamed },
             prelude: wire.prelude(prelude, false),
             portal: None,
@@ -359,6 +370,13 @@ fn portal_id((name, number): PortalKey) -> PortalId {
     PortalId { name, number }
 }
 
-fn hints(row: &Bound<'_, PyTuple>, settings: &Settings) -> Vec<Oid> {
-    row.iter().map(|value| types::hint(&PyValue::new(value, settings))).collect()
+fn hints<'a>(row: &Bound<'a, PyTuple>, settings: &'a Settings, hint: fn(&PyValue<'a>) -> Oid) -> Vec<Oid> {
+    row.iter().map(|value| hint(&PyValue::new(value, settings))).collect()
+}
+
+/// Returns true for parameters, or rows of them, whose dates and times have the types of their values, in a statement
+/// whose other types the server decides.
+fn types_times(params: &Bound<'_, PyAny>) -> bool {
+    exact(params) == Exact::Other
+        && globals(params.py()).is_ok_and(|g| is(params, &g.timed_row) || is(params, &g.timed_rows))
 }
