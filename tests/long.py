@@ -10,14 +10,25 @@ import os
 from pathlib import Path
 
 LONGEST = (
+    "company/test_hangs.py",
+    "databases/test_race.py",
+    "lab/test_race.py",
     "dialects/test_own_postgres.py",
     "dialects/test_own_mysql.py",
-    "company/test_hangs.py",
-    "robustness/test_faults.py",
+    "robustness/test_replay.py",
+    "lab/iibench/test_workload.py",
     "lab/iibench/test_faults.py",
     "lab/test_daemon.py",
-    "ends/test_dying_sessions.py",
+    "oracle/test_random.py",
+    "robustness/test_faults.py",
+    "databases/test_mysqldb.py",
+    "databases/test_arrow_in.py",
+    "mysql/test_locks_of_failed.py",
+    "behaviour/test_abandoned.py",
+    "mysql/test_connecting.py",
     "daemon/test_cut.py",
+    "ends/test_dying_sessions.py",
+    "testing/test_urls.py",
 )
 """The files that take longest. One process runs a file: begun last it would run alone at the end."""
 _LONGEST_PATHS = {Path(__file__).parent / name for name in LONGEST}

@@ -12,7 +12,7 @@ from typing import Any
 from .places import Place
 from .shells import Now, Shell
 
-LIMIT = 2.0
+LIMIT = 1.0
 """Seconds that every call is given, by its ``timeout`` or the connection's ``command_timeout``."""
 
 

@@ -25,7 +25,7 @@ from .places import Place
 from .shells import Hang, Now, Shell
 from .worker import same
 
-CANCEL_TIMEOUT = 0.6
+CANCEL_TIMEOUT = 0.3
 """In place of the default, so that a test does not take long."""
 SLACK = 20.0
 """Seconds that a busy machine may add."""

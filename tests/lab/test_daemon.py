@@ -33,7 +33,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sizes = ["--size", "1", "--size", "8", "--size", str(SIZE)]
     with pytest.MonkeyPatch.context() as patch:
         for name, workload in workloads.WORKLOADS.items():
-            patch.setitem(workloads.WORKLOADS, name, dataclasses.replace(workload, work=min(workload.work, 60)))
+            patch.setitem(workloads.WORKLOADS, name, dataclasses.replace(workload, work=min(workload.work, 15)))
         assert main(["race", "--daemon", "--rounds", "1", "--contestant", clients, *sizes, *files]) == 0
     return folder
 

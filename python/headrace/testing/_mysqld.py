@@ -140,7 +140,7 @@ def running(
             log=log,
             environment=inherited | {"HOME": str(root.path)} | dict(environment or {}),
             account=root.account,
-            stop_signal="SIGTERM",
+            stop_signal="SIGKILL",  # its directory is thrown away: no page of it needs to be written
         )
         try:
             if wait_until_ready(path, pid):

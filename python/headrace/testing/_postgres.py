@@ -342,6 +342,7 @@ class _Launch:
                 log=self.log_file,
                 environment=self.environment,
                 account=self.account,
+                stop_signal="SIGQUIT",  # at once: the directory is thrown away
             )
         except ServerUnavailable as error:
             raise ServerUnavailable(f"{error}; {INSTALL_HINT}") from None

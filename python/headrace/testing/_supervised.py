@@ -32,7 +32,7 @@ def supervise(
     log: Path,
     environment: dict[str, str],
     account: pwd.struct_passwd | None,
-    stop_signal: str = "SIGINT",
+    stop_signal: str,
 ) -> tuple[subprocess.Popen[str], int]:
     """Starts a server as ``account``; gives its supervisor and its own process id.
 
