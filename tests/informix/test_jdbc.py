@@ -113,7 +113,7 @@ def test_ansi_database(jdbc: Jdbc) -> None:
     with informix(mode="ansi") as server:
         names = (
             "insert_select", "commit_rollback", "numbers", "batch", "many_rows", "statement_batch",
-            "batch_errors", "pooled",
+            "batch_errors", "pooled", "executed_again",
         )  # fmt: skip
         assert jdbc(server.jdbc_url(), *names) == {name: f"ok {name}" for name in names}
 

@@ -69,6 +69,7 @@ impl Session {
             Ok(statement)
         });
         let statement = made.map_err(|failure| failures::translate(open, &failure, "", false, false))?;
+        self.has_changed_rows = false;
         self.prepared()?.cursor = Some(Cursor {
             statement,
             waiting: VecDeque::new(),

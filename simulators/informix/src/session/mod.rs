@@ -82,6 +82,8 @@ pub struct Session {
     part: bool,
     /// True for the first message of a group.
     fresh: bool,
+    /// True if the last statement has changed rows, and not opened a cursor.
+    has_changed_rows: bool,
 }
 
 /// A message for standard error.
@@ -133,6 +135,7 @@ impl Session {
             aborts: false,
             part: false,
             fresh: true,
+            has_changed_rows: false,
         }
     }
 
@@ -281,7 +284,7 @@ impl Session {
             Message::Prepare { sql } => self.prepare(&sql, false)?,
             Message::Id(id) => self.current = usize::try_from(id).unwrap_or(usize::MAX),
             Message::Begin => self.begin(-201)?,
-            Message::Commit => self.commit()?,
+            Message::Commit => self.commit_by_message()?,
             Message::Rollback => self.rollback()?,
             Message::SetSavepoint(name) => self.savepoint("SAVEPOINT", &name)?,
             Message::ReleaseSavepoint(name) => self.savepoint("RELEASE", &name)?,

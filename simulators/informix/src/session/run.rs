@@ -161,6 +161,7 @@ impl Session {
         result?;
         let changed = connection.changes() as i64;
         self.opened()?.state.rows.store(changed, Ordering::Relaxed);
+        self.has_changed_rows = true;
         self.serve_objects()?;
         Ok(changed)
     }
@@ -419,6 +420,7 @@ impl Session {
             Action::SelectInto(table) if self.part => drop(self.select_into(&table)?),
             Action::SelectInto(table) => {
                 let rows = self.select_into(&table)?;
+                self.has_changed_rows = true;
                 replies::done(&mut self.link.out, &self.caps, 0, rows, 0, 0);
                 replies::cost(&mut self.link.out, 1);
                 return Ok(());
@@ -496,6 +498,17 @@ impl Session {
 
     pub(super) fn commit(&mut self) -> Result<()> {
         self.end("COMMIT", 2)
+    }
+
+    /// SQ_CMMTWORK. In an ANSI database IBM's JDBC driver closes its cursors by it, and takes the rows of the last
+    /// SQ_DONE for those of the query that it executes next: unless there is one of no rows, it does not fetch more
+    /// than the first block.
+    pub(super) fn commit_by_message(&mut self) -> Result<()> {
+        self.commit()?;
+        if self.opened()?.database.mode == Mode::Ansi && !self.has_changed_rows {
+            self.finish(0);
+        }
+        Ok(())
     }
 
     pub(super) fn rollback(&mut self) -> Result<()> {
