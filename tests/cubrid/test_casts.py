@@ -47,3 +47,44 @@ def test_large_objects_are_longer_than_one_read(conn: Any, size: int) -> None:
     assert conn.read_lob(blob) == data
     assert conn.read_lob(clob) == text
     conn.rollback()
+
+
+def test_a_label_is_its_place_where_a_number_is_wanted(conn: Any) -> None:
+    conn.execute("drop table if exists hr_label")
+    conn.execute("create table hr_label (e enum('one', 'two', 'three'))")
+    conn.execute("insert into hr_label values ('two'), (null)")
+    assert conn.fetch("select cast(e as int), cast(e as numeric(5,1)) from hr_label order by 1") == [
+        (None, None), (2, 2),
+    ]  # fmt: skip
+    conn.execute("update hr_label set e = cast(e as int) + 1")
+    assert conn.fetch("select e from hr_label where e is not null") == [("three",)]
+    conn.rollback()
+
+
+def test_hints_of_indexes_stand_after_each_table(conn: Any) -> None:
+    conn.execute("drop table if exists hr_hinted")
+    conn.execute("create table hr_hinted (n int, index hr_index (n))")
+    conn.execute("insert into hr_hinted values (1), (2)")
+    for hint in ("force index", "use index", "ignore key"):
+        inner = f"select n from hr_hinted {hint} (hr_index) where n > 0"
+        sql = f"select count(*) from hr_hinted {hint} (hr_index) join ({inner}) b on hr_hinted.n = b.n"
+        assert conn.fetchval(sql) == 2, hint
+    conn.rollback()
+
+
+def test_a_union_that_begins_with_null_has_its_names_in_a_derived_table(conn: Any) -> None:
+    sql = "select v from (select 1 as k, null as v union all select 2, X'') t order by k"
+    assert conn.fetch(sql) == [(None,), (b"",)]
+    assert conn.fetch("select v from (select 1.5 as v union select 2) t order by v desc") == [(2,), (1.5,)]
+
+
+@pytest.mark.parametrize(
+    ("literal", "precision", "scale"),
+    [("0.0000001", 7, 7), ("-0.25", 2, 2), ("1.10", 3, 2), (f"0.{'0' * 37}1", 38, 38)],
+)
+def test_zeros_in_front_are_no_digits_of_a_literal(conn: Any, literal: str, precision: int, scale: int) -> None:
+    assert conn.execute(f"select {literal}").description[0][4:6] == (precision, scale)
+
+
+def test_empty_bits_are_elements_of_collections(conn: Any) -> None:
+    assert sorted(conn.fetchval("select {X'', X'01'}")) == [b"", b"\x01"]

@@ -62,6 +62,16 @@ pub fn convert(value: Value, from: &Type, to: &Type, mode: Mode, zone: &str) -> 
         return Ok(value);
     }
     let refused = || Error::coerce(from.long_name(), to.long_name());
+    let value = match value {
+        // As a number, a label is its place.
+        Value::Text(label)
+            if from.code == ENUM && matches!(to.family(), Family::Integer | Family::Real | Family::Numeric) =>
+        {
+            let place = from.labels.as_deref().unwrap_or_default().iter().position(|known| *known == label);
+            Value::Integer(place.map_or(0, |place| place as i64 + 1))
+        }
+        value => value,
+    };
     match to.family() {
         Family::Integer => integer(&value, from, to).ok_or_else(refused)?,
         Family::Real => {
@@ -264,7 +274,10 @@ fn bits(value: Value, from: &Type, to: &Type, mode: Mode) -> Result<Value> {
         }
         _ => return Err(Error::coerce(from.long_name(), to.long_name())),
     };
-    let limit = to.precision.max(0) as usize;
+    if to.precision < 0 {
+        return Ok(Value::Blob(bytes));
+    }
+    let limit = to.precision as usize;
     if bytes.len() * 8 > limit.div_ceil(8) * 8 {
         if mode != Mode::Cast && bytes[limit.div_ceil(8)..].iter().any(|byte| *byte != 0) {
             return Err(Error::coerce(from.long_name(), to.long_name()));

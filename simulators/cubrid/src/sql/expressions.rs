@@ -189,8 +189,10 @@ impl Parser<'_> {
                 _ => Err(self.syntax("identifier")),
             };
         }
+        // FORCE INDEX and IGNORE KEY after a table are not its alias.
+        let is_hint = (self.is("force") || self.is("ignore")) && (self.is_ahead(1, "index") || self.is_ahead(1, "key"));
         match self.peek() {
-            TokenKind::Word(word) if !is_reserved(word) && word != "difference" && word != "nulls" => {
+            TokenKind::Word(word) if !is_reserved(word) && word != "difference" && word != "nulls" && !is_hint => {
                 Ok(Some(self.identifier()?))
             }
             TokenKind::Quoted(_) => Ok(Some(self.identifier()?)),

@@ -406,8 +406,10 @@ fn wrapped(body: &Body, sql: &str, columns: &[ResultColumn], types: &[Type]) -> 
         .zip(types)
         .zip(&names)
         .map(|((column, ty), name)| match same(&column.ty, ty, Mode::Cast) || column.ty.code == NULL {
-            true => format!("{name}{}", collation(ty)),
-            false => format!("{}{}", cast(name, &column.ty, ty, Mode::Cast), collation(ty)),
+            true => format!("{name}{} AS {}", collation(ty), quote(&column.name)),
+            false => {
+                format!("{}{} AS {}", cast(name, &column.ty, ty, Mode::Cast), collation(ty), quote(&column.name))
+            }
         })
         .collect();
     format!("SELECT {} FROM (WITH u({}) AS ({sql}) SELECT * FROM u)", items.join(", "), names.join(", "))

@@ -178,8 +178,9 @@ impl Compiler<'_> {
     }
 
     fn decimal(&mut self, text: &str) -> Result<Typed> {
-        let digits = text.bytes().filter(u8::is_ascii_digit).count() as i32;
-        let scale = text.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        let scale = fraction.len();
+        let digits = (whole.trim_start_matches(['-', '0']).len() + scale).max(1) as i32;
         if digits > 38 {
             let number = text.parse().map_err(|_| Error::overflow("numeric"))?;
             return Ok(literal_value(Value::Real(number), Type::of(DOUBLE), text.to_owned()));
