@@ -606,6 +606,13 @@ _ONE_ARRAY: Final = (
 )
 
 
+_REPLICATION: Final = re.compile(
+    r"\s*(?:IDENTIFY_SYSTEM|(?:CREATE|DROP|ALTER|READ)_REPLICATION_SLOT|START_REPLICATION|TIMELINE_HISTORY|BASE_BACKUP)\b",
+    re.IGNORECASE,
+)
+_OF_REPLICATION: Final = (
+    "a replication connection (replication=database) takes its commands by executescript() only, in autocommit"
+)
 _JSON_OF_ARRAY: Final = re.compile(r"\bjsonb?\b.*\[\]")
 _PARAMETER: Final = re.compile(r"\$\d")
 _TYPED: Final = re.compile(r"\b(interval|date|time|timestamp|timestamptz)\s+(?:%s|%\(\w+\)s|\$\d+)", re.IGNORECASE)
@@ -639,7 +646,9 @@ def _hint(sqlstate: str | None, message: str, statement: str) -> str | None:
     if sqlstate == "42601" and _PARAMETER.search(message):
         return _misplaced(statement)
     if sqlstate == "08P01" and "replication" in message:
-        return "a replication connection takes its commands by executescript() only"
+        return _OF_REPLICATION
+    if sqlstate == "42601" and _REPLICATION.match(statement):
+        return _OF_REPLICATION
     if sqlstate in ("42P18", "42P08"):
         return "say which type a parameter has, by a cast: %s::text, $1::text"
     return None

@@ -47,6 +47,12 @@ def test_a_replication_connection_takes_scripts(url: str) -> None:
         pytest.raises(headrace.Error, match="executescript"),
     ):
         conn.execute("SELECT 1")
+    # With a BEGIN before it, it is a statement of SQL.
+    with (
+        headrace.connect(url, replication="database") as conn,
+        pytest.raises(headrace.ProgrammingError, match="in autocommit"),
+    ):
+        conn.executescript("IDENTIFY_SYSTEM")
     with headrace.connect(url, replication="database", autocommit=True) as conn:
         assert conn.executescript("IDENTIFY_SYSTEM").fetchone()
 
