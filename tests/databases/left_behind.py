@@ -202,6 +202,8 @@ LEAVING: dict[str, dict[str, Leaving]] = {
     "mysql": {
         "autocommit": Leaving(("set autocommit = 1",), "select @@autocommit"),
         "transaction": Leaving(("insert into left_t values (1)",), is_open, commits=False),
+        # In a transaction that only reads it is another error than that it returns no rows.
+        "next_transaction": Leaving(("set transaction read only",), "insert into left_t values (1)", commits=False),
         "xa": Leaving(("xa start 'left'",), is_open, commits=False, autocommit=True),
         "table_locks": Leaving(("lock tables left_t read",), "select count(*) from numbers"),
         "schema": Leaving(("use mysql",), "select database()"),

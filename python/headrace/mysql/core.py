@@ -351,7 +351,8 @@ class MySqlCore(Core):
         """Back to a fresh state: ``rollback`` ends an open transaction, ``discard`` forgets all session state."""
         self.forget_blocks()
         self.pipelines.clear()
-        if mode == "rollback" and self.is_begun():
+        # What SET TRANSACTION has decided for the next transaction ends with one, even if it was never begun.
+        if mode == "rollback" and (self.is_begun() or self.wire.sets_next_transaction()):
             yield from each(self.wire.verb("rollback", owed=True))
         if mode == "rollback" and self.wire.holds_tables():
             # After the transaction, which it would commit.

@@ -22,6 +22,13 @@ LEFT: Final = (
     Left("autocommit", "`autocommit` that a statement has set", "set back", "set back", "set back"),
     Left("charsets", "Character sets (before the next statement)", "set back", "set back", "set back"),
     Left("transaction", "An open transaction", "kept", "set back", "set back"),
+    Left(
+        "next_transaction",
+        "What `SET TRANSACTION`, without SESSION, has decided for the next transaction",
+        "kept",
+        "set back",
+        "set back",
+    ),
     Left("xa", "A transaction of XA START that has not ended", "kept", "closed", "set back"),
     Left("table_locks", "Locked tables (`LOCK TABLES`, `FLUSH TABLES WITH READ LOCK`)", "kept", "set back", "set back"),
     Left("streams", "Streams and cursors on the server that are open", "closed", "closed", "closed"),

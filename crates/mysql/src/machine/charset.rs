@@ -108,6 +108,7 @@ impl<H: MyHandler> Machine<H> {
         self.charsets = Charsets::default();
         self.session.variables.clear();
         self.session.holds_tables = false;
+        self.session.sets_next = false;
     }
 
     /// Sends what is due before a request.

@@ -37,7 +37,7 @@ pub use upload::InfileState;
 use crate::packets::capabilities::StatusFlags;
 use crate::packets::command::{self, Command};
 use crate::packets::reply::ServerError;
-use crate::sql::{TableLocks, may_change_role, table_locks, words};
+use crate::sql::{TableLocks, may_change_role, may_set_next_transaction, table_locks, words};
 use charset::Charsets;
 use headrace_core::Session as _;
 use headrace_core::verb::Effect;
@@ -172,6 +172,11 @@ impl<H: MyHandler> Machine<H> {
         self.session.holds_tables
     }
 
+    /// Returns true if the next transaction may be another than the session's others: its end sets that back.
+    pub fn sets_next_transaction(&self) -> bool {
+        self.session.sets_next
+    }
+
     /// True if a statement may have changed the role.
     pub fn role_changed(&self) -> bool {
         self.session.role_changed
@@ -207,10 +212,17 @@ impl<H: MyHandler> Machine<H> {
         self.queue.started() > 0 && self.current_handler().is_some_and(ResponseHandler::is_stream)
     }
 
-    /// Records what the first request, which is answered, may have done to locked tables and to the role.
+    /// Records what the first request, which is answered, may have done to locked tables, to the role and to the next
+    /// transaction.
     fn note_left(&mut self) {
         let sql = self.queue.first().and_then(|pending| pending.request.sql());
         self.session.role_changed |= sql.is_some_and(|sql| may_change_role(sql, self.several));
+        self.session.sets_next |= sql.is_some_and(|sql| may_set_next_transaction(sql, self.several));
+        if let Some(Request::Verb(VerbStatement { effect: Effect::Ends(_), .. })) =
+            self.queue.first().map(|pending| &pending.request)
+        {
+            self.session.sets_next = false;
+        }
         let locks = match self.queue.first().map(|pending| &pending.request) {
             Some(Request::Verb(VerbStatement { effect: Effect::Begins, .. })) => TableLocks::Unlocks,
             Some(request) => request.sql().map_or(TableLocks::Keeps, |sql| table_locks(sql, self.several)),

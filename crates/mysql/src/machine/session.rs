@@ -58,6 +58,8 @@ pub struct Session {
     pub(super) role_changed: bool,
     /// The program has executed what may have locked tables.
     pub(super) holds_tables: bool,
+    /// The program has executed what may have decided the next transaction alone, and has ended none since.
+    pub(super) sets_next: bool,
     /// Statements that would begin a transaction like the present one, if the server reports them.
     pub transaction_characteristics: Option<String>,
 }

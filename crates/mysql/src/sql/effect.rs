@@ -133,6 +133,20 @@ pub fn may_change_role(sql: &str, several: bool) -> bool {
     words(sql).any(|word| is_one_of(word, &["role", "authorization", "execute", "call"]))
 }
 
+/// Returns true if a text may decide what the next transaction is like, and that one alone: SET TRANSACTION without a
+/// scope, `SET @@transaction_isolation`, a procedure, or a text that is not in this one. `several` indicates whether the
+/// server accepts more than one statement in it.
+pub fn may_set_next_transaction(sql: &str, several: bool) -> bool {
+    const CHARACTERISTICS: [&str; 5] =
+        ["transaction", "tx_isolation", "transaction_isolation", "tx_read_only", "transaction_read_only"];
+    if !is_several(sql, several) && is_one_of(first_word(sql), &READS_OR_WRITES) {
+        return false;
+    }
+    words(sql).any(|word| is_one_of(word, &["execute", "call"]))
+        || (words(sql).any(|word| word.eq_ignore_ascii_case("set"))
+            && words(sql).any(|word| is_one_of(word, &CHARACTERISTICS)))
+}
+
 /// Verbs of statements that change nothing of the session.
 const READS_OR_WRITES: [&str; 6] = ["select", "insert", "update", "delete", "replace", "with"];
 
@@ -206,6 +220,18 @@ mod tests {
             ("unlock tables; lock tables t read", true, TableLocks::MayLock),
         ] {
             assert_eq!(table_locks(sql, several), wanted, "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_may_decide_the_next_transaction() {
+        for sql in ["set transaction read only", "/* x */ SET @@tx_isolation = 'serializable'", "call p()", "execute s"]
+        {
+            assert!(may_set_next_transaction(sql, false), "{sql}");
+        }
+        assert!(may_set_next_transaction("select 1; set transaction read only", true));
+        for sql in ["start transaction", "set autocommit = 1", "insert into t values ('set transaction')", "commit"] {
+            assert!(!may_set_next_transaction(sql, false), "{sql}");
         }
     }
 

@@ -9,7 +9,9 @@ mod load;
 
 use bare::Bare;
 pub(crate) use effect::words;
-pub use effect::{TableLocks, changes_session, is_harmless_variable, may_change_role, table_locks};
+pub use effect::{
+    TableLocks, changes_session, is_harmless_variable, may_change_role, may_set_next_transaction, table_locks,
+};
 use headrace_core::placeholders::{self, Converted, Marks};
 use headrace_core::token::Kind;
 pub use insert::Insert;

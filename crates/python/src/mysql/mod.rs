@@ -295,6 +295,12 @@ impl MySqlWire {
         Ok(wire.lock(py)?.connection.machine.of::<MySql>(py)?.holds_tables())
     }
 
+    /// Whether the next transaction may be another than the session's others, by SET TRANSACTION.
+    fn sets_next_transaction(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<bool> {
+        let wire = slf.as_super().get();
+        Ok(wire.lock(py)?.connection.machine.of::<MySql>(py)?.sets_next_transaction())
+    }
+
     /// Whether a statement may have changed the role; it counts as restored from now on.
     fn take_role_changed(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<bool> {
         let wire = slf.as_super().get();
@@ -306,13 +312,13 @@ impl MySqlWire {
     }
 
     /// Whether the session has anything that a pool has to undo while it is not in a transaction: locks, locked tables,
-    /// or another `autocommit`.
+    /// what the next transaction is to be, or another `autocommit`.
     fn is_left_changed(slf: &Bound<'_, Self>, py: Python<'_>, autocommit: bool) -> PyResult<bool> {
         let wire = slf.as_super().get();
         let mut state = wire.lock(py)?;
         let machine = state.connection.machine.of::<MySql>(py)?;
         let changed = machine.autocommits().is_some_and(|reported| reported != autocommit);
-        Ok(changed || machine.holds_locks() || machine.holds_tables())
+        Ok(changed || machine.holds_locks() || machine.holds_tables() || machine.sets_next_transaction())
     }
 
     /// Queues a fetch of more rows from the cursor that the request of number `cursor` opened.
