@@ -22,6 +22,12 @@ from headrace.testing import PostgresServer
 STOPPED = 1.0 + defaults.CANCEL_TIMEOUT
 
 
+@pytest.fixture
+def quick_cancels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that does not react is given up sooner."""
+    monkeypatch.setattr(defaults, "CANCEL_TIMEOUT", 1.0)
+
+
 @contextlib.contextmanager
 def interrupted(after: float) -> Iterator[float]:
     """Sends a SIGINT after a number of seconds; returns its time."""
@@ -97,6 +103,7 @@ def test_an_interrupt_is_seen_while_a_name_is_resolved(monkeypatch: pytest.Monke
     forever.set()
 
 
+@pytest.mark.usefixtures("quick_cancels")
 async def test_on_a_loop_a_connection_whose_server_does_not_react_is_closed(server: PostgresServer) -> None:
     conn = await headrace.aio.connect(server.url, autocommit=True)
     with stopped(conn.backend_pid):
@@ -112,6 +119,7 @@ async def test_on_a_loop_a_connection_whose_server_does_not_react_is_closed(serv
         await conn.fetchval("select 3")
 
 
+@pytest.mark.usefixtures("quick_cancels")
 def test_a_connection_whose_server_does_not_react_is_closed(server: PostgresServer) -> None:
     conn = headrace.connect(server.url, autocommit=True)
     with stopped(conn.backend_pid):
@@ -122,6 +130,7 @@ def test_a_connection_whose_server_does_not_react_is_closed(server: PostgresServ
         assert time.monotonic() - started < STOPPED
 
 
+@pytest.mark.usefixtures("quick_cancels")
 @pytest.mark.parametrize("at", ["inside", "its end"])
 async def test_a_cancelled_pipeline_waits_for_nothing(server: PostgresServer, at: str) -> None:
     conn = await headrace.aio.connect(server.url, autocommit=True)

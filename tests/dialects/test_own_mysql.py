@@ -7,7 +7,7 @@ import pytest
 
 from headrace.testing import MysqldServer
 
-from .own import NEW, OLD, Counts, mark, on_mysqld, run
+from .own import NEW, OLD, SAMPLE, Counts, mark, on_mysqld, run
 
 NOT_OURS = {"asks mysqlclient for bytes (use_unicode=0)": [r"DialectTest::test_special_encodings\[\w+\]"]}
 """Tests that are left out, by the reason."""
@@ -49,7 +49,7 @@ def test_tests_of_mysql(
         assert run(url, version, "test/dialect/mysql", without=NOT_OURS) == mark(*marks)
 
 
-@pytest.mark.parametrize("database", ["mariadb", "mysql"])
+@pytest.mark.parametrize("database", ["mariadb", *([] if SAMPLE else ["mysql"])])
 def test_cancelled_tasks_leave_engines_usable(database: str, request: pytest.FixtureRequest) -> None:
     server: MysqldServer = request.getfixturevalue(f"{database}_server")
     with on_mysqld(server, "headrace_async") as url:

@@ -101,7 +101,7 @@ def test_a_pool_that_takes_an_idle_connection_away_is_none(place: Place) -> None
         pool.close(timeout=0)
 
 
-@without_cubrid
+@losing_idle_sessions
 def test_a_cursor_on_a_lost_session_says_how_it_was_lost(place: Place) -> None:
     conn = connected(place, autocommit=True)
     conn.execute("insert into ends values (-8)")

@@ -101,7 +101,7 @@ async def test_a_pool_that_takes_an_idle_connection_away_is_none(place: Place) -
         await pool.close(timeout=0)
 
 
-@without_cubrid
+@losing_idle_sessions
 async def test_a_cursor_on_a_lost_session_says_how_it_was_lost(place: Place) -> None:
     conn = await connected(place, autocommit=True)
     await conn.execute("insert into ends values (-8)")

@@ -21,7 +21,7 @@ TABLE = "table locked (n int not null)"
 
 @pytest.fixture(autouse=True)
 def _table(my: Conn) -> None:
-    my.execute("set lock_wait_timeout = 3")
+    my.execute("set lock_wait_timeout = 20")
     fresh(my, TABLE)
 
 
@@ -42,8 +42,10 @@ def test_the_end_of_the_transaction_is_sent(
         failing(conn)
         if later:
             conn.execute(later)
+        my.execute("set lock_wait_timeout = 1")
         with pytest.raises(errors.LockNotAvailable):
             my.execute("alter table locked add column m int")
+        my.execute("set lock_wait_timeout = 20")
         end(conn)
         my.execute("alter table locked add column k int")
 

@@ -54,7 +54,7 @@ def test_steps_by_name_do_what_their_names_say(any_bench: Run) -> None:
 
 
 def test_figures_are_there_for_client_and_server(any_bench: Run) -> None:
-    ran = any_bench(max_rows=20_000, rows_per_commit=200, query_threads=1, secondary_at_start=True)
+    ran = any_bench(max_rows=8_000, rows_per_commit=200, query_threads=1, secondary_at_start=True)
     step = ran.step
     assert step["client"]["cpu_us_per_row"] > 0
     assert step["client"]["cpu_us_per_query"] > 0
