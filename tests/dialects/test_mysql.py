@@ -163,3 +163,21 @@ def test_a_stream_whose_connection_is_killed_raises(my: Engines, on_server: bool
 
     my.connected(work)
     assert my.connected(lambda connection: connection.scalar(sa.select(42))) == 42
+
+
+def test_what_is_decided_for_the_next_transaction_is_not_for_the_next_user(my: Engines) -> None:
+    one = my.made(pool_size=1, max_overflow=0)
+    thread = sa.select(sa.func.connection_id())
+
+    def decide(connection: sa.Connection) -> Any:
+        found = connection.scalar(thread)
+        connection.rollback()
+        connection.execute(sa.text("set transaction read only"))
+        return found
+
+    def write(connection: sa.Connection) -> Any:
+        connection.execute(sa.text("delete from mysql.time_zone_leap_second where 1 = 0"))
+        return connection.scalar(thread)
+
+    assert one.connected(decide, begin=False) == one.connected(write)
+    one.dispose()

@@ -265,8 +265,9 @@ class MySqlCore(Core):
         return self.autocommit if reported is None else reported
 
     def is_begun(self) -> bool:
-        """Returns true if a transaction is open, or may be, or if a statement that failed may have left locks."""
-        return super().is_begun() or self._holds_locks()
+        """Returns true if a transaction is open, or may be, or if a statement that failed may have left locks, or if
+        SET TRANSACTION has decided something for the next one, which a COMMIT or ROLLBACK ends though none is open."""
+        return super().is_begun() or self._holds_locks() or self._sets_next()
 
     def remember(self) -> None:
         """The attributes as they are now are those that a reset sets back: autocommit as the server has reported it."""
@@ -303,6 +304,9 @@ class MySqlCore(Core):
 
     def _holds_locks(self) -> bool:
         return not self.wire.closed and self.wire.holds_locks()
+
+    def _sets_next(self) -> bool:
+        return not self.wire.closed and self.wire.sets_next_transaction()
 
     def variable(self, name: str) -> str:
         """The variable of the session that an attribute is on the server."""
@@ -351,8 +355,7 @@ class MySqlCore(Core):
         """Back to a fresh state: ``rollback`` ends an open transaction, ``discard`` forgets all session state."""
         self.forget_blocks()
         self.pipelines.clear()
-        # What SET TRANSACTION has decided for the next transaction ends with one, even if it was never begun.
-        if mode == "rollback" and (self.is_begun() or self.wire.sets_next_transaction()):
+        if mode == "rollback" and self.is_begun():
             yield from each(self.wire.verb("rollback", owed=True))
         if mode == "rollback" and self.wire.holds_tables():
             # After the transaction, which it would commit.
