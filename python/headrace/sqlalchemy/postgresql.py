@@ -71,6 +71,17 @@ class _Char(sqltypes.CHAR):
 class _LargeBinary(BYTEA):
     render_bind_cast = True
 
+    def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
+        def process(value: Any) -> Any:
+            # bytes() makes so many zeros of a number.
+            return (
+                value
+                if value is None or isinstance(value, (bytes, bytearray, memoryview))
+                else bytes(memoryview(value))
+            )
+
+        return process
+
 
 class _Boolean(sqltypes.Boolean):
     render_bind_cast = True
@@ -135,7 +146,15 @@ class _DateTime(_Timed, sqltypes.DateTime):
 
 
 class _Time(_Timed, sqltypes.Time):
-    pass
+    def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
+        process = super().bind_processor(dialect)
+
+        def of_day(value: Any) -> Any:
+            if isinstance(value, datetime.datetime):
+                _processed.other_time = True
+            return process(value)
+
+        return of_day
 
 
 class _Date(sqltypes.Date):
