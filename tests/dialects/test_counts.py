@@ -1,0 +1,63 @@
+"""How many rows were written is told after the cursor is closed, which SQLAlchemy does at once: to programs, and to
+pandas and polars, whose methods return it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+import sqlalchemy as sa
+
+from .conftest import Engines
+
+TABLE = sa.Table(
+    "of_counts", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True), sa.Column("v", sa.String(9))
+)
+ROWS: list[dict[str, Any]] = [{"id": n, "v": str(n)} for n in (1, 2, 3)]
+
+
+@pytest.fixture(autouse=True)
+def _table(engines: Engines) -> Iterator[None]:
+    engines.connected(TABLE.create)
+    yield
+    engines.connected(TABLE.drop)
+
+
+def test_statements_tell_how_many_rows_they_wrote(engines: Engines) -> None:
+    def work(connection: sa.Connection) -> list[int]:
+        results = [
+            connection.execute(TABLE.insert(), ROWS[:1]),
+            connection.execute(TABLE.insert(), ROWS[1:]),
+            connection.execute(sa.text("insert into of_counts values (4, 'x'), (5, 'y')")),
+            connection.execute(
+                sa.text("insert into of_counts values (:id, :v)"), [{"id": 6, "v": "x"}, {"id": 7, "v": "y"}]
+            ),
+            connection.execute(TABLE.update().where(TABLE.c.id > 2).values(v="z")),
+            connection.execute(TABLE.delete()),
+        ]
+        return [result.rowcount for result in results]
+
+    assert engines.connected(work) == [1, 2, 2, 2, 5, 7]
+
+
+def test_frames_tell_how_many_rows_they_wrote(engines: Engines) -> None:
+    frame = pd.DataFrame(ROWS)
+
+    def work(connection: sa.Connection) -> list[int | None]:
+        counts = []
+        for method in (None, "multi"):
+            connection.execute(TABLE.delete())
+            counts.append(frame.to_sql("of_counts", connection, index=False, if_exists="append", method=method))
+        return counts
+
+    assert engines.connected(work) == [3, 3]
+
+
+def test_a_frame_of_polars_tells_too(engines: Engines) -> None:
+    def work(connection: sa.Connection) -> int:
+        return pl.DataFrame(ROWS).write_database("of_counts", connection, if_table_exists="append")
+
+    assert engines.connected(work) == 3
