@@ -135,6 +135,7 @@ def test_comparisons_take_them_too(postgres: Engines) -> None:
         connection.execute(sa.insert(EVENTS), ROWS[:2])
         count = sa.select(sa.func.count()).select_from(EVENTS)
         assert connection.scalar(count.where(EVENTS.c.naive == AWARE)) == 1
+        assert connection.scalar(count.where(EVENTS.c.naive == AWARE).execution_options(stream_results=True)) == 1
         assert connection.scalar(count.where(EVENTS.c.zoned.in_([NAIVE, AWARE]))) == 2
         assert connection.scalar(count.where(EVENTS.c.naive.in_([NAIVE, AWARE]))) == 2
         assert connection.scalar(count.where(EVENTS.c.naive == sa.any_(sa.literal([AWARE], ARRAY(sa.DateTime()))))) == 1
