@@ -65,8 +65,12 @@ def _named(names: tuple[str, ...]) -> Callable[[Row], Any]:
     clean = [f"f{name}" if name.startswith(tuple("_0123456789")) else name for name in clean]
     make_type: Any = namedtuple
     kind: Any = make_type("Row", clean, rename=True)
+
+    def reduced(row: Row) -> tuple[Any, ...]:
+        return _row_again, (names, tuple(row))
+
     # pickle would look for the class in this module.
-    kind.__reduce__ = lambda row: (_row_again, (names, tuple(row)))
+    kind.__reduce__ = reduced
     make: Callable[[Row], Any] = kind._make
     return make
 
