@@ -159,6 +159,8 @@ pub struct PyCall<D: Dialect> {
     pub copy: Option<D::Copy>,
     /// Rows of a stream's block: once there are as many, or a record batch, its reader is woken.
     pub block: Option<usize>,
+    /// Only the first row of a result is wanted: no object is made of those after it.
+    pub first: bool,
     /// Rows become Arrow record batches here.
     pub arrow: Option<Py<ArrowSink>>,
     lane: u64,
@@ -196,6 +198,7 @@ impl<D: Dialect> PyCall<D> {
             progress: None,
             copy: None,
             block: None,
+            first: false,
             arrow: None,
             columns: None,
             store: Rows::default(),
@@ -384,9 +387,13 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
     fn rows<R: Run>(&mut self, py: Python<'_>, run: &mut R) -> Result<Room, Fatal> {
         match &self.arrow {
             Some(arrow) => arrow.get().rows(py, run)?,
+            None if self.first && !self.store.rows.is_empty() => {}
             None => {
                 run.each(&mut RowSink::new(py, &mut self.store, &self.settings).naming(self.columns.as_ref()))?;
             }
+        }
+        if self.first {
+            self.store.rows.truncate(1);
         }
         if !self.has_block(py) {
             return Ok(Room::More);

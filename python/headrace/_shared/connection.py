@@ -63,13 +63,16 @@ class BlockingConnection(BlockingWaiting[R]):
                 cursor._failed(error)
                 raise
 
-    def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...], timeout: float | None) -> list[T]:
+    def _rows(
+        self, factory: RowFactory[T], sql: str, args: tuple[Any, ...], timeout: float | None, first: bool = False
+    ) -> list[T]:
         core = self._core
         if core.timing or (core.pipelines and core.pipeline() is not None):
             cursor = self._cursor(factory).execute(sql, args or None, timeout=timeout)
             return cursor.fetchall()
         # The same result as with a cursor, without one.
-        result = self._wait(core.submit(sql, args or None), timeout)
+        submit = core.submit_first if first else core.submit
+        result = self._wait(submit(sql, args or None), timeout)
         if factory is tuple_row and isinstance(result, Result) and result.rows is not None:
             return result.rows  # type: ignore[no-any-return]
         cursor = self._cursor(factory)
@@ -116,7 +119,7 @@ class BlockingConnection(BlockingWaiting[R]):
         """
         if named:
             raise no_keywords("fetchrow", named)
-        rows = self._rows(self.row_factory, sql, args, timeout)
+        rows = self._rows(self.row_factory, sql, args, timeout, True)
         return rows[0] if rows else None
 
     def fetchval(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
@@ -138,7 +141,7 @@ class BlockingConnection(BlockingWaiting[R]):
         """
         if named:
             raise no_keywords("fetchval", named)
-        rows = self._rows(tuple_row, sql, args, timeout)
+        rows = self._rows(tuple_row, sql, args, timeout, True)
         return rows[0][0] if rows else None
 
     def fetch_arrow(

@@ -122,6 +122,10 @@ class Core(Transactions):
         """Queues one statement."""
 
     @abstractmethod
+    def submit_first(self, sql: str, params: Params) -> Any:
+        """Queues one statement of whose result only the first row is kept."""
+
+    @abstractmethod
     def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
         """Queues one statement whose rows become Arrow record batches."""
 

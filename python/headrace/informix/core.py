@@ -106,6 +106,10 @@ class InformixCore(Core):
         """Queues one statement."""
         return self.wire.execute(sql, params, begin=self.begins)
 
+    def submit_first(self, sql: str, params: Params) -> Any:
+        """Queues one statement of whose result only the first row is kept."""
+        return self.wire.execute(sql, params, begin=self.begins, first=True)
+
     def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
         """Queues one statement whose rows become Arrow record batches."""
         return self.wire.execute(sql, params, begin=self.begins, arrow=arrow)

@@ -119,6 +119,10 @@ class MySqlCore(Core):
         """Queues one statement."""
         return self.wire.execute(sql, params, text=self.text)
 
+    def submit_first(self, sql: str, params: Params) -> Any:
+        """Queues one statement of whose result only the first row is kept."""
+        return self.wire.execute(sql, params, text=self.text, first=True)
+
     def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
         """Queues one statement whose rows become Arrow record batches."""
         return self.wire.execute(sql, params, text=self.text, arrow=arrow)

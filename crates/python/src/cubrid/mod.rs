@@ -67,8 +67,9 @@ impl CubridWire {
 
     /// Queues a statement, or a text with several, whose results are a list; with `begin` in a transaction, which it begins if none is open. With `block` it is a stream,
     /// whose rows are taken in lists of this number while they come, the rest with its result. `arrow` makes record
-    /// batches of its rows.
-    #[pyo3(signature = (sql, params=None, *, begin=false, block=None, arrow=None))]
+    /// batches of its rows; with `first` only the first of them is kept.
+    #[pyo3(signature = (sql, params=None, *, begin=false, block=None, arrow=None, first=false))]
+    #[allow(clippy::too_many_arguments)]
     fn execute(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
@@ -77,6 +78,7 @@ impl CubridWire {
         begin: bool,
         block: Option<usize>,
         arrow: Option<Py<ArrowSink>>,
+        first: bool,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let state = wire.lock(py)?;
@@ -88,6 +90,7 @@ impl CubridWire {
         call.script = headrace_cubrid::lexer::is_several(&query.sql);
         call.block = block;
         call.arrow = arrow;
+        call.first = first;
         let begin = wire.still_begins(begin);
         wire.enqueue(py, state, Request::Execute(Execute { sql: query.sql.clone(), rows: Rows::One, begin }), call)
     }

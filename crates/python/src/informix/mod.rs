@@ -23,7 +23,7 @@ impl Wire {
         py: Python<'_>,
         sql: &Bound<'_, PyString>,
         params: Option<&Bound<'_, PyAny>>,
-        arrow: Option<Py<ArrowSink>>,
+        (arrow, first): (Option<Py<ArrowSink>>, bool),
         request: impl FnOnce(Arc<str>) -> Request,
     ) -> PyResult<Py<PyAny>> {
         let state = self.lock(py)?;
@@ -32,6 +32,7 @@ impl Wire {
         let row = query.arrange(py, params)?;
         let mut call = self.call(py, &state, Args::Row(row.unbind()), ResultShape::One, query.sql.clone())?;
         call.arrow = arrow;
+        call.first = first;
         self.enqueue::<Informix>(py, state, request(query.sql.clone()), call)
     }
 }
@@ -55,8 +56,8 @@ impl InformixWire {
     }
 
     /// Queues a statement; with `begin` in a transaction, which it begins if none is open. `arrow` makes
-    /// record batches of its rows.
-    #[pyo3(signature = (sql, params=None, *, begin=false, arrow=None))]
+    /// record batches of its rows; with `first` only the first of them is kept.
+    #[pyo3(signature = (sql, params=None, *, begin=false, arrow=None, first=false))]
     fn execute(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
@@ -64,13 +65,14 @@ impl InformixWire {
         params: Option<&Bound<'_, PyAny>>,
         begin: bool,
         arrow: Option<Py<ArrowSink>>,
+        first: bool,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let request = |sql| {
             let begin = wire.still_begins(begin);
             Request::Execute(Execute { sql, rows: Rows::One, begin, strategy: None })
         };
-        wire.with_row(py, &sql.0, params, arrow, request)
+        wire.with_row(py, &sql.0, params, (arrow, first), request)
     }
 
     /// Queues a batch: one statement, many rows of parameters, all or none. `strategy` fixes how they are sent, for
@@ -159,7 +161,7 @@ impl InformixWire {
             let begin = wire.still_begins(begin);
             Request::Declare(Declare { cursor, sql, name, scroll, with_hold: hold, begin, bytes })
         };
-        wire.with_row(py, &sql.0, params, arrow, request)
+        wire.with_row(py, &sql.0, params, (arrow, false), request)
     }
 
     /// Queues the fetch of more rows of a cursor. `arrow` makes record batches of them.

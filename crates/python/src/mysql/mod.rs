@@ -104,8 +104,9 @@ impl MySqlWire {
     /// Queues a statement. With `text` the parameters become literals in the text, which is sent with COM_QUERY; with
     /// `prepared` they never do, and a statement that the server cannot prepare is an error; with `block` it is a
     /// stream, whose rows are taken in lists of this number while they come, the rest with its result. `reservation` is
-    /// the number of the reservation that it belongs to; `arrow` makes record batches of its rows.
-    #[pyo3(signature = (sql, params=None, *, text=false, prepared=false, block=None, reservation=0, arrow=None))]
+    /// the number of the reservation that it belongs to; `arrow` makes record batches of its rows; with `first` only the
+    /// first of them is kept.
+    #[pyo3(signature = (sql, params=None, *, text=false, prepared=false, block=None, reservation=0, arrow=None, first=false))]
     #[allow(clippy::too_many_arguments)]
     fn execute(
         slf: &Bound<'_, Self>,
@@ -117,6 +118,7 @@ impl MySqlWire {
         block: Option<usize>,
         reservation: u64,
         arrow: Option<Py<ArrowSink>>,
+        first: bool,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let state = wire.lock(py)?;
@@ -128,6 +130,7 @@ impl MySqlWire {
         call.script = true;
         call.block = block;
         call.arrow = arrow;
+        call.first = first;
         let request = Request::Execute(Execute {
             sql: query.sql.clone(),
             rows: Rows::One,

@@ -61,10 +61,10 @@ impl PostgresWire {
     /// result has no tag. With `named` false it prepares nothing that outlives the request. `pipeline` is the number of
     /// the pipeline that it belongs to, after whose errors the server skips requests up to one with `sync`. `expected`
     /// are the columns of a statement without parameters that is sent in one round trip, whatever description the
-    /// server then sends. `arrow` makes record batches of its rows.
+    /// server then sends. `arrow` makes record batches of its rows; with `first` only the first of them is kept.
     #[pyo3(signature = (
         sql, params=None, *, prelude=None, portal=None, declares=None, uses=None, named=true, sync=true,
-        ordered=false, pipeline=0, expected=None, arrow=None
+        ordered=false, pipeline=0, expected=None, arrow=None, first=false
     ))]
     #[allow(clippy::too_many_arguments)]
     fn execute(
@@ -82,6 +82,7 @@ impl PostgresWire {
         pipeline: u64,
         expected: Option<&Bound<'_, Columns>>,
         arrow: Option<Py<ArrowSink>>,
+        first: bool,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let state = wire.lock(py)?;
@@ -96,6 +97,7 @@ impl PostgresWire {
         let mut call =
             wire.call::<Postgres>(py, &state, Args::Row(row.unbind()), ResultShape::One, query.sql.clone())?;
         call.arrow = arrow;
+        call.first = first;
         // Under the lock: another thread may have ended or begun a block since the caller checked.
         let reserves = !wire.begins.load(Ordering::SeqCst);
         let declares = declares.map(|(portal, with_hold)| Cursor::Declare { portal: portal_id(portal), with_hold });

@@ -68,13 +68,16 @@ class LoopConnection(LoopWaiting[R]):
                 cursor._failed(error)
                 raise
 
-    async def _rows(self, factory: RowFactory[T], sql: str, args: tuple[Any, ...], timeout: float | None) -> list[T]:
+    async def _rows(
+        self, factory: RowFactory[T], sql: str, args: tuple[Any, ...], timeout: float | None, first: bool = False
+    ) -> list[T]:
         core = self._core
         if core.timing or (core.pipelines and core.pipeline() is not None):
             cursor = await self._cursor(factory).execute(sql, args or None, timeout=timeout)
             return await cursor.fetchall()
         # The same result as with a cursor, without one.
-        result = await self._wait(core.submit(sql, args or None), timeout)
+        submit = core.submit_first if first else core.submit
+        result = await self._wait(submit(sql, args or None), timeout)
         if factory is tuple_row and isinstance(result, Result) and result.rows is not None:
             return result.rows  # type: ignore[no-any-return]
         cursor = self._cursor(factory)
@@ -121,7 +124,7 @@ class LoopConnection(LoopWaiting[R]):
         """
         if named:
             raise no_keywords("fetchrow", named)
-        rows = await self._rows(self.row_factory, sql, args, timeout)
+        rows = await self._rows(self.row_factory, sql, args, timeout, True)
         return rows[0] if rows else None
 
     async def fetchval(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
@@ -143,7 +146,7 @@ class LoopConnection(LoopWaiting[R]):
         """
         if named:
             raise no_keywords("fetchval", named)
-        rows = await self._rows(tuple_row, sql, args, timeout)
+        rows = await self._rows(tuple_row, sql, args, timeout, True)
         return rows[0][0] if rows else None
 
     async def fetch_arrow(
