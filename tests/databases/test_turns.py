@@ -11,13 +11,18 @@ import pytest
 
 import headrace
 import headrace.aio
-from servers import Database, names
+from servers import Database, MariaDB, MySQL, PostgreSQL, names
 
 TURNS = 3
 FIRST_ROWS = 5000
 """Within which a batch may wait for answers to what it asks first."""
 MOST_ROWS = 60_000
 """Of a batch that nobody else has a turn beside: far more than a few buffers hold."""
+
+SOME_ROWS = 20_000
+MOST_ROWS_OF_A_TURN = 4000
+"""A quarter of those that a command with many rows has at most, and more than the first ones, of which it is not known
+yet how long they take."""
 
 
 class _Turns:
@@ -64,6 +69,33 @@ async def test_other_tasks_have_their_turn_beside_a_batch(any_db: Database) -> N
         assert rows < MOST_ROWS
         assert await conn.fetchval("select count(*) from of_turns") == rows
         await conn.execute("drop table of_turns")
+
+
+@pytest.mark.parametrize("any_db", names(PostgreSQL, MariaDB, MySQL), indirect=True)
+@pytest.mark.asyncio
+async def test_other_tasks_have_their_turn_while_a_command_of_many_rows_is_made(any_db: Database) -> None:
+    turns = _Turns()
+    longest = 0
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        nonlocal longest
+        since, count = 0, turns.count
+        for n in range(SOME_ROWS):
+            if turns.count > count:
+                since, count = n, turns.count
+            longest = max(longest, n - since)
+            sum(range(2000))
+            yield (n, "x" * 20)
+
+    async with await any_db.aconnect(autocommit=True) as conn:
+        await conn.execute("drop table if exists of_turns")
+        await conn.execute("create table of_turns (n int, v varchar(20))")
+        marks = ", ".join(any_db.native_marks(2))
+        with turns.counted():
+            await conn.executemany(f"insert into of_turns values ({marks})", rows())
+        assert await conn.fetchval("select count(*) from of_turns") == SOME_ROWS
+        await conn.execute("drop table of_turns")
+    assert longest < MOST_ROWS_OF_A_TURN
 
 
 class _Rows:

@@ -138,11 +138,23 @@ pub struct WriteBuffer {
     partly: bool,
     /// See [`WriteBuffer::is_full`].
     high: usize,
+    /// See [`WriteBuffer::stop_at`].
+    takes_turns: bool,
+    /// See [`WriteBuffer::take_stopped`].
+    stopped: bool,
 }
 
 impl Default for WriteBuffer {
     fn default() -> Self {
-        Self { bytes: Vec::new(), start: 0, sent: 0, partly: false, high: limits::WRITE_BUFFER_HIGH_BYTES }
+        Self {
+            bytes: Vec::new(),
+            start: 0,
+            sent: 0,
+            partly: false,
+            high: limits::WRITE_BUFFER_HIGH_BYTES,
+            takes_turns: false,
+            stopped: false,
+        }
     }
 }
 
@@ -162,9 +174,23 @@ impl WriteBuffer {
         self.high.saturating_sub(self.len())
     }
 
-    /// Makes it full soon, until it is known how long filling it takes.
+    /// Makes it full soon, until it is known how long filling it takes. Its owner asks again where a message that is not
+    /// whole yet has stopped: see [`WriteBuffer::stop_at`].
     pub fn be_careful(&mut self) {
         self.high = limits::WRITE_BUFFER_CAREFUL_BYTES;
+        self.takes_turns = true;
+    }
+
+    /// For a message that is made elsewhere, and written once it is whole: returns true if its sender has to stop after
+    /// so many bytes of it, as if they were here. It goes on when it is asked again what there is to send.
+    pub fn stop_at(&mut self, made: usize) -> bool {
+        self.stopped = self.takes_turns && made >= self.room();
+        self.stopped
+    }
+
+    /// Returns true if a sender has stopped in the middle of a message since the last call.
+    pub fn take_stopped(&mut self) -> bool {
+        std::mem::take(&mut self.stopped)
     }
 
     /// Makes it full sooner, or later, after filling it took so long: somebody waits meanwhile.

@@ -427,10 +427,19 @@ impl<H: MyHandler> Machine<H> {
     fn send_rows(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let mut went_on = false;
         let in_flight = self.window;
+        let (mut begun, mut made) = (self.batch().map_or(0, |batch| batch.chunk.bytes()), 0);
         while !write_buffer.is_full() {
             let replies_due = self.queue.last_mut().map_or(0, |pending| pending.replies_due);
             let Some(batch) = self.batch() else { return went_on };
             let chunked = batch.frame.is_some();
+            if chunked {
+                // What was made of the chunk since it was looked at last, or of one after it.
+                made += batch.chunk.bytes().saturating_sub(begun);
+                begun = batch.chunk.bytes();
+                if write_buffer.stop_at(made) {
+                    return false;
+                }
+            }
             if chunked && batch.is_full() || matches!(batch.phase, Phase::Rows { exhausted: true }) {
                 let room =
                     batch.flying.len() < batch.window.min(CHUNKS_IN_FLIGHT) && (batch.window > 1 || replies_due == 0);

@@ -122,7 +122,8 @@ impl Wire {
             let filling = began.map(|_| Instant::now());
             self.transmit(py, &mut state);
             let write_buffer = &mut state.connection.buffers.write_buffer;
-            if write_buffer.is_full() {
+            let stopped = write_buffer.take_stopped();
+            if stopped || write_buffer.is_full() {
                 if let Some(filling) = filling {
                     write_buffer.adapt(filling.elapsed());
                 }
@@ -137,6 +138,9 @@ impl Wire {
                     return Ok(());
                 }
             };
+            if bytes.is_empty() && stopped {
+                continue;
+            }
             if bytes.is_empty() {
                 if let Some(drained) = state.drained.take() {
                     drained.complete(py, Ok(py.None()));
