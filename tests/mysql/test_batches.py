@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import headrace.mysql
 from served import Served, fresh
 
 NAMES = [(1, "ada"), (2, "grace"), (3, "jean"), (4, "ada")]
@@ -60,3 +61,121 @@ def test_rows_that_a_batch_does_not_keep_are_counted(my_server: Served, my: Any)
         cursor = my.executemany("insert into counted values (?), (?) returning n", [(1, 2), (3, 4)])
         assert cursor.rowcount == 4
     assert my.executemany("insert into counted values (?)", [(5,)]).rowcount == 1
+
+
+# Tables and modes in which rows that travel together could mean something else.
+
+LENIENT = {"no mode": "", "no strict one": "ANSI_QUOTES"}
+
+
+@pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "text"])
+@pytest.mark.parametrize("mode", LENIENT.values(), ids=LENIENT)
+@pytest.mark.parametrize("row", ["?, ?, ?", "?, concat(?), ?"], ids=["plain", "expression"])
+def test_a_lenient_server_makes_of_a_later_row_what_it_makes_of_a_single_one(
+    my_url: str, my: Any, mode: str, row: str, prepared: bool
+) -> None:
+    fresh(my, "table lenient (id int primary key, s varchar(5) not null, n int not null)")
+    sql = f"insert into lenient values ({row})"
+    with headrace.mysql.connect(my_url, autocommit=True, sql_mode=mode, prepared=prepared) as conn:
+        with pytest.raises(headrace.errors.NotNullViolation):
+            conn.execute(sql, (1, None, 5))
+        for bad in ((11, None, 5), (11, "b", None)):
+            with pytest.raises(headrace.errors.NotNullViolation) as caught:
+                conn.executemany(sql, [(10, "a", 1), bad, (12, "c", 2)])
+            assert caught.value.row == 1
+            assert conn.fetchval("select count(*) from lenient") == 0
+        assert conn.executemany(sql, [(n, "long text", n) for n in range(300)]).rowcount == 300
+        assert conn.fetch("select distinct s from lenient") == [("long ",)]
+
+
+@pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "text"])
+def test_a_table_without_transactions_refuses_in_strict_mode_what_it_refuses_of_a_single_row(
+    my_url: str, my: Any, prepared: bool
+) -> None:
+    sql = "insert into lenient values (?, concat(?), ?)"
+    for bad in ((11, "a", 500), (11, "too long", 1), (11, None, 1)):
+        fresh(my, "table lenient (id int primary key, s varchar(5) not null, n tinyint not null) engine=myisam")
+        with headrace.mysql.connect(my_url, autocommit=True, prepared=prepared) as conn:
+            with pytest.raises(headrace.Error) as single:
+                conn.execute(sql, bad)
+            with pytest.raises(headrace.Error) as caught:
+                conn.executemany(sql, [(10, "a", 1), bad])
+            assert (type(caught.value), caught.value.sqlcode) == (type(single.value), single.value.sqlcode)
+            assert "1 row of it stay" in str(caught.value)
+            assert conn.fetch("select * from lenient") == [(10, "a", 1)]
+
+
+def test_a_table_is_asked_about_once_and_again_after_the_mode_has_changed(my_url: str, my: Any) -> None:
+    fresh(my, "table lenient (id int primary key, s varchar(5) not null)")
+    with headrace.mysql.connect(my_url, autocommit=True, prepared=False) as conn:
+        sql = "insert into lenient values (?, concat(?))"
+
+        def questions() -> int:
+            return int(conn.fetch("show session status like 'Com_select'")[0][1])
+
+        conn.executemany(sql, [(1, "a"), (2, "b")])
+        before = questions()
+        conn.executemany(sql, [(3, "a"), (4, "b")])
+        assert questions() == before
+        conn.execute("set sql_mode = ''")
+        with pytest.raises(headrace.errors.NotNullViolation) as caught:
+            conn.executemany(sql, [(5, "a"), (6, None)])
+        assert caught.value.row == 1
+        assert questions() == before + 1
+
+
+ARIA = "table aria (id int, s varchar(20), key (id)) engine=Aria transactional=1"
+
+
+@pytest.mark.servers("mariadb")
+@pytest.mark.parametrize("autocommit", [True, False])
+@pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "text"])
+@pytest.mark.parametrize("count", [2, 300, 60_000])
+def test_rows_go_into_a_table_whose_engine_has_no_savepoints(
+    my_url: str, my: Any, autocommit: bool, prepared: bool, count: int
+) -> None:
+    fresh(my, ARIA)
+    with headrace.mysql.connect(my_url, autocommit=autocommit, prepared=prepared) as conn:
+        if not autocommit:
+            conn.execute("insert into aria values (0, 'z')")
+        # Values of two types are sent in two chunks.
+        rows = [(n if n < count // 2 else str(n), "x") for n in range(count)]
+        assert conn.executemany("insert into aria values (?, ?)", rows).rowcount == count
+        conn.commit()
+    assert my.fetchval("select count(*) from aria where s = 'x'") == count
+
+
+@pytest.mark.servers("mariadb")
+@pytest.mark.parametrize("autocommit", [True, False])
+@pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "text"])
+def test_the_error_of_a_row_says_how_many_rows_stay(my_url: str, my: Any, autocommit: bool, prepared: bool) -> None:
+    fresh(my, "table aria (id int primary key, s varchar(20)) engine=Aria transactional=1")
+    with headrace.mysql.connect(my_url, autocommit=autocommit, prepared=prepared) as conn:
+        with pytest.raises(headrace.errors.UniqueViolation, match="stay applied"):
+            conn.executemany("insert into aria values (?, ?)", [(n if n != 50_000 else 7, "x") for n in range(60_000)])
+        conn.rollback()
+    assert my.fetchval("select count(*) from aria") == 50_000
+
+
+@pytest.mark.servers("mariadb")
+def test_rows_of_a_transaction_that_takes_no_savepoint_are_undone_with_it(my_url: str, my: Any) -> None:
+    fresh(my, ARIA)
+    fresh(my, "table beside (id int primary key)")
+    with headrace.mysql.connect(my_url, autocommit=False) as conn:
+        conn.execute("insert into aria values (0, 'z')")
+        with pytest.raises(headrace.errors.UniqueViolation):
+            conn.executemany("insert into beside values (?)", [(1,), (2,), (1,)])
+        conn.rollback()
+    assert my.fetch("select * from beside") == []
+
+
+@pytest.mark.servers("mariadb")
+@pytest.mark.parametrize("autocommit", [True, False])
+def test_a_batch_that_loads_files_is_refused_and_the_connection_stays(my_url: str, my: Any, autocommit: bool) -> None:
+    """MySQL takes no parameters there."""
+    fresh(my, "table loaded (a varchar(20), b varchar(20))")
+    with headrace.mysql.connect(my_url, autocommit=autocommit, local_infile=True) as conn:
+        with pytest.raises(headrace.errors.OperationalError, match="no data were handed over") as caught:
+            conn.executemany("load data local infile 'rows.txt' into table loaded set b = ?", [("x",), ("y",), ("z",)])
+        assert caught.value.row == 0
+        assert conn.fetchval("select count(*) from loaded") == 0

@@ -28,7 +28,7 @@
 use super::chunk::{Chunk, Frame};
 use super::pending::{Failure, Stage};
 use super::reply::Kind;
-use super::request::{AsText, BatchStrategy, Execute, Rows};
+use super::request::{AsText, BatchStrategy, Execute, Rows, may_load};
 use super::send::write_row;
 use super::session::Session;
 use super::stage::{BATCH_TRANSITIONS, BatchEvent, Event, Phase};
@@ -38,7 +38,7 @@ use super::{Machine, MyHandler};
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::command::{self, Command};
 use crate::packets::frame;
-use crate::sql::{Insert, Scan};
+use crate::sql::{Insert, Scan, Table};
 use headrace_core::WriteBuffer;
 use headrace_core::limits::{CHUNK_BYTES, CHUNK_ROWS, CHUNKS_IN_FLIGHT};
 use std::collections::VecDeque;
@@ -102,6 +102,42 @@ pub(super) struct Batch {
     encoded: u64,
     /// Rows answered, if each is a command of its own.
     pub(super) answered: u64,
+    /// The guard is set, or was refused.
+    pub(super) is_open: bool,
+    /// Chunks but the first have savepoints.
+    pub(super) saves: bool,
+    /// What becomes of the rows that the server has applied, if the batch fails.
+    pub(super) kept: Kept,
+}
+
+/// Rows of a batch that the server has applied.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    /// Their number.
+    pub(super) rows: u64,
+    /// The rows of the chunk that failed: some of them may be applied, too.
+    pub(super) doubtful: usize,
+    /// They cannot be undone: a table has no transactions, or the transaction takes no savepoint.
+    pub(super) is_final: bool,
+}
+
+impl Kept {
+    /// Adds to the error of a batch that could not be undone which of its rows are applied.
+    fn explain<H: MyHandler>(&self, failure: &mut Failure<H>) {
+        let Failure::Server { error, .. } = failure else { return };
+        if !self.is_final || self.rows == 0 && self.doubtful < 2 {
+            return;
+        }
+        let plural = if self.rows == 1 { "" } else { "s" };
+        let doubtful = match self.doubtful {
+            0 | 1 => String::new(),
+            rows => format!(", and of the next {rows} those before the one that was refused"),
+        };
+        error.message.push_str(&format!(
+            "; the batch could not be undone, as a table has no transactions: {} row{plural} of it stay applied{doubtful}",
+            self.rows
+        ));
+    }
 }
 
 impl Batch {
@@ -121,7 +157,7 @@ impl Batch {
         self.guard == Guard::Autocommit
     }
 
-    fn begin(execute: &Execute, frame: Option<Frame>) -> Self {
+    fn begin(execute: &Execute, frame: Option<Frame>, window: usize) -> Self {
         let atomic = matches!(execute.rows, Rows::Batch { atomic: true, .. });
         Self {
             atomic,
@@ -129,7 +165,7 @@ impl Batch {
             guard: Guard::None,
             phase: Phase::Idle,
             frame,
-            window: usize::MAX,
+            window,
             chunk: Chunk::default(),
             following: None,
             flying: VecDeque::new(),
@@ -138,7 +174,21 @@ impl Batch {
             mark: 0,
             encoded: 0,
             answered: 0,
+            is_open: false,
+            saves: true,
+            kept: Kept::default(),
         }
+    }
+
+    /// The server has refused a savepoint, since a table that the transaction has changed has none. The rest is sent
+    /// without, one chunk at a time: what is in flight after a chunk that fails would be applied.
+    pub(super) fn has_no_savepoints(&mut self) {
+        if !self.is_open && self.guard == Guard::Savepoint {
+            self.guard = Guard::None;
+            self.kept.is_final = true;
+        }
+        self.saves = false;
+        self.window = 1;
     }
 
     /// The batch of a statement that is known.
@@ -150,18 +200,26 @@ impl Batch {
             }
             _ => None,
         };
-        Self::begin(execute, frame)
+        // The server takes whatever follows a LOAD DATA LOCAL for the file.
+        let loads = || {
+            let scan = Scan::new(&execute.sql, session.modes());
+            scan.verb == "load" || scan.uncertain
+        };
+        let is_fed = frame.is_none() && session.capabilities.contains(Capabilities::LOCAL_FILES);
+        let window = if is_fed && may_load(&execute.sql) && loads() { 1 } else { usize::MAX };
+        Self::begin(execute, frame, window)
     }
 
-    /// The batch of a statement that needs no preparing, because its rows are joined.
-    pub fn without_preparing(execute: &Execute, session: &Session) -> Option<Self> {
+    /// The batch of a statement that needs no preparing, because its rows are joined, and its table.
+    pub fn without_preparing(execute: &Execute, session: &Session) -> Option<(Self, Table)> {
         let Rows::Batch { strategy, .. } = execute.rows else { return None };
         if strategy == BatchStrategy::Pipelined || offers_bulk(execute, session) {
             return None;
         }
         let insert = Insert::new(&execute.sql, session.modes())?;
+        let table = insert.table.clone();
         let frame = Frame::Insert { insert, lists: session.lists(&execute.sql) };
-        Some(Self::begin(execute, Some(frame)))
+        Some((Self::begin(execute, Some(frame), usize::MAX), table))
     }
 
     /// Chooses the guard by the state of the session, of which nothing is in flight now.
@@ -306,7 +364,11 @@ impl<H: MyHandler> Machine<H> {
                 true
             }
             Phase::Closing { .. } => {
-                let failure = self.queue.last_mut().and_then(|pending| pending.slot.failure.take());
+                let kept = std::mem::take(&mut batch.kept);
+                let mut failure = self.queue.last_mut().and_then(|pending| pending.slot.failure.take());
+                if let Some(failure) = &mut failure {
+                    kept.explain(failure);
+                }
                 self.drop_tail(cx, failure);
                 true
             }
@@ -485,7 +547,7 @@ impl<H: MyHandler> Machine<H> {
         let Some(batch) = self.batch() else { return };
         let number = batch.chunks;
         batch.chunks += 1;
-        if batch.guard != Guard::None && number > 0 {
+        if batch.guard != Guard::None && batch.saves && number > 0 {
             self.own_query(&verb::savepoint(&chunk_savepoint(number)), Kind::Guard, write_buffer);
         }
         let Some(at) = self.queue.last_at() else { return };

@@ -5,7 +5,7 @@ use super::pending::{Failure, Stage};
 use super::reply::{Kind, is_stale};
 use super::stage::{BatchEvent, Phase};
 use super::{Machine, MyHandler};
-use crate::errors::numbers::UNSUPPORTED_PS;
+use crate::errors::numbers::{CHECK_NOT_IMPLEMENTED, UNSUPPORTED_PS};
 use crate::packets::reply::{Completion, ServerError};
 use headrace_core::Fatal;
 
@@ -21,6 +21,7 @@ impl<H: MyHandler> Machine<H> {
             (Kind::Row { .. }, reply) => {
                 let row = batch.answered;
                 batch.answered += 1;
+                batch.kept.rows += u64::from(reply.is_ok());
                 if let Err(error) = reply {
                     let undoable = batch.guard != Guard::None && from_cache;
                     if is_stale(&error) && row == 0 && undoable && fresh {
@@ -32,6 +33,9 @@ impl<H: MyHandler> Machine<H> {
             (Kind::Chunk, reply) => {
                 let Some(chunk) = batch.flying.pop_front() else { return Ok(()) };
                 let number = batch.chunks - batch.flying.len() as u64 - 1;
+                if reply.is_ok() {
+                    batch.kept.rows += chunk.rows() as u64;
+                }
                 if let Err(error) = reply {
                     if error.code == UNSUPPORTED_PS && number == 0 {
                         batch.remedy = Some(Remedy::NotInBulk);
@@ -46,7 +50,11 @@ impl<H: MyHandler> Machine<H> {
                     // Rows that were interrupted are not wrong rows, and would only be waited for again.
                     let ends = is_interrupted(&error);
                     let alone = (chunk.rows() == 1).then_some(chunk.first);
-                    if slot.fail_row(Failure::Server { error, row: alone }) && alone.is_none() && !ends {
+                    let is_first = slot.fail_row(Failure::Server { error, row: alone });
+                    if is_first {
+                        batch.kept.doubtful = chunk.rows();
+                    }
+                    if is_first && alone.is_none() && !ends && (batch.saves || number == 0) {
                         batch.remedy = Some(Remedy::Repeat { chunk, number });
                     }
                 }
@@ -54,10 +62,14 @@ impl<H: MyHandler> Machine<H> {
             (Kind::Undo, Ok(done)) if done.warnings == 0 => {
                 let Phase::Undo { chunk } = &mut batch.phase else { return Ok(()) };
                 let chunk = std::mem::take(chunk);
+                batch.kept.doubtful = 0;
                 batch.go(BatchEvent::Undone, Phase::Repeat { chunk, next: 0, answered: 0, found: None });
             }
             // ER_WARNING_NOT_COMPLETE_ROLLBACK: the table has no transactions; or the savepoint is gone.
-            (Kind::Undo, _) => batch.go(BatchEvent::NotUndone, Phase::Close),
+            (Kind::Undo, _) => {
+                batch.kept.is_final = true;
+                batch.go(BatchEvent::NotUndone, Phase::Close);
+            }
             (Kind::Repeat, reply) => {
                 let Phase::Repeat { chunk, answered, found, .. } = &mut batch.phase else { return Ok(()) };
                 let row = *answered;
@@ -74,6 +86,13 @@ impl<H: MyHandler> Machine<H> {
                     }
                 }
             }
+            (Kind::Guard, Err(error)) if error.code == CHECK_NOT_IMPLEMENTED => {
+                batch.has_no_savepoints();
+                batch.is_open = true;
+            }
+            (Kind::Guard, Ok(_)) => batch.is_open = true,
+            // The ROLLBACK of a batch that has failed, with ER_WARNING_NOT_COMPLETE_ROLLBACK.
+            (Kind::Release | Kind::RollbackTo, Ok(done)) => batch.kept.is_final |= done.warnings > 0,
             (Kind::Guard | Kind::Commit, Err(error)) => {
                 slot.fail_row(Failure::Server { error, row: None });
             }

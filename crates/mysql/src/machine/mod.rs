@@ -21,6 +21,7 @@ mod session;
 mod stage;
 mod startup;
 mod statement;
+mod table;
 mod upload;
 mod verb;
 mod wire;
@@ -32,6 +33,7 @@ pub use session::Session;
 pub use stage::{BATCH_TRANSITIONS, BatchEvent, BatchState, Event, State, TRANSITIONS};
 pub use startup::{Options, Tls};
 pub use statement::{Columns, Statement};
+use table::Tables;
 pub use upload::InfileState;
 
 use crate::packets::capabilities::StatusFlags;
@@ -108,6 +110,8 @@ pub struct Machine<H: ResponseHandler> {
     cursors: BTreeMap<u64, Arc<Statement>>,
     /// What is known of the session's character sets.
     charsets: Charsets,
+    /// What is known of tables.
+    tables: Tables,
     /// `SET autocommit=0` is to be sent before the next request.
     manual_due: bool,
     /// Autocommit was turned off, even if the server has not received that yet.
@@ -141,6 +145,7 @@ impl<H: MyHandler> Machine<H> {
             last_prepared: LastPrepared::None,
             cursors: BTreeMap::new(),
             charsets: Charsets::default(),
+            tables: Tables::default(),
             manual_due: false,
             manual: false,
             holds_block: false,

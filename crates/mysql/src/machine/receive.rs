@@ -162,10 +162,14 @@ impl<H: MyHandler> Machine<H> {
         {
             room = handler.rows(cx, &mut run)?;
         }
+        let is_answer = expect.kind == Kind::Table && !run.is_empty();
         let (bytes, sequence) = run.end();
         expect.sequence = sequence.unwrap_or(expect.sequence);
         let id = pending.slot.id;
         self.queue.note(id, room);
+        if is_answer {
+            self.note_table_row();
+        }
         Ok(bytes)
     }
 

@@ -67,6 +67,8 @@ pub(super) enum Kind {
     Row { binary: bool },
     /// Many rows of a batch.
     Chunk,
+    /// The question whether the rows of a batch can be joined.
+    Table,
     /// The statement that opens the guard of a batch: a savepoint, `SET autocommit=0`.
     Guard,
     /// Back to before the chunk that failed.
@@ -105,7 +107,7 @@ impl Kind {
     }
 
     pub fn is_binary(self) -> bool {
-        !matches!(self, Kind::Result { binary: false } | Kind::Row { binary: false } | Kind::Simple)
+        !matches!(self, Kind::Result { binary: false } | Kind::Row { binary: false } | Kind::Simple | Kind::Table)
     }
 }
 
@@ -318,6 +320,9 @@ impl<H: MyHandler> Machine<H> {
             self.forget_statements();
         }
         self.check_suspicion(kind);
+        if kind == Kind::Table {
+            return self.table_is_known();
+        }
         if completion.status.contains(StatusFlags::IN_TRANS) && matches!(kind, Kind::Result { binary: false }) {
             self.note_chained();
         }
@@ -429,6 +434,9 @@ impl<H: MyHandler> Machine<H> {
         }
         if kind == Kind::Kill && goodbye.is_none() {
             return self.answered(cx);
+        }
+        if kind == Kind::Table && goodbye.is_none() {
+            return self.table_is_known();
         }
         if kind == Kind::Displaced && goodbye.is_none() {
             // The statement that the new one displaced was closed after it was prepared; there is no room for more.

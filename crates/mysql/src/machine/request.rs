@@ -189,6 +189,6 @@ impl Request {
 }
 
 /// Returns true if LOAD is anywhere in the text: a comment that is executed could hide it from anything cleverer.
-fn may_load(sql: &str) -> bool {
+pub(super) fn may_load(sql: &str) -> bool {
     sql.as_bytes().windows(4).any(|window| window.eq_ignore_ascii_case(b"load"))
 }

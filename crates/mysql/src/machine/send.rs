@@ -34,7 +34,7 @@ impl<H: MyHandler> Machine<H> {
                 }
                 Some(State::Batch) => self.advance_batch(cx, write_buffer),
                 Some(State::Uploading) => self.abandon_upload(write_buffer),
-                Some(State::Preparing | State::Queued) => false,
+                Some(State::Preparing | State::Queued | State::Asking) => false,
             };
             if !went_on {
                 return;
@@ -228,9 +228,16 @@ impl<H: MyHandler> Machine<H> {
 
     fn start_execute(&mut self, at: usize, execute: &Execute, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let sql = &execute.sql;
-        if let Some(batch) = Batch::without_preparing(execute, &self.session) {
-            self.queue[at].go(Event::StartBatch, Stage::Batch(Box::new(batch)));
-            return;
+        if let Some((batch, table)) = Batch::without_preparing(execute, &self.session) {
+            let handler = self.queue[at].slot.handler.as_ref();
+            // One row is not joined with another.
+            let is_single = handler.is_none_or(|handler| handler.rows_in_all(cx).is_some_and(|rows| rows < 2));
+            let joins = if is_single { Some(true) } else { self.joins(&table) };
+            match joins {
+                Some(true) => return self.queue[at].go(Event::StartBatch, Stage::Batch(Box::new(batch))),
+                Some(false) => {}
+                None => return self.ask_about_table(at, table, write_buffer),
+            }
         }
         let always = execute.text == AsText::Always;
         let known = if always {

@@ -12,6 +12,7 @@
 
 use super::batch::Batch;
 use super::chunk::Chunk;
+use crate::sql::Table;
 use headrace_core::transitions::Transitions;
 
 /// The state of a request.
@@ -23,6 +24,11 @@ pub(super) enum Stage {
         is_executed: bool,
     },
     Bindable,
+    Asking {
+        table: Table,
+        /// The answer has no row so far.
+        joins: bool,
+    },
     Batch(Box<Batch>),
     Uploading {
         /// The name of the file that the server requests.
@@ -46,6 +52,7 @@ headrace_core::names! {
         Queued = "nothing of it was sent",
         Preparing = "COM_STMT_PREPARE was sent, on MariaDB with COM_STMT_EXECUTE after it where that is possible",
         Bindable = "its statement is known, or is sent as text",
+        Asking = "a batch whose rows may be joined: the server was asked whether it makes of them what it makes of single ones",
         Batch = "a batch: see its own table",
         Uploading = "the server receives a file",
         Sent = "all of it was sent",
@@ -59,6 +66,8 @@ headrace_core::names! {
         StartKnown = "it is started, and its statement is known, or is sent as text",
         StartPrepare = "it is started, and its statement is not known",
         StartBatch = "it is started: a batch whose rows are joined, so that nothing is prepared",
+        AskTable = "it is started: a batch whose rows may be joined, into a table of which that is not known",
+        TableKnown = "the answer is complete: the batch begins",
         StartNeedless = "it is started, and its result is known already; earlier requests are unanswered",
         Prepared = "COM_STMT_PREPARE_OK",
         PreparedLast = "COM_STMT_PREPARE_OK, and nothing else has to be sent",
@@ -81,6 +90,7 @@ impl Stage {
             Stage::Queued => State::Queued,
             Stage::Preparing { .. } => State::Preparing,
             Stage::Bindable => State::Bindable,
+            Stage::Asking { .. } => State::Asking,
             Stage::Batch(_) => State::Batch,
             Stage::Uploading { .. } => State::Uploading,
             Stage::Uploaded | Stage::Opening { .. } | Stage::Sent => State::Sent,
@@ -99,6 +109,8 @@ pub static TRANSITIONS: Transitions<State, Event> = {
             (Queued, StartKnown, Bindable),
             (Queued, StartPrepare, Preparing),
             (Queued, StartBatch, Batch),
+            (Queued, AskTable, Asking),
+            (Asking, TableKnown, Queued),
             (Queued, StartNeedless, Sent),
             (Preparing, Prepared, Bindable),
             (Preparing, PreparedLast, Sent),

@@ -5,7 +5,7 @@
 //! the server's request, nothing here opens a file. Every other request is answered with an empty file and ends in an
 //! error.
 
-use super::pending::Stage;
+use super::pending::{Failure, Stage};
 use super::stage::{Event, State};
 use super::{Machine, MyHandler, Request};
 use crate::packets::frame;
@@ -95,7 +95,9 @@ impl<H: MyHandler> Machine<H> {
             Some(handler) if is_fed => handler.bulk_ready(cx, false, 0),
             _ => {
                 let text = "LOAD DATA LOCAL INFILE is refused: no data were handed over for it";
-                pending.slot.fail(ServerError::of_driver(LOAD_DATA_LOCAL_INFILE_REJECTED, text));
+                let error = ServerError::of_driver(LOAD_DATA_LOCAL_INFILE_REJECTED, text);
+                let row = if let Stage::Batch(batch) = pending.stage() { Some(batch.answered) } else { None };
+                pending.slot.fail_row(Failure::Server { error, row });
                 self.end_file(write_buffer, sequence);
             }
         }

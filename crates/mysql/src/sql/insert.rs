@@ -15,6 +15,17 @@ pub struct Insert {
     pub row: Vec<String>,
     /// The text after the row: ON DUPLICATE KEY UPDATE.
     pub suffix: String,
+    /// The table.
+    pub table: Table,
+}
+
+/// A table, by its names without quotes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Table {
+    /// Its schema; `None` is the session's.
+    pub schema: Option<String>,
+    /// Its name.
+    pub name: String,
 }
 
 impl Insert {
@@ -37,6 +48,7 @@ impl Insert {
             return None;
         }
         let values = statement.values()?;
+        let table = statement.table()?;
         let rows = statement.rows(values + 1)?;
         let (first, last) = (tokens[rows.start], tokens[rows.end - 1]);
         let tail = statement.tail(rows.end)?;
@@ -59,7 +71,7 @@ impl Insert {
         }
         row.push(sql[at..last.end].to_owned());
         // A comment in the tail is dropped with the space before it: it might be `-- ` without an end.
-        Some(Self { prefix: sql[..first.start].to_owned(), row, suffix: sql[tail].to_owned() })
+        Some(Self { prefix: sql[..first.start].to_owned(), row, suffix: sql[tail].to_owned(), table })
     }
 
     /// Returns true if its parameters are alone, and not in expressions.
@@ -72,6 +84,9 @@ impl Insert {
         self.row.len() - 1
     }
 }
+
+/// Words that may come before the table's name.
+const BEFORE_TABLE: [&str; 7] = ["insert", "replace", "low_priority", "delayed", "high_priority", "ignore", "into"];
 
 struct Statement<'a> {
     sql: &'a str,
@@ -115,8 +130,31 @@ impl Statement<'_> {
 
     /// Returns true if the word at `at` is in the place of the table's name.
     fn is_target(&self, at: usize) -> bool {
-        const BEFORE: [&str; 7] = ["insert", "replace", "low_priority", "delayed", "high_priority", "ignore", "into"];
-        (0..at).all(|i| self.is_word(i, &BEFORE))
+        (0..at).all(|i| self.is_word(i, &BEFORE_TABLE))
+    }
+
+    /// The table's name.
+    fn table(&self) -> Option<Table> {
+        let first = (0..self.tokens.len()).find(|at| !self.is_word(*at, &BEFORE_TABLE))?;
+        let name = self.name(first)?;
+        match self.is_punctuation(first + 1, b'.') {
+            true => Some(Table { schema: Some(name), name: self.name(first + 2)? }),
+            false => Some(Table { schema: None, name }),
+        }
+    }
+
+    /// The name at `at`, without its quotes.
+    fn name(&self, at: usize) -> Option<String> {
+        let token = self.tokens.get(at)?;
+        let text = &self.sql[token.start..token.end];
+        match token.kind {
+            Kind::Word => Some(text.to_owned()),
+            Kind::Quoted => {
+                let quote = text.get(..1)?;
+                Some(text.get(1..text.len() - 1)?.replace(&quote.repeat(2), quote))
+            }
+            _ => None,
+        }
     }
 
     /// The tokens of the row, or rows, that begin at `from`.

@@ -14,7 +14,7 @@ pub use effect::{
 };
 use headrace_core::placeholders::{self, Converted, Marks};
 use headrace_core::token::Kind;
-pub use insert::Insert;
+pub use insert::{Insert, Table};
 pub use lexer::{Lexer, Modes};
 pub use load::{load_data, quoted};
 

@@ -357,6 +357,8 @@ pub fn rows_are_joined_where_there_is_no_bulk() {
     let values = vec![vec![V::Int(1), V::from("it's")], vec![V::Null, V::from("a\\b")]];
     let sql = "insert into t values (?, ?) on duplicate key update a = 1";
     let received = session.batch(sql, BatchStrategy::Auto, true, values);
+    // First the question about the table, which is answered by no row.
+    session.peer.replies.push_back(reply(&[OK]));
     for _ in 0..4 {
         session.peer.replies.push_back(reply(&[&[0, 2, 0, 2, 0, 0, 0]]));
     }
@@ -365,8 +367,8 @@ pub fn rows_are_joined_where_there_is_no_bulk() {
     let joined = "insert into t values (1, 'it''s'),(NULL, _utf8mb4 x'615c62') on duplicate key update a = 1";
     let expected = ["COM_QUERY SET autocommit=0", &format!("COM_QUERY {joined}"), "COM_QUERY COMMIT"];
     let sent = session.peer.sent();
-    assert!(sent.starts_with(&expected) && sent.ends_with(&["COM_QUERY COMMIT", "COM_QUERY SET autocommit=1"]));
-    assert_eq!(sent.messages().len(), 4, "{sent:?}");
+    assert!(sent.contains(&expected) && sent.ends_with(&["COM_QUERY COMMIT", "COM_QUERY SET autocommit=1"]));
+    assert_eq!(sent.messages().len(), 5, "{sent:?}");
 }
 
 #[test]

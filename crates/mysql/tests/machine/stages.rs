@@ -213,6 +213,63 @@ pub fn rows_that_the_server_does_not_take_in_bulk_go_one_by_one() {
     assert_eq!(session.peer.sent().count(&["COM_STMT_EXECUTE 1"]), 2);
 }
 
+#[test]
+pub fn rows_are_joined_only_where_the_server_refuses_in_all_what_it_refuses_in_one() {
+    let ok = || reply(&[OK]);
+    let row = reply(&[&[1], &column("1", 3, 63), b"\x011", &[0xfe, 0, 0, 2, 0, 0, 0]]);
+    let values = || vec![vec![V::Int(7)], vec![V::Int(8)]];
+    for (answered, joins) in [(ok(), true), (reply(&[b"\xff\x7a\x04#42S02no"]), true), (row, false)] {
+        let mut session = session(mysql8());
+        session.batch("insert into `a``b`.t values (?)", BatchStrategy::Auto, true, values());
+        let rest = if joins { vec![ok()] } else { vec![prepared(1), ok(), ok()] };
+        answer(&mut session, [vec![answered], rest, vec![ok(), ok(), ok()]].concat());
+        let sent = session.peer.sent();
+        let question = sent.messages()[0].clone();
+        assert!(
+            question.contains("t.TABLE_SCHEMA = _utf8mb4 x'616062' AND t.TABLE_NAME = _utf8mb4 x'74'"),
+            "{question}"
+        );
+        assert_eq!(sent.count(&["COM_STMT_EXECUTE 1"]), if joins { 0 } else { 2 }, "{sent:?}");
+        // It is asked once, and again when the session may have changed.
+        session.peer.received.clear();
+        let rest = if joins { vec![ok()] } else { vec![ok(), ok()] };
+        session.batch("insert into `a``b`.t values (?)", BatchStrategy::Auto, true, values());
+        answer(&mut session, [rest, vec![ok(), ok(), ok()]].concat());
+        assert_eq!(session.peer.sent().count(&[&question]), 0);
+        session.query("set sql_mode = ''");
+        session.batch("insert into `a``b`.t values (?)", BatchStrategy::Auto, true, values());
+        answer(&mut session, [ok(), ok(), ok(), ok(), ok(), ok()].to_vec());
+        assert_eq!(session.peer.sent().count(&[&question]), 1);
+    }
+}
+
+/// `ER_CHECK_NOT_IMPLEMENTED`
+const NO_SAVEPOINT: &[u8] = b"\xff\x9a\x04#42000The storage engine for the table doesn't support SAVEPOINT";
+
+#[test]
+pub fn rows_are_sent_without_a_savepoint_that_the_engine_does_not_have() {
+    let ok = || reply(&[OK]);
+    let values = || vec![vec![V::Int(7)], vec![V::from("8")], vec![V::Int(9)], vec![V::from("10")]];
+    for failed in [false, true] {
+        let bulk = (mysql8() - Capabilities::LONG_PASSWORD) | Capabilities::MARIADB_STMT_BULK_OPERATIONS;
+        let mut session = session(bulk);
+        let received = session.batch("insert into t values (?)", BatchStrategy::Auto, true, values());
+        let last = if failed { reply(&[DUPLICATE]) } else { ok() };
+        let rollback = if failed { reply(&[WARNED]) } else { ok() };
+        // The second savepoint is in flight when the first one is refused.
+        let none = || reply(&[NO_SAVEPOINT]);
+        answer(&mut session, vec![prepared(1), ok(), ok(), none(), ok(), none(), ok(), last, rollback, ok()]);
+        assert_eq!(end(&received), if failed { "server 1062 at row 3" } else { "done" });
+        let sent = session.peer.sent();
+        assert_eq!(sent.count(&["COM_STMT_BULK_EXECUTE 1"]), 4);
+        assert_eq!(sent.messages().iter().filter(|message| message.contains("SAVEPOINT")).count(), 2, "{sent:?}");
+        if failed {
+            let error = received.get().error.unwrap();
+            assert!(error.contains("3 rows of it stay applied"), "{error}");
+        }
+    }
+}
+
 const DUPLICATE: &[u8] = b"\xff\x26\x04#23000Duplicate entry";
 /// OK with one warning, as of a ROLLBACK that could not undo everything.
 const WARNED: &[u8] = &[0, 0, 0, 2, 0, 1, 0];
@@ -231,7 +288,7 @@ pub fn a_batch_that_is_abandoned_during_the_search_for_its_failing_row_is_rolled
     let (mut session, ok) = (session(mysql8()), || reply(&[OK]));
     let values = (0..2000).map(|n| vec![V::Int(n)]).collect();
     session.batch("insert into t values (?)", BatchStrategy::Joined, true, values);
-    session.peer.replies.extend([ok(), reply(&[DUPLICATE]), ok()]);
+    session.peer.replies.extend([ok(), ok(), reply(&[DUPLICATE]), ok()]);
     while !session.peer.replies.is_empty() {
         session.pump(|_| false).unwrap_err();
     }

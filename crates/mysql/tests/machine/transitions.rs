@@ -25,6 +25,7 @@ fn every_row_of_the_tables_is_taken() {
         stages::a_second_file_within_the_first_ends_the_session,
         stages::rows_that_the_server_does_not_take_in_bulk_go_one_by_one,
         stages::rows_that_cannot_be_undone_are_not_sent_again,
+        stages::rows_are_joined_only_where_the_server_refuses_in_all_what_it_refuses_in_one,
         stages::a_batch_that_is_abandoned_during_the_search_for_its_failing_row_is_rolled_back,
         stages::a_value_that_does_not_fit_ends_a_batch_that_was_partly_sent,
     ];
