@@ -165,9 +165,13 @@ def test_text_that_a_column_cannot_hold_is_a_data_error(my: Any) -> None:
     assert my.fetch("select * from narrow") == []
 
 
-@pytest.mark.servers("mysql")
-def test_bytes_without_a_context_that_are_no_text_are_a_data_error(my: Any) -> None:
+def test_bytes_without_a_context_are_bytes(my: Any) -> None:
+    assert my.fetchval("select ?", b"\xff") == b"\xff"
+    assert my.fetchval("with c as (select ? as a) select a from c", b"\xff") == b"\xff"
+
+
+@pytest.mark.servers("mariadb")
+def test_bytes_in_a_column_of_text_that_are_no_text_are_a_data_error(my: Any) -> None:
     with pytest.raises(errors.DataError, match="not text in UTF-8") as caught:
-        my.fetchval("select ?", b"\xff")
+        my.fetchval("select json_array(?)", b"\xff")
     assert isinstance(caught.value.__cause__, UnicodeDecodeError)
-    assert my.fetchval("select cast(? as binary)", b"\xff") == b"\xff"

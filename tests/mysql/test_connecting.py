@@ -322,7 +322,7 @@ class Deaf(Accepting):
             sink.sendall(block)
 
 
-LARGE = b"x" * 60_000_000
+LARGE = b"x" * 30_000_000
 """More than sockets hold."""
 BOUND = 30
 """Seconds. Nothing else would end it, and the error names the timeout; a busy machine may take long to copy it. So the

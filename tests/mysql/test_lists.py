@@ -50,8 +50,8 @@ def table(my_url: str) -> str:
 
 def is_vector(kind: str, place: str, prepared: bool) -> bool:
     """Returns true if MySQL 9 takes it as a VECTOR; of a text that is not prepared it does not say what it expects."""
-    joined = place in ("text column", "bytes column", "json column")
-    return kind == "floats" and place != "parentheses of IN" and (joined or not prepared)
+    written = place in ("text column", "bytes column", "json column", "expression")
+    return kind == "floats" and place != "parentheses of IN" and (written or not prepared)
 
 
 CASES = [(kind, place, prepared) for kind in LISTS for place in REFUSED for prepared in (True, False)]

@@ -26,13 +26,13 @@ fn ask<P: Peer>(session: &mut Session<P>, received: &mut Vec<Shared>) -> Result<
     received.push(session.query("drop table if exists recorded"));
     received.push(session.query("create table recorded (id int primary key, v varchar(40), w decimal(6,2))"));
     session.run()?;
-    received.push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::Int(7)]));
+    let select = "select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))";
+    received.push(session.execute_bound(select, vec![V::Int(7)]));
     received
         .push(session.query("select 1, 'x', date'2024-02-29', 18446744073709551615 union all select 2, null, null, 3"));
     received.push(session.execute("select no_such_column from recorded", vec![]));
-    received.push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::Null]));
-    received
-        .push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::from("x")]));
+    received.push(session.execute_bound(select, vec![V::Null]));
+    received.push(session.execute_bound(select, vec![V::from("x")]));
     session.run()?;
     let values = |bad: i64| (0..6).map(|n| vec![V::Int(if n == bad { 0 } else { n }), V::from("v"), V::Null]).collect();
     let insert = "insert into recorded values (?, ?, ?)";

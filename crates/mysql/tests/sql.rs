@@ -1,6 +1,6 @@
 //! The lexer and the splitting of INSERT: tables whose rows read as a specification.
 
-use headrace_mysql::sql::{Insert, Modes, Scan};
+use headrace_mysql::sql::{Insert, Modes, Placement, Scan, Typing, is_bindable, placements};
 
 const PLAIN: Modes = Modes { no_backslash_escapes: false, ansi_quotes: false };
 const NO_BACKSLASH: Modes = Modes { no_backslash_escapes: true, ansi_quotes: false };
@@ -111,6 +111,206 @@ fn in_bulk_goes_what_means_there_what_it_means_row_by_row() {
         "delete from t where a = ? and b = row_count()",
     ] {
         assert!(!Scan::new(sql, PLAIN).bulk, "{sql}");
+    }
+}
+
+#[test]
+fn what_is_stored_or_compared_with_a_column_is_bound() {
+    for sql in [
+        "insert into t (a, b) values (?, ?)",
+        "INSERT INTO t VALUES (?, now(), DEFAULT, 'x', 1 + 1), (?, concat('a', b), ?);",
+        "insert into t values (?, ?) as new on duplicate key update a = new.a, b = ?, c = c + 1",
+        "insert into value (value) value (?)",
+        "insert into t (a) values (?) returning id",
+        "replace t set a = ?, t.`b` = ?",
+        "insert into t (a, b) select a, b from u where c = ? on duplicate key update a = ?",
+        "insert into t (select a from u where c = ?)",
+        "update t set a = ?, b = b + 1, d.t.c = ? where id = ?",
+        "update t set value = ?, `order` = ? order by id limit ?",
+        "update a join b on a.id = b.id and b.x = ? set a.v = ? where b.y > ?",
+        "with c as (select 1) update t set a = ? where id = ?",
+        "delete from t where id = ? and `v` <> ?",
+        "select * from t where a = ?",
+        "SELECT t.a FROM t WHERE t.a >= ? AND d.t.b < ? OR c != ? XOR e <=> ?",
+        "select * from t where (a = ? or (b = ? and not (c <= ?))) order by a limit ?",
+        "select * from t where a in (?) and b not in (?, ?, ?)",
+        "select * from t where a between ? and ? and b not between ? and ?",
+        "select * from t where a like ? or b not like ? escape '/' group by a",
+        "select * from t where a = ? limit ?, ?",
+        "select * from t limit ? offset ?",
+        "(select a from t where a = ? limit ?) union all (select b from u where b = ?) limit ?",
+        "((select a from t where a = ?)) order by 1",
+        "select a from t where a = ? union select b from u where b = ?",
+        "select * from t join u on t.id = u.id and u.kind = ? left outer join v on (v.a = ?) where t.x = ?",
+        "select * from (t join u on t.id = ?) where t.x = ?",
+        "select count(*) from (select a from t where b = ?) as q",
+        "with recursive c (n) as (select a from t where b = ?), d as (select 1) select * from c where n < ?",
+        "select a from t where id in (select id from u where v = ?) and exists (select 1 from w where w.a = ?)",
+        "select a, count(*) from t where b = ? group by a having count(*) > 1 order by count(*)",
+        "select a from t where b = ? for update skip locked",
+        "select a into @x from t where b = ?",
+        "select a from t where b /* of */ = -- the\n ? and c = 'x'",
+        "select case when a then 1 end, (select max(b) from u), left(a, 1) from t left join u on c = ? where t.a = ?",
+        "select straight_join a from t straight_join u on t.a = ? where t.b = ?",
+        "select a from t where ? = a",
+        "select a from t where 1 = ? and ? < 2.5 and 7 in (?)",
+        "select a from t where ? <=> d.t.`a` and (? >= t.a or ? != b)",
+        "call p(?, @a, ?, 1)",
+        "call d.p(?)",
+        "select 1",
+        "create table t (a int)",
+    ] {
+        let scan = Scan::new(sql, PLAIN);
+        assert!(scan.placeholders.is_empty() || is_bindable(sql, PLAIN, Typing::ByPlace), "{sql}");
+    }
+    let quoted = r#"select 1 from "t" where "a" = ?"#;
+    assert!(is_bindable(quoted, ANSI, Typing::ByPlace) && !is_bindable(quoted, PLAIN, Typing::ByPlace));
+}
+
+#[test]
+fn what_a_statement_does_with_each_parameter_is_known() {
+    let is = |sql, expected: &str| {
+        let found = placements(sql, PLAIN).unwrap().into_iter();
+        assert_eq!(
+            found.map(|one| if one == Placement::Stored { 's' } else { 'c' }).collect::<String>(),
+            expected,
+            "{sql}"
+        );
+    };
+    is("update t set a = ?, b = ? where c between ? and ? and d in (?, ?) limit ?", "ssccccc");
+    is("insert into t values (?, 1) on duplicate key update a = ?", "ss");
+    is("insert into t select a from u where b like ? on duplicate key update a = ?", "cs");
+    is("call p(?, 1, ?)", "ss");
+    is("select 1", "");
+}
+
+#[test]
+fn what_is_part_of_an_expression_is_written() {
+    for sql in [
+        "select ?",
+        "select a, ? from t",
+        "select ? = a from t",
+        "select a = ? from t",
+        "select * from t where ? = a + 1",
+        "select * from t where ? = lower(a)",
+        "select * from t where ? = 'a'",
+        "select * from t where ? + ? = a",
+        "select * from t where b = ? = a",
+        "select * from t where ? =- a",
+        "select * from t where ? = ?",
+        "select * from t where 0x31 = ?",
+        "select * from t where 1e0 = ?",
+        "select * from t where 1 + 1 = ?",
+        "select * from t where null = ? or current_date < ?",
+        "select * from t where 'a' = ?",
+        "select * from t where a = ? + 1",
+        "select * from t where a = -?",
+        "select * from t where a = ? collate utf8mb4_bin",
+        "select * from t where a = ? || 'x'",
+        "select * from t where a = b = ?",
+        "select * from t where a + b = ?",
+        "select * from t where not a = ?",
+        "select * from t where binary a = ?",
+        "select * from t where a = binary ?",
+        "select * from t where lower(a) = ?",
+        "select * from t where lower(a) = lower(?)",
+        "select * from t where coalesce(a = ?, 0)",
+        "select * from t where if(a = ?, 1, 0)",
+        "select * from t where case when a = ? then 1 else 0 end",
+        "select * from t where case a when 1 then b else c end = ?",
+        "select * from t where a->'$.x' = ?",
+        "select * from t where j->? = 1",
+        "select * from t where a like concat('%', ?, '%')",
+        "select * from t where a like binary ?",
+        "select * from t where a regexp ?",
+        "select * from t where a like ? escape ?",
+        "select * from t where a in (?, 'x')",
+        "select * from t where a in (?, ? + 1)",
+        "select * from t where a + 1 in (?)",
+        "select * from t where (a, b) in ((?, ?))",
+        "select * from t where (a, b) = (?, ?)",
+        "select * from t where a between ? and 5",
+        "select * from t where a between 1 and ?",
+        "select * from t where a + 1 between ? and ?",
+        "select * from t where match (a) against (?)",
+        "select * from t where a = interval ? day + b",
+        "select * from t where a = (select ?)",
+        "select * from t where a = @b := ?",
+        "select * from t where a = ? is true",
+        "select a from t group by a having a > ?",
+        "select a from t group by ?",
+        "select a from t order by ?",
+        "select a from t order by field(a, ?, ?)",
+        "select (select b from u where c = ?) k, count(*) from t group by (select b from u where c = ?)",
+        "select exists (select 1 from t where a = ?)",
+        "select a from t order by (select b from u where c = ?)",
+        "select a, row_number() over (order by a = ?) from t",
+        "select * from json_table(?, '$[*]' columns (v int path '$')) q",
+        "with c as (select ? as n) select * from c",
+        "with recursive c as (select 1 n union all select n + ? from c where n < 5) select * from c",
+        "select 1 union select ?",
+        "insert into t values (? + 1)",
+        "insert into t values ((?))",
+        "insert into t values (cast(? as char), ?)",
+        "insert into t values row(?)",
+        "insert into t select ?, a from u",
+        "insert into t values (?) on duplicate key update a = values(a) + ?",
+        "insert into t set a = concat(?, 'x')",
+        "update t set a = a + ? where id = 1",
+        "update t set a = (?)",
+        "update t set a = ? + 1",
+        "update t set a = b = ?",
+        "update t set a := ?",
+        "update t set a = (select b from u where c = ?)",
+        "update t set a = 1 where id = 1 order by a = ?",
+        "delete from t where a = ? & 1",
+        "call p(concat(?, 'x'))",
+        "call p(? + 1)",
+        "set @a = ?",
+        "do sleep(?)",
+        "show tables like ?",
+        "values row(?)",
+        "table t limit ?",
+        "explain select * from t where a = ?",
+        "create view v as select * from t where a = ?",
+        "create table u as select a from t where a = ?",
+        "alter table t add a int default ?",
+    ] {
+        assert!(!is_bindable(sql, PLAIN, Typing::ByPlace), "{sql}");
+    }
+}
+
+#[test]
+fn a_server_that_types_by_the_value_is_told_the_values_of_most_expressions() {
+    for sql in [
+        "select ?, concat(?, 'x') from t group by ? order by ?",
+        "(select cast(? as time(6)))",
+        "insert into t values (? + 1, time(now()), ?)",
+        "update t set time = ? where timestamp in (?)",
+        "select t.time (?)",
+        "call p(concat(?, 'x'))",
+        "set @a = ?",
+        "do sleep(?)",
+        "with c as (select ?) select timestamp '2020-01-01 00:00:00' - interval ? day",
+        "delete from t where a = ? returning ?",
+        "select a from t where a = ? union select b from t where c in (?)",
+    ] {
+        assert!(is_bindable(sql, PLAIN, Typing::ByValue), "{sql}");
+    }
+    for sql in [
+        "select time(?)",
+        "select 1 from t where a = TIMESTAMP ( coalesce(b, ?), '1:00')",
+        "update t set a = time(concat(?, ''))",
+        "select a from t union select ?",
+        "create view v as select ?",
+        "create trigger r before insert on t for each row set new.a = ?",
+        "create or replace function f() returns int return ?",
+        "alter event e do insert into t values (?)",
+        "begin not atomic select ?; end",
+        "show tables like ?",
+        "kill ?",
+    ] {
+        assert!(!is_bindable(sql, PLAIN, Typing::ByValue), "{sql}");
     }
 }
 

@@ -25,6 +25,7 @@
 //!
 //! The progress of a batch is a state of its own: see [`super::stage`].
 
+use super::binding::Sending;
 use super::chunk::{Chunk, Frame};
 use super::pending::{Failure, Stage};
 use super::reply::Kind;
@@ -253,7 +254,8 @@ fn offers_bulk(execute: &Execute, session: &Session) -> bool {
         return false;
     }
     let scan = Scan::new(&execute.sql, session.modes());
-    scan.bulk && !scan.returning && !scan.several && !scan.uncertain && !scan.placeholders.is_empty()
+    let possible = scan.bulk && !scan.returning && scan.takes_literals() && !scan.placeholders.is_empty();
+    possible && session.binds(&execute.sql, &scan)
 }
 
 /// The result of reading the next row of a batch.
@@ -456,7 +458,7 @@ impl<H: MyHandler> Machine<H> {
         let (Some(handler), Some(mut statement)) = (&mut pending.slot.handler, statement) else {
             return Ok(());
         };
-        if !statement.takes(&handler.params(cx)) {
+        if statement.sending(&handler.params(cx)) != Sending::Bound {
             // Re-preparing would stall the pipeline, so this row is sent as text; the server converts dates from
             // strings.
             statement = Arc::new(Statement::text(statement.sql.clone()));

@@ -4,8 +4,13 @@
 //! prepares the statement again by itself; other values it converts to the types of the values before, silently: after
 //! 1.5, `SELECT ?` makes 0.0 of 'x'. The result of a statement would depend on earlier executions, so it is not
 //! executed again with values of another type family. MySQL: "PREPARE Statement"; MariaDB fixes nothing.
+//!
+//! The type of a parameter that is compared with a column is that of the column. A value of another family is converted
+//! otherwise than a literal: text for a column of dates that is no date, a time for a column of text, a number for a YEAR
+//! (9.7 is one). It is written as a literal.
 
-use crate::sql::{Insert, Lexer, Modes};
+use crate::sql::{Insert, Modes, Placement, placements};
+use crate::types::ColumnType;
 use headrace_core::{Parameters, Value, ValueKind};
 use std::sync::Mutex;
 
@@ -50,6 +55,36 @@ impl Family {
     fn is_number(self) -> bool {
         matches!(self, Self::Integer | Self::Float | Self::Decimal)
     }
+
+    /// Returns true if a value is compared with a column as its literal is; the parameter has got this type for it.
+    fn is_compared_as(self, kind: ColumnType) -> bool {
+        match kind {
+            ColumnType::TINY | ColumnType::SHORT | ColumnType::INT24 | ColumnType::LONG | ColumnType::LONGLONG => {
+                self.is_number()
+            }
+            ColumnType::FLOAT | ColumnType::DOUBLE | ColumnType::NEWDECIMAL => self.is_number(),
+            ColumnType::VARCHAR | ColumnType::VAR_STRING | ColumnType::STRING => self == Self::Text,
+            ColumnType::TINY_BLOB | ColumnType::MEDIUM_BLOB | ColumnType::LONG_BLOB | ColumnType::BLOB => {
+                self == Self::Text
+            }
+            ColumnType::DATE | ColumnType::DATETIME | ColumnType::TIMESTAMP => {
+                matches!(self, Self::Date | Self::Datetime)
+            }
+            ColumnType::TIME => self == Self::Time,
+            _ => false,
+        }
+    }
+}
+
+/// How a row of parameters is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sending {
+    /// Bound to the statement.
+    Bound,
+    /// Bound to the statement once that was prepared again.
+    Again,
+    /// As literals.
+    Written,
 }
 
 /// The families of the values that a statement was last executed with.
@@ -58,42 +93,50 @@ pub(super) struct Binding {
     families: Mutex<Vec<Option<Family>>>,
     /// Every parameter is the value of a column, and gets its type: any number is accepted unchanged.
     stored: bool,
-    /// Parameters may be values of columns that are text.
-    writes: bool,
+    /// What the statement does with each parameter; empty if that is more than to store it or to compare it.
+    placements: Vec<Placement>,
+    /// The types that the server has given the parameters.
+    kinds: Vec<ColumnType>,
 }
 
 impl Binding {
     /// That of a statement that nothing was executed with.
-    pub fn new(sql: &str, modes: Modes) -> Self {
+    pub fn new(sql: &str, modes: Modes, kinds: Vec<ColumnType>) -> Self {
         let stored = Insert::new(sql, modes).is_some_and(|insert| insert.is_bare());
-        let verb = Lexer::new(sql, modes).next().map_or("", |word| &sql[word.start..word.end]);
-        let writes = stored || verb.eq_ignore_ascii_case("update") || verb.eq_ignore_ascii_case("call");
-        Self { families: Mutex::default(), stored, writes }
+        let placements = placements(sql, modes).unwrap_or_default();
+        Self { families: Mutex::default(), stored, placements, kinds }
     }
 
-    /// Returns true if parameters may be values of columns of text, in which MySQL stores timestamps without their
-    /// fraction.
-    pub fn writes(&self) -> bool {
-        self.writes
+    /// Returns true if parameter `at` is a value of a column, which may be one of text, in which MySQL stores timestamps
+    /// without their fraction.
+    pub fn stores(&self, at: usize) -> bool {
+        self.placements.get(at) == Some(&Placement::Stored)
     }
 
-    /// Returns true if the statement can be executed with a row; notes its types if so.
-    pub fn takes<P: Parameters>(&self, row: &P) -> bool {
-        let Ok(mut bound) = self.families.lock() else { return false };
+    /// How a row is sent; notes its types if it is bound.
+    pub fn sending<P: Parameters>(&self, row: &P) -> Sending {
+        let family = |at| row.get(at).ok().and_then(|value| Family::of(&value));
+        let compared = self.placements.iter().zip(&self.kinds).enumerate().take(row.count());
+        for (at, (placement, kind)) in compared {
+            if *placement == Placement::Compared && family(at).is_some_and(|family| !family.is_compared_as(*kind)) {
+                return Sending::Written;
+            }
+        }
+        let Ok(mut bound) = self.families.lock() else { return Sending::Again };
         if bound.len() < row.count() {
             bound.resize(row.count(), None);
         }
-        for (i, bound) in bound.iter_mut().enumerate().take(row.count()) {
-            let Some(family) = row.get(i).ok().and_then(|value| Family::of(&value)) else { continue };
+        for (at, bound) in bound.iter_mut().enumerate().take(row.count()) {
+            let Some(family) = family(at) else { continue };
             let taken = bound.is_none_or(|bound| {
                 let number = self.stored && bound.is_number() && family.is_number();
                 bound == family || number
             });
             if !taken {
-                return false;
+                return Sending::Again;
             }
             *bound = Some(family);
         }
-        true
+        Sending::Bound
     }
 }

@@ -39,6 +39,8 @@ pub struct PendingRequest<H: ResponseHandler> {
     pipelining: Pipelining,
     /// Its statement, once that is known.
     pub(super) used: Option<Used>,
+    /// What was prepared has literals in the place of the parameters.
+    pub(super) literal: bool,
     /// The number of replies that are still to come.
     pub(super) replies_due: usize,
 }
@@ -61,6 +63,7 @@ impl<H: MyHandler> PendingRequest<H> {
             reservation,
             stage: Stage::Queued,
             used: None,
+            literal: false,
             replies_due: 0,
         }
     }

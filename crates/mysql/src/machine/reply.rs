@@ -8,8 +8,10 @@ use super::stage::{Event, State};
 use super::statement::{Columns, Draft, Statement};
 use super::{LastPrepared, Machine, MyHandler};
 use crate::errors::numbers::{
-    IMPOSSIBLE_STRING_CONVERSION, MAX_PREPARED_STMT_COUNT_REACHED, NEED_REPREPARE, NON_DML_DYNAMIC_PARAMETERS,
-    PARSE_ERROR, PS_MANY_PARAM, SP_NOT_VAR_ARG, UNKNOWN_STMT_HANDLER, UNSUPPORTED_PS,
+    AGGREGATE_IN_ORDER_NOT_SELECT, AGGREGATE_ORDER_NON_AGG_QUERY, FIELD_IN_ORDER_NOT_SELECT,
+    IMPOSSIBLE_STRING_CONVERSION, MAX_PREPARED_STMT_COUNT_REACHED, MIX_OF_GROUP_FUNC_AND_FIELDS, NEED_REPREPARE,
+    NON_DML_DYNAMIC_PARAMETERS, PARSE_ERROR, PS_MANY_PARAM, SP_NOT_VAR_ARG, UNKNOWN_STMT_HANDLER, UNSUPPORTED_PS,
+    WRONG_FIELD_WITH_GROUP,
 };
 use crate::packets::body::Body;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
@@ -36,10 +38,23 @@ fn is_of_another_charset(error: &ServerError) -> bool {
     error.code == IMPOSSIBLE_STRING_CONVERSION && error.message.ends_with("parameter")
 }
 
+/// Returns true if a query was refused for what it selects or orders by beside groups: a column that is compared with a
+/// literal is a constant, and one that is compared with a parameter is none.
+fn groups_otherwise(code: u16) -> bool {
+    matches!(
+        code,
+        WRONG_FIELD_WITH_GROUP
+            | MIX_OF_GROUP_FUNC_AND_FIELDS
+            | AGGREGATE_ORDER_NON_AGG_QUERY
+            | FIELD_IN_ORDER_NOT_SELECT
+            | AGGREGATE_IN_ORDER_NOT_SELECT
+    )
+}
+
 /// Returns true if literals can be put in the place of a statement's parameters.
 fn takes_literals(sql: &str, modes: Modes) -> bool {
     let scan = Scan::new(sql, modes);
-    !scan.placeholders.is_empty() && !scan.uncertain && !scan.several
+    !scan.placeholders.is_empty() && scan.takes_literals()
 }
 
 /// An expected reply.
@@ -233,14 +248,10 @@ impl<H: MyHandler> Machine<H> {
         payload: &[u8],
     ) -> Result<(), Fatal> {
         let (params_left, columns_left) = if params_left > 0 {
-            // MySQL's description of a parameter is a guess, but it reports a VECTOR only if one is stored or computed
-            // with. MariaDB describes nothing.
+            // MariaDB describes nothing.
             let at = self.definitions(ok.params) - params_left;
             if self.session.settles_types() && at < usize::from(ok.params) {
-                let column = Column::read(payload, self.session.capabilities)?;
-                if column.kind == ColumnType::VECTOR {
-                    draft.vectors.push(at);
-                }
+                draft.kinds.push(Column::read(payload, self.session.capabilities)?.kind);
             }
             (params_left - 1, columns_left)
         } else {
@@ -258,7 +269,9 @@ impl<H: MyHandler> Machine<H> {
 
     /// The reply to COM_STMT_PREPARE is complete.
     fn prepared(&mut self, cx: H::Context<'_>, ok: PrepareOk, mut draft: Draft) -> Result<(), Fatal> {
-        let vectors = std::mem::take(&mut draft.vectors);
+        let kinds = std::mem::take(&mut draft.kinds);
+        // The type of a parameter may be a guess, but it is VECTOR only if one is stored or computed with.
+        let vectors = (0..kinds.len()).filter(|at| kinds[*at] == ColumnType::VECTOR).collect();
         self.last_prepared = LastPrepared::Ours;
         let capabilities = self.session.capabilities;
         let sql = self.front()?.request.sql().map(AsRef::as_ref);
@@ -268,16 +281,25 @@ impl<H: MyHandler> Machine<H> {
         let sql = self.front()?.request.sql().cloned();
         let settles_names = |sql| self.session.settles_variables(sql) || self.session.settles_table(sql);
         let volatile = sql.as_deref().is_some_and(settles_names);
+        // Otherwise that was decided before.
+        let undecided = match &self.front()?.request {
+            Request::Execute(execute) => execute.text == AsText::Never,
+            _ => true,
+        };
+        let binds = !undecided || sql.as_deref().is_none_or(|sql| self.session.binds(sql, &Scan::new(sql, modes)));
         let pending = self.front()?;
         let Some(sql) = pending.request.sql().cloned() else {
             return Err(Fatal::peer("the server prepared a statement although that was not requested"));
         };
         let cursor = matches!(&pending.request, Request::Execute(execute) if execute.cursor.is_some());
-        let once = volatile || cursor && !mariadb;
-        let binding = settles.then(|| Binding::new(&sql, modes));
-        let statement = Arc::new(Statement::prepared(sql, ok, columns.clone(), binding, vectors, once, epoch));
-        pending.used = Some(Used::Own(statement.clone()));
+        let once = volatile || cursor && !mariadb || pending.literal;
         let only = matches!(pending.request, Request::Prepare { .. });
+        let binding = settles.then(|| Binding::new(&sql, modes, kinds));
+        let mut statement = Statement::prepared(sql, ok, columns.clone(), binding, vectors, once, epoch);
+        statement.binds = binds;
+        statement.literal = pending.literal && ok.params == 0;
+        let statement = Arc::new(statement);
+        pending.used = Some(Used::Own(statement.clone()));
         let is_executed = matches!(pending.stage(), Stage::Preparing { is_executed: true });
         if is_executed || only {
             pending.go(Event::PreparedLast, Stage::Sent);
@@ -470,8 +492,9 @@ impl<H: MyHandler> Machine<H> {
             _ => {
                 if error.code == SP_NOT_VAR_ARG && pending.went_as_text() {
                     error.message.push_str(
-                        "; the server has prepared no more statements (max_prepared_stmt_count), so that the parameters \
-                         were literals: use callproc(), or raise that limit",
+                        "; the parameters were literals, because one of them is part of an expression, or because the \
+                         server has prepared no more statements (max_prepared_stmt_count): use callproc(), or raise \
+                         that limit",
                     );
                 }
                 let statement = pending.statement().cloned().filter(|_| cursor && !stale);
@@ -520,7 +543,11 @@ impl<H: MyHandler> Machine<H> {
                 pending.go(Event::GoesAsText, Stage::Bindable);
             }
             // It is sent as text from now on.
-            (UNSUPPORTED_PS | PS_MANY_PARAM, Some(sql)) if execute => {
+            (code, Some(sql))
+                if execute
+                    && (matches!(code, UNSUPPORTED_PS | PS_MANY_PARAM)
+                        || groups_otherwise(code) && takes_literals(&sql, modes)) =>
+            {
                 let statement = Arc::new(Statement::text(sql));
                 pending.used = Some(Used::Own(statement.clone()));
                 pending.go(Event::GoesAsText, Stage::Bindable);

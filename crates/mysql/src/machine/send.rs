@@ -1,6 +1,7 @@
 //! The sending half: from the queue to the write buffer.
 
 use super::batch::Batch;
+use super::binding::Sending;
 use super::pending::{Failure, PendingRequest, Stage, Used};
 use super::reply::{Expect, Kind};
 use super::request::{AsText, Execute, Request, Rows, VerbStatement};
@@ -212,7 +213,8 @@ impl<H: MyHandler> Machine<H> {
     }
 
     fn start_prepare(&mut self, at: usize, sql: &Arc<str>, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
-        match self.statements.get(sql).cloned() {
+        // A statement that is sent as text has no description.
+        match self.statements.get(sql).filter(|statement| statement.id.is_some()).cloned() {
             Some(statement) => {
                 if let Some(handler) = &mut self.queue[at].slot.handler {
                     statement.describe(cx, handler);
@@ -240,14 +242,7 @@ impl<H: MyHandler> Machine<H> {
             }
         }
         let always = execute.text == AsText::Always;
-        let known = if always {
-            Some(Arc::new(Statement::text(sql.clone())))
-        } else if execute.cursor.is_some() {
-            // A cursor has its statement for itself.
-            if self.session.mariadb { self.statements.take(sql) } else { None }
-        } else {
-            self.statements.get(sql).cloned()
-        };
+        let known = if always { Some(Arc::new(Statement::text(sql.clone()))) } else { self.known(execute) };
         let pending = &mut self.queue[at];
         if let Some(statement) = known {
             pending.used = Some(if always { Used::Own(statement) } else { Used::Cached(statement) });
@@ -255,30 +250,74 @@ impl<H: MyHandler> Machine<H> {
             return self.bind_tail(cx, write_buffer);
         }
         let scan = Scan::new(sql, self.session.modes());
-        // MariaDB loses the values of a constructor that is prepared: its rows come back empty.
-        let literal = scan.lists || (scan.constructed && self.session.mariadb);
-        if literal && !scan.uncertain && !scan.several {
-            // A list is a literal: it is sent as text from now on.
+        let given = pending.slot.handler.as_mut().map(|handler| handler.params(cx).count());
+        // Without any, the count is wrong.
+        let may_write = execute.text != AsText::Never && (given != Some(0) || execute.rows != Rows::One);
+        pending.literal = false;
+        if !self.session.prepares(&scan) || may_write && !self.session.binds(sql, &scan) {
+            if execute.cursor.is_some() && self.session.opens_cursor(sql) {
+                return self.prepare_literal(at, sql, Event::StartPrepare, cx, write_buffer);
+            }
+            // It is sent as text from now on.
             let statement = Arc::new(Statement::text(sql.clone()));
             pending.used = Some(Used::Own(statement.clone()));
             pending.go(Event::StartKnown, Stage::Bindable);
-            self.keep(statement);
+            if self.statements.get(sql).is_none() {
+                self.keep(statement);
+            }
             return self.bind_tail(cx, write_buffer);
         }
         pending.go(Event::StartPrepare, Stage::Preparing { is_executed: false });
         // The server's count of parameters must be certain.
-        let countable = !scan.uncertain
-            && pending
-                .slot
-                .handler
-                .as_mut()
-                .is_some_and(|handler| handler.params(cx).count() == scan.placeholders.len());
+        let countable = !scan.uncertain && given == Some(scan.placeholders.len());
         let one = execute.rows == Rows::One && execute.cursor.is_none();
         let known = self.last_prepared != LastPrepared::Unknown;
         if one && countable && known && self.session.prepares_ahead() && self.window > 1 {
             return self.execute_ahead(at, sql, cx, write_buffer);
         }
         self.prepare(sql, write_buffer);
+    }
+
+    /// The cached statement that an execution can use.
+    fn known(&mut self, execute: &Execute) -> Option<Arc<Statement>> {
+        let known = self.statements.get(&execute.sql)?;
+        if !known.binds && execute.text != AsText::Never {
+            // It was prepared to be described.
+            return None;
+        }
+        match execute.cursor {
+            None => Some(known.clone()),
+            // A cursor has its statement for itself.
+            Some(_) if self.session.mariadb && known.id.is_some() => self.statements.take(&execute.sql),
+            Some(_) => None,
+        }
+    }
+
+    /// Sends COM_STMT_PREPARE with literals in the place of the parameters, for a cursor.
+    fn prepare_literal(
+        &mut self,
+        at: usize,
+        sql: &Arc<str>,
+        event: Event,
+        cx: H::Context<'_>,
+        write_buffer: &mut WriteBuffer,
+    ) {
+        let statement = Statement::text(sql.clone());
+        let pending = &mut self.queue[at];
+        let Some(handler) = &mut pending.slot.handler else { return self.drop_tail(cx, None) };
+        let command = Command::StmtPrepare;
+        match write_text(&mut self.wire, &self.session, handler, &statement, command, cx, write_buffer) {
+            Ok(next) => {
+                pending.literal = true;
+                pending.used = None;
+                pending.go(event, Stage::Preparing { is_executed: false });
+                if self.last_prepared == LastPrepared::None {
+                    self.last_prepared = LastPrepared::Ours;
+                }
+                self.expect(next, Kind::Prepare);
+            }
+            Err(error) => self.drop_tail(cx, Some(Failure::Client { error, row: None })),
+        }
     }
 
     /// Sends COM_STMT_EXECUTE in the same round trip as COM_STMT_PREPARE. The statement prepared before is then no
@@ -293,7 +332,7 @@ impl<H: MyHandler> Machine<H> {
         self.prepare(sql, write_buffer);
         let Some(handler) = &mut self.queue[at].slot.handler else { return };
         let lists = |_| self.session.lists(sql);
-        let how = (LAST_PREPARED, false, 0);
+        let how = Execution { id: LAST_PREPARED, params: handler.params(cx).count(), statement: None, flags: 0 };
         match write_execute(&mut self.wire, &self.session, handler, how, lists, cx, write_buffer) {
             Ok(next) => {
                 *self.queue[at].stage_mut() = Stage::Preparing { is_executed: true };
@@ -331,14 +370,27 @@ impl<H: MyHandler> Machine<H> {
             pending.go(Event::BatchBegun, Stage::Batch(Box::new(Batch::new(&execute, &statement, &self.session))));
             return;
         }
-        if !statement.takes(&handler.params(cx)) {
-            // A new one is bound to nothing.
-            pending.go(Event::Rebound, Stage::Preparing { is_executed: false });
-            pending.used = None;
-            self.statements.take(&execute.sql);
-            self.statements.close(&statement);
-            return self.prepare(&execute.sql, write_buffer);
-        }
+        let sending = statement.sending(&handler.params(cx));
+        let statement = match sending {
+            Sending::Bound => statement,
+            Sending::Again => {
+                // A new one is bound to nothing.
+                pending.go(Event::Rebound, Stage::Preparing { is_executed: false });
+                pending.used = None;
+                self.statements.take(&execute.sql);
+                self.statements.close(&statement);
+                return self.prepare(&execute.sql, write_buffer);
+            }
+            Sending::Written if execute.cursor.is_some() => {
+                self.statements.close(&statement);
+                return self.prepare_literal(at, &execute.sql, Event::Rebound, cx, write_buffer);
+            }
+            Sending::Written => {
+                let statement = Arc::new(Statement::text(execute.sql.clone()));
+                pending.used = Some(Used::Own(statement.clone()));
+                statement
+            }
+        };
         let cursor = execute.cursor.filter(|_| statement.id.is_some() && self.session.opens_cursor(&execute.sql));
         let flags = if cursor.is_some() { command::CURSOR_TYPE_READ_ONLY } else { 0 };
         match write_row(&mut self.wire, &self.session, handler, &statement, flags, cx, write_buffer) {
@@ -374,7 +426,7 @@ pub(super) fn write_row<H: MyHandler>(
 ) -> Result<u8, H::Error> {
     if let Some(id) = statement.id {
         let given = handler.params(cx).count();
-        if given != statement.params {
+        if given != statement.params && !statement.literal {
             return Err(count_mismatch(statement.params, given).into());
         }
         let lists = |i| match session.mariadb {
@@ -382,11 +434,26 @@ pub(super) fn write_row<H: MyHandler>(
             false if statement.vectors.contains(&i) => Lists::Vector,
             false => Lists::Refused,
         };
-        return write_execute(wire, session, handler, (id, statement.stores(), flags), lists, cx, write_buffer);
+        let how = Execution { id, params: statement.params, statement: Some(statement), flags };
+        return write_execute(wire, session, handler, how, lists, cx, write_buffer);
     }
+    write_text(wire, session, handler, statement, Command::Query, cx, write_buffer)
+}
+
+/// Sends a command with the text of a statement, the response handler's current row as literals in it. Nothing is
+/// appended on an error.
+fn write_text<H: MyHandler>(
+    wire: &mut Wire,
+    session: &Session,
+    handler: &mut H,
+    statement: &Statement,
+    command: Command,
+    cx: H::Context<'_>,
+    write_buffer: &mut WriteBuffer,
+) -> Result<u8, H::Error> {
     let sql = &statement.sql;
     let params = handler.params(cx);
-    let scan = Scan::new(sql, session.modes());
+    let scan = statement.scan(session.modes());
     if params.count() > 0 && scan.uncertain {
         return Err(Mismatch::wrong_type(
             "parameters cannot be put into the text of a statement with comments that are executed",
@@ -399,7 +466,7 @@ pub(super) fn write_row<H: MyHandler>(
     let lists = session.lists_of(&scan);
     wire.try_write(write_buffer, |out| {
         frame::try_packet(out, 0, |out| {
-            out.push(Command::Query as u8);
+            out.push(command as u8);
             let mut at = 0;
             for (i, placeholder) in scan.placeholders.iter().enumerate().take(params.count()) {
                 out.extend_from_slice(&sql.as_bytes()[at..*placeholder]);
@@ -412,24 +479,38 @@ pub(super) fn write_row<H: MyHandler>(
     })
 }
 
-/// Sends COM_STMT_EXECUTE for the statement of this number, which may just store its values, with these flags. `lists`
-/// selects how a list is sent as a parameter.
+/// One COM_STMT_EXECUTE.
+struct Execution<'a> {
+    /// The number of the statement.
+    id: u32,
+    /// The number of its parameters.
+    params: usize,
+    /// The statement, once it is prepared.
+    statement: Option<&'a Statement>,
+    flags: u8,
+}
+
+/// Sends COM_STMT_EXECUTE. `lists` selects how a list is sent as a parameter.
 fn write_execute<H: ResponseHandler>(
     wire: &mut Wire,
     session: &Session,
     handler: &mut H,
-    (id, stored, flags): (u32, bool, u8),
+    execution: Execution<'_>,
     lists: impl Fn(usize) -> Lists,
     cx: H::Context<'_>,
     write_buffer: &mut WriteBuffer,
 ) -> Result<u8, H::Error> {
     let params = handler.params(cx);
+    let Execution { id, params: count, statement, flags } = execution;
     wire.try_write(write_buffer, |out| {
-        command::execute(out, id, flags, params.count(), |i, out| {
+        command::execute(out, id, flags, count, |i, out| {
             let value = params.get(i)?;
             match session.mariadb {
                 true => encode_param(&value, || lists(i), out),
-                false => encode_param_for_mysql(&value, stored, || lists(i), out),
+                false => {
+                    let stored = statement.is_some_and(|statement| statement.stores(i));
+                    encode_param_for_mysql(&value, stored, || lists(i), out)
+                }
             }
         })
     })

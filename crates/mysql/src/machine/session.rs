@@ -5,7 +5,7 @@ use super::verb::ENDS_ALONE;
 use crate::errors::Numbering;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::reply::{Completion, StateChange};
-use crate::sql::{Lexer, Modes, Scan, is_harmless_variable, is_one_of};
+use crate::sql::{Lexer, Modes, Scan, Typing, is_bindable, is_harmless_variable, is_one_of};
 use crate::types::Lists;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -108,6 +108,21 @@ impl Session {
     /// Returns true if a prepared statement keeps the types of the values that it was executed with.
     pub(super) fn settles_types(&self) -> bool {
         !self.mariadb && self.version >= SETTLES_TYPES
+    }
+
+    /// Returns true if the values of a statement's parameters mean the same bound as written in their places, or cannot
+    /// be written there.
+    pub(super) fn binds(&self, sql: &str, scan: &Scan) -> bool {
+        let typing = if self.mariadb { Typing::ByValue } else { Typing::ByPlace };
+        scan.placeholders.is_empty() || !scan.takes_literals() || is_bindable(sql, self.modes(), typing)
+    }
+
+    /// Returns true if the server does not prepare a statement, or loses its values: a list after IN, a constructor of
+    /// rows on MariaDB, or more parameters than their number can be.
+    pub(super) fn prepares(&self, scan: &Scan) -> bool {
+        let lost = scan.constructed && self.mariadb;
+        let too_many = scan.placeholders.len() > usize::from(u16::MAX);
+        !scan.takes_literals() || !(scan.lists || lost || too_many)
     }
 
     /// Returns true if a statement can be executed with a cursor. MySQL refuses one for statements without rows, and

@@ -1,14 +1,15 @@
 //! Prepared statements and the plans made for their columns.
 
 use super::MyHandler;
-use super::binding::Binding;
+use super::binding::{Binding, Sending};
 use crate::packets::capabilities::Capabilities;
 use crate::packets::column::{Column as Field, PrepareOk};
-use crate::sql::{Lexer, Modes, is_one_of, words};
-use crate::types::{self, Decoder, decode_binary_row, decode_text_row};
+use crate::sql::{Lexer, Modes, Scan, is_one_of, words};
+use crate::types::{self, ColumnType, Decoder, decode_binary_row, decode_text_row};
 use headrace_core::column;
 use headrace_core::token::Kind;
 use headrace_core::{Column, Described, Epoch, Fatal, Parameters, Prepared, Sink};
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// The columns of a result, and the decoder of each.
@@ -52,8 +53,8 @@ impl Columns {
 pub(super) struct Draft {
     raw: Vec<u8>,
     ends: Vec<usize>,
-    /// Which parameters are VECTORs.
-    pub vectors: Vec<usize>,
+    /// The types of the parameters, on servers that give them types.
+    pub kinds: Vec<ColumnType>,
 }
 
 impl Draft {
@@ -127,8 +128,8 @@ fn calls(sql: &str, name: &str) -> bool {
 pub struct Statement {
     /// Its text.
     pub sql: Arc<str>,
-    /// Its number on the server; `None` for one that the binary protocol does not support (error 1295) and that is sent
-    /// as text.
+    /// Its number on the server; `None` for one that is sent as text, because the binary protocol does not support it
+    /// (error 1295), or because values would have another meaning bound than written.
     pub id: Option<u32>,
     /// The number of its parameters.
     pub params: usize,
@@ -141,6 +142,12 @@ pub struct Statement {
     /// It is not executed again: MySQL (9.7 is one) sends no rows of a statement that once had a cursor and is executed
     /// without, and keeps the types of the variables that it names, and which of two tables of a name it describes.
     pub(super) once: bool,
+    /// It can be executed with its parameters bound; otherwise it was prepared to be described.
+    pub(super) binds: bool,
+    /// It was prepared with literals in the place of the parameters, of which it has none.
+    pub(super) literal: bool,
+    /// Its scan, if it is sent as text, with the modes that it was scanned with.
+    scan: OnceLock<(Modes, Scan)>,
     /// The epoch in which it was prepared.
     epoch: Epoch,
 }
@@ -172,8 +179,8 @@ impl Statement {
         once: bool,
         epoch: Epoch,
     ) -> Self {
-        let params = usize::from(ok.params);
-        Self { sql, id: Some(ok.statement_id), params, vectors, columns: Mutex::new(columns), binding, once, epoch }
+        let (id, params) = (Some(ok.statement_id), usize::from(ok.params));
+        Self { id, params, vectors, columns: Mutex::new(columns), binding, once, epoch, ..Self::text(sql) }
     }
 
     /// A statement that is sent as text.
@@ -186,18 +193,32 @@ impl Statement {
             columns: Mutex::default(),
             binding: None,
             once: false,
+            binds: true,
+            literal: false,
+            scan: OnceLock::new(),
             epoch: Epoch::default(),
         }
     }
 
-    /// Returns true if it only stores each of its values in a column; known if MySQL keeps their types.
-    pub(super) fn stores(&self) -> bool {
-        self.binding.as_ref().is_some_and(Binding::writes)
+    /// The scan of its text under these modes.
+    pub(super) fn scan(&self, modes: Modes) -> Cow<'_, Scan> {
+        match self.scan.get_or_init(|| (modes, Scan::new(&self.sql, modes))) {
+            (known, scan) if *known == modes => Cow::Borrowed(scan),
+            _ => Cow::Owned(Scan::new(&self.sql, modes)),
+        }
     }
 
-    /// Returns true if it can be executed with a row of parameters; if so, it will be.
-    pub(super) fn takes<P: Parameters>(&self, row: &P) -> bool {
-        self.binding.as_ref().is_none_or(|binding| binding.takes(row))
+    /// Returns true if parameter `at` is the value of a column; known if MySQL keeps their types.
+    pub(super) fn stores(&self, at: usize) -> bool {
+        self.binding.as_ref().is_some_and(|binding| binding.stores(at))
+    }
+
+    /// How a row of parameters is sent; if it is bound, it will be executed.
+    pub(super) fn sending<P: Parameters>(&self, row: &P) -> Sending {
+        match &self.binding {
+            Some(binding) if !self.literal => binding.sending(row),
+            _ => Sending::Bound,
+        }
     }
 
     /// The columns that the server described last, `None` when it returns no rows.

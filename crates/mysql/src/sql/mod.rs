@@ -2,12 +2,14 @@
 //! of an INSERT that can be repeated for more rows. MySQL: "Language Structure"; MariaDB: "SQL language structure".
 
 mod bare;
+mod bound;
 mod effect;
 mod insert;
 mod lexer;
 mod load;
 
 use bare::Bare;
+pub use bound::{Placement, placements};
 pub(crate) use effect::words;
 pub use effect::{
     TableLocks, changes_session, is_harmless_variable, may_change_role, may_set_next_transaction, table_locks,
@@ -50,6 +52,23 @@ fn has_python_parameter(sql: &str, modes: Modes) -> bool {
     })
 }
 
+/// How a server chooses the type of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Typing {
+    /// By the value: MariaDB.
+    ByValue,
+    /// By what is around it in the statement: MySQL.
+    ByPlace,
+}
+
+/// Returns true if the values of a statement's parameters mean the same bound as written in their places.
+pub fn is_bindable(sql: &str, modes: Modes, typing: Typing) -> bool {
+    match typing {
+        Typing::ByValue => bound::is_valued(sql, modes) || placements(sql, modes).is_some(),
+        Typing::ByPlace => placements(sql, modes).is_some(),
+    }
+}
+
 /// The result of one scan of a statement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
@@ -78,6 +97,11 @@ pub struct Scan {
 }
 
 impl Scan {
+    /// Returns true if literals can be put in the place of its parameters.
+    pub fn takes_literals(&self) -> bool {
+        !self.uncertain && !self.several
+    }
+
     /// Scans a statement.
     pub fn new(sql: &str, modes: Modes) -> Self {
         let mut scan = Self::default();

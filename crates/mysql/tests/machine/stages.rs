@@ -4,17 +4,17 @@ use crate::machine::conversations::*;
 use crate::support::TestHandler;
 use crate::support::session::Session;
 use headrace_core::{Discarded, FatalKind, IfUnsent, Modes, Protocol, Session as _, Verb};
-use headrace_mysql::machine::{BatchStrategy, Guarding, InfileState, Machine, Options, Request};
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Guarding, InfileState, Machine, Options, Request, Rows};
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_testkit::{Shared, TestValue as V};
 
-const SELECT: &str = "select ?";
+const SELECT: &str = "select a from t where a = ?";
 /// `ER_UNSUPPORTED_PS`
 const NOT_PREPARED: &[u8] = b"\xff\x0f\x05#HY000This command is not supported in the prepared statement protocol yet";
 
 /// COM_STMT_PREPARE_OK of a statement with one parameter and no columns.
 fn prepared(id: u8) -> Vec<u8> {
-    reply(&[&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], &column("?", 253, 45)])
+    reply(&[&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], &column("?", 8, 63)])
 }
 
 fn answer(session: &mut Session<Script>, replies: Vec<Vec<u8>>) {
@@ -123,19 +123,92 @@ pub fn the_discarded_end_of_a_load_undoes_it() {
 #[test]
 pub fn a_statement_that_is_not_prepared_goes_as_text() {
     let mut session = session(mysql8());
-    let received = session.execute("create user ?", vec![V::from("u")]);
+    let received = session.execute(SELECT, vec![V::from("u")]);
     answer(&mut session, vec![reply(&[NOT_PREPARED]), reply(&[OK])]);
     assert_eq!(end(&received), "done");
-    assert_eq!(session.peer.sent(), ["COM_STMT_PREPARE create user ?", "COM_QUERY create user 'u'"]);
+    assert_eq!(
+        session.peer.sent(),
+        ["COM_STMT_PREPARE select a from t where a = ?", "COM_QUERY select a from t where a = 'u'"]
+    );
 }
 
 #[test]
 pub fn a_statement_that_is_bound_to_other_types_is_prepared_again() {
     let mut session = knows(V::Int(1));
-    let received = session.execute(SELECT, vec![V::from("x")]);
+    let received = session.execute(SELECT, vec![V::Float(1.5)]);
     answer(&mut session, vec![prepared(2), reply(&[OK])]);
     assert_eq!(end(&received), "done");
-    assert_eq!(session.peer.sent(), ["COM_STMT_PREPARE select ?", "COM_STMT_EXECUTE 2"]);
+    assert_eq!(session.peer.sent(), ["COM_STMT_PREPARE select a from t where a = ?", "COM_STMT_EXECUTE 2"]);
+}
+
+#[test]
+pub fn a_value_of_another_kind_than_its_column_is_written() {
+    let mut session = knows(V::Int(1));
+    for value in [V::from("x"), V::Int(2)] {
+        let received = session.execute(SELECT, vec![value]);
+        answer(&mut session, vec![reply(&[OK])]);
+        assert_eq!(end(&received), "done");
+    }
+    assert_eq!(session.peer.sent(), ["COM_QUERY select a from t where a = 'x'", "COM_STMT_EXECUTE 1"]);
+}
+
+#[test]
+pub fn an_expression_is_written_and_only_described_is_prepared() {
+    const EXPRESSION: &str = "select ? + 1";
+    let mut session = session(mysql8());
+    for _ in 0..2 {
+        session.execute(EXPRESSION, vec![V::Int(1)]);
+        answer(&mut session, vec![reply(&[OK])]);
+        assert_eq!(session.peer.sent(), ["COM_QUERY select 1 + 1"]);
+        session.peer.received.clear();
+    }
+    let (_, described) = session.ask(Request::Prepare { sql: EXPRESSION.into() }, vec![], vec![]);
+    session.execute(EXPRESSION, vec![V::Int(2)]);
+    let bound = session.execute_bound(EXPRESSION, vec![V::Int(3)]);
+    answer(&mut session, vec![prepared(1), reply(&[OK]), reply(&[OK])]);
+    assert_eq!((end(&described), end(&bound)), ("done".into(), "done".into()));
+    assert_eq!(session.peer.sent(), ["COM_STMT_PREPARE select ? + 1", "COM_QUERY select 2 + 1", "COM_STMT_EXECUTE 1"]);
+}
+
+#[test]
+pub fn an_expression_without_its_values_is_refused_before_it_is_executed() {
+    for cursor in [None, Some(2)] {
+        let mut session = session(mysql8());
+        let execute = Execute { sql: "select ? + 1".into(), rows: Rows::One, text: AsText::IfUnprepared, cursor };
+        let (_, received) = session.ask(Request::Execute(execute), vec![], vec![]);
+        answer(&mut session, vec![prepared(1)]);
+        assert!(end(&received).contains("the statement has 1 parameter, but 0 were given"), "{}", end(&received));
+        assert_eq!(session.peer.sent(), ["COM_STMT_PREPARE select ? + 1"]);
+    }
+}
+
+#[test]
+pub fn a_cursor_of_an_expression_is_that_of_a_statement_with_literals() {
+    let mut session = session(mysql8());
+    let cursor =
+        || Execute { sql: "select ? + 1".into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(2) };
+    for id in 1..3 {
+        session.ask(Request::Execute(cursor()), vec![V::Int(1)], vec![]);
+        let ok = reply(&[&[0, id, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]);
+        answer(&mut session, vec![ok, reply(&[OK]), reply(&[b"\xff\x26\x04#HY000no cursor"])]);
+    }
+    let sent = session.peer.sent();
+    assert!(sent.starts_with(&["COM_STMT_PREPARE select 1 + 1", "COM_STMT_EXECUTE 1"]), "{sent:?}");
+    assert!(sent.contains(&["COM_STMT_CLOSE 1", "COM_STMT_PREPARE select 1 + 1", "COM_STMT_EXECUTE 2"]), "{sent:?}");
+}
+
+#[test]
+pub fn a_query_that_groups_by_a_constant_is_written_from_then_on() {
+    const GROUPED: &str = "select a, count(*) from t where a = ?";
+    let mut session = session(mysql8());
+    let mixed = reply(&[b"\xff\x74\x04#42000In aggregated query without GROUP BY, ..."]);
+    for replies in [vec![mixed, reply(&[OK])], vec![reply(&[OK])]] {
+        let received = session.execute(GROUPED, vec![V::Int(1)]);
+        answer(&mut session, replies);
+        assert_eq!(end(&received), "done");
+    }
+    let text = "COM_QUERY select a, count(*) from t where a = 1";
+    assert_eq!(session.peer.sent(), ["COM_STMT_PREPARE select a, count(*) from t where a = ?", text, text]);
 }
 
 #[test]
@@ -325,7 +398,7 @@ pub fn a_discarded_request_is_not_repeated_with_a_fresh_statement() {
         let repeated = if discarded { vec![] } else { vec![prepared(2), reply(&[OK])] };
         answer(&mut session, [vec![stale], repeated].concat());
         let sent = session.peer.sent();
-        assert_eq!(sent.contains(&["COM_STMT_PREPARE select ?"]), !discarded, "{code}: {sent:?}");
+        assert_eq!(sent.contains(&["COM_STMT_PREPARE select a from t where a = ?"]), !discarded, "{code}: {sent:?}");
         assert_eq!(end(&told), if discarded { "" } else { "done" }, "{code}");
         assert_eq!((session.machine.statements(), session.machine.is_idle()), (usize::from(!discarded), true));
     }

@@ -123,6 +123,12 @@ impl<P: Peer> Session<P> {
         self.ask(Request::Execute(execute), row, Vec::new()).1
     }
 
+    /// The same with its parameters bound, whatever they mean.
+    pub fn execute_bound(&mut self, sql: &str, row: Vec<TestValue>) -> Shared {
+        let execute = Execute { sql: sql.into(), rows: Rows::One, text: AsText::Never, cursor: None };
+        self.ask(Request::Execute(execute), row, Vec::new()).1
+    }
+
     pub fn execute_text(&mut self, sql: &str, row: Vec<TestValue>) -> Shared {
         let execute = Execute { sql: sql.into(), rows: Rows::One, text: AsText::Always, cursor: None };
         self.ask(Request::Execute(execute), row, Vec::new()).1

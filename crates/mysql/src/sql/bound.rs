@@ -1,0 +1,431 @@
+//! Whether a value means the same bound to a parameter as written in its place.
+//!
+//! MySQL gives a parameter a type when it prepares the statement, by what is around it, and converts the values to that
+//! type: 9.7 is one that stores NULL for `CAST(? AS CHAR)` of a time, makes 0 of 'abc' in `COALESCE(?, 0)`, does not
+//! sort by `ORDER BY ?`, and for which two `DATE_FORMAT(d, ?)` of the same value are two expressions in GROUP BY. Where
+//! a parameter is stored in a column, or compared with one, it gets the type of the column, into which a literal would
+//! be converted, too. MariaDB gives a parameter the type of its value; but TIME(), TIMESTAMP() and UNION take the number
+//! of decimals from the statement that is prepared (10.11 is one), and what it stores of a statement, as the body of a
+//! trigger, has the parameters in it.
+
+use super::is_one_of;
+use super::lexer::{Lexer, Modes};
+use headrace_core::token::{Kind, Token};
+
+/// What a statement does with a parameter, and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// It is the value of a column, or an argument of a procedure.
+    Stored,
+    /// It is compared with a column or a number, or is a number of rows (LIMIT).
+    Compared,
+}
+
+/// The placements of a statement's parameters; `None` if one of them is an expression, or part of one.
+pub fn placements(sql: &str, modes: Modes) -> Option<Vec<Placement>> {
+    let tokens: Vec<Token> = Lexer::new(sql, modes).collect();
+    Statement { sql, tokens: &tokens, modes }.placements()
+}
+
+/// Returns true if MariaDB does with the values of a statement's parameters what it would do with literals.
+pub(super) fn is_valued(sql: &str, modes: Modes) -> bool {
+    const VERBS: [&str; 9] = ["select", "insert", "replace", "update", "delete", "with", "call", "set", "do"];
+    let tokens: Vec<Token> = Lexer::new(sql, modes).collect();
+    let statement = Statement { sql, tokens: &tokens, modes };
+    statement.is_one_of(statement.verb(), &VERBS) && !statement.fixes_decimals()
+}
+
+/// The part of a query that a token is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clause {
+    /// Before any of the others: the names of tables and columns that are written to, or of WITH.
+    Start,
+    /// FROM with its joins, and the tables of UPDATE.
+    From,
+    /// WHERE, and ON of a join.
+    Condition,
+    /// SET, and ON DUPLICATE KEY UPDATE.
+    Set,
+    /// VALUES of an INSERT or REPLACE.
+    Values,
+    /// CALL.
+    Call,
+    Limit,
+    /// Expressions: the columns of a query, GROUP BY, HAVING, ORDER BY.
+    Other,
+}
+
+/// What a pair of parentheses encloses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Enclosed {
+    /// A whole statement or query.
+    Query,
+    /// Conditions, or joins.
+    Group,
+    /// Values: a row of VALUES, the arguments of CALL.
+    Row,
+    /// The list of an IN: parameters alone.
+    List,
+    /// Anything else.
+    Expression,
+}
+
+/// The parentheses that a token is in, or the statement as a whole.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    encloses: Enclosed,
+    clause: Clause,
+    /// The position of the opening parenthesis.
+    open: Option<usize>,
+}
+
+/// Words that may begin the part of a condition that names a column.
+const BEFORE_CONDITION: [&str; 5] = ["where", "on", "and", "or", "xor"];
+/// Words that end a condition.
+const AFTER_CONDITION: [&str; 25] = [
+    "and",
+    "or",
+    "xor",
+    "where",
+    "group",
+    "having",
+    "window",
+    "order",
+    "limit",
+    "for",
+    "lock",
+    "into",
+    "union",
+    "except",
+    "intersect",
+    "join",
+    "inner",
+    "cross",
+    "left",
+    "right",
+    "natural",
+    "straight_join",
+    "on",
+    "set",
+    "returning",
+];
+const AFTER_ASSIGNMENT: [&str; 5] = ["where", "order", "limit", "on", "as"];
+const AFTER_LIMIT: [&str; 8] = ["offset", "for", "lock", "into", "union", "except", "intersect", "on"];
+/// Words that are no columns, although they may be in the place of one.
+const VALUES: [&str; 14] = [
+    "null",
+    "true",
+    "false",
+    "default",
+    "end",
+    "current_date",
+    "current_time",
+    "current_timestamp",
+    "current_user",
+    "localtime",
+    "localtimestamp",
+    "utc_date",
+    "utc_time",
+    "utc_timestamp",
+];
+
+struct Statement<'a> {
+    sql: &'a str,
+    tokens: &'a [Token],
+    modes: Modes,
+}
+
+impl Statement<'_> {
+    fn kind(&self, at: usize) -> Option<Kind> {
+        self.tokens.get(at).map(|token| token.kind)
+    }
+
+    /// The word at `at`; nothing for other tokens.
+    fn word(&self, at: usize) -> &str {
+        match self.tokens.get(at) {
+            Some(token) if token.kind == Kind::Word => &self.sql[token.start..token.end],
+            _ => "",
+        }
+    }
+
+    fn is_word(&self, at: usize, word: &str) -> bool {
+        self.word(at).eq_ignore_ascii_case(word)
+    }
+
+    fn is_one_of(&self, at: usize, words: &[&str]) -> bool {
+        is_one_of(self.word(at), words)
+    }
+
+    fn is_punctuation(&self, at: usize, byte: u8) -> bool {
+        self.kind(at) == Some(Kind::Punctuation(byte))
+    }
+
+    /// Returns true if the token at `at` is a word that is part of a name, `t.word` or `@word`, and no keyword.
+    fn is_in_name(&self, at: usize) -> bool {
+        at > 0 && (self.is_punctuation(at - 1, b'.') || self.is_punctuation(at - 1, b'@'))
+    }
+
+    /// The position of the first word; a statement may begin with parentheses.
+    fn verb(&self) -> usize {
+        (0..self.tokens.len()).find(|at| !self.is_punctuation(*at, b'(')).unwrap_or(0)
+    }
+
+    /// Returns true if a parameter is in the parentheses of TIME() or TIMESTAMP(), or may be in a column of a UNION.
+    fn fixes_decimals(&self) -> bool {
+        let (mut depth, mut called) = (0usize, None);
+        for at in 0..self.tokens.len() {
+            match self.tokens[at].kind {
+                Kind::Punctuation(b'(') => {
+                    let calls = at > 0 && self.is_one_of(at - 1, &["time", "timestamp"]) && !self.is_in_name(at - 1);
+                    called = called.or(calls.then_some(depth));
+                    depth += 1;
+                }
+                Kind::Punctuation(b')') => {
+                    depth = depth.saturating_sub(1);
+                    called = called.filter(|outside| *outside < depth);
+                }
+                Kind::Placeholder if called.is_some() => return true,
+                Kind::Word if self.is_one_of(at, &["union", "except", "intersect"]) && !self.is_in_name(at) => {
+                    return true;
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
+    fn placements(&self) -> Option<Vec<Placement>> {
+        const VERBS: [&str; 7] = ["select", "insert", "replace", "update", "delete", "with", "call"];
+        if !self.is_one_of(self.verb(), &VERBS) {
+            return None;
+        }
+        let mut placements = Vec::new();
+        let mut frames = vec![Frame { encloses: Enclosed::Query, clause: Clause::Start, open: None }];
+        for at in 0..self.tokens.len() {
+            // A parenthesis too many is an error of the statement, which the server reports.
+            let Some(frame) = frames.last().copied() else { break };
+            match self.tokens[at].kind {
+                Kind::Punctuation(b'(') => frames.push(self.opened(at, &frame)),
+                Kind::Punctuation(b')') => drop(frames.pop()),
+                Kind::Word if frame.encloses != Enclosed::Expression && !self.is_in_name(at) => {
+                    let clause = self.clause_after(at, &frame);
+                    frames.last_mut().into_iter().for_each(|frame| frame.clause = clause);
+                }
+                Kind::Placeholder => placements.push(self.placement(at, &frame)?),
+                _ => {}
+            }
+        }
+        Some(placements)
+    }
+
+    /// The frame of the parenthesis at `at`, which is in `outer`.
+    fn opened(&self, at: usize, outer: &Frame) -> Frame {
+        let frame = |encloses, clause| Frame { encloses, clause, open: Some(at) };
+        let expression = frame(Enclosed::Expression, Clause::Other);
+        if !matches!(outer.encloses, Enclosed::Query | Enclosed::Group) {
+            return expression;
+        }
+        if self.is_one_of(at + 1, &["select", "with"])
+            || self.is_punctuation(at + 1, b'(') && outer.clause == Clause::Start
+        {
+            return match outer.clause {
+                Clause::Start | Clause::From | Clause::Condition => frame(Enclosed::Query, Clause::Start),
+                // Expressions that GROUP BY or ORDER BY may repeat.
+                _ => expression,
+            };
+        }
+        let after_group = at > 0 && outer.encloses == Enclosed::Group && outer.open == Some(at - 1);
+        let before = at.wrapping_sub(1);
+        match outer.clause {
+            Clause::Values if self.is_one_of(before, &["values", "value"]) || self.is_punctuation(before, b',') => {
+                frame(Enclosed::Row, Clause::Other)
+            }
+            Clause::Call => frame(Enclosed::Row, Clause::Other),
+            Clause::Condition if self.is_word(before, "in") => {
+                let before = if self.is_word(at.wrapping_sub(2), "not") { at.wrapping_sub(2) } else { before };
+                let listed = self.is_column_before(before, outer) && self.is_list(at);
+                frame(if listed { Enclosed::List } else { Enclosed::Expression }, Clause::Other)
+            }
+            Clause::Condition
+                if after_group || self.is_one_of(before, &BEFORE_CONDITION) || self.is_word(before, "not") =>
+            {
+                frame(Enclosed::Group, outer.clause)
+            }
+            Clause::From
+                if after_group || self.is_punctuation(before, b',') || self.is_one_of(before, &["from", "join"]) =>
+            {
+                frame(Enclosed::Group, outer.clause)
+            }
+            _ => expression,
+        }
+    }
+
+    /// Returns true if there are only placeholders in the parentheses that are opened at `open`.
+    fn is_list(&self, open: usize) -> bool {
+        let is_item = |at: &usize| matches!(self.kind(*at), Some(Kind::Placeholder | Kind::Punctuation(b',')));
+        let end = (open + 1..self.tokens.len()).find(|at| !is_item(at));
+        end.is_some_and(|end| self.is_punctuation(end, b')'))
+    }
+
+    /// The clause after the word at `at`, which is in this frame.
+    fn clause_after(&self, at: usize, frame: &Frame) -> Clause {
+        let (clause, outermost) = (frame.clause, frame.open.is_none());
+        let word = self.word(at).to_ascii_lowercase();
+        match word.as_str() {
+            "call" if clause == Clause::Start && outermost => Clause::Call,
+            // After SELECT it is a hint.
+            "straight_join" if clause == Clause::Other => clause,
+            "from" | "join" | "straight_join" => Clause::From,
+            "where" => Clause::Condition,
+            "on" if self.is_word(at + 1, "duplicate") => Clause::Other,
+            "on" => Clause::Condition,
+            "update" if at > 0 && self.is_word(at - 1, "key") => Clause::Set,
+            "update" if clause == Clause::Start => Clause::From,
+            "set" if outermost => Clause::Set,
+            "values" | "value" if clause == Clause::Start && outermost => Clause::Values,
+            "limit" => Clause::Limit,
+            "union" | "except" | "intersect" => Clause::Start,
+            "select" | "group" | "having" | "window" | "order" | "for" | "lock" | "returning" => Clause::Other,
+            _ => clause,
+        }
+    }
+
+    /// The placement of the placeholder at `at`; `None` if it is an expression, or part of one.
+    fn placement(&self, at: usize, frame: &Frame) -> Option<Placement> {
+        let before = at.checked_sub(1)?;
+        let (placement, is_whole) = match (frame.encloses, frame.clause) {
+            (Enclosed::Expression, _) => return None,
+            (Enclosed::List, _) => (Placement::Compared, true),
+            (Enclosed::Row, _) => {
+                let begins = frame.open == Some(before) || self.is_punctuation(before, b',');
+                let ends = self.is_punctuation(at + 1, b',') || self.is_punctuation(at + 1, b')');
+                (Placement::Stored, begins && ends)
+            }
+            (_, Clause::Set) => (Placement::Stored, self.is_assigned(before) && self.ends(at + 1, &AFTER_ASSIGNMENT)),
+            (_, Clause::Limit) => {
+                let begins = self.is_one_of(before, &["limit", "offset"]) || self.is_punctuation(before, b',');
+                (Placement::Compared, begins && self.ends(at + 1, &AFTER_LIMIT))
+            }
+            (_, Clause::Condition) => (Placement::Compared, self.is_compared(at, frame)),
+            _ => return None,
+        };
+        is_whole.then_some(placement)
+    }
+
+    /// Returns true if an expression ends before `at`: with the statement, its part, or at one of these words.
+    fn ends(&self, at: usize, words: &[&str]) -> bool {
+        match self.kind(at) {
+            None | Some(Kind::Punctuation(b',' | b')' | b';')) => true,
+            _ => self.is_one_of(at, words),
+        }
+    }
+
+    /// Returns true if the placeholder at `at` of a condition is compared with a column.
+    fn is_compared(&self, at: usize, frame: &Frame) -> bool {
+        let before = at - 1;
+        let (operator, after) = if self.is_word(before, "between") {
+            // Both values are parameters.
+            let second = self.is_word(at + 1, "and") && self.kind(at + 2) == Some(Kind::Placeholder);
+            return second
+                && self.is_column_before(self.without_not(before), frame)
+                && self.ends(at + 3, &AFTER_CONDITION);
+        } else if self.is_word(before, "and") && self.follows_between(at) {
+            (self.without_not(at - 3), at + 1)
+        } else if self.is_word(before, "like") {
+            let escapes = self.is_word(at + 1, "escape") && self.kind(at + 2) == Some(Kind::Quoted);
+            (self.without_not(before), if escapes { at + 3 } else { at + 1 })
+        } else if let Some(first) = self.comparison(at) {
+            (first, at + 1)
+        } else {
+            return self.is_compared_after(at, frame);
+        };
+        self.is_column_before(operator, frame) && self.ends(after, &AFTER_CONDITION)
+    }
+
+    /// Returns true if the placeholder at `at` of a condition is the whole of it but an operator and a column.
+    fn is_compared_after(&self, at: usize, frame: &Frame) -> bool {
+        if !self.begins_condition(at - 1, frame) {
+            return false;
+        }
+        let Some(mut name) = (at + 2..at + 5).find(|end| self.is_name(*end)) else { return false };
+        if self.comparison(name) != Some(at + 1) {
+            return false;
+        }
+        while self.is_punctuation(name + 1, b'.') && self.is_name(name + 2) {
+            name += 2;
+        }
+        self.ends(name + 1, &AFTER_CONDITION)
+    }
+
+    /// Returns true if a condition begins after the token at `before`.
+    fn begins_condition(&self, before: usize, frame: &Frame) -> bool {
+        let begins_group = frame.encloses == Enclosed::Group && frame.open == Some(before);
+        begins_group || self.is_one_of(before, &BEFORE_CONDITION)
+    }
+
+    /// Returns true if `BETWEEN ? AND` is before `at`.
+    fn follows_between(&self, at: usize) -> bool {
+        at >= 3 && self.is_word(at - 3, "between") && self.kind(at - 2) == Some(Kind::Placeholder)
+    }
+
+    /// The position of the operator at `at` with the NOT before it.
+    fn without_not(&self, at: usize) -> usize {
+        if at > 0 && self.is_word(at - 1, "not") { at - 1 } else { at }
+    }
+
+    /// The first token of the comparison operator before `end`.
+    fn comparison(&self, end: usize) -> Option<usize> {
+        let is_part = |at: &usize| matches!(self.kind(*at), Some(Kind::Punctuation(b'=' | b'<' | b'>' | b'!')));
+        let first = (0..end).rev().take_while(is_part).last()?;
+        let operator: Vec<u8> = self.tokens[first..end].iter().map(|token| self.sql.as_bytes()[token.start]).collect();
+        let operators: [&[u8]; 8] = [b"=", b"<", b">", b"<=", b">=", b"<>", b"!=", b"<=>"];
+        operators.contains(&operator.as_slice()).then_some(first)
+    }
+
+    /// Returns true if the `=` at `at` assigns to a column.
+    fn is_assigned(&self, at: usize) -> bool {
+        self.is_punctuation(at, b'=')
+            && self.name_before(at).is_some_and(|first| {
+                let before = first.wrapping_sub(1);
+                self.is_punctuation(before, b',') || self.is_one_of(before, &["set", "update"])
+            })
+    }
+
+    /// Returns true if a column's name or a number, which is all of the operand, is before `end`.
+    fn is_column_before(&self, end: usize, frame: &Frame) -> bool {
+        let before = self.name_before(end).and_then(|first| first.checked_sub(1));
+        before.is_some_and(|before| self.begins_condition(before, frame))
+    }
+
+    /// The first token of the name that ends before `end`: `a`, `t.a`, `d.t.a`; or of the number.
+    fn name_before(&self, end: usize) -> Option<usize> {
+        let mut first = end.checked_sub(1)?;
+        if !self.is_name(first) {
+            return None;
+        }
+        while first >= 2 && self.is_punctuation(first - 1, b'.') {
+            first -= 2;
+            if !self.is_name(first) {
+                return None;
+            }
+        }
+        Some(first)
+    }
+
+    /// Returns true if the token at `at` is a name, or the digits of a number.
+    fn is_name(&self, at: usize) -> bool {
+        let Some(token) = self.tokens.get(at) else { return false };
+        match token.kind {
+            Kind::Word if self.sql.as_bytes()[token.start].is_ascii_digit() => {
+                self.word(at).bytes().all(|byte| byte.is_ascii_digit())
+            }
+            Kind::Word => !self.is_one_of(at, &VALUES),
+            Kind::Quoted => match self.sql.as_bytes()[token.start] {
+                b'`' => true,
+                b'"' => self.modes.ansi_quotes,
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+}
