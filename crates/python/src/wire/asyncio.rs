@@ -7,6 +7,7 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::os::raw::c_int;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -153,6 +154,21 @@ impl Wire {
         }
     }
 
+    /// Flushes in a call of the loop's own, which only logs what is raised. After a panic nobody might take the lock
+    /// again, and those who wait would wait for ever: it is taken here, which ends the connection.
+    fn flush_for_loop(&self, py: Python<'_>) -> PyResult<()> {
+        panic::catch_unwind(AssertUnwindSafe(|| self.flush(py))).unwrap_or_else(|panic| {
+            if let Ok(state) = self.lock(py)
+                && let Io::Transport { transport } = &state.io
+            {
+                let transport = transport.clone_ref(py);
+                drop(state);
+                let _ = transport.call_method0(py, "abort");
+            }
+            panic::resume_unwind(panic)
+        })
+    }
+
     /// Flushes at the end of this turn of the loop.
     pub(super) fn flush_soon(&self, py: Python<'_>) -> PyResult<()> {
         if self.flush_due.swap(true, Ordering::Relaxed) {
@@ -294,7 +310,7 @@ impl Wire {
     /// asyncio.BaseProtocol.resume_writing
     fn resume_writing(&self, py: Python<'_>) -> PyResult<()> {
         self.paused.store(false, Ordering::Relaxed);
-        self.flush(py)
+        self.flush_for_loop(py)
     }
 
     /// `reconnect` is called, with the port, when a session that goes on after its connection was lost has to be
@@ -328,7 +344,7 @@ impl Wire {
     /// Passes queued bytes to the transport.
     #[pyo3(name = "flush")]
     fn flush_now(&self, py: Python<'_>) -> PyResult<()> {
-        self.flush(py)
+        self.flush_for_loop(py)
     }
 
     /// A future that is done when all queued bytes have been passed to the transport.
