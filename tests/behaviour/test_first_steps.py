@@ -82,7 +82,7 @@ def test_scalars_of_numpy_are_numbers(conn: Conn, value: Any, kind: str, expecte
     assert conn.fetchval("select %s", [value, value]) == [expected, expected]
 
 
-@pytest.mark.parametrize("value", [{1, 2}, iter([1]), numpy.datetime64("2020-01-01"), object()])
+@pytest.mark.parametrize("value", [{1, 2}, iter([1]), object()])
 def test_what_is_no_value_is_refused(conn: Conn, value: Any) -> None:
     with pytest.raises(errors.ProgrammingError, match="cannot be sent"):
         conn.execute("select %s", (value,))
