@@ -588,46 +588,45 @@ def error_from_fields(fields: dict[str, str], statement: str | None = None, row:
             setattr(error, name, int(fields[code]))
     if error.hint is None:
         error.hint = _hint(error.sqlstate, message, statement or "")
-    elif error.sqlstate == "42883" and "[]" in message and _LIST_IN_IN.search(statement or ""):
+    elif error.sqlstate == "42883" and "[]" in message and re.search(_LIST_IN_IN, statement or ""):
         error.hint = _ONE_ARRAY
-    elif error.sqlstate == "42804" and _JSON_OF_ARRAY.search(message):
+    elif error.sqlstate == "42804" and re.search(_JSON_OF_ARRAY, message):
         error.hint = "a list is an array: for a column of JSON wrap it in headrace.types.Json or Jsonb"
     error.statement = statement or None
     error.row = row
     return error
 
 
-_LIST_AFTER_IN: Final = re.compile(r"\bIN\s*(?:%s|%\(\w+\)s|\$\d+)", re.IGNORECASE)
+# Patterns are compiled by what needs them: every program that imports headrace would wait for it.
+_LIST_AFTER_IN: Final = r"(?i)\bIN\s*(?:%s|%\(\w+\)s|\$\d+)"
 """A single parameter after IN, where SQL wants a list in parentheses."""
-_LIST_IN_IN: Final = re.compile(r"\bIN\s*\(\s*(?:%s|%\(\w+\)s|\$\d+)\s*\)", re.IGNORECASE)
+_LIST_IN_IN: Final = r"(?i)\bIN\s*\(\s*(?:%s|%\(\w+\)s|\$\d+)\s*\)"
 """The same in parentheses, where SQL wants the items."""
 _ONE_ARRAY: Final = (
     "a list is one parameter, an array: write = ANY(%s) in place of IN %s, and <> ALL(%s) in place of NOT IN %s"
 )
 
 
-_REPLICATION: Final = re.compile(
-    r"\s*(?:IDENTIFY_SYSTEM|(?:CREATE|DROP|ALTER|READ)_REPLICATION_SLOT|START_REPLICATION|TIMELINE_HISTORY|BASE_BACKUP)\b",
-    re.IGNORECASE,
+_REPLICATION: Final = (
+    r"(?i)\s*(?:IDENTIFY_SYSTEM|(?:CREATE|DROP|ALTER|READ)_REPLICATION_SLOT|START_REPLICATION|TIMELINE_HISTORY"
+    r"|BASE_BACKUP)\b"
 )
 _OF_REPLICATION: Final = (
     "a replication connection (replication=database) takes its commands by executescript() only, in autocommit"
 )
-_JSON_OF_ARRAY: Final = re.compile(r"\bjsonb?\b.*\[\]")
-_PARAMETER: Final = re.compile(r"\$\d")
-_TYPED: Final = re.compile(r"\b(interval|date|time|timestamp|timestamptz)\s+(?:%s|%\(\w+\)s|\$\d+)", re.IGNORECASE)
+_JSON_OF_ARRAY: Final = r"\bjsonb?\b.*\[\]"
+_PARAMETER: Final = r"\$\d"
+_TYPED: Final = r"(?i)\b(interval|date|time|timestamp|timestamptz)\s+(?:%s|%\(\w+\)s|\$\d+)"
 """A parameter in the place of the string of ``interval '1 day'``."""
-_COMMANDS: Final = re.compile(
-    r"\s*(?:set|create|alter|drop|grant|revoke|comment|notify|listen|copy|do|truncate)\b", re.I
-)
+_COMMANDS: Final = r"(?i)\s*(?:set|create|alter|drop|grant|revoke|comment|notify|listen|copy|do|truncate)\b"
 """What a statement begins with in which the server knows no parameters."""
 
 
 def _misplaced(statement: str) -> str:
     """What to write where the server knows no parameter."""
-    if typed := _TYPED.search(statement):
+    if typed := re.search(_TYPED, statement):
         return f"write %s::{typed[1].lower()} in place of {typed[1]} %s"
-    if command := _COMMANDS.match(statement):
+    if command := re.match(_COMMANDS, statement):
         name = command[0].strip().upper()
         instead = ": SELECT set_config('name', %s, false) does" if name == "SET" else ", but values in its text"
         return f"{name} takes no parameters{instead}"
@@ -641,13 +640,13 @@ def _hint(sqlstate: str | None, message: str, statement: str) -> str | None:
         return "with a pooler that assigns server connections by transaction, connect with prepared=False"
     if sqlstate == "42601" and "prepared statement" in message:
         return "execute several statements with executescript(), or one by one with execute()"
-    if sqlstate == "42601" and _LIST_AFTER_IN.search(statement):
+    if sqlstate == "42601" and re.search(_LIST_AFTER_IN, statement):
         return _ONE_ARRAY
-    if sqlstate == "42601" and _PARAMETER.search(message):
+    if sqlstate == "42601" and re.search(_PARAMETER, message):
         return _misplaced(statement)
     if sqlstate == "08P01" and "replication" in message:
         return _OF_REPLICATION
-    if sqlstate == "42601" and _REPLICATION.match(statement):
+    if sqlstate == "42601" and re.match(_REPLICATION, statement):
         return _OF_REPLICATION
     if sqlstate in ("42P18", "42P08"):
         return "say which type a parameter has, by a cast: %s::text, $1::text"

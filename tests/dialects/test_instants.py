@@ -4,8 +4,7 @@ dialects store, by every way that a statement goes."""
 from __future__ import annotations
 
 import datetime as dt
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -16,6 +15,8 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from .conftest import Engines
+
+pytestmark = pytest.mark.usefixtures("berlin")
 
 NAIVE = dt.datetime(2024, 7, 1, 12)
 AWARE = dt.datetime(2024, 7, 1, 12, tzinfo=ZoneInfo("Asia/Tokyo"))
@@ -67,16 +68,6 @@ WAYS: dict[str, Callable[[sa.Connection], Any]] = {
     "text": lambda connection: [connection.execute(TEXT, row) for row in ROWS],
     "texts": lambda connection: connection.execute(TEXT, ROWS),
 }
-
-
-@pytest.fixture(autouse=True)
-def _berlin() -> Iterator[None]:
-    """The local zone of this process, which is not that of the sessions."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TZ", "Europe/Berlin")
-        time.tzset()
-        yield
-    time.tzset()
 
 
 def instants(connection: sa.Connection) -> list[tuple[Any, ...]]:

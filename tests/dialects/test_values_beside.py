@@ -7,9 +7,7 @@ import datetime as dt
 import decimal
 import enum
 import itertools
-import time
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -20,6 +18,8 @@ import pytest
 import sqlalchemy as sa
 
 from .conftest import Engines
+
+pytestmark = pytest.mark.usefixtures("berlin")
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NAIVE = dt.datetime(2024, 7, 1, 12, 30, 15, 250_000)
@@ -127,16 +127,6 @@ DIFFERENCES: dict[str, dict[str, set[tuple[str, str]]]] = {
 }
 """What is stored differently on purpose, as the page on SQLAlchemy says it: by type and value."""
 PAGE = Path(__file__).parents[2] / "docs/howto/sqlalchemy.md"
-
-
-@pytest.fixture(autouse=True)
-def _berlin() -> Iterator[None]:
-    """The local zone of this process, which is not that of the sessions."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TZ", "Europe/Berlin")
-        time.tzset()
-        yield
-    time.tzset()
 
 
 def stored(connection: sa.Connection, kind: sa.types.TypeEngine[Any], text: str) -> dict[str, str | None]:

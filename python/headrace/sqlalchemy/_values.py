@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -22,3 +23,10 @@ def day(value: Any) -> Any:
 def clock(value: Any) -> Any:
     """A datetime or time without its zone, as its clock shows it."""
     return value.replace(tzinfo=None) if is_aware(value) else value
+
+
+def some_of_text(context: Any, rows: Sequence[Any], is_such: Callable[[Any], bool]) -> bool:
+    """True if a value of these rows is such, which are the parameters of a text, of which no column is known."""
+    if context is None or not context.is_text:
+        return False
+    return any(is_such(value) for row in rows if isinstance(row, tuple) for value in row)

@@ -26,7 +26,7 @@ from headrace import defaults
 
 from . import _asyncio
 from ._scripts import execute
-from ._values import clock, day, is_aware
+from ._values import clock, day, is_aware, some_of_text
 
 # Values
 
@@ -125,13 +125,6 @@ class _ExecutionContext(MySQLExecutionContext):
         return cursor
 
 
-def _has_zones(context: Any, rows: Sequence[Any]) -> bool:
-    """True for the parameters of a text, of which no column is known, if one of them has a zone."""
-    if context is None or not context.is_text:
-        return False
-    return any(is_aware(value) for row in rows if isinstance(row, tuple) for value in row)
-
-
 def _unwrapped(connection: Any) -> Any:
     """The driver's connection, which the pool wraps."""
     return getattr(connection, "dbapi_connection", connection)
@@ -199,12 +192,12 @@ class MySQLDialect_headrace(MySQLDialect):
         return (), keywords
 
     def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
-        if _has_zones(context, (parameters,)):
+        if some_of_text(context, (parameters,), is_aware):
             parameters = tuple(map(clock, parameters))
         execute(cursor, statement, parameters, headrace.mysql.Cursor)
 
     def do_executemany(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
-        if _has_zones(context, parameters):
+        if some_of_text(context, parameters, is_aware):
             parameters = [tuple(map(clock, row)) for row in parameters]
         cursor.executemany(statement, parameters)
 

@@ -46,7 +46,7 @@ from headrace.types import Multirange, Notice, Range, TransactionStatus
 
 from . import _asyncio
 from ._scripts import execute
-from ._values import day, is_aware
+from ._values import day, is_aware, some_of_text
 
 logger = logging.getLogger("sqlalchemy.dialects.postgresql")
 
@@ -55,7 +55,6 @@ _FLOATS = (700, 701, 1021, 1022)
 _EXACT = (1700, 1231, 20, 21, 23, 26, 1005, 1007, 1016, 1028)
 _JSON_TYPES = (114, 3802)
 _INET_TYPES = (869, 650)
-
 
 # What statements say of their parameters
 
@@ -73,12 +72,10 @@ class _LargeBinary(BYTEA):
 
     def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
         def process(value: Any) -> Any:
+            if value is None or isinstance(value, (bytes, bytearray, memoryview)):
+                return value
             # bytes() makes so many zeros of a number.
-            return (
-                value
-                if value is None or isinstance(value, (bytes, bytearray, memoryview))
-                else bytes(memoryview(value))
-            )
+            return bytes(memoryview(value))
 
         return process
 
@@ -373,9 +370,7 @@ def _is_time(value: Any) -> bool:
 def _types_times(context: Any, rows: Sequence[Any]) -> bool:
     """True if the dates and times of these rows have the types of their values: one of them is not of its column's
     type, or the statement is a text, of which no column is known."""
-    if context is None or not context.is_text:
-        return context is not None and context.types_times
-    return any(_is_time(value) for row in rows if isinstance(row, tuple) for value in row)
+    return (context is not None and context.types_times) or some_of_text(context, rows, _is_time)
 
 
 def _log_notice(notice: Notice) -> None:
