@@ -29,4 +29,5 @@ def some_of_text(context: Any, rows: Sequence[Any], is_such: Callable[[Any], boo
     """True if a value of these rows is such, which are the parameters of a text, of which no column is known."""
     if context is None or not context.is_text:
         return False
-    return any(is_such(value) for row in rows if isinstance(row, tuple) for value in row)
+    given: list[tuple[Any, ...]] = [row for row in rows if isinstance(row, tuple)]
+    return any(is_such(value) for row in given for value in row)
