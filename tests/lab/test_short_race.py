@@ -42,18 +42,26 @@ def test_full_race_has_all_sizes_and_all_rounds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("longest", "expected"), [(0.1, 15), (1.0, 5), (2.4, 2), (10.0, 1), (0.0, 15)], ids=lambda value: str(value)
+    ("longest", "expected"), [(0.1, 15), (1.0, 5), (2.4, 2), (10.0, 2), (0.0, 15)], ids=lambda value: str(value)
 )
 def test_a_slow_contestant_has_fewer_rounds(longest: float, expected: int) -> None:
     assert rounds.rounds_in(5.0, longest, 15) == expected
 
 
 def test_rounds_are_enough_once_every_interval_is_narrow() -> None:
-    steady = [1.0, 1.001, 0.999, 1.0, 1.001]
-    assert rounds.is_enough({"floor": steady, "a": [2 * s for s in steady]}, "floor")
-    assert not rounds.is_enough({"floor": steady, "a": [1.0, 3.0, 1.5, 2.5, 2.0]}, "floor")
-    assert not rounds.is_enough({"floor": steady[:3], "a": steady[:3]}, "floor"), "of three rounds none is"
-    assert rounds.is_enough({"floor": steady, "slow": [9.0]}, "floor"), "it gets no more"
+    steady = [[1.0, 1.001], [0.999, 1.0], [1.001, 1.0]]
+    assert rounds.is_enough({"floor": steady, "a": [[2 * s for s in process] for process in steady]}, "floor")
+    assert not rounds.is_enough({"floor": steady, "a": [[1.0, 1.0], [1.1, 1.1], [1.0, 1.0]]}, "floor")
+    assert not rounds.is_enough({"floor": steady[:2], "a": steady[:2]}, "floor"), "of two processes none is"
+    assert rounds.is_enough({"floor": steady, "slow": [[9.0], [5.0]]}, "floor"), "it gets no more"
+
+
+@pytest.mark.parametrize("total", range(1, 16))
+def test_rounds_are_spread_over_the_processes(total: int) -> None:
+    spread = [rounds.rounds_in_process(total, 5, number) for number in range(5)]
+    assert sum(spread) == total
+    assert max(spread) - min(spread) <= 1
+    assert spread == sorted(spread, reverse=True), "a contestant's processes are its first ones"
 
 
 def test_who_has_fewer_rounds_is_in_the_report(
@@ -61,14 +69,13 @@ def test_who_has_fewer_rounds_is_in_the_report(
 ) -> None:
     monkeypatch.setattr(rounds, "NARROW", 0.0)
     short = race.Plan(["floor", "headrace", "pg8000"], [("fetch", 10_000)], replace(race.SHORT, rounds=6, seconds=0.5))
-    real = rounds.rounds_in
-    monkeypatch.setattr(race, "rounds_in", lambda seconds, longest, most: real(seconds, longest, most))
     result = race.Race(server.url, short, server.pid, lambda what, share: None).run()
     of = {row["contestant"]: row["rounds"] for row in result["results"]}
     reduced = {each["contestant"]: each for each in result["reduced"]}
     assert reduced.keys() == {name for name, ran in of.items() if ran < max(of.values())}
     for name, each in reduced.items():
         assert each["rounds"] == of[name]
+        # The longest round may have come after it was decided.
         assert each["rounds"] == rounds.rounds_in(0.5, each["longest_s"], 6) or each["longest_s"] > 0.5 / 6
     assert of["pg8000"] <= of["headrace"]
     assert all(name in " ".join(report.reductions(result)) for name in reduced)

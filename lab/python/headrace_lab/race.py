@@ -1,4 +1,4 @@
-"""Runs a race: every contestant in a process of its own, rounds interleaved (A B C A B C ...)."""
+"""Runs a race: every contestant in processes of its own, rounds interleaved (A B C A B C ...)."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from .contestants import rival, takes_part
 from .cores import Halves, halves, pin, sides
 from .processes import Worker, awake, environment, load, server_cpu, workers
 from .report import NOT_OFFERED
-from .rounds import SECONDS, Length, is_enough, rounds_in
+from .rounds import SECONDS, Length, is_enough, rounds_in, rounds_in_process
 from .roundtrips import round_trips
-from .stats import iqr, median, percentile, quotient, ratio_interval
+from .stats import iqr, median, percentile, quotient, ratio_of_processes
 
 FULL: Final = Length(is_full=True, rounds=15)
 SHORT: Final = Length(is_full=False, rounds=FULL.rounds, seconds=SECONDS, divisor=4)
-SCHEMA_VERSION: Final = 3
-"""Schema version of the JSON report. Since 3 it has ``full`` in place of ``quick``, ``reduced`` (the contestants that
-had fewer rounds than others, and why), and the load of the machine in ``environment``."""
+SCHEMA_VERSION: Final = 4
+"""Schema version of the JSON report. Since 4 rows have ``processes``, and no interval of a single one. Since 3 it has
+``full`` in place of ``quick``, ``reduced`` (the contestants that had fewer rounds than others, and why), and the load
+of the machine in ``environment``."""
 
 
 @dataclass
@@ -46,7 +47,8 @@ class Plan:
 class Times:
     """What one contestant did in one workload."""
 
-    seconds: list[float] = field(default_factory=list)
+    processes: list[list[float]] = field(default_factory=list)
+    """Seconds of its rounds, by its processes."""
     cpu: list[float] = field(default_factory=list)
     server_cpu: float = 0.0
     rss: int = 0
@@ -61,6 +63,11 @@ class Times:
     """The rounds that fit into the time of the contestant, once that is known."""
     longest: float = 0.0
     """Seconds of its longest round, with what is done before the clock runs."""
+
+    @property
+    def seconds(self) -> list[float]:
+        """Seconds of all of its rounds."""
+        return [each for process in self.processes for each in process]
 
 
 Key = tuple[str, int, str]
@@ -121,23 +128,20 @@ class Race:
             }
             passes = [(name, size, kind) for name, size in self.plan.workloads for kind in self._kinds(name)]
             report |= {"unfinished": list(passes), "contestants": self.infos, "results": [], "reduced": []}
-            taking_part = [one for one in self.plan.contestants for name, _, _ in passes if takes_part(one, name)]
-            self.steps = len(taking_part) * (self.plan.length.rounds + 1)
-            for number, key in enumerate(passes, 1):
+            taking_part = {key: [one for one in self.plan.contestants if takes_part(one, key[0])] for key in passes}
+            steps = self.plan.length.rounds + self.plan.length.processes
+            self.steps = sum(map(len, taking_part.values())) * steps
+            for number, (key, names) in enumerate(taking_part.items(), 1):
                 self.place = f"{number} of {len(passes)}"
-                cores = self._place(key[2])
-                with contextlib.ExitStack() as stack:
-                    names = [one for one in self.plan.contestants if takes_part(one, key[0])]
-                    started = stack.enter_context(workers(names, self.url, self.sql.schema, cores, self.database))
-                    if key[2] == "awake":
-                        stack.enter_context(awake(os.cpu_count() or 1))
-                    try:
-                        self._race(key, started)
-                    except KeyboardInterrupt:
-                        # What every contestant has done already is a result, of fewer rounds.
-                        if all(times.seconds or times.error for times in self.times[key].values()):
-                            self._keep(report, key)
-                        raise
+                done = self.done
+                try:
+                    self._workload(key, names)
+                except KeyboardInterrupt:
+                    # What every contestant has done already is a result, of fewer rounds.
+                    if all(times.seconds or times.error for times in self.times[key].values()):
+                        self._keep(report, key)
+                    raise
+                self.done = done + len(names) * steps
                 if self.sql.counts_round_trips and key[2] == "idle" and self.plan.length.seconds is None:
                     self._count(key)
                 report["unfinished"].remove(key)
@@ -172,10 +176,30 @@ class Race:
         offered = ["idle", "awake"] if self.cores is None else ["shared", "idle", "awake"]
         return [kind for kind in offered if kind in self.plan.cores.get(name, offered)] or offered
 
-    def _race(self, key: Key, started: list[Worker]) -> None:
+    def _workload(self, key: Key, names: Sequence[str]) -> None:
+        """Races one workload: in one process of each contestant after the other, until the rounds are enough."""
+        cores = self._place(key[2])
+        mine = self.times[key] = {name: Times() for name in names}
+        for number in range(self.plan.length.processes):
+            left = [name for name, times in mine.items() if not times.error and self._rounds(times, number)]
+            with contextlib.ExitStack() as stack:
+                started = stack.enter_context(workers(left, self.url, self.sql.schema, cores, self.database))
+                if key[2] == "awake":
+                    stack.enter_context(awake(os.cpu_count() or 1))
+                self._process(key, started, number)
+            if self._is_over(mine):
+                break
+
+    def _rounds(self, times: Times, number: int) -> int:
+        """The rounds of a contestant in one of its processes, counted from 0."""
+        length = self.plan.length
+        return rounds_in_process(length.rounds if times.rounds is None else times.rounds, length.processes, number)
+
+    def _process(self, key: Key, started: list[Worker], number: int) -> None:
+        """The rounds that contestants have in one process of each."""
         name, size, _ = key
         inner = w.WORKLOADS[name].repeats(size, self.plan.length)
-        mine = self.times[key] = {worker.name: Times() for worker in started}
+        mine = self.times[key]
         for worker in started:
             times, info = mine[worker.name], worker.info
             times.error = info.get("error")
@@ -184,44 +208,39 @@ class Race:
                 times.strategy = info["strategies"].get(name)
                 if name in info["skips"]:
                     times.error = NOT_OFFERED + info["skips"][name]
-        self._warm_up(key, started, inner)
-        for number in range(self.plan.length.rounds):
+        self._warm_up(key, started, inner, is_checked=number == 0)
+        for n in range(max((self._rounds(mine[worker.name], number) for worker in started), default=0)):
             for worker in started:
                 times = mine[worker.name]
                 self._step(key, worker)
-                if times.error or (times.rounds is not None and number >= times.rounds):
-                    continue
-                self._timed_round(worker, key, inner, times)
-            if self._is_over(mine, number + 1):
-                self.done += len(started) * (self.plan.length.rounds - number - 1)
-                break
+                if not times.error and n < self._rounds(times, number):
+                    self._timed_round(worker, key, inner, times, is_first=n == 0)
+            if n == number == 0 and self.plan.length.seconds is not None:
+                for times in mine.values():
+                    times.rounds = rounds_in(self.plan.length.seconds, times.longest, self.plan.length.rounds)
 
-    def _timed_round(self, worker: Worker, key: Key, inner: int, times: Times) -> None:
+    def _timed_round(self, worker: Worker, key: Key, inner: int, times: Times, is_first: bool) -> None:
         before, begun = server_cpu(self.server), time.monotonic()
         answer = self._round(worker, *key[:2], inner, digest=False)
         if "error" in answer:
             times.error = answer["error"]
             return
         times.longest = max(times.longest, time.monotonic() - begun)
-        times.seconds.append(answer["seconds"] / inner)
+        if is_first:
+            times.processes.append([])
+        times.processes[-1].append(answer["seconds"] / inner)
         times.cpu.append(answer["cpu"] / inner)
         # The clock of /proc ticks 100 times a second, so only the sum over all rounds has a meaning.
         times.server_cpu += server_cpu(self.server) - before
         times.rss = max(times.rss, answer["rss"])
         times.latencies += answer["latencies"]
 
-    def _is_over(self, mine: Mapping[str, Times], done: int) -> bool:
+    def _is_over(self, mine: Mapping[str, Times]) -> bool:
         """Returns true if a short race needs no more rounds of a workload."""
         if self.plan.length.seconds is None:
             return False
-        racing = {name: times for name, times in mine.items() if not times.error}
-        if done == 1:
-            for times in racing.values():
-                times.rounds = rounds_in(self.plan.length.seconds, times.longest, self.plan.length.rounds)
-        if all(times.rounds is not None and done >= times.rounds for times in racing.values()):
-            return True
-        reference = "floor" if "floor" in racing else next(iter(racing), "")
-        return is_enough({name: times.seconds for name, times in racing.items()}, reference)
+        racing = {name: times.processes for name, times in mine.items() if not times.error}
+        return is_enough(racing, "floor" if "floor" in racing else next(iter(racing), ""))
 
     def _reduced(self, key: Key) -> list[dict[str, Any]]:
         """The contestants that had fewer rounds of a workload than others had, since theirs take long."""
@@ -237,23 +256,24 @@ class Race:
             if self.plan.length.seconds is not None and len(times.seconds) < most
         ]  # fmt: skip
 
-    def _warm_up(self, key: Key, started: list[Worker], inner: int) -> None:
-        """The first round, not timed, in which results are checked. What has to be right is worked out only here: it
-        would take memory and time from the rounds."""
+    def _warm_up(self, key: Key, started: list[Worker], inner: int, is_checked: bool) -> None:
+        """The first round of a process, not timed, in which results are checked once. What has to be right is worked
+        out only here: it would take memory and time from the rounds."""
         name, size, _ = key
         # A table digest is of one load, and so is the result of most others.
         inner = inner if name == "concurrent" else 1
-        right = w.expected(name, size, inner, self.sql.aware)
-        if name in w.WRITERS:
+        right = w.expected(name, size, inner, self.sql.aware) if is_checked else None
+        if is_checked and name in w.WRITERS:
             right = self._fetchval(self.sql.table_digest(self.sql.table("fetch", size)))
         for worker in started:
             times = self.times[key][worker.name]
             self._step(key, worker)
             if times.error:
                 continue
-            answer = self._round(worker, name, size, inner, digest=True)
+            answer = self._round(worker, name, size, inner, digest=is_checked)
             if "error" in answer:
                 times.error = answer["error"]
+            if times.error or not is_checked:
                 continue
             times.reached = answer["reached"]
             times.digest = answer["digest"]
@@ -298,7 +318,7 @@ class Race:
             whose = rival(contestant)
             row: dict[str, Any] = {
                 "database": self.database, "workload": name, "size": size, "contestant": contestant,
-                "cores": kind, "rounds": len(times.seconds), "digest": times.digest,
+                "cores": kind, "rounds": len(times.seconds), "processes": len(times.processes), "digest": times.digest,
                 "round_trips": times.round_trips, "rows_reached_caller": times.reached,
                 "strategy": times.strategy,
                 "peak_rss_bytes": times.rss or None,
@@ -314,14 +334,14 @@ class Race:
                 if times.latencies:
                     row["p50_s"], row["p99_s"] = percentile(times.latencies, 50), percentile(times.latencies, 99)
                 if "floor" in all_times and all_times["floor"].seconds:
-                    ratio, low, high = ratio_interval(times.seconds, all_times["floor"].seconds)
-                    row["ratio_to_floor"], row["ratio_ci"] = ratio, [low, high]
+                    ratio, interval = ratio_of_processes(times.processes, all_times["floor"].processes)
+                    row["ratio_to_floor"], row["ratio_ci"] = ratio, interval
                     row["cpu_ratio_to_floor"] = quotient(row["client_cpu_s"], median(all_times["floor"].cpu))
                 headrace_times = all_times.get(whose)
                 # A contestant that only counts rows has not done what is compared.
                 same_work = headrace_times and headrace_times.seconds and headrace_times.reached == times.reached
                 if not contestant.startswith(("headrace", "floor")) and headrace_times and same_work:
-                    ratio, low, high = ratio_interval(times.seconds, headrace_times.seconds)
-                    row |= {"rival": whose, "ratio_to_rival": ratio, "ratio_to_rival_ci": [low, high]}
+                    ratio, interval = ratio_of_processes(times.processes, headrace_times.processes)
+                    row |= {"rival": whose, "ratio_to_rival": ratio, "ratio_to_rival_ci": interval}
             results.append(row)
         return results

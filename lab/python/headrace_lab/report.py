@@ -100,13 +100,14 @@ def against(row: Row) -> str:
 
 def times_as_long(ratio: float | None, interval: Sequence[float] | None, other: str | None) -> str:
     """A ratio of times, and the one that it is against; with an equals sign where no difference is shown. Empty where
-    there is no interval."""
-    return f"{equal(interval)}{ratio:.2f}x {other}" if interval else ""
+    there is no ratio."""
+    return "" if ratio is None else f"{equal(interval)}{ratio:.2f}x {other}"
 
 
-def equal(interval: Sequence[float]) -> str:
-    """An equals sign where the interval of a ratio shows no difference: see :data:`EQUAL`."""
-    return Comparison.of(*interval).if_open("=")
+def equal(interval: Sequence[float] | None) -> str:
+    """An equals sign where the interval of a ratio shows no difference: see :data:`EQUAL`. One without an interval is
+    of a single process."""
+    return "" if interval is None else Comparison.of(*interval).if_open("=")
 
 
 def has_floor(rows: Iterable[Row]) -> bool:
