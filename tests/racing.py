@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from headrace_lab import race, workloads
 from headrace_lab.cores import Halves
 from headrace_lab.processes import Worker
 
+BRIEF = replace(race.SHORT, divisor=20)
+"""The length of a race whose times nobody reads."""
 IDLE = {name: ["idle"] for name, each in workloads.WORKLOADS.items() if each.one_query}
 """Cores of a plan that runs single queries once: what they return does not depend on the cores."""
 

@@ -52,7 +52,7 @@ def run(
     def round_trips(contestant: str, *given: Any) -> float | None:
         return roundtrips.round_trips(contestant, *given) if contestant in counted else None
 
-    plan = race.Plan(names, chosen, race.SHORT.with_rounds(1), database=database, cores=racing.IDLE)
+    plan = race.Plan(names, chosen, racing.BRIEF.with_rounds(1), database=database, cores=racing.IDLE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(race, "round_trips", round_trips)
         return racing.run(race.Race(url, plan, pid, lambda what, share: None, database))

@@ -28,7 +28,7 @@ from headrace_lab.link import Link
 def run(
     server: PostgresServer, names: list[str], chosen: list[tuple[str, int]], rounds: int = 1
 ) -> list[dict[str, Any]]:
-    plan = race.Plan(names, chosen, race.SHORT.with_rounds(rounds))
+    plan = race.Plan(names, chosen, racing.BRIEF.with_rounds(rounds))
     return race.Race(server.url, plan, server.pid, lambda what, share: None).run()["results"]  # type: ignore[no-any-return]
 
 
@@ -61,7 +61,7 @@ def test_no_workload_of_arrow_is_left_out() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_contestant_gives_right_results_in_every_workload(server: PostgresServer, kind: str) -> None:
     everybody, chosen = KINDS[kind]
-    plan = race.Plan(everybody, chosen, race.SHORT.with_rounds(1), cores=racing.IDLE)
+    plan = race.Plan(everybody, chosen, racing.BRIEF.with_rounds(1), cores=racing.IDLE)
     rows = racing.run(race.Race(server.url, plan, server.pid, lambda what, share: None))["results"]
     assert len(rows) == sum(contestants.takes_part(each, name) for name, _ in chosen for each in everybody)
     for r in rows:
@@ -357,7 +357,7 @@ def test_the_floor_logs_in_like_everybody(tls_server: PostgresServer, user: str,
     plan = race.Plan(
         ["floor", "headrace"],
         [("select_one", 1), ("executemany", 1_000), ("pipeline", 10_000)],
-        race.SHORT.with_rounds(1),
+        racing.BRIEF.with_rounds(1),
     )
     for r in race.Race(url, plan, None, lambda what, share: None).run()["results"]:
         assert r["error"] is None, r

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import headrace_lab.cli as cli
+import racing
 from headrace.testing import PostgresServer
 from headrace_lab import processes, race, readme, report, rounds, summary
 from headrace_lab.contestants import MODULES
@@ -68,7 +69,9 @@ def test_who_has_fewer_rounds_is_in_the_report(
     server: PostgresServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(rounds, "NARROW", 0.0)
-    short = race.Plan(["floor", "headrace", "pg8000"], [("fetch", 10_000)], replace(race.SHORT, rounds=6, seconds=0.5))
+    short = race.Plan(
+        ["floor", "headrace", "pg8000"], [("fetch", 10_000)], replace(racing.BRIEF, rounds=6, seconds=0.5)
+    )
     result = race.Race(server.url, short, server.pid, lambda what, share: None).run()
     of = {row["contestant"]: row["rounds"] for row in result["results"]}
     reduced = {each["contestant"]: each for each in result["reduced"]}
@@ -84,7 +87,7 @@ def test_who_has_fewer_rounds_is_in_the_report(
 @pytest.fixture
 def result(server: PostgresServer) -> dict[str, Any]:
     plan = race.Plan(
-        ["floor", "headrace", "headrace-async", "psycopg", "asyncpg"], [("fetch", 1_000)], race.SHORT.with_rounds(2)
+        ["floor", "headrace", "headrace-async", "psycopg", "asyncpg"], [("fetch", 1_000)], racing.BRIEF.with_rounds(2)
     )
     return race.Race(server.url, plan, server.pid, lambda what, share: None).run()
 

@@ -23,7 +23,7 @@ from .roundtrips import round_trips
 from .stats import iqr, median, percentile, quotient, ratio_of_processes
 
 FULL: Final = Length(is_full=True, rounds=15)
-SHORT: Final = Length(is_full=False, rounds=FULL.rounds, seconds=SECONDS, divisor=4)
+SHORT: Final = Length(is_full=False, rounds=FULL.rounds, seconds=SECONDS)
 SCHEMA_VERSION: Final = 4
 """Schema version of the JSON report. Since 4 rows have ``processes``, and no interval of a single one. Since 3 it has
 ``full`` in place of ``quick``, ``reduced`` (the contestants that had fewer rounds than others, and why), and the load

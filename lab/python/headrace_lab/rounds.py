@@ -37,7 +37,7 @@ NARROW: Final = 0.04
 @dataclass(frozen=True)
 class Length:
     """How much of each workload is run. A race is short unless ``--full`` is given: of the sizes of a workload it has
-    those named ``short``, and in a round fewer repeats of it."""
+    those named ``short``."""
 
     is_full: bool
     rounds: int
@@ -45,7 +45,8 @@ class Length:
     seconds: float | None = None
     """The time of a contestant's rounds in one workload; None for all rounds."""
     divisor: int = 1
-    """What the repeats of a workload in a round are divided by."""
+    """What the repeats of a workload in a round are divided by: 1 in every race of drivers, where a round has to last
+    so long that its first operations, which find the caches cold, do not count."""
 
     def repeats(self, full: int) -> int:
         """The repeats of a workload in a round, by their number in a full race."""

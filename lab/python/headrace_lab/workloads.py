@@ -235,7 +235,7 @@ WORKLOADS: Final = {
         ),
         Workload("bulk_in", "rows in by COPY, or LOAD DATA", (100_000,), (100_000,), {}),
         Workload("bulk_out", "rows out by COPY", (100_000,), (100_000,), {}),
-        Workload("connect", "connect and close", (1,), (1,), {1: 20}),
+        Workload("connect", "connect and close", (1,), (1,), {1: 100}),
         Workload("pool", "acquire, tiny query, release", (1,), (1,), {1: 500}, True),
         Workload("concurrent", f"{TASKS} tasks share a pool of {POOL_SIZE}", (TASKS,), (TASKS,), {TASKS: 640}),
         Workload(
