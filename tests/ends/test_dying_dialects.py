@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -15,8 +15,10 @@ from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
 import headrace.compat.mysqldb
-from company.shells import Now
+from company.shells import drive
+from headrace._shared.connection_base import ConnectionBase
 
+from .lent import Lent
 from .runs import KILLS, Place, Run, run_everywhere
 
 TABLE = Table("ends", MetaData(), Column("id", Integer))
@@ -25,21 +27,6 @@ ERRORS = (SQLAlchemyError, headrace.Error, headrace.compat.mysqldb.MySQLError)
 BLOCKING = {"mysql": ("mysql+mysqldb",)}
 """Dialects of a database that block only, besides its own."""
 Case = Callable[[Run, Any], Awaitable[None]]
-
-
-class Lent(Now):
-    """SQLAlchemy's blocking objects with the face of those on asyncio."""
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self.value, name)
-        return (lambda *args, **keywords: Lent(found(*args, **keywords))) if callable(found) else found
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        return self
-        yield
-
-    async def __aenter__(self) -> Any:
-        return Lent(self.value.__enter__())
 
 
 async def rows(run: Run, conn: Any) -> None:
@@ -133,3 +120,36 @@ def test_a_transaction_of_an_engine_without_an_error_is_stored(
                     faults = run_everywhere(place, run_case, kind, loop, ERRORS)
                     found += [f"{driver}, {case.__name__}, {fault}" for fault in faults]
     assert found == []
+
+
+@pytest.mark.parametrize("place", ["postgresql", "mariadb", "mysql"], indirect=True)
+@pytest.mark.parametrize("noticed", [False, True])
+def test_a_session_that_is_lost_in_autocommit_keeps_no_place_of_the_pool(
+    place: Place, loop: asyncio.AbstractEventLoop | None, noticed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        url = f"{place.db.kind}+headrace{place.url[place.url.index(':') :]}"
+        keywords: Any = {"pool_size": 1, "max_overflow": 0, "pool_timeout": 5}
+        engine: Any = create_async_engine(url, **keywords) if loop else Lent(create_engine(url, **keywords))
+        for _ in range(3):
+            with contextlib.suppress(*ERRORS):
+                async with engine.connect() as plain:
+                    conn = await plain.execution_options(isolation_level="AUTOCOMMIT")
+                    await conn.scalar(text("select 1"))
+                    place.way.cut()
+        answers = 0
+        for _ in range(2):
+            # The first may be lent what was lost without a sign of it.
+            with contextlib.suppress(*ERRORS):
+                async with engine.connect() as conn:
+                    await conn.execute(text("select 1"))
+                    answers += 1
+        assert answers
+        await engine.dispose()
+
+    if not noticed:
+        monkeypatch.setattr(ConnectionBase, "check_alive", lambda self: True)
+    if loop is None:
+        drive(run())
+    else:
+        loop.run_until_complete(asyncio.wait_for(run(), 60))

@@ -1,4 +1,4 @@
-"""Two-phase transactions whose beginning goes wrong."""
+"""Two-phase transactions whose beginning or end goes wrong."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 import headrace
 import headrace.aio
+from headrace import ProgrammingError
 
 
 async def test_a_cancelled_tpc_begin_leaves_a_usable_connection(url: str) -> None:
@@ -40,3 +41,26 @@ def test_an_overdue_tpc_begin_leaves_a_usable_connection(url: str, monkeypatch: 
         assert conn.transaction_status.name == "IDLE"
         assert conn.fetchval("SELECT 1") == 1
         conn.commit()
+
+
+def test_a_block_that_leaves_a_two_phase_transaction_open_says_that_nothing_is_stored(url: str) -> None:
+    with headrace.connect(url, autocommit=True) as admin:
+        admin.execute("create table left_open (n int)")
+        with pytest.raises(ProgrammingError, match="tpc_commit"), headrace.connect(url) as conn:
+            conn.tpc_begin("open")
+            conn.execute("insert into left_open values (1)")
+        assert conn.closed
+        with headrace.connect(url) as conn:
+            conn.tpc_begin("prepared")
+            conn.execute("insert into left_open values (2)")
+            conn.tpc_prepare()
+        admin.tpc_commit("prepared")
+        assert admin.fetch("select n from left_open") == [(2,)]
+
+
+async def test_a_block_of_asyncio_that_leaves_one_open_says_so_too(url: str) -> None:
+    with pytest.raises(ProgrammingError, match="tpc_commit"):
+        async with await headrace.aio.connect(url) as conn:
+            await conn.tpc_begin("open")
+            await conn.execute("select 1")
+    assert conn.closed

@@ -110,7 +110,8 @@ class PostgresBase(ConnectionBase[R]):
         self._adapters.restore(adapters)
 
     def _ends_itself(self) -> bool:
-        return self._core.tpc is not None
+        # One that is not prepared would be rolled back with the session: the commit is refused, and says so.
+        return self._core.tpc is not None and self._core.tpc_prepared
 
 
 def server_version(text: str) -> int:

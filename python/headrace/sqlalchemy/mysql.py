@@ -237,6 +237,9 @@ class MySQLDialect_headrace(MySQLDialect):
     def do_rollback(self, dbapi_connection: Any) -> None:
         self._end_stream(dbapi_connection)
         super().do_rollback(dbapi_connection)  # type: ignore[no-untyped-call]
+        if dbapi_connection.autocommit and not dbapi_connection.check_alive():
+            # No round trip has told the pool that it cannot be lent again.
+            dbapi_connection.ping()
 
     def get_isolation_level_values(self, dbapi_conn: Any) -> Any:
         return ("AUTOCOMMIT", "READ COMMITTED", "READ UNCOMMITTED", "REPEATABLE READ", "SERIALIZABLE")
@@ -245,6 +248,13 @@ class MySQLDialect_headrace(MySQLDialect):
         dbapi_connection.autocommit = level == "AUTOCOMMIT"
         if level != "AUTOCOMMIT":
             super().set_isolation_level(dbapi_connection, level)
+
+    def reset_isolation_level(self, dbapi_conn: Any) -> None:
+        try:
+            super().reset_isolation_level(dbapi_conn)  # type: ignore[no-untyped-call]
+        except headrace.Error:
+            # An error that is raised here, while it is returned, would cost the pool its place.
+            _unwrapped(dbapi_conn).close()
 
     def detect_autocommit_setting(self, dbapi_conn: Any) -> bool:
         return bool(dbapi_conn.autocommit)
