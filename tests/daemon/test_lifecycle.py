@@ -72,7 +72,7 @@ def test_folder_of_others_is_refused(program: Path, folder: Path, server: Postgr
         ('[databases.a]\nhost = "h"\npassword = 4711\n', "line 3: invalid type: integer, expected a string"),
         ('[databases]\na = "postgresql://u:4711@h/d"\n', "line 2: invalid type: string, expected struct Database"),
         ('[databases.a]\nurl = "postgresql://u:p@h:4711x/d"\n', "url has a port that is not a number"),
-        ('[daemon]\nallow_users = ["no such user"]\n[databases]\n', "there is no user"),
+        ('[local_users."no such user"]\n[databases]\n', "no such user"),
     ],
 )
 def test_mistakes_in_the_configuration_are_named(program: Path, folder: Path, text: str, message: str) -> None:

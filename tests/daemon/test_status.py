@@ -138,7 +138,7 @@ def test_configuration_is_read_again(daemon: Daemon) -> None:
 def test_mode_of_the_socket_follows_the_configuration(daemon: Daemon, way: str) -> None:
     file = daemon.folder.parent / "headraced.toml"
     own = file.read_text()
-    for text, mode in ((f"[daemon]\nallow_users = ['0']\n{own}", 0o666), (own, 0o600)):
+    for text, mode in ((f"[local_users.0]\n{own}", 0o666), (own, 0o600)):
         file.write_text(text)
         if way == "HTTP":
             assert ask(daemon, "POST", "/reload") == (200, "")

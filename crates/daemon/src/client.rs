@@ -23,6 +23,8 @@ use tokio::time::timeout;
 pub struct Peer {
     /// The number of its process.
     pub process: Option<i32>,
+    /// The number of its user, as the system knows it, if it comes from a Unix socket.
+    pub user: Option<u32>,
     /// The daemon's own user.
     pub own: bool,
     /// Where it comes from, if that is TCP.
@@ -140,6 +142,9 @@ impl Client {
     ) -> Result<(Asked, Option<Secret>), Ended> {
         let Some(address) = peer.address else {
             let asked = hub.asked(parameters, peer.own)?;
+            if !peer.own {
+                hub.check_local_user(peer.user, &asked)?;
+            }
             let password = if asked.database.ask_password { self.password().await? } else { None };
             return Ok((asked, password));
         };

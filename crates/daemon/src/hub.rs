@@ -169,6 +169,27 @@ impl Hub {
         Ok(Asked { name, database, of_client, user, given })
     }
 
+    /// Whether a user of the system may use the database that a client of it asks for, as the user that it names: who
+    /// comes from the Unix socket has proved to the system who it is, and to nobody that it is `postgres`.
+    ///
+    /// # Errors
+    /// [`Ended`]: it may not.
+    pub fn check_local_user(&self, number: Option<u32>, asked: &Asked) -> Result<(), Ended> {
+        let config = self.config();
+        // It was allowed when it connected; the configuration may have been read again since.
+        let user = number.and_then(|number| config.users_by_number.get(&number));
+        let Some(user) = user.filter(|user| user.may_use(&asked.name)) else {
+            let what =
+                format!("headraced: this user of the system may not use database {:?} ([local_users])", asked.name);
+            return Err(Ended::new(NOT_ALLOWED, what));
+        };
+        if asked.database.user.is_none() && !user.may_be(&asked.user) {
+            let what = format!("headraced: this user of the system may not be {:?} ([local_users], names)", asked.user);
+            return Err(Ended::new(NOT_ALLOWED, what));
+        }
+        Ok(())
+    }
+
     /// What stands for a text in which a password may be, as long as this daemon runs.
     fn hash(&self, text: &str) -> String {
         BASE64_STANDARD.encode(Sha256::new().chain_update(self.unknown_users).chain_update(text).finalize())

@@ -157,7 +157,7 @@ pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
 }
 
 fn access(config: &Config) -> Access {
-    if config.daemon.allow_users.is_empty() { Access::Own } else { Access::Everybody }
+    if config.users_by_number.is_empty() { Access::Own } else { Access::Everybody }
 }
 
 fn idle_exit(hub: &Hub, options: &Options) -> Option<Duration> {
@@ -172,12 +172,12 @@ fn idle_exit(hub: &Hub, options: &Options) -> Option<Duration> {
 fn admit_local(stream: UnixStream, hub: &Arc<Hub>, served: &Arc<Served>) {
     let Ok(credentials) = stream.peer_cred() else { return };
     let own = credentials.uid() == geteuid().as_raw();
-    if !own && !hub.config().daemon.allowed().is_ok_and(|allowed| allowed.contains(&credentials.uid())) {
+    if !own && !hub.config().users_by_number.contains_key(&credentials.uid()) {
         hub.refused.add(1);
         return;
     }
     let Ok(stream) = Stream::local(stream) else { return };
-    admit(stream, Peer { process: credentials.pid(), own, address: None }, hub, served);
+    admit(stream, Peer { process: credentials.pid(), user: Some(credentials.uid()), own, address: None }, hub, served);
 }
 
 /// Serves a client, if there is a place.

@@ -50,6 +50,6 @@ fn welcome(stream: TcpStream, address: SocketAddr, hub: &Arc<Hub>, served: &Arc<
     // A client whose machine was switched off is found out.
     let options = TcpOptions { keepalive: true, ..TcpOptions::default() };
     if let Ok(stream) = Stream::tuned(stream, &options) {
-        admit(stream, Peer { process: None, own: false, address: Some(address) }, hub, served);
+        admit(stream, Peer { process: None, user: None, own: false, address: Some(address) }, hub, served);
     }
 }

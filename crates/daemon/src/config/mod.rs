@@ -8,10 +8,12 @@ mod password;
 mod text;
 mod tls;
 mod url;
+mod user;
 
 pub use account::Account;
 pub use database::{Database, Driver, PoolMode, TargetSession, addresses};
 pub use tls::SslMode;
+pub use user::LocalUser;
 
 use crate::limits::{CLIENTS, DRAIN, LEAST_SECONDS, MEMORY_MB, MOST_SECONDS};
 use headrace_tls::Identity;
@@ -33,6 +35,12 @@ pub struct Config {
     /// Who may log in over TCP, by name.
     #[serde(default)]
     pub clients: BTreeMap<String, Account>,
+    /// Users of the system that may connect to the Unix socket besides the daemon's own, by name or number.
+    #[serde(default)]
+    local_users: BTreeMap<String, LocalUser>,
+    /// The same by number alone.
+    #[serde(skip)]
+    pub users_by_number: BTreeMap<u32, LocalUser>,
 }
 
 /// Settings of the daemon itself.
@@ -47,8 +55,6 @@ pub struct Daemon {
     pub max_clients: usize,
     /// Megabytes for messages of all clients that have to be complete before they are passed on.
     pub memory_mb: usize,
-    /// Users of the system that may connect, by name or number, besides the daemon's own.
-    pub allow_users: Vec<String>,
     /// Addresses of TCP that clients may connect to.
     pub listen: Vec<String>,
     /// A PEM file with the certificate chain that clients on TCP are shown.
@@ -69,7 +75,6 @@ impl Default for Daemon {
             drain_timeout: DRAIN.as_secs_f64(),
             max_clients: CLIENTS,
             memory_mb: MEMORY_MB,
-            allow_users: Vec::new(),
             listen: Vec::new(),
             tls_cert: None,
             tls_key: None,
@@ -94,6 +99,8 @@ impl Config {
             database.check().map_err(|what| format!("{}: databases.{name}: {what}", path.display()))?;
         }
         config.prepare().map_err(|what| format!("{}: {what}", path.display()))?;
+        let by_number = user::by_number(&config.local_users);
+        config.users_by_number = by_number.map_err(|what| format!("{}: {what}", path.display()))?;
         Ok(config)
     }
 }
@@ -105,28 +112,12 @@ impl Daemon {
         if self.max_clients == 0 || self.memory_mb == 0 {
             return Err("max_clients and memory_mb must be at least 1".into());
         }
-        self.allowed().map(drop)
+        Ok(())
     }
 
     /// How long clients have to end their transactions.
     pub fn drain_timeout(&self) -> Duration {
         Duration::from_secs_f64(self.drain_timeout)
-    }
-
-    /// The numbers of the users that may connect.
-    ///
-    /// # Errors
-    /// A user that the system does not know.
-    pub fn allowed(&self) -> Result<Vec<u32>, String> {
-        let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-        let number_of = |name: &String| {
-            let known = passwd.lines().find_map(|line| {
-                let mut fields = line.split(':');
-                (fields.next() == Some(name)).then(|| fields.nth(1).and_then(|uid| uid.parse().ok())).flatten()
-            });
-            known.or_else(|| name.parse().ok()).ok_or_else(|| format!("allow_users: there is no user {name:?}"))
-        };
-        self.allow_users.iter().map(number_of).collect()
     }
 }
 

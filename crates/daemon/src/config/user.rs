@@ -1,0 +1,80 @@
+//! Users of the system who may connect to the Unix socket besides the daemon's own.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// What one of them may do. The system says who it is; a client says only which database user it wants to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LocalUser {
+    /// The database users that it may be, where a database does not say its own; by default the one of its own name.
+    names: Option<Vec<String>>,
+    /// The databases that it may use; by default all of the configuration.
+    databases: Option<Vec<String>>,
+}
+
+impl LocalUser {
+    /// Returns true if it may use the database of this name.
+    pub fn may_use(&self, database: &str) -> bool {
+        self.databases.as_ref().is_none_or(|known| known.iter().any(|name| name == database))
+    }
+
+    /// Returns true if it may be the database user of this name.
+    pub fn may_be(&self, user: &str) -> bool {
+        self.names.as_ref().is_some_and(|known| known.iter().any(|name| name == user))
+    }
+}
+
+/// The users of a configuration, by their numbers.
+///
+/// # Errors
+/// A user that the system does not know.
+pub(super) fn by_number(users: &BTreeMap<String, LocalUser>) -> Result<BTreeMap<u32, LocalUser>, String> {
+    let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    users.iter().map(|(name, user)| found(&passwd, name, user)).collect()
+}
+
+fn found(passwd: &str, name: &str, user: &LocalUser) -> Result<(u32, LocalUser), String> {
+    let known = passwd.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let (login, uid) = (fields.next()?, fields.nth(1)?);
+        (login == name || uid == name).then(|| Some((uid.parse().ok()?, login))).flatten()
+    });
+    let numbered = || name.parse().ok().map(|uid| (uid, name));
+    let (uid, login) =
+        known.or_else(numbered).ok_or_else(|| format!("local_users.{name}: the system has no such user"))?;
+    let mut user = user.clone();
+    user.names.get_or_insert_with(|| vec![login.to_owned()]);
+    Ok((uid, user))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASSWD: &str = "root:x:0:0:root:/root:/bin/sh\njo:x:1000:1000::/home/jo:/bin/sh\n7:x:1001:1001::/:/bin/sh\n";
+
+    #[test]
+    fn a_user_is_only_itself_unless_the_configuration_says_more() {
+        let all = LocalUser::default();
+        let some = LocalUser { names: Some(vec!["app".into(), "report".into()]), databases: Some(vec!["shop".into()]) };
+        let cases = [
+            ("jo", &all, 1000, "jo", true),
+            ("jo", &all, 1000, "postgres", false),
+            ("1000", &all, 1000, "jo", true),
+            ("1000", &all, 1000, "1000", false),
+            // Nobody in passwd has this number, as where users come from a directory.
+            ("4711", &all, 4711, "4711", true),
+            ("jo", &some, 1000, "app", true),
+            ("jo", &some, 1000, "jo", false),
+            // A login that is a number is found before the number is taken for one.
+            ("7", &all, 1001, "7", true),
+        ];
+        for (name, user, uid, asked, may) in cases {
+            let (number, user) = found(PASSWD, name, user).unwrap();
+            assert_eq!((number, user.may_be(asked)), (uid, may), "{name} as {asked}");
+        }
+        assert!(some.may_use("shop") && !some.may_use("other") && all.may_use("other"));
+        assert!(found(PASSWD, "nobody of them", &all).is_err());
+    }
+}
