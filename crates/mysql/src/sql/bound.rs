@@ -8,9 +8,9 @@
 //! of decimals from the statement that is prepared (10.11 is one), and what it stores of a statement, as the body of a
 //! trigger, has the parameters in it.
 
-use super::is_one_of;
-use super::lexer::{Lexer, Modes};
-use headrace_core::token::{Kind, Token};
+use super::lexer::Modes;
+use super::tokens::Tokens;
+use headrace_core::token::Kind;
 
 /// What a statement does with a parameter, and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,15 +23,13 @@ pub enum Placement {
 
 /// The placements of a statement's parameters; `None` if one of them is an expression, or part of one.
 pub fn placements(sql: &str, modes: Modes) -> Option<Vec<Placement>> {
-    let tokens: Vec<Token> = Lexer::new(sql, modes).collect();
-    Statement { sql, tokens: &tokens, modes }.placements()
+    Tokens::new(sql, modes).placements()
 }
 
 /// Returns true if MariaDB does with the values of a statement's parameters what it would do with literals.
 pub(super) fn is_valued(sql: &str, modes: Modes) -> bool {
     const VERBS: [&str; 9] = ["select", "insert", "replace", "update", "delete", "with", "call", "set", "do"];
-    let tokens: Vec<Token> = Lexer::new(sql, modes).collect();
-    let statement = Statement { sql, tokens: &tokens, modes };
+    let statement = Tokens::new(sql, modes);
     statement.is_one_of(statement.verb(), &VERBS) && !statement.fixes_decimals()
 }
 
@@ -129,37 +127,7 @@ const VALUES: [&str; 14] = [
     "utc_timestamp",
 ];
 
-struct Statement<'a> {
-    sql: &'a str,
-    tokens: &'a [Token],
-    modes: Modes,
-}
-
-impl Statement<'_> {
-    fn kind(&self, at: usize) -> Option<Kind> {
-        self.tokens.get(at).map(|token| token.kind)
-    }
-
-    /// The word at `at`; nothing for other tokens.
-    fn word(&self, at: usize) -> &str {
-        match self.tokens.get(at) {
-            Some(token) if token.kind == Kind::Word => &self.sql[token.start..token.end],
-            _ => "",
-        }
-    }
-
-    fn is_word(&self, at: usize, word: &str) -> bool {
-        self.word(at).eq_ignore_ascii_case(word)
-    }
-
-    fn is_one_of(&self, at: usize, words: &[&str]) -> bool {
-        is_one_of(self.word(at), words)
-    }
-
-    fn is_punctuation(&self, at: usize, byte: u8) -> bool {
-        self.kind(at) == Some(Kind::Punctuation(byte))
-    }
-
+impl Tokens<'_> {
     /// Returns true if the token at `at` is a word that is part of a name, `t.word` or `@word`, and no keyword.
     fn is_in_name(&self, at: usize) -> bool {
         at > 0 && (self.is_punctuation(at - 1, b'.') || self.is_punctuation(at - 1, b'@'))

@@ -1,8 +1,9 @@
 //! INSERT and REPLACE statements whose rows can be joined.
 
 use super::LOOKING_BACK;
-use super::lexer::{Lexer, Modes};
-use headrace_core::token::{Kind, Token};
+use super::lexer::Modes;
+use super::tokens::Tokens;
+use headrace_core::token::Kind;
 use std::ops::Range;
 
 /// A statement that inserts one row of parameters, taken apart so that it can insert many:
@@ -38,13 +39,9 @@ impl Insert {
     ///   in the text after it;
     /// * a comment that some versions execute hides part of the statement.
     pub fn new(sql: &str, modes: Modes) -> Option<Self> {
-        let mut lexer = Lexer::new(sql, modes);
-        let tokens: Vec<Token> = lexer.by_ref().collect();
-        if lexer.is_uncertain() {
-            return None;
-        }
-        let statement = Statement { sql, tokens: &tokens };
-        if !statement.is_word(0, &["insert", "replace"]) {
+        let statement = Tokens::new(sql, modes);
+        let tokens = &statement.tokens;
+        if statement.is_uncertain || !statement.is_one_of(0, &["insert", "replace"]) {
             return None;
         }
         let values = statement.values()?;
@@ -59,7 +56,7 @@ impl Insert {
             || elsewhere.into_iter().any(|token| token.kind == Kind::Placeholder)
             || rows
                 .clone()
-                .any(|i| statement.is_word(i, &LOOKING_BACK) || statement.is_word(i, &["select", "identity"]))
+                .any(|i| statement.is_one_of(i, &LOOKING_BACK) || statement.is_one_of(i, &["select", "identity"]))
         {
             return None;
         }
@@ -88,23 +85,7 @@ impl Insert {
 /// Words that may come before the table's name.
 const BEFORE_TABLE: [&str; 7] = ["insert", "replace", "low_priority", "delayed", "high_priority", "ignore", "into"];
 
-struct Statement<'a> {
-    sql: &'a str,
-    tokens: &'a [Token],
-}
-
-impl Statement<'_> {
-    fn is_word(&self, at: usize, words: &[&str]) -> bool {
-        self.tokens.get(at).is_some_and(|token| {
-            let text = &self.sql[token.start..token.end];
-            token.kind == Kind::Word && words.iter().any(|word| text.eq_ignore_ascii_case(word))
-        })
-    }
-
-    fn is_punctuation(&self, at: usize, byte: u8) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.kind == Kind::Punctuation(byte))
-    }
-
+impl Tokens<'_> {
     /// The position of VALUES: outside parentheses, before a parenthesis, and not as a name after a point, or as the
     /// table's own name.
     fn values(&self) -> Option<usize> {
@@ -114,11 +95,11 @@ impl Statement<'_> {
                 Kind::Punctuation(b'(') => depth += 1,
                 Kind::Punctuation(b')') => depth = depth.checked_sub(1)?,
                 Kind::Word if depth == 0 => {
-                    if self.is_word(at, &["select", "set", "table", "with"]) {
+                    if self.is_one_of(at, &["select", "set", "table", "with"]) {
                         return None;
                     }
                     let named = self.is_punctuation(at - 1, b'.') || self.is_target(at);
-                    if self.is_word(at, &["values", "value"]) && self.is_punctuation(at + 1, b'(') && !named {
+                    if self.is_one_of(at, &["values", "value"]) && self.is_punctuation(at + 1, b'(') && !named {
                         return Some(at);
                     }
                 }
@@ -130,30 +111,16 @@ impl Statement<'_> {
 
     /// Returns true if the word at `at` is in the place of the table's name.
     fn is_target(&self, at: usize) -> bool {
-        (0..at).all(|i| self.is_word(i, &BEFORE_TABLE))
+        (0..at).all(|i| self.is_one_of(i, &BEFORE_TABLE))
     }
 
     /// The table's name.
     fn table(&self) -> Option<Table> {
-        let first = (0..self.tokens.len()).find(|at| !self.is_word(*at, &BEFORE_TABLE))?;
+        let first = (0..self.tokens.len()).find(|at| !self.is_one_of(*at, &BEFORE_TABLE))?;
         let name = self.name(first)?;
         match self.is_punctuation(first + 1, b'.') {
             true => Some(Table { schema: Some(name), name: self.name(first + 2)? }),
             false => Some(Table { schema: None, name }),
-        }
-    }
-
-    /// The name at `at`, without its quotes.
-    fn name(&self, at: usize) -> Option<String> {
-        let token = self.tokens.get(at)?;
-        let text = &self.sql[token.start..token.end];
-        match token.kind {
-            Kind::Word => Some(text.to_owned()),
-            Kind::Quoted => {
-                let quote = text.get(..1)?;
-                Some(text.get(1..text.len() - 1)?.replace(&quote.repeat(2), quote))
-            }
-            _ => None,
         }
     }
 
@@ -192,7 +159,7 @@ impl Statement<'_> {
         while end > from && self.is_punctuation(end - 1, b';') {
             end -= 1;
         }
-        if (from..end).any(|at| self.is_punctuation(at, b';') || self.is_word(at, &["returning", "select"])) {
+        if (from..end).any(|at| self.is_punctuation(at, b';') || self.is_one_of(at, &["returning", "select"])) {
             return None;
         }
         let start = self.tokens[from - 1].end;

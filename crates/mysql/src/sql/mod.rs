@@ -7,6 +7,7 @@ mod effect;
 mod insert;
 mod lexer;
 mod load;
+mod tokens;
 
 use bare::Bare;
 pub use bound::{Placement, placements};
