@@ -201,3 +201,29 @@ async def test_a_cancelled_load_is_not_applied(amy: Any, my: Conn, steps: int) -
             await task
         assert await asyncio.wait_for(amy.fetchval("select count(*) from t"), 10) == 0
     assert await amy.load_rows("t", [(-1, "x", 1)]) == 1
+
+
+def test_numbers_are_whole_and_no_names_of_members(my: Conn) -> None:
+    fresh(my, "table counts (k int primary key, n bigint, e enum('a','1'), s set('a','1'))")
+    for k, number in enumerate((2.0**60, -(2.0**62), 1e18, 2.0**53 + 2)):
+        my.load_rows("counts", [(k, number)], columns=["k", "n"])
+        assert my.fetchval("select n from counts where k = ?", k) == int(number)
+    for column in ("e", "s"):
+        for number in (1, True, 1.0, decimal.Decimal(1)):
+            with pytest.raises(errors.ProgrammingError, match="ENUM or a SET"):
+                my.load_rows("counts", [(9, number)], columns=["k", column])
+    my.load_rows("counts", [(9, "1", "a,1")], columns=["k", "e", "s"])
+    assert my.fetchrow("select e, s from counts where k = 9") == ("1", "a,1")
+
+
+def test_times_are_those_of_an_insert_or_refused(my: Conn) -> None:
+    fresh(my, "table clocks (k int primary key, t time(6), y year)")
+    for k, number in enumerate((1.100000023841858, 5e-324, 7.9, 123456.75)):
+        my.load_rows("clocks", [(k, number)], columns=["k", "t"])
+        my.execute("insert into clocks (k, t) values (?, ?)", (k + 10, number))
+        assert my.fetchval("select t from clocks where k = ?", k) == my.fetchval(
+            "select t from clocks where k = ?", k + 10
+        )
+    for value in (datetime.time(0, 0), datetime.timedelta(seconds=5)):
+        with pytest.raises(errors.ProgrammingError, match="of dates or years"):
+            my.load_rows("clocks", [(9, value)], columns=["k", "y"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import enum
 import errno
 import io
 import subprocess
@@ -260,6 +262,36 @@ def test_without_local_infile_no_file_is_read(my_server: Served, tmp_path: Path)
         cursor.execute("create temporary table loaded (a int)")
         with pytest.raises(mysqldb.MySQLError):
             cursor.execute("load data local infile %s into table loaded", (str(file),))
+
+
+class Word(str, enum.Enum):
+    RED = "red"
+
+
+class Name(str):
+    def __str__(self) -> str:
+        return self.upper()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [Word.RED, Name("it's"), datetime.time(1, 2, tzinfo=datetime.timezone.utc), datetime.time(1, 2, 3, 4), {"a"}],
+    ids=str,
+)
+def test_literals_are_those_of_mysqlclient(connections: tuple[Any, Any], value: Any) -> None:
+    theirs, ours = connections
+    assert ours.literal(value) == theirs.literal(value)
+    found = []
+    for conn in connections:
+        with conn.cursor() as cursor:
+            cursor.execute("select %s", (value,))
+            found.append(cursor.fetchall())
+    assert found[0] == found[1]
+
+
+def test_a_set_has_texts(connection: Any) -> None:
+    with pytest.raises(TypeError, match="set elements must be strings"):
+        connection.cursor().execute("select %s", ({1},))
 
 
 class BadDisk(io.BytesIO):

@@ -30,6 +30,8 @@ pub enum FieldKind {
     Float,
     /// DECIMAL.
     Decimal,
+    /// ENUM or SET, of which a number is not a member's name.
+    Members,
 }
 
 impl FieldKind {
@@ -80,6 +82,13 @@ fn write_field<V: Value>(value: &V, kind: FieldKind, out: &mut Vec<u8>) -> Resul
             let message = format!("{} is neither a number nor a BitString, for a BIT column", value.describe());
             return Err(Mismatch::wrong_type(message).into());
         }
+        ValueKind::Bool | ValueKind::Int | ValueKind::Float | ValueKind::Decimal | ValueKind::Bits
+            if kind == FieldKind::Members =>
+        {
+            // In a statement it is the position of a member, or bits for members; here it would be a member's name.
+            let message = format!("{} is a number, but the column is an ENUM or a SET", value.describe());
+            return Err(Mismatch::wrong_type(message).into());
+        }
         ValueKind::Null => {
             out.extend_from_slice(b"\\N");
             return Ok(());
@@ -122,14 +131,16 @@ fn plain<V: Value>(value: &V, column: FieldKind, out: &mut Vec<u8>) -> Result<()
     match kind {
         ValueKind::Bool => out.push(b'0' + u8::from(value.bool()?)),
         ValueKind::Int => value.with_decimal(|text| out.extend_from_slice(text.as_bytes()))?,
-        // Of a text the server would round a half away from zero, of a DOUBLE to the even number.
+        // Of a text the server would round a half away from zero, of a DOUBLE to the even number. Without a precision
+        // digits beyond the 17th would be zeros.
         ValueKind::Float if column == FieldKind::Integer => {
-            append(out, format_args!("{}", finite(value)?.round_ties_even() + 0.0));
+            append(out, format_args!("{:.0}", finite(value)?.round_ties_even() + 0.0));
         }
-        ValueKind::Float if column.is_whole() => append(out, format_args!("{}", finite(value)?.trunc() + 0.0)),
-        // Dates and times have no exponents.
+        ValueKind::Float if column.is_whole() => append(out, format_args!("{:.0}", finite(value)?.trunc() + 0.0)),
+        // Dates and times have no exponents, and of more than six decimals MySQL rounds a text up, where it cuts a DOUBLE.
         ValueKind::Float if matches!(column, FieldKind::Date | FieldKind::Time) => {
-            append(out, format_args!("{}", finite(value)?));
+            let text = format!("{:.6}", finite(value)?);
+            out.extend_from_slice(text.trim_end_matches('0').trim_end_matches('.').as_bytes());
         }
         ValueKind::Float => float(finite(value)?, out),
         ValueKind::Decimal => value.with_decimal(|text| {
@@ -145,9 +156,9 @@ fn plain<V: Value>(value: &V, column: FieldKind, out: &mut Vec<u8>) -> Result<()
             timestamp(&format!("{} {}", date.text(), clock.text()), column, out);
         }
         ValueKind::Time | ValueKind::Interval => {
-            if column == FieldKind::Date {
+            if matches!(column, FieldKind::Date | FieldKind::Year) {
                 // The server would read 03:04:05 as 2003-04-05; in a statement it is that time of the current day.
-                let message = format!("{} is a time, but the column is of dates", value.describe());
+                let message = format!("{} is a time, but the column is of dates or years", value.describe());
                 return Err(Mismatch::wrong_type(message).into());
             }
             let text = time_text(time_micros(value, kind)?);

@@ -41,6 +41,8 @@ impl Column {
             },
         };
         match self.kind {
+            _ if self.flags.intersects(ColumnFlags::ENUM | ColumnFlags::SET) => FieldKind::Members,
+            ColumnType::ENUM | ColumnType::SET => FieldKind::Members,
             _ if is_bytes => FieldKind::Bytes,
             ColumnType::TINY | ColumnType::SHORT | ColumnType::LONG | ColumnType::LONGLONG | ColumnType::INT24 => {
                 FieldKind::Integer
@@ -107,7 +109,7 @@ fn name(kind: ColumnType, is_binary: bool) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use FieldKind::{Bit, Bytes, Date, Decimal, Float, Integer, Text, Time, Year};
+    use FieldKind::{Bit, Bytes, Date, Decimal, Float, Integer, Members, Text, Time, Year};
 
     fn column(kind: u8, collation: u16) -> Column {
         Column {
@@ -149,8 +151,8 @@ mod tests {
         (242, "vector", "vector", Bytes, Bytes),
         (245, "json", "json", Text, Text),
         (246, "decimal", "decimal", Decimal, Decimal),
-        (247, "enum", "enum", Text, Text),
-        (248, "set", "set", Text, Text),
+        (247, "enum", "enum", Members, Members),
+        (248, "set", "set", Members, Members),
         (249, "tinytext", "tinyblob", Text, Bytes),
         (250, "mediumtext", "mediumblob", Text, Bytes),
         (251, "longtext", "longblob", Text, Bytes),
@@ -183,7 +185,9 @@ mod tests {
         assert_eq!(json.type_name(), "json");
         let choice = Column { flags: ColumnFlags::ENUM | ColumnFlags::NOT_NULL, ..column(254, 33) };
         assert_eq!((choice.type_name(), choice.is_nullable()), ("enum", false));
-        assert_eq!(Column { flags: ColumnFlags::SET, ..column(254, 33) }.type_name(), "set");
+        assert_eq!(choice.field_kind(), Members);
+        let several = Column { flags: ColumnFlags::SET, ..column(254, 33) };
+        assert_eq!((several.type_name(), several.field_kind()), ("set", Members));
     }
 
     #[test]

@@ -349,12 +349,12 @@ class BaseConnection:
     def escape_string(self, value: str | bytes | bytearray) -> bytes:
         """Text or bytes with what would end or change a string escaped, as this session's SQL mode wants it."""
         if not self._session()["backslash_escapes"]:
-            return (value.encode() if isinstance(value, str) else bytes(value)).replace(b"'", b"''")
+            return (str.encode(value) if isinstance(value, str) else bytes(value)).replace(b"'", b"''")
         return converters.escape_string(value)
 
     def string_literal(self, value: Any) -> bytes:
         """A string literal."""
-        return b"'" + self.escape_string(value if isinstance(value, (bytes, bytearray)) else str(value)) + b"'"
+        return b"'" + self.escape_string(value if isinstance(value, (str, bytes, bytearray)) else str(value)) + b"'"
 
     def _bytes_literal(self, value: bytes) -> bytes:
         prefix = b"_binary" if self._binary_prefix else b""

@@ -35,14 +35,15 @@ _TABLE: Final = str.maketrans(_ESCAPES)
 def escape_string(value: Any) -> bytes:
     """Text or bytes with what ends or changes a string escaped; for servers with backslash escapes."""
     if isinstance(value, str):
-        return value.translate(_TABLE).encode()
+        # What a subclass is, and not what it prints.
+        return str.translate(value, _TABLE).encode()
     # No byte of UTF-8 that is part of a longer character is one of those that are escaped.
     return bytes(value).decode("latin-1").translate(_TABLE).encode("latin-1")
 
 
 def string_literal(value: Any) -> bytes:
     """A string literal."""
-    return b"'" + escape_string(value if isinstance(value, (bytes, bytearray, memoryview)) else str(value)) + b"'"
+    return b"'" + escape_string(value if isinstance(value, (str, bytes, bytearray, memoryview)) else str(value)) + b"'"
 
 
 def Bool2Str(value: bool, conversions: Any) -> bytes:
@@ -74,8 +75,11 @@ def Decimal2Literal(value: Decimal, conversions: Any) -> str:
 
 
 def Set2Str(value: set[Any], conversions: Any) -> bytes:
-    """The members of a SET, with commas."""
-    return string_literal(",".join(map(str, value)))
+    """The members of a SET, with commas. Raises TypeError for members that are no text."""
+    for member in value:
+        if not isinstance(member, str):
+            raise TypeError("set elements must be strings")
+    return string_literal(",".join(value))
 
 
 def char_array(value: Any) -> Any:

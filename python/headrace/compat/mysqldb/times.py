@@ -65,8 +65,8 @@ def Date2literal(value: date, conversions: Any) -> bytes:
 
 
 def Time2literal(value: time, conversions: Any) -> bytes:
-    """A literal."""
-    return f"'{value.replace(tzinfo=None).isoformat()}'".encode()
+    """A literal. One with a zone has its offset in it, which TIME refuses."""
+    return f"'{value.isoformat()}'".encode()
 
 
 def Date_or_None(text: str) -> date | None:
