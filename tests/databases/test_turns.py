@@ -11,7 +11,7 @@ import pytest
 
 import headrace
 import headrace.aio
-from servers import Database, MariaDB, MySQL, PostgreSQL, names
+from servers import Database, names
 
 TURNS = 3
 FIRST_ROWS = 5000
@@ -71,7 +71,7 @@ async def test_other_tasks_have_their_turn_beside_a_batch(any_db: Database) -> N
         await conn.execute("drop table of_turns")
 
 
-@pytest.mark.parametrize("any_db", names(PostgreSQL, MariaDB, MySQL), indirect=True)
+@pytest.mark.parametrize("any_db", names(), indirect=True)
 @pytest.mark.asyncio
 async def test_other_tasks_have_their_turn_while_a_command_of_many_rows_is_made(any_db: Database) -> None:
     turns = _Turns()

@@ -181,6 +181,12 @@ impl WriteBuffer {
         self.takes_turns = true;
     }
 
+    /// The bytes after which a message that may be shorter should end, so that other tasks have their turn; without
+    /// such, `most`.
+    pub fn turn(&self, most: usize) -> usize {
+        if self.takes_turns { most.min(self.room()) } else { most }
+    }
+
     /// For a message that is made elsewhere, and written once it is whole: returns true if its sender has to stop after
     /// so many bytes of it, as if they were here. It goes on when it is asked again what there is to send.
     pub fn stop_at(&mut self, made: usize) -> bool {

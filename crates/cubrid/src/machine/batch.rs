@@ -134,10 +134,14 @@ impl<H: CasHandler> Machine<H> {
         }
         // Of a batch that has begun, the rows before one that fails are sent also if they will be undone: the server may
         // refuse an earlier one.
-        if let Some(failure) = encode_rows(pending, codeset, cx) {
-            pending.slot.fail_row(failure);
-            if let Some(batch) = pending.batch_mut().filter(|batch| batch.atomic && batch.sent == 0) {
-                batch.encoded = Encoded::default();
+        match encode_rows(pending, codeset, cx, write_buffer) {
+            Encoding::Ended => {}
+            Encoding::Stopped => return false,
+            Encoding::Failed(failure) => {
+                pending.slot.fail_row(failure);
+                if let Some(batch) = pending.batch_mut().filter(|batch| batch.atomic && batch.sent == 0) {
+                    batch.encoded = Encoded::default();
+                }
             }
         }
         if self.send_joined(at, write_buffer) {
@@ -324,17 +328,32 @@ impl<H: CasHandler> Machine<H> {
     }
 }
 
-/// Encodes rows until there are enough for one request. Returns the failure that has ended it.
+/// How encoding rows has ended.
+enum Encoding<H: CasHandler> {
+    /// There are enough for a request, or no more.
+    Ended,
+    /// Somebody else has their turn, and more are encoded after it.
+    Stopped,
+    /// A row cannot be sent.
+    Failed(Failure<H>),
+}
+
+/// Encodes rows until there are enough for one request.
 fn encode_rows<H: CasHandler>(
     pending: &mut PendingRequest<H>,
     codeset: CodeSet,
     cx: H::Context<'_>,
-) -> Option<Failure<H>> {
-    let (Some(handler), Stage::Batch(batch)) = pending.handler_and_stage() else { return None };
+    write_buffer: &mut WriteBuffer,
+) -> Encoding<H> {
+    let (Some(handler), Stage::Batch(batch)) = pending.handler_and_stage() else { return Encoding::Ended };
     let (parameters, is_texts) = (batch.statement.parameters, batch.is_texts);
     let Encoded { bytes, ends } = &mut batch.encoded;
+    let begun = bytes.len();
     while !batch.is_exhausted && ends.len() < limits::CHUNK_ROWS && bytes.len() < limits::CHUNK_BYTES {
         let before = bytes.len();
+        if write_buffer.stop_at(before - begun) {
+            return Encoding::Stopped;
+        }
         let encoded = match handler.next_row(cx) {
             Ok(false) => {
                 batch.is_exhausted = true;
@@ -355,11 +374,11 @@ fn encode_rows<H: CasHandler>(
         if let Err(error) = encoded {
             bytes.truncate(before);
             batch.is_exhausted = true;
-            return Some(Failure::Client { error, row: Some(batch.sent + ends.len() as u64) });
+            return Encoding::Failed(Failure::Client { error, row: Some(batch.sent + ends.len() as u64) });
         }
         ends.push(bytes.len());
     }
-    None
+    Encoding::Ended
 }
 
 /// Appends the text of a statement, and returns its effect.

@@ -181,7 +181,7 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    /// Sends one group of rows.
+    /// Sends one group of rows, a shorter one where others wait for their turn.
     pub(super) fn send_rows(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         match self.queue.last().and_then(PendingRequest::batch).map(|batch| &batch.travels) {
             Some(Travels::Put) => self.put_rows(cx, write_buffer),
@@ -197,13 +197,14 @@ impl<H: IfxHandler> Machine<H> {
             return;
         };
         let Travels::Execute { group, row_waits } = &mut batch.travels else { return };
+        let most = write_buffer.turn(*group);
         let first = batch.sent;
         let out = write_buffer.tail();
         let start = out.len();
         client::id(out, statement.id);
         let empty = out.len();
         let (mut more, mut refused) = (slot.failure.is_none(), None);
-        while more && (out.len() == empty || out.len() - start < *group) {
+        while more && (out.len() == empty || out.len() - start < most) {
             let mark = out.len();
             let waits = std::mem::take(row_waits);
             let Some(handler) = &mut slot.handler else {
@@ -254,6 +255,7 @@ impl<H: IfxHandler> Machine<H> {
         };
         let Some(plan) = &statement.put else { return };
         let (id, first) = (statement.id, batch.sent);
+        let most = write_buffer.turn(own::GROUP_BYTES);
         let out = write_buffer.tail();
         let start = out.len();
         client::id(out, id);
@@ -261,7 +263,7 @@ impl<H: IfxHandler> Machine<H> {
         client::plain(out, tag::SQ_OPEN);
         client::ret_type(out, true, &plan.types);
         let (mut more, mut refused) = (slot.failure.is_none(), None);
-        while more && out.len() - start < own::GROUP_BYTES {
+        while more && (batch.sent == first || out.len() - start < most) {
             let Some(handler) = &mut slot.handler else {
                 more = false;
                 break;
