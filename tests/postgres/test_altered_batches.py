@@ -77,8 +77,8 @@ WAYS = {
 def rows_of(case: Case, way: Way) -> list[Row] | Iterator[Row]:
     """The rows, the late value among them."""
     count = way.rows
-    if way.iterates and case.refused_by == "server":
-        count = min(count, 500)  # More could not be read again.
+    if way.iterates and case.new == "text":
+        count = min(count, 500)  # The server takes these, and more could not be read again after it.
     rows = [(n, case.early) for n in range(count)] + [(n, case.late) for n in range(count, count + LATE)]
     return iter(rows) if way.iterates else rows
 
@@ -125,6 +125,21 @@ def test_a_batch_is_applied_in_an_open_transaction(connect: Connect, dba: Any, s
                 conn.executemany(sql, rows_of(case, WAYS[way]))
             assert_applied(conn, case, table)
             conn.close()
+
+
+@pytest.mark.parametrize("new", ["numeric", "text"])
+def test_whole_numbers_keep_their_digits_in_a_column_that_had_fewer(
+    connect: Connect, dba: Any, schema: str, new: str
+) -> None:
+    table = f"{schema}.t"
+    sql = f"insert into {table} values (%s, %s)"
+    numbers = [7, 2**53 + 1, -(2**63), 10**30]
+    dba.execute(f"create table {table} (n int, v float8)")
+    conn = connect(autocommit=True)
+    conn.executemany(sql, [(-1, 1.5), (-1, 2)])
+    dba.execute(f"alter table {table} alter v type {new}")
+    conn.executemany(sql, list(enumerate(numbers)))
+    assert conn.fetch(f"select v::text from {table} where n >= 0 order by n") == [(str(number),) for number in numbers]
 
 
 def test_updates_from_an_iterator_are_applied_at_once(connect: Connect, dba: Any, schema: str) -> None:

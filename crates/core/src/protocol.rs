@@ -303,6 +303,10 @@ pub trait ResponseHandler: Sized {
     /// Returns true if the rows of a batch can be read again however many of them were read. [`rewind`](Self::rewind) may
     /// succeed also where they cannot.
     fn rereads(&self) -> bool;
+    /// Returns true if the rows of a batch can be read again now, and not after the next one.
+    fn loses_next(&self) -> bool {
+        false
+    }
     /// The number of rows of a batch that can be read again, where it is known at once.
     fn rows_in_all(&self, _cx: Self::Context<'_>) -> Option<u64> {
         None

@@ -94,6 +94,16 @@ impl Args {
         }
     }
 
+    /// Returns true if the rows can be read again now, and not after the next one.
+    pub fn loses_next(&self) -> bool {
+        let Args::Batch(Batch { beginning: Beginning::Kept { rows, read, bytes, .. }, .. }) = self else {
+            return false;
+        };
+        // A row more of the size that they have.
+        let next = bytes / rows.len().max(1);
+        *read == rows.len() && (rows.len() == limits::ROWS_KEPT || bytes + next > limits::ROWS_KEPT_BYTES)
+    }
+
     /// The number of rows, of a list or a tuple.
     pub fn rows_in_all(&self, py: Python<'_>) -> Option<u64> {
         let Args::Batch(batch) = self else { return None };

@@ -336,6 +336,10 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
         self.args.rereads()
     }
 
+    fn loses_next(&self) -> bool {
+        self.args.loses_next()
+    }
+
     fn rows_in_all(&self, py: Python<'_>) -> Option<u64> {
         self.args.rows_in_all(py)
     }

@@ -99,6 +99,8 @@ pub struct TestHandler<D: Dialect> {
     next: usize,
     /// True if the batch can be read again from its beginning.
     pub rewinds: bool,
+    /// The rows of a batch after which it cannot be read again, if there are more.
+    pub kept: usize,
     /// True if it is full after each run of rows, and after each block.
     pub fills: bool,
     /// The lane of its request, see [`ResponseHandler::lane`].
@@ -117,6 +119,7 @@ impl<D: Dialect> TestHandler<D> {
                 batch,
                 next: 0,
                 rewinds: true,
+                kept: usize::MAX,
                 fills: true,
                 lane: 0,
                 columns: None,
@@ -151,14 +154,18 @@ impl<D: Dialect> ResponseHandler for TestHandler<D> {
     fn rereads(&self) -> bool {
         self.rewinds
     }
+    fn loses_next(&self) -> bool {
+        self.rewinds && self.next == self.kept
+    }
     fn rows_in_all(&self, (): ()) -> Option<u64> {
         self.rewinds.then_some(self.batch.len() as u64)
     }
     fn rewind(&mut self, (): ()) -> bool {
-        if self.rewinds {
+        let rewinds = self.rewinds && self.next <= self.kept;
+        if rewinds {
             self.next = 0;
         }
-        self.rewinds
+        rewinds
     }
     fn params<'s, 'c: 's>(&'s mut self, (): ()) -> TestParameters<'s> {
         TestParameters(&self.row)

@@ -11,9 +11,29 @@ use super::{Machine, PgHandler, Server};
 use crate::messages::frontend;
 use crate::messages::tag::Target;
 use crate::types::{self, Format};
-use headrace_core::{Mismatch, Outcome, Parameters, Slot, WriteBuffer, limits};
+use headrace_core::{Mismatch, Outcome, Parameters, ResponseHandler, Slot, WriteBuffer, limits};
 use std::borrow::Cow;
 use std::sync::Arc;
+
+/// Whether rows of a batch can be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sending {
+    /// They were, or the batch is in another stage.
+    GoesOn,
+    /// Not before a reply has come.
+    Waits,
+}
+
+impl<H: PgHandler> PendingRequest<H> {
+    /// Returns true if the rows of a batch cannot be read again after the next one, and its statement, which is from the
+    /// cache, may still turn out to be stale.
+    fn must_be_bound(&self) -> bool {
+        let loses_next = self.slot.handler.as_ref().is_some_and(ResponseHandler::loses_next);
+        loses_next
+            && self.answer.owed > 0
+            && self.preparation().is_some_and(|known| !known.types_pending && !known.bound && known.is_reused())
+    }
+}
 
 impl<H: PgHandler> Machine<H> {
     /// The statement of the last started request is known: sends Bind and Execute, or begins its batch.
@@ -78,28 +98,31 @@ impl<H: PgHandler> Machine<H> {
 
     /// Sends rows of the batch that the last started request is, until the write buffer is full or the rows are all
     /// sent.
-    pub(super) fn send_rows(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
-        let Some(at) = self.queue.last_at() else { return };
+    pub(super) fn send_rows(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) -> Sending {
+        let Some(at) = self.queue.last_at() else { return Sending::GoesOn };
         let mut pending = &mut self.queue[at];
-        let Stage::Sending { unsent } = *pending.stage() else { return };
-        let Some(mut statement) = pending.statement().cloned() else { return };
+        let Stage::Sending { unsent } = *pending.stage() else { return Sending::GoesOn };
+        let Some(mut statement) = pending.statement().cloned() else { return Sending::GoesOn };
         while !write_buffer.is_full() {
             if pending.slot.handler.is_none() {
                 self.poison(at, write_buffer);
-                return;
+                return Sending::GoesOn;
+            }
+            if pending.must_be_bound() {
+                return self.wait_until_bound(at, write_buffer);
             }
             let sent = match pending.take_row(cx) {
                 Ok(true) => match pending.suits(cx) {
                     Ok(true) => {
                         if pending.may_go_on_in_bulk(cx) && self.check_table(at, write_buffer) {
-                            return;
+                            return Sending::GoesOn;
                         }
                         self.put_row(at, &statement, cx, write_buffer)
                     }
                     Ok(false) => {
                         self.send_kept(at, write_buffer);
                         if !self.change_statement(at, cx, write_buffer) {
-                            return;
+                            return Sending::GoesOn;
                         }
                         pending = &mut self.queue[at];
                         if let Some(other) = pending.statement() {
@@ -117,7 +140,7 @@ impl<H: PgHandler> Machine<H> {
                         // Flush, so that a pooler does not hold the replies back.
                         frontend::flush(write_buffer.tail());
                     }
-                    return;
+                    return Sending::GoesOn;
                 }
                 Err(error) => Err(error),
             };
@@ -134,10 +157,23 @@ impl<H: PgHandler> Machine<H> {
                     pending = &mut self.queue[at];
                     let row = Some(pending.answer.row_of(pending.answer.owed));
                     self.refuse(at, error, row, unsent, cx, write_buffer);
-                    return;
+                    return Sending::GoesOn;
                 }
             }
         }
+        Sending::GoesOn
+    }
+
+    /// Waits until the first row of the batch `at` has been bound: a statement that turns out to be stale later could not
+    /// be repeated.
+    fn wait_until_bound(&mut self, at: usize, write_buffer: &mut WriteBuffer) -> Sending {
+        self.send_kept(at, write_buffer);
+        if let Some(preparation) = self.queue[at].preparation_mut()
+            && !std::mem::replace(&mut preparation.is_flushed, true)
+        {
+            frontend::flush(write_buffer.tail());
+        }
+        Sending::Waits
     }
 
     /// Sends the current row of the batch `at`, or keeps it for a statement of many rows.

@@ -2,7 +2,7 @@
 
 use super::answer::{Ending, Prelude};
 use super::batch_joined::is_back_to_batch;
-use super::bind::too_many;
+use super::bind::{Sending, too_many};
 use super::control::{self, Control, Effects};
 use super::pending::{PendingRequest, Stage};
 use super::request::{Cursor, Execute, Prepare, Request};
@@ -32,10 +32,7 @@ impl<H: PgHandler> Machine<H> {
                     self.bind_tail(cx, write_buffer);
                     false
                 }
-                Some(Stage::Sending { .. }) => {
-                    self.send_rows(cx, write_buffer);
-                    false
-                }
+                Some(Stage::Sending { .. }) => self.send_rows(cx, write_buffer) == Sending::Waits,
                 Some(Stage::Feeding) => {
                     self.feed_rows(cx, write_buffer);
                     false

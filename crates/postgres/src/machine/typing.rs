@@ -96,7 +96,7 @@ impl Typing {
             let target = self.targets.get(i).copied();
             let alike = assigned && target.is_none_or(|target| is_converted_alike(&value, kind, target));
             let by_value = match kind {
-                ValueKind::Int => !alike && !self.times_only,
+                ValueKind::Int => (!alike || target == Some(oid::FLOAT8)) && !self.times_only,
                 ValueKind::List | ValueKind::Range | ValueKind::Multirange => true,
                 _ => false,
             };
@@ -169,13 +169,18 @@ impl Typing {
     }
 }
 
+/// From here on the server casts a FLOAT8 to another NUMERIC or text than the whole number has.
+const FLOAT8_CASTS: u64 = 1_000_000_000_000_000;
+
 /// Returns true if a value that is assigned to a column of the type `target` becomes the same there, whether it is sent
 /// as the type that it has by itself or as the column's.
 #[inline]
 fn is_converted_alike<V: Value>(value: &V, kind: ValueKind, target: Oid) -> bool {
     match kind {
         ValueKind::Null | ValueKind::Text | ValueKind::Custom => true,
-        ValueKind::Int => matches!(target, oid::INT2 | oid::INT4 | oid::INT8 | oid::NUMERIC | oid::FLOAT8),
+        // By now the column may be a NUMERIC or a text, to which the server casts 15 digits of a FLOAT8.
+        ValueKind::Int if target == oid::FLOAT8 => value.int().is_ok_and(|n| n.unsigned_abs() < FLOAT8_CASTS),
+        ValueKind::Int => matches!(target, oid::INT2 | oid::INT4 | oid::INT8 | oid::NUMERIC),
         ValueKind::Json => matches!(target, oid::JSON | oid::JSONB),
         ValueKind::List => {
             let hint = types::hint_of(value, kind);

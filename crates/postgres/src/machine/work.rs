@@ -63,6 +63,8 @@ pub(super) struct Preparation {
     pub(super) outdated: bool,
     /// The current row of a batch has been read and not been sent.
     pub(super) types_pending: bool,
+    /// A Flush was sent after the rows of a batch that can be read again.
+    pub(super) is_flushed: bool,
     /// Whether it was found out, for a batch, how it can go on.
     pub(super) bulk: BulkProgress,
     /// The rows of a batch that goes on in statements of many rows.
@@ -81,6 +83,7 @@ impl Preparation {
             is_row_bound: false,
             outdated: false,
             types_pending: false,
+            is_flushed: false,
             bulk: BulkProgress::Untried,
             joined: None,
             typing: None,

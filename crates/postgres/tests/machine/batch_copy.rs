@@ -133,6 +133,50 @@ pub fn a_column_that_was_altered_is_described_for_the_rows_that_cannot_be_read_a
     assert_eq!((received.get().end.as_deref(), received.get().affected()), (Some("done"), 3));
 }
 
+/// One that has executed the statement before, and a batch of four rows of which two can be read again.
+fn sending_reused() -> (Session, Shared) {
+    let mut session = Session::start();
+    let sql = "insert into t values ($1)";
+    let row = [msg(backend::BIND_COMPLETE, b""), completed("INSERT 0 1")].concat();
+    for begin in [described(&[INT4], &[]), msg(backend::PARSE_COMPLETE, b"")] {
+        session.ask(execution(sql, Rows::TypedBatch, true), vec![], vec![vec![1.into()]]);
+        session.feed_messages(&[begin]);
+        session.feed_messages(&[row.clone(), ready(b'I')]);
+    }
+    let (mut handler, received) = TestHandler::new(vec![], (1..=4).map(|n: i64| vec![n.into()]).collect());
+    handler.kept = 2;
+    session.machine.submit(execution(sql, Rows::TypedBatch, true), handler);
+    session.feed_messages(&[]);
+    session.sent();
+    session.feed_messages(&[server_process_queried()]);
+    (session, received)
+}
+
+#[test]
+pub fn rows_that_would_be_lost_wait_until_the_statement_from_the_cache_has_been_bound() {
+    let (mut session, received) = sending_reused();
+    assert_eq!(session.sent(), ["Close", "Bind", "Execute", "Bind", "Execute", "Flush"]);
+    session.feed_messages(&[]);
+    assert_eq!(session.sent(), [""; 0], "asked once");
+    let row = [msg(backend::BIND_COMPLETE, b""), completed("INSERT 0 1")].concat();
+    session.feed_messages(&[msg(backend::CLOSE_COMPLETE, b""), row.clone()]);
+    assert_eq!(session.sent(), ["Bind", "Execute", "Bind", "Execute", "Sync"]);
+    session.feed_messages(&[row.clone(), row.clone(), row, ready(b'I')]);
+    assert_eq!((received.get().end.as_deref(), received.get().affected()), (Some("done"), 4));
+}
+
+#[test]
+pub fn a_stale_statement_is_prepared_again_before_rows_are_lost() {
+    let (mut session, received) = sending_reused();
+    session.sent();
+    session.feed_messages(&[error("42804")]);
+    session.feed_messages(&[ready(b'I')]);
+    session.feed_messages(&[msg(backend::CLOSE_COMPLETE, b""), described(&[INT8], &[])]);
+    let row = [msg(backend::BIND_COMPLETE, b""), completed("INSERT 0 1")].concat();
+    session.feed_messages(&[row.clone(), row.clone(), row.clone(), row, ready(b'I')]);
+    assert_eq!((received.get().end.as_deref(), received.get().affected()), (Some("done"), 4));
+}
+
 #[test]
 pub fn a_row_without_the_binary_form_ends_the_copy_and_is_executed() {
     let (mut session, _, received) = checking(INT4, vec![1.into(), 2.into(), "3".into(), 4.into()]);
