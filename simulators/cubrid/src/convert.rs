@@ -106,7 +106,7 @@ pub fn convert(value: Value, from: &Type, to: &Type, mode: Mode, zone: &str) -> 
         Family::Json => match value {
             Value::Text(text) if from.code == JSON => Ok(Value::Text(text)),
             Value::Text(text) if from.family() == Family::Text => Ok(Value::Text(values::json(&text)?)),
-            Value::Text(text) => Ok(Value::Text(text)),
+            Value::Text(text) if from.family() != Family::Time => Ok(Value::Text(text)),
             Value::Integer(number) => Ok(Value::Text(number.to_string())),
             Value::Real(number) => Ok(Value::Text(serde_json::json!(number).to_string())),
             _ => Err(refused()),
@@ -156,7 +156,9 @@ fn integer(value: &Value, from: &Type, to: &Type) -> Option<Result<Value>> {
 fn enumerated(value: Value, from: &Type, to: &Type) -> Result<Value> {
     let labels = to.labels.as_deref().unwrap_or_default();
     let found = match &value {
-        Value::Integer(index) => usize::try_from(*index - 1).ok().and_then(|index| labels.get(index)),
+        Value::Integer(index) => {
+            index.checked_sub(1).and_then(|index| usize::try_from(index).ok()).and_then(|index| labels.get(index))
+        }
         Value::Text(text) => labels.iter().find(|label| *label == text.trim_end_matches(' ')),
         _ => None,
     };

@@ -6,7 +6,7 @@ use super::functions::now;
 use super::times::extend;
 use crate::codec::charset::Charset;
 use crate::codec::decimal::Decimal;
-use crate::codec::timestamp::{self, DATE_EPOCH, DAY_UNITS};
+use crate::codec::timestamp::{self, DATE_EPOCH, DAY_UNITS, FIRST_DATE, LAST_DATE};
 use crate::codec::{clientvalue, complex};
 use crate::errors::{Result, SqlError};
 use crate::types::{Kind, Type};
@@ -103,13 +103,15 @@ pub fn convert(value: Value, from: Option<Type>, to: Type, charset: Charset) -> 
                 _ => None,
             };
             let number: f64 = number.ok_or_else(|| SqlError::new(-1213, ""))?;
-            Ok(Value::Real(if to.kind == Kind::SmallFloat { f64::from(number as f32) } else { number }))
+            let number = if to.kind == Kind::SmallFloat { f64::from(number as f32) } else { number };
+            if number.is_infinite() { Err(SqlError::new(-1226, "")) } else { Ok(Value::Real(number)) }
         }
         Kind::Date => match (&value, from_kind) {
             (Value::Integer(value), Some(Kind::DateTime)) => {
                 Ok(Value::Integer(value.div_euclid(DAY_UNITS) - DATE_EPOCH))
             }
             (Value::Integer(_), Some(Kind::Interval)) => Err(mismatch()),
+            (Value::Integer(day), _) if !(FIRST_DATE..=LAST_DATE).contains(day) => Err(SqlError::new(-1210, "")),
             (Value::Integer(_), _) => Ok(value),
             (Value::Text(text), _) => {
                 let date = timestamp::parse_date(text.split(' ').next().unwrap_or_default());
