@@ -38,11 +38,11 @@ Connection = headrace.informix.Connection[Any]
             [dt.datetime(2024, 1, 2, 3, 4, 5, 123450)],
             "LIST{'2024-01-02 03:04:05.12345'}",
         ),
-        # To ten microseconds, as in a column of its own.
+        # Cut to ten microseconds, as in a column of its own.
         (
             "list(datetime year to fraction(5) not null)",
             [dt.datetime(2024, 12, 31, 23, 59, 59, 123457), dt.datetime(2024, 12, 31, 23, 59, 59, 999999)],
-            "LIST{'2024-12-31 23:59:59.12346','2025-01-01 00:00:00.00000'}",
+            "LIST{'2024-12-31 23:59:59.12345','2024-12-31 23:59:59.99999'}",
         ),
         ("list(datetime hour to fraction(5) not null)", [dt.time(23, 59, 59, 999999)], "LIST{'23:59:59.99999'}"),
         ("list(interval day to second not null)", [dt.timedelta(3, 14706)], "LIST{'3 04:05:06'}"),

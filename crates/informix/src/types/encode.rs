@@ -295,9 +295,10 @@ fn word(digits: u8, first: u8, last: u8) -> u16 {
     u16::from(digits) << 8 | u16::from(first) << 4 | u16::from(last)
 }
 
-/// To ten microseconds, the finest that Informix has.
+/// To ten microseconds, the finest that Informix has. They are cut, as the server cuts them for a column without
+/// fractions: rounded, the last instant of a year would be the next one in a DATETIME YEAR TO DAY.
 pub(super) fn hundred_thousandths(micros: i64) -> i64 {
-    (micros + 5).div_euclid(10)
+    micros.div_euclid(10)
 }
 
 /// Hours, minutes, seconds and five digits after them as pairs.
@@ -307,13 +308,8 @@ pub(super) fn clock(ticks: i64) -> [u8; 6] {
     [hour, minute, second, fraction / 1000, fraction / 10 % 100, fraction % 10 * 10].map(|pair| pair as u8)
 }
 
-/// A time of day to ten microseconds. Rounding must not turn the last instant of a day into 24:00.
-pub(super) fn rounded_time(micros: i64) -> i64 {
-    hundred_thousandths(micros).min(8_640_000_000 - 1)
-}
-
 fn time(micros: i64, out: &mut Vec<u8>) {
-    let ticks = rounded_time(micros);
+    let ticks = hundred_thousandths(micros);
     let pairs = clock(ticks);
     if ticks % 100_000 == 0 {
         packed_value(out, code::DATETIME, word(6, qualifier::HOUR, qualifier::SECOND), false, &pairs[..3]);
@@ -364,7 +360,7 @@ fn interval(months: i32, days: i32, micros: i64, calendar: bool, out: &mut Vec<u
         return Ok(());
     }
     let total = i128::from(days) * i128::from(DAY_MICROS) + i128::from(micros);
-    let ticks = (total.unsigned_abs() + 5) / 10;
+    let ticks = total.unsigned_abs() / 10;
     let day_ticks = (DAY_MICROS / 10) as u128;
     let days = u64::try_from(ticks / day_ticks).ok().filter(|days| *days <= 999_999_999);
     let days = days.ok_or_else(|| Mismatch::out_of_range("an INTERVAL holds at most 999999999 days"))?;

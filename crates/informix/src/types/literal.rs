@@ -2,7 +2,7 @@
 //! the binary form has no public description.
 
 use super::code;
-use super::encode::{hundred_thousandths, is_of_months, rounded_time};
+use super::encode::{hundred_thousandths, is_of_months};
 use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::{Mismatch, Value, ValueKind, limits};
 
@@ -27,7 +27,7 @@ pub fn write<V: Value>(value: &V, wanted: Option<u16>, depth: usize, out: &mut S
             *out += &format!("{number:?}");
         }
         ValueKind::Date => quote(&civil::date_text(value.date()?), out),
-        ValueKind::Time => quote(&cut(&civil::time_text(rounded_time(value.time()?) * 10)), out),
+        ValueKind::Time => quote(&cut(&civil::time_text(hundred_thousandths(value.time()?) * 10)), out),
         ValueKind::Timestamp => {
             let ticks = hundred_thousandths(value.timestamp()?);
             quote(&cut(&civil::timestamp_text(ticks * 10, false)), out);
@@ -82,7 +82,7 @@ fn interval(months: i32, days: i32, micros: i64, calendar: bool) -> Result<Strin
         return Ok(format!("{sign}{}-{:02}", months.unsigned_abs() / 12, months.unsigned_abs() % 12));
     }
     let total = i128::from(days) * i128::from(DAY_MICROS) + i128::from(micros);
-    let ticks = (total.unsigned_abs() + 5) / 10;
+    let ticks = total.unsigned_abs() / 10;
     let (seconds, fraction) = (ticks / 100_000, ticks % 100_000);
     let sign = if total < 0 { "-" } else { "" };
     let clock = format!("{:02}:{:02}:{:02}", seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
