@@ -7,6 +7,7 @@ import gc
 import itertools
 import os
 import signal
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -193,6 +194,16 @@ def cubrid_served() -> Iterator[str]:
 def any_db(request: pytest.FixtureRequest) -> Database:
     """Each database, for what all do alike."""
     return database(request, request.param)
+
+
+@pytest.fixture
+def berlin() -> Iterator[None]:
+    """The local zone of this process, which is not that of the sessions."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "Europe/Berlin")
+        time.tzset()
+        yield
+    time.tzset()
 
 
 @pytest.fixture(scope="module")

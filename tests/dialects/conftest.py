@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -98,13 +97,3 @@ def postgres(url: str, shell: str) -> Iterator[Engines]:
     engines = Engines(url.replace("postgresql://", "postgresql+headrace://"), shell == "asyncio")
     yield engines
     engines.dispose()
-
-
-@pytest.fixture
-def berlin() -> Iterator[None]:
-    """The local zone of this process, which is not that of the sessions."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TZ", "Europe/Berlin")
-        time.tzset()
-        yield
-    time.tzset()
