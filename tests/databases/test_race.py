@@ -13,7 +13,7 @@ import pytest
 import headrace.testing
 import racing
 from headrace.testing import MysqldServer
-from headrace_lab import contestants, databases, race, report, roundtrips, workloads
+from headrace_lab import contestants, databases, race, report, workloads
 
 # Six contestants run in processes of their own on one core each: beside other builds that takes long.
 pytestmark = pytest.mark.timeout(900)
@@ -47,15 +47,9 @@ def run(
     chosen: list[tuple[str, int]],
     counted: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Races. Round trips are of interest of those ``counted``: each count takes another process."""
-
-    def round_trips(contestant: str, *given: Any) -> float | None:
-        return roundtrips.round_trips(contestant, *given) if contestant in counted else None
-
+    """Races. Round trips are of interest of those ``counted``."""
     plan = race.Plan(names, chosen, racing.BRIEF.with_rounds(1), database=database, cores=racing.IDLE)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(race, "round_trips", round_trips)
-        return racing.run(race.Race(url, plan, pid, lambda what, share: None, database))
+    return racing.run(race.Race(url, plan, pid, lambda what, share: None, database), counted)
 
 
 def check(found: dict[str, Any], database: str) -> None:

@@ -18,6 +18,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+# Where it is missing that is said at once, and not when a race has been run whose figures nobody can compute.
+import numpy  # noqa: F401
+
 import headrace
 
 from . import INTERRUPTED, across, beside, daemon, databases, profile

@@ -80,25 +80,37 @@ def through(url: str, port: int) -> str:
     return urlunsplit(parts._replace(netloc=f"{login}{at}127.0.0.1:{port}"))
 
 
+def relay_to(url: str, sql: w.Sql) -> CountingRelay:
+    """A relay to the server of a URL."""
+    parts = urlsplit(url)
+    return CountingRelay(parts.hostname or "localhost", parts.port or sql.port)
+
+
 def round_trips(
     contestant: str, url: str, sql: w.Sql, which: tuple[str, int], empty: Callable[[], None] | None = None
 ) -> float | None:
     """The round trips of one operation, connected and prepared before; None where it fails. ``empty`` empties the table
     that it fills."""
-    name, size = which
-    parts = urlsplit(url)
-    repeats = w.TASKS if name == "concurrent" else REPEATS if w.WORKLOADS[name].one_query or name == "connect" else 1
-    with CountingRelay(parts.hostname or "localhost", parts.port or sql.port) as relay:
+    with relay_to(url, sql) as relay:
         worker = Worker(contestant, through(url, relay.port), sql.schema, database=sql.database)
         try:
-            if "error" in worker.info:
-                return None
-            for _ in range(2):
-                if empty is not None:
-                    empty()
-                before = relay.trips
-                if "error" in worker.run(name, size, repeats, False):
-                    return None
-            return (relay.trips - before) / repeats
+            return counted(worker, relay, which, empty)
         finally:
             worker.stop()
+
+
+def counted(
+    worker: Worker, relay: CountingRelay, which: tuple[str, int], empty: Callable[[], None] | None
+) -> float | None:
+    """The same of a process whose way to the server is the relay."""
+    name, size = which
+    repeats = w.TASKS if name == "concurrent" else REPEATS if w.WORKLOADS[name].one_query or name == "connect" else 1
+    if "error" in worker.info:
+        return None
+    for _ in range(2):
+        if empty is not None:
+            empty()
+        before = relay.trips
+        if "error" in worker.run(name, size, repeats, False):
+            return None
+    return (relay.trips - before) / repeats
