@@ -2,7 +2,8 @@
 
 use super::batch::{Guard, Remedy};
 use super::pending::{Failure, Stage};
-use super::reply::{Kind, is_stale};
+use super::refusal::is_stale;
+use super::reply::Kind;
 use super::stage::{BatchEvent, Phase};
 use super::{Machine, MyHandler};
 use crate::errors::numbers::{CHECK_NOT_IMPLEMENTED, UNSUPPORTED_PS};

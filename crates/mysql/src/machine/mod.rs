@@ -12,6 +12,7 @@ mod charset;
 mod chunk;
 mod pending;
 mod receive;
+mod refusal;
 mod reply;
 mod request;
 mod reservation;

@@ -3,59 +3,22 @@
 
 use super::binding::Binding;
 use super::pending::{Stage, Used};
-use super::request::{AsText, Execute, Request, Rows, VerbStatement};
+use super::request::{AsText, Request, VerbStatement};
 use super::stage::{Event, State};
 use super::statement::{Columns, Draft, Statement};
 use super::{LastPrepared, Machine, MyHandler};
-use crate::errors::numbers::{
-    AGGREGATE_IN_ORDER_NOT_SELECT, AGGREGATE_ORDER_NON_AGG_QUERY, FIELD_IN_ORDER_NOT_SELECT,
-    IMPOSSIBLE_STRING_CONVERSION, MAX_PREPARED_STMT_COUNT_REACHED, MIX_OF_GROUP_FUNC_AND_FIELDS, NEED_REPREPARE,
-    NON_DML_DYNAMIC_PARAMETERS, PARSE_ERROR, PS_MANY_PARAM, SP_NOT_VAR_ARG, UNKNOWN_STMT_HANDLER, UNSUPPORTED_PS,
-    WRONG_FIELD_WITH_GROUP,
-};
 use crate::packets::body::Body;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::column::{Column, PrepareOk};
 use crate::packets::header;
 use crate::packets::reply::{Completion, ServerError, StateChange};
-use crate::sql::{Modes, Scan};
+use crate::sql::Scan;
 use crate::types::ColumnType;
 use headrace_core::Session as _;
 use headrace_core::protocol::Summary;
 use headrace_core::verb::Effect;
-use headrace_core::{Fatal, FatalKind, WriteBuffer};
+use headrace_core::{Fatal, WriteBuffer};
 use std::sync::Arc;
-
-/// Returns true if the server has refused a prepared statement before it executed anything of it.
-pub(super) fn is_stale(error: &ServerError) -> bool {
-    matches!(error.code, UNKNOWN_STMT_HANDLER | NEED_REPREPARE)
-}
-
-/// Returns true if a value was refused for the character set of its parameter: MySQL (9.7 is one) takes it from a
-/// column when it prepares the statement, and does not update it when the column gets another one. Nothing was
-/// executed; but other rows of a batch may have been.
-fn is_of_another_charset(error: &ServerError) -> bool {
-    error.code == IMPOSSIBLE_STRING_CONVERSION && error.message.ends_with("parameter")
-}
-
-/// Returns true if a query was refused for what it selects or orders by beside groups: a column that is compared with a
-/// literal is a constant, and one that is compared with a parameter is none.
-fn groups_otherwise(code: u16) -> bool {
-    matches!(
-        code,
-        WRONG_FIELD_WITH_GROUP
-            | MIX_OF_GROUP_FUNC_AND_FIELDS
-            | AGGREGATE_ORDER_NON_AGG_QUERY
-            | FIELD_IN_ORDER_NOT_SELECT
-            | AGGREGATE_IN_ORDER_NOT_SELECT
-    )
-}
-
-/// Returns true if literals can be put in the place of a statement's parameters.
-fn takes_literals(sql: &str, modes: Modes) -> bool {
-    let scan = Scan::new(sql, modes);
-    !scan.placeholders.is_empty() && scan.takes_literals()
-}
 
 /// An expected reply.
 #[derive(Clone, Copy, Debug)]
@@ -425,170 +388,8 @@ impl<H: MyHandler> Machine<H> {
         open
     }
 
-    /// The reply is an error.
-    pub(super) fn failed(&mut self, cx: H::Context<'_>, kind: Kind, mut error: ServerError) -> Result<(), Fatal> {
-        if error.is_fatal() {
-            self.closing_error = Some(error.clone());
-        }
-        self.suspect(&error);
-        if error.ends_transaction() {
-            self.session.doubtful = true;
-        }
-        if !self.session.status.contains(StatusFlags::AUTOCOMMIT) {
-            self.session.holds_locks = true;
-        }
-        let goodbye = error
-            .is_fatal()
-            .then(|| Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {}", error.message)));
-        if kind == Kind::Manual {
-            // Without it the next statements would be committed one by one.
-            return Err(Fatal::peer(format!("the server did not turn autocommit off: {}", error.message)));
-        }
-        if let Some(reason) = Self::charsets_refused(kind, &error.message) {
-            return Err(reason);
-        }
-        if kind == Kind::Restore {
-            return Err(Fatal::peer(format!("the server did not go back to autocommit: {}", error.message)));
-        }
-        if kind == Kind::Unchain {
-            // The next statements would be part of it, and be lost with it.
-            return Err(Fatal::end_failed(&error.message));
-        }
-        if kind == Kind::Kill && goodbye.is_none() {
-            return self.answered(cx);
-        }
-        if kind == Kind::Table && goodbye.is_none() {
-            return self.table_is_known();
-        }
-        if kind == Kind::Displaced && goodbye.is_none() {
-            // The statement that the new one displaced was closed after it was prepared; there is no room for more.
-            self.forget_statements();
-            return self.answered(cx);
-        }
-        let alone = self.queue.started() == 1;
-        let stale = is_stale(&error) || is_of_another_charset(&error);
-        if stale || error.code == 0 {
-            self.forget(error.code)?;
-        }
-        let id = self.front()?.slot.id;
-        let cursor_open = self.cursors.contains_key(&id);
-        let pending = self.front()?;
-        if goodbye.is_none() && pending.slot.handler.is_none() && pending.request.is_owed_end() {
-            return Err(Fatal::end_failed(&error.message));
-        }
-        let cursor = matches!(&pending.request, Request::Execute(execute) if execute.cursor.is_some());
-        match kind {
-            Kind::Prepare => {
-                self.not_prepared(error)?;
-            }
-            // The execution after a preparation that failed.
-            Kind::Ahead if pending.statement().is_none_or(|statement| statement.id.is_none()) => {}
-            // The fetch after an execution that failed, or that opened no cursor.
-            Kind::Fetch if cursor && !cursor_open => {}
-            Kind::Result { .. } if stale && pending.is_from_cache() && alone && pending.slot.may_repeat() => {
-                return self.retry(cx);
-            }
-            _ if matches!(pending.stage(), Stage::Batch(_)) => self.batch_reply(kind, Err(error))?,
-            _ => {
-                if error.code == SP_NOT_VAR_ARG && pending.went_as_text() {
-                    error.message.push_str(
-                        "; the parameters were literals, because one of them is part of an expression, or because the \
-                         server has prepared no more statements (max_prepared_stmt_count): use callproc(), or raise \
-                         that limit",
-                    );
-                }
-                let statement = pending.statement().cloned().filter(|_| cursor && !stale);
-                let fetched = if let Request::Fetch { cursor, .. } = pending.request { Some(cursor) } else { None };
-                pending.slot.fail(error);
-                if let Some(statement) = fetched.and_then(|cursor| self.cursors.remove(&cursor)) {
-                    // The state of the cursor after an error is unknown.
-                    self.statements.close(&statement);
-                }
-                if let (Kind::Result { .. }, Some(statement)) = (kind, statement) {
-                    self.keep(statement);
-                }
-            }
-        }
-        match goodbye {
-            Some(reason) => {
-                self.answered(cx)?;
-                Err(reason)
-            }
-            None => self.answered(cx),
-        }
-    }
-
-    /// The statement of the request in front is of no use any more.
-    fn forget(&mut self, code: u16) -> Result<(), Fatal> {
-        let Some(statement) = self.front()?.statement().cloned() else { return Ok(()) };
-        if code == UNKNOWN_STMT_HANDLER {
-            self.statements.take(&statement.sql);
-        } else {
-            self.statements.forget(&statement.sql);
-        }
-        Ok(())
-    }
-
-    /// COM_STMT_PREPARE failed.
-    fn not_prepared(&mut self, error: ServerError) -> Result<(), Fatal> {
-        let modes = self.session.modes();
-        let pending = self.front()?;
-        let sql = pending.request.sql().cloned();
-        let execute = matches!(&pending.request, Request::Execute(execute) if execute.text != AsText::Never);
-        let single = execute && matches!(&pending.request, Request::Execute(Execute { rows: Rows::One, .. }));
-        match (error.code, sql) {
-            // There may be no parameters there (CREATE USER ... IDENTIFIED BY ?), but literals: as text, this time.
-            (PARSE_ERROR | NON_DML_DYNAMIC_PARAMETERS, Some(sql)) if single && takes_literals(&sql, modes) => {
-                pending.used = Some(Used::Own(Arc::new(Statement::text(sql))));
-                pending.go(Event::GoesAsText, Stage::Bindable);
-            }
-            // It is sent as text from now on.
-            (code, Some(sql))
-                if execute
-                    && (matches!(code, UNSUPPORTED_PS | PS_MANY_PARAM)
-                        || groups_otherwise(code) && takes_literals(&sql, modes)) =>
-            {
-                let statement = Arc::new(Statement::text(sql));
-                pending.used = Some(Used::Own(statement.clone()));
-                pending.go(Event::GoesAsText, Stage::Bindable);
-                self.keep(statement);
-            }
-            // It is sent as text this time, and cached statements are closed to make room.
-            (MAX_PREPARED_STMT_COUNT_REACHED, Some(sql)) if execute => {
-                pending.used = Some(Used::Own(Arc::new(Statement::text(sql))));
-                pending.go(Event::GoesAsText, Stage::Bindable);
-                self.forget_statements();
-            }
-            _ => {
-                pending.slot.fail(error);
-                pending.go(Event::Refused, Stage::Sent);
-            }
-        }
-        Ok(())
-    }
-
-    /// Drops a statement that the server does not know any more from the cache, and runs its request again. Nothing was
-    /// executed, and nothing later is in flight, so the order stays.
-    fn retry(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
-        let pending = self.front()?;
-        pending.used = None;
-        let fetch_follows = pending.replies_due > 1;
-        if fetch_follows {
-            // A fetch is in flight after it, whose error comes next.
-            let text = "the server forgot the prepared statement; run it again";
-            pending.slot.fail(ServerError::of_driver(UNKNOWN_STMT_HANDLER, text));
-        } else {
-            pending.go(Event::Again, Stage::Queued);
-            pending.slot.repeat();
-            pending.replies_due = 0;
-            self.expects.pop_front();
-            self.queue.unstart();
-        }
-        if fetch_follows { self.answered(cx) } else { Ok(()) }
-    }
-
     /// A whole reply has come: the next packet belongs to the next reply, and a request without more replies ends.
-    fn answered(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
+    pub(super) fn answered(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
         self.expects.pop_front();
         self.reply = Reply::First;
         let pending = self.front()?;
