@@ -30,8 +30,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python/headrace"
 TESTS = ROOT / "tests"
 GENERATED = (
-    *(f"_shared/{name}.py" for name in ("arrow_stream", "blocks", "connection", "cursor", "pipeline", "server_cursor")),
-    "_shared/stream_cursor.py",
+    *(f"_shared/{name}.py" for name in ("arrow_queries", "arrow_stream", "blocks", "connection", "cursor", "pipeline")),
+    *(f"_shared/{name}.py" for name in ("server_cursor", "stream_cursor")),
     *(f"cubrid/{name}.py" for name in ("connection", "cursor", "largeobject", "opening", "streaming")),
     *(f"informix/{name}.py" for name in ("connection", "cursor", "largeobject", "opening")),
     *(f"mysql/{name}.py" for name in ("connection", "cursor", "loading", "opening", "streaming")),

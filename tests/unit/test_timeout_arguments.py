@@ -13,6 +13,7 @@ import pytest
 import headrace.aio.cubrid as aio_cubrid
 import headrace.aio.informix as aio_informix
 import headrace.aio.mysql as aio_mysql
+from headrace._shared.arrow_queries import BlockingArrowQueries
 from headrace._shared.blocks import BlockingBlocks
 from headrace._shared.connection import BlockingConnection
 from headrace._shared.connection_base import ConnectionBase
@@ -23,6 +24,7 @@ from headrace._shared.received import Receiving
 from headrace._shared.server_cursor import BlockingServerCursor
 from headrace._shared.server_cursor_base import ServerCursorBase
 from headrace._shared.waiting import BlockingWaiting
+from headrace.aio._shared.arrow_queries import LoopArrowQueries
 from headrace.aio._shared.blocks import LoopBlocks
 from headrace.aio._shared.connection import LoopConnection
 from headrace.aio._shared.cursor import LoopCursor
@@ -63,7 +65,7 @@ CLASSES: list[type] = [
         for base in kind.__bases__
     ),
     Watched,
-    *(BlockingWaiting, LoopWaiting, PoolWork, LoopPoolWork),
+    *(BlockingWaiting, LoopWaiting, BlockingArrowQueries, LoopArrowQueries, PoolWork, LoopPoolWork),
     *(BlockingConnection, postgres.Connection, mysql.Connection, informix.Connection, cubrid.Connection, Pipeline),
     *(BlockingCursor, Cursor, ServerCursor, mysql.Cursor, informix.Cursor, cubrid.Cursor, InformixServerCursor),
     *(BlockingServerCursor, LoopServerCursor, cubrid.ServerCursor, aio_cubrid.AsyncServerCursor),

@@ -12,17 +12,15 @@ from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
 from ... import defaults, errors
-from ..._native import ArrowBatch, ArrowResult, ArrowSink, Result
-from ..._shared.arrow import Numeric, arrow_rows, frame_maker, polars_maker, reader_maker, table_maker
+from ..._native import Result
 from ..._shared.core import Pipelined, Rollback, no_keywords
-from ..._shared.cursor_base import Params
 from ..._shared.limits import until
 from ..._shared.transactions import Block
 from ...rows import RowFactory, tuple_row
-from .arrow_stream import AsyncArrowStream
+from .arrow_queries import LoopArrowQueries
 from .cursor import LoopCursor
 from .pipeline import AsyncPipeline
-from .waiting import LoopWaiting, result_of
+from .waiting import result_of
 
 # blocking: from .waiting import is_interrupted
 
@@ -31,7 +29,7 @@ T = TypeVar("T")
 Self = TypeVar("Self", bound="LoopConnection[Any]")
 
 
-class LoopConnection(LoopWaiting[R]):
+class LoopConnection(LoopArrowQueries[R]):
     """A connection. Tasks may share it: their requests are queued and are pipelined.
 
     As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.
@@ -42,12 +40,6 @@ class LoopConnection(LoopWaiting[R]):
     @abstractmethod
     def _cursor(self, factory: RowFactory[T]) -> LoopCursor[T]:
         """A new cursor."""
-
-    @abstractmethod
-    def _arrow_batches(
-        self, sql: str, params: Params, sink: ArrowSink, timeout: float | None
-    ) -> AsyncGenerator[ArrowBatch]:
-        """The record batches of a query, through ``sink``, while they come."""
 
     # queries
 
@@ -148,245 +140,6 @@ class LoopConnection(LoopWaiting[R]):
             raise no_keywords("fetchval", named)
         rows = await self._rows(tuple_row, sql, args, timeout, True)
         return rows[0][0] if rows else None
-
-    async def fetch_arrow(
-        self,
-        sql: str,
-        *args: Any,
-        numeric: Numeric = "decimal",
-        batch_rows: int = defaults.ARROW_BATCH_ROWS,
-        batch_bytes: int = defaults.ARROW_BATCH_BYTES,
-        timeout: float | None = None,
-        **named: NoReturn,
-    ) -> ArrowResult:
-        """Executes a query and returns its rows as Arrow record batches, without making Python objects of the values.
-
-        ``pyarrow.table(result)``, ``polars.DataFrame(result)`` and every other library with the Arrow PyCapsule
-        interface take the result; none of them is needed for it. It is received whole.
-
-        Args:
-            sql: the query.
-            args: the parameters, one by one, or one mapping for ``%(name)s``.
-            numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                ``"string"``, or ``"float64"``, which then holds for those with a precision, too. All others are
-                decimals of their own precision and scale.
-            batch_rows: rows of a record batch at most.
-            batch_bytes: bytes of the values of a record batch after which it ends, however few its rows are.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            The rows.
-
-        Raises:
-            DataError: a value does not fit its column's Arrow type; the text names column and row. With
-                ``unrepresentable="none"`` the value is null instead.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-            ProgrammingError: the statement returned no rows.
-        """
-        if named:
-            raise no_keywords("fetch_arrow", named)
-        ticket = self._core.submit_arrow(sql, args or None, ArrowSink(numeric, batch_rows, batch_bytes))
-        return arrow_rows(await self._wait(ticket, timeout))
-
-    async def fetch_arrow_table(
-        self,
-        sql: str,
-        *args: Any,
-        numeric: Numeric = "decimal",
-        timeout: float | None = None,
-        **named: NoReturn,
-    ) -> Any:
-        """Executes a query and returns its rows as a table of pyarrow. It is received whole.
-
-        Args:
-            sql: the query.
-            args: the parameters, one by one, or one mapping for ``%(name)s``.
-            numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                ``"string"``, or ``"float64"``, which then holds for those with a precision, too. All others are
-                decimals of their own precision and scale.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            A ``pyarrow.Table``.
-
-        Raises:
-            ModuleNotFoundError: pyarrow is not installed.
-            DataError: a value does not fit its column's Arrow type; the text names column and row. With
-                ``unrepresentable="none"`` the value is null instead.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-            ProgrammingError: the statement returned no rows.
-        """
-        if named:
-            raise no_keywords("fetch_arrow_table", named)
-        made = table_maker("fetch_arrow_table")
-        return made(await self.fetch_arrow(sql, *args, numeric=numeric, timeout=timeout))
-
-    async def fetch_df(
-        self,
-        sql: str,
-        *args: Any,
-        numeric: Numeric = "decimal",
-        timeout: float | None = None,
-        **named: NoReturn,
-    ) -> Any:
-        """Executes a query and returns its rows as a data frame of pandas. It is received whole.
-
-        Args:
-            sql: the query.
-            args: the parameters, one by one, or one mapping for ``%(name)s``.
-            numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                ``"string"``, or ``"float64"``, which then holds for those with a precision, too. All others are
-                decimals of their own precision and scale.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            A ``pandas.DataFrame``, with the types that pyarrow gives it.
-
-        Raises:
-            ModuleNotFoundError: pandas or pyarrow is not installed.
-            DataError: a value does not fit its column's Arrow type; the text names column and row. With
-                ``unrepresentable="none"`` the value is null instead.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-            ProgrammingError: the statement returned no rows.
-        """
-        if named:
-            raise no_keywords("fetch_df", named)
-        made = frame_maker("fetch_df")
-        return made(await self.fetch_arrow(sql, *args, numeric=numeric, timeout=timeout))
-
-    async def fetch_polars(
-        self,
-        sql: str,
-        *args: Any,
-        numeric: Numeric = "decimal",
-        timeout: float | None = None,
-        **named: NoReturn,
-    ) -> Any:
-        """Executes a query and returns its rows as a data frame of polars. It is received whole.
-
-        Args:
-            sql: the query.
-            args: the parameters, one by one, or one mapping for ``%(name)s``.
-            numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                ``"string"``, or ``"float64"``, which then holds for those with a precision, too. All others are
-                decimals of their own precision and scale.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            A ``polars.DataFrame``.
-
-        Raises:
-            ModuleNotFoundError: polars is not installed.
-            NotSupportedError: polars does not have the Arrow type of a column.
-            DataError: a value does not fit its column's Arrow type; the text names column and row. With
-                ``unrepresentable="none"`` the value is null instead.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-            ProgrammingError: the statement returned no rows.
-        """
-        if named:
-            raise no_keywords("fetch_polars", named)
-        made = polars_maker("fetch_polars")
-        return made(await self.fetch_arrow(sql, *args, numeric=numeric, timeout=timeout))
-
-    async def fetch_record_batch(
-        self,
-        sql: str,
-        *args: Any,
-        numeric: Numeric = "decimal",
-        batch_rows: int = defaults.ARROW_BATCH_ROWS,
-        batch_bytes: int = defaults.ARROW_BATCH_BYTES,
-        timeout: float | None = None,
-        **named: NoReturn,
-    ) -> Any:
-        """Executes a query and returns its rows as a reader of pyarrow.
-
-        On a blocking connection they are received while they are read, as :meth:`stream_arrow` does, so that the reader
-        occupies the connection until its end or its ``close()``, and ``timeout`` is for each wait. On asyncio they are
-        received whole: a reader cannot wait for a loop.
-
-        Args:
-            sql: the query.
-            args: the parameters, one by one, or one mapping for ``%(name)s``.
-            numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                ``"string"``, or ``"float64"``, which then holds for those with a precision, too. All others are
-                decimals of their own precision and scale.
-            batch_rows: rows of a record batch at most.
-            batch_bytes: bytes of the values of a record batch after which it ends, however few its rows are.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            A ``pyarrow.RecordBatchReader``.
-
-        Raises:
-            ModuleNotFoundError: pyarrow is not installed.
-            DataError: a value does not fit its column's Arrow type; the text names column and row. With
-                ``unrepresentable="none"`` the value is null instead.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-            ProgrammingError: the statement returned no rows.
-        """
-        if named:
-            raise no_keywords("fetch_record_batch", named)
-        made = reader_maker("fetch_record_batch")
-        # blocking: batches = self.stream_arrow(
-        batches = await self.fetch_arrow(  # asyncio only
-            sql, *args, numeric=numeric, batch_rows=batch_rows, batch_bytes=batch_bytes, timeout=timeout
-        )
-        # blocking:     sql, *args, numeric=numeric, batch_rows=batch_rows, batch_bytes=batch_bytes, timeout=timeout
-        # blocking: )
-        return made(batches)
-
-    def stream_arrow(
-        self,
-        sql: str,
-        *args: Any,
-        numeric: Numeric = "decimal",
-        batch_rows: int = defaults.ARROW_BATCH_ROWS,
-        batch_bytes: int = defaults.ARROW_BATCH_BYTES,
-        timeout: float | None = None,
-        **named: NoReturn,
-    ) -> AsyncArrowStream:
-        """Executes a query and returns its rows as Arrow record batches while they are received, in bounded memory.
-
-        The statement is executed with the first batch. The stream reads in the same transaction as :meth:`stream`, and
-        occupies the connection as that does. Close it if it is not read to its end: a server that still sends rows is
-        stopped. It may be continued by another task.
-
-        Args:
-            sql: the query.
-            args: the parameters, one by one, or one mapping for ``%(name)s``.
-            numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                ``"string"``, or ``"float64"``, which then holds for those with a precision, too. All others are
-                decimals of their own precision and scale.
-            batch_rows: rows of a record batch at most.
-            batch_bytes: bytes of the values of a record batch after which it ends, however few its rows are.
-            timeout: seconds until each wait is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            An asynchronous iterator of record batches.
-
-        Raises:
-            ProgrammingError: the statement returns no rows, or ``batch_rows`` or ``batch_bytes`` is less than 1.
-            InterfaceError: the connection is occupied by another stream or COPY of the same thread or task.
-            DataError: a value does not fit its column's Arrow type, after the batches before it.
-            InvalidCursorName: the transaction in which it reads has ended.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: a wait was cancelled after ``timeout`` seconds.
-        """
-        if named:
-            raise no_keywords("stream_arrow", named)
-        sink = ArrowSink(numeric, batch_rows, batch_bytes)
-        return AsyncArrowStream(self._arrow_batches(sql, args or None, sink, timeout), sink)
 
     # transactions
 
