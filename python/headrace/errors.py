@@ -7,7 +7,6 @@ attributes of this module too, and :func:`error_for` returns any of them by its 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -575,6 +574,9 @@ def error_from_fields(fields: dict[str, str], statement: str | None = None, row:
     Returns:
         The error, of the class for its SQLSTATE.
     """
+    # Programs that meet no error do without its patterns.
+    from ._shared.postgres_hints import hint_for
+
     message = fields.get("M") or "the server sent no message"
     error = error_for(fields.get("C", ""))(message)
     for code, name in _FIELDS.items():
@@ -586,68 +588,7 @@ def error_from_fields(fields: dict[str, str], statement: str | None = None, row:
     for code, name in (("P", "position"), ("p", "internal_position")):
         if fields.get(code, "").isdecimal():
             setattr(error, name, int(fields[code]))
-    if error.hint is None:
-        error.hint = _hint(error.sqlstate, message, statement or "")
-    elif error.sqlstate == "42883" and "[]" in message and re.search(_LIST_IN_IN, statement or ""):
-        error.hint = _ONE_ARRAY
-    elif error.sqlstate == "42804" and re.search(_JSON_OF_ARRAY, message):
-        error.hint = "a list is an array: for a column of JSON wrap it in headrace.types.Json or Jsonb"
+    error.hint = hint_for(error.sqlstate, message, statement or "", error.hint)
     error.statement = statement or None
     error.row = row
     return error
-
-
-# Patterns are compiled by what needs them: every program that imports headrace would wait for it.
-_LIST_AFTER_IN: Final = r"(?i)\bIN\s*(?:%s|%\(\w+\)s|\$\d+)"
-"""A single parameter after IN, where SQL wants a list in parentheses."""
-_LIST_IN_IN: Final = r"(?i)\bIN\s*\(\s*(?:%s|%\(\w+\)s|\$\d+)\s*\)"
-"""The same in parentheses, where SQL wants the items."""
-_ONE_ARRAY: Final = (
-    "a list is one parameter, an array: write = ANY(%s) in place of IN %s, and <> ALL(%s) in place of NOT IN %s"
-)
-
-
-_REPLICATION: Final = (
-    r"(?i)\s*(?:IDENTIFY_SYSTEM|(?:CREATE|DROP|ALTER|READ)_REPLICATION_SLOT|START_REPLICATION|TIMELINE_HISTORY"
-    r"|BASE_BACKUP)\b"
-)
-_OF_REPLICATION: Final = (
-    "a replication connection (replication=database) takes its commands by executescript() only, in autocommit"
-)
-_JSON_OF_ARRAY: Final = r"\bjsonb?\b.*\[\]"
-_PARAMETER: Final = r"\$\d"
-_TYPED: Final = r"(?i)\b(interval|date|time|timestamp|timestamptz)\s+(?:%s|%\(\w+\)s|\$\d+)"
-"""A parameter in the place of the string of ``interval '1 day'``."""
-_COMMANDS: Final = r"(?i)\s*(?:set|create|alter|drop|grant|revoke|comment|notify|listen|copy|do|truncate)\b"
-"""What a statement begins with in which the server knows no parameters."""
-
-
-def _misplaced(statement: str) -> str:
-    """What to write where the server knows no parameter."""
-    if typed := re.search(_TYPED, statement):
-        return f"write %s::{typed[1].lower()} in place of {typed[1]} %s"
-    if command := re.match(_COMMANDS, statement):
-        name = command[0].strip().upper()
-        instead = ": SELECT set_config('name', %s, false) does" if name == "SET" else ", but values in its text"
-        return f"{name} takes no parameters{instead}"
-    return "a parameter is a value: names of tables and columns, and key words, are part of the text"
-
-
-def _hint(sqlstate: str | None, message: str, statement: str) -> str | None:
-    """What to do about an error that only a driver can know the reason of; the server's messages may be translated, and
-    are looked at for names alone."""
-    if sqlstate in ("42P05", "26000") and '"headrace_' in message:
-        return "with a pooler that assigns server connections by transaction, connect with prepared=False"
-    if sqlstate == "42601" and "prepared statement" in message:
-        return "execute several statements with executescript(), or one by one with execute()"
-    if sqlstate == "42601" and re.search(_LIST_AFTER_IN, statement):
-        return _ONE_ARRAY
-    if sqlstate == "42601" and re.search(_PARAMETER, message):
-        return _misplaced(statement)
-    if sqlstate == "08P01" and "replication" in message:
-        return _OF_REPLICATION
-    if sqlstate == "42601" and re.match(_REPLICATION, statement):
-        return _OF_REPLICATION
-    if sqlstate in ("42P18", "42P08"):
-        return "say which type a parameter has, by a cast: %s::text, $1::text"
-    return None

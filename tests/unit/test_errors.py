@@ -168,6 +168,28 @@ def test_the_text_points_at_the_place(
     assert str(error_from_fields(fields, statement, row)) == text
 
 
+@pytest.mark.parametrize("servers", [None, "You will need to rewrite or cast the expression."])
+@pytest.mark.parametrize(
+    ("sqlstate", "message", "statement", "hint"),
+    [
+        ("42804", "column is of type jsonb but expression is of type text[]", "", "wrap it in headrace.types.Json"),
+        ("42883", "operator does not exist: integer = integer[]", "select 1 where n in (%s)", "write = ANY(%s)"),
+    ],
+)
+def test_a_hint_that_only_the_driver_knows_is_better_than_the_servers(
+    servers: str | None, sqlstate: str, message: str, statement: str, hint: str
+) -> None:
+    fields = {"C": sqlstate, "M": message, **({"H": servers} if servers else {})}
+    assert hint in str(error_from_fields(fields, statement).hint)
+
+
+def test_the_servers_hint_stays_where_no_better_one_is_known() -> None:
+    fields = {"C": "42601", "M": 'syntax error at or near "$1"', "H": "the server's"}
+    assert error_from_fields(fields, "set x to %s").hint == "the server's"
+    del fields["H"]
+    assert "set_config" in str(error_from_fields(fields, "set x to %s").hint)
+
+
 @pytest.mark.parametrize("position", [1, 50, 51, 5000, 9_949, 9_950, 10_000])
 def test_a_long_line_is_cut_around_the_place(position: int) -> None:
     statement = "x" * (position - 1) + "!" + "x" * (10_000 - position)
