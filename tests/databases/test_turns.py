@@ -45,6 +45,19 @@ class _Turns:
             other.cancel()
 
 
+async def _stored_beside(turns: _Turns, any_db: Database, rows: Iterator[tuple[Any, ...]]) -> Any:
+    """Stores the rows in a table, while another task counts its turns; returns how many rows it has then."""
+    async with await any_db.aconnect(autocommit=True) as conn:
+        await conn.execute("drop table if exists of_turns")
+        await conn.execute("create table of_turns (n int, v varchar(20))")
+        marks = ", ".join(any_db.native_marks(2))
+        with turns.counted():
+            await conn.executemany(f"insert into of_turns values ({marks})", rows)
+        stored = await conn.fetchval("select count(*) from of_turns")
+        await conn.execute("drop table of_turns")
+    return stored
+
+
 @pytest.mark.parametrize("any_db", names(), indirect=True)
 @pytest.mark.asyncio
 async def test_other_tasks_have_their_turn_beside_a_batch(any_db: Database) -> None:
@@ -60,15 +73,7 @@ async def test_other_tasks_have_their_turn_beside_a_batch(any_db: Database) -> N
             sum(range(2000))  # a row takes longer to make than to send
             yield (rows, "x" * 20)
 
-    async with await any_db.aconnect(autocommit=True) as conn:
-        await conn.execute("drop table if exists of_turns")
-        await conn.execute("create table of_turns (n int, v varchar(20))")
-        marks = ", ".join(any_db.native_marks(2))
-        with turns.counted():
-            await conn.executemany(f"insert into of_turns values ({marks})", endless())
-        assert rows < MOST_ROWS
-        assert await conn.fetchval("select count(*) from of_turns") == rows
-        await conn.execute("drop table of_turns")
+    assert await _stored_beside(turns, any_db, endless()) == rows < MOST_ROWS
 
 
 @pytest.mark.parametrize("any_db", names(), indirect=True)
@@ -87,14 +92,7 @@ async def test_other_tasks_have_their_turn_while_a_command_of_many_rows_is_made(
             sum(range(2000))
             yield (n, "x" * 20)
 
-    async with await any_db.aconnect(autocommit=True) as conn:
-        await conn.execute("drop table if exists of_turns")
-        await conn.execute("create table of_turns (n int, v varchar(20))")
-        marks = ", ".join(any_db.native_marks(2))
-        with turns.counted():
-            await conn.executemany(f"insert into of_turns values ({marks})", rows())
-        assert await conn.fetchval("select count(*) from of_turns") == SOME_ROWS
-        await conn.execute("drop table of_turns")
+    assert await _stored_beside(turns, any_db, rows()) == SOME_ROWS
     assert longest < MOST_ROWS_OF_A_TURN
 
 
