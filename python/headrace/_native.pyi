@@ -9,6 +9,7 @@ from .types import TransactionStatus
 
 __all__ = [
     "ARROW_BATCH_BYTES",
+    "FLUSH_TURN",
     "ArrowBatch",
     "ArrowResult",
     "ArrowSink",
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 ARROW_BATCH_BYTES: Final[int]
+FLUSH_TURN: Final[float]
 
 @final
 class ArrowBatch:
@@ -178,6 +180,7 @@ class Wire:
     def last_status(self) -> TransactionStatus: ...
     def in_transaction(self) -> bool: ...
     def transaction_ahead(self) -> bool | None: ...
+    def is_several(self, sql: str) -> bool: ...
     def queued(self) -> int: ...
     def has_notices(self) -> bool: ...
     def tls_info(self) -> str | None: ...

@@ -105,8 +105,9 @@ ARRAY_SIZE: Final = 1
 """Rows that ``fetchmany`` of a cursor returns by default (PEP 249)."""
 COPY_BLOCK: Final = 128 * 1024
 """Bytes read from a file at a time by ``copy_in``."""
-COPY_TURN: Final = 0.002
-"""Seconds after which a COPY on an event loop leaves its other tasks their turn, however fast the server reads."""
+FLUSH_TURN: Final = _native.FLUSH_TURN
+"""Seconds after which a batch or a COPY on an event loop leaves its other tasks their turn, however fast the server
+reads: the engine's limit."""
 COPY_ROWS: Final = 500
 """Rows of an asynchronous iterator that ``copy_in`` collects before it sends them."""
 

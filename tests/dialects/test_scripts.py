@@ -47,6 +47,22 @@ def test_several_statements_are_one_text(any_db: Database, shell: str) -> None:
         engines.dispose()
 
 
+@pytest.mark.parametrize("any_db", names(PostgreSQL), indirect=True)
+def test_a_semicolon_in_a_string_is_of_one_statement(any_db: Database, shell: str) -> None:
+    """Which is prepared, as scripts are not."""
+    engines = Engines(with_dialect(any_db.url), shell == "asyncio")
+    prepared = "select statement from pg_prepared_statements where statement like 'select ''a;%%'"
+
+    def work(conn: sa.Connection) -> None:
+        assert conn.exec_driver_sql("select 'a;b' as n;").scalar() == "a;b"
+        assert conn.exec_driver_sql(prepared).scalars().all() == ["select 'a;b' as n;"]
+
+    try:
+        engines.connected(work)
+    finally:
+        engines.dispose()
+
+
 @pytest.mark.parametrize("any_db", names(MySQL), indirect=True)
 def test_what_a_connection_needs_for_it_is_said(any_db: Database, shell: str) -> None:
     engines = Engines(with_dialect(any_db.url), shell == "asyncio")

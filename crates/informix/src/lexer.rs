@@ -264,7 +264,7 @@ fn words(text: &str) -> Vec<(usize, &str)> {
 }
 
 /// Returns true if a text has several statements. DESCRIBE reports the type of the first alone.
-pub fn has_several(sql: &str) -> bool {
+pub fn is_several(sql: &str) -> bool {
     let ends = |c: char| c == ';' || c.is_ascii_whitespace();
     sql.contains(';') && outside(sql).split_once(';').is_some_and(|(_, rest)| !rest.chars().all(ends))
 }
@@ -414,11 +414,11 @@ mod tests {
     #[test]
     fn several_statements_are_distinguished_from_one() {
         for sql in ["set lock mode to wait; commit work", "insert into t values (';'); update t set a = 1;"] {
-            assert!(has_several(sql), "{sql}");
+            assert!(is_several(sql), "{sql}");
         }
         for sql in ["commit work", "commit work; ; ", "insert into t values (';x')", "select 1 from t; -- that; is all"]
         {
-            assert!(!has_several(sql), "{sql}");
+            assert!(!is_several(sql), "{sql}");
         }
     }
 

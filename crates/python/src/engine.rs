@@ -46,6 +46,8 @@ pub trait Dialect: Sized + 'static {
     /// # Errors
     /// ProgrammingError for a NUL byte, a stray percent sign, or mixed styles.
     fn convert(machine: &Self::Machine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query>;
+    /// Returns true if a text has several statements.
+    fn is_several(machine: &Self::Machine, sql: &str) -> bool;
 }
 
 /// The destination of the data of a bulk transfer out of the server.
@@ -89,6 +91,8 @@ pub trait Engine: Session + Any + Debug + Send {
     fn outlive(&mut self, py: Python<'_>, reason: &Fatal) -> bool;
     /// [`Dialect::convert`]
     fn convert(&self, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query>;
+    /// [`Dialect::is_several`]
+    fn is_several(&self, sql: &str) -> bool;
     /// Queues the requests of a verb, and returns the tickets or futures of their results.
     ///
     /// # Errors
@@ -141,6 +145,10 @@ where
 
     fn convert(&self, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
         D::convert(self, py, sql, with_params)
+    }
+
+    fn is_several(&self, sql: &str) -> bool {
+        D::is_several(self, sql)
     }
 
     fn ask(

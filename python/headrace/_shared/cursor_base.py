@@ -76,6 +76,10 @@ class CursorBase(Generic[R]):
         self._told: tuple[int, int | None] = -1, None
         """The number of rows and the value generated of the result that a closed cursor had."""
 
+    def _is_several(self, sql: str) -> bool:
+        """Returns true if a text has several statements, as the database reads it."""
+        return self._core.wire.is_several(sql)  # type: ignore[no-any-return]
+
     # results
 
     def _clear(self) -> None:

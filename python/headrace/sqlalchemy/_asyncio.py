@@ -91,6 +91,9 @@ class Cursor:
         """Executes one statement."""
         wait(self._execute(sql, params))
 
+    def _is_several(self, sql: str) -> bool:
+        return self._cursor._is_several(sql)  # type: ignore[no-any-return]
+
     def _script(self, sql: str) -> None:
         async def script() -> None:
             self._rows, self._at = [], 0

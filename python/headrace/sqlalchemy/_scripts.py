@@ -8,8 +8,7 @@ from ._asyncio import Cursor
 
 
 def execute(cursor: Any, statement: str, parameters: Any, plain: type) -> None:
-    """Executes a statement, or a text that may have several: one without parameters, with a semicolon before its end. A
-    statement with a semicolon in a literal is executed as well by the protocol that scripts take.
+    """Executes a statement, or a text of several, which has no parameters.
 
     Args:
         cursor: of the driver, or its adapter.
@@ -19,7 +18,7 @@ def execute(cursor: Any, statement: str, parameters: Any, plain: type) -> None:
     """
     if parameters:
         cursor.execute(statement, parameters)
-    elif ";" in statement.rstrip().rstrip(";") and type(cursor) in (plain, Cursor):
+    elif type(cursor) in (plain, Cursor) and cursor._is_several(statement):
         cursor._script(statement)
     else:
         # Without parameters neither a percent sign nor a question mark means one.

@@ -125,7 +125,7 @@ impl Statement {
         if kind == kind::ROLLBACK && lexer::rolls_back_to_savepoint(&sql) {
             kind = kind::SAVEPOINT;
         }
-        let several = lexer::has_several(&sql);
+        let several = lexer::is_several(&sql);
         if several && matches!(kind, kind::BEGIN | kind::COMMIT | kind::ROLLBACK) {
             // SQ_XACTSTAT reports what the others do to the transaction.
             kind = kind::SEVERAL;

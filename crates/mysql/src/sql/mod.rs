@@ -21,6 +21,12 @@ pub use insert::{Insert, Table};
 pub use lexer::{Lexer, Modes};
 pub use load::{load_data, quoted};
 
+/// Returns true if a text has several statements, read with the SQL `modes`.
+pub fn is_several(sql: &str, modes: Modes) -> bool {
+    // Most texts have one, and at most a semicolon at their end.
+    sql.trim_end_matches([';', ' ', '\n']).contains(';') && Scan::new(sql, modes).several
+}
+
 /// A statement with the server's own parameters, read with the SQL `modes`. `with_params` indicates whether parameters
 /// are given: without them a percent sign is an ordinary character.
 ///
@@ -180,6 +186,23 @@ mod tests {
         let mixed = Err("the statement mixes ? and %s parameters".to_owned());
         assert_eq!(convert("select ?, %s", true, Modes::default()), mixed);
         assert_eq!(convert("select '?', %s", true, Modes::default()).unwrap().sql, "select '?', ?");
+    }
+
+    #[test]
+    fn a_semicolon_in_a_string_or_at_the_end_begins_no_statement() {
+        for (sql, expected) in [
+            ("select 1; select 2", true),
+            ("select 'a'; ; select 'b'", true),
+            ("select ';'; select 2;", true),
+            ("select 1;", false),
+            ("select 'a;b', `c;d` -- e;f", false),
+            ("select 1 /* a;b */; -- c", false),
+            ("select ';' ; \n", false),
+        ] {
+            assert_eq!(is_several(sql, Modes::default()), expected, "{sql}");
+        }
+        assert!(is_several(r"select 'a\'; select 2", Modes { no_backslash_escapes: true, ..Modes::default() }));
+        assert!(!is_several(r"select 'a\'; select 2'", Modes::default()));
     }
 
     #[test]

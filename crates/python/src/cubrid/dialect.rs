@@ -44,6 +44,9 @@ impl Dialect for Cubrid {
     fn convert(_: &CubridMachine, py: Python<'_>, sql: &str, _: bool) -> PyResult<Query> {
         Query::new(py, headrace_cubrid::lexer::convert(sql))
     }
+    fn is_several(_: &CubridMachine, sql: &str) -> bool {
+        headrace_cubrid::lexer::is_several(sql)
+    }
 
     /// Name, type number, SQL name of the type, precision, scale, character set, table, whether it can be NULL.
     fn field<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyTuple>> {

@@ -42,6 +42,9 @@ impl Dialect for Informix {
     fn convert(_: &IfxMachine, py: Python<'_>, sql: &str, _: bool) -> PyResult<Query> {
         Query::new(py, headrace_informix::lexer::convert(sql))
     }
+    fn is_several(_: &IfxMachine, sql: &str) -> bool {
+        headrace_informix::lexer::is_several(sql)
+    }
 
     /// Name, type number, SQL name of the type, size in bytes or None, precision, scale, whether it can be NULL.
     fn field<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyTuple>> {

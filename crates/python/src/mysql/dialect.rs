@@ -10,6 +10,7 @@ use headrace_core::{Column, ValueKind};
 use headrace_mysql::errors::numbers::PARSE_ERROR;
 use headrace_mysql::machine::{Columns, Machine};
 use headrace_mysql::packets::reply::ServerError;
+use headrace_mysql::sql::{Modes, is_several};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::convert::Infallible;
@@ -24,11 +25,6 @@ pub type MyMachine = Machine<PyCall<MySql>>;
 const SEVERAL: &str = "several statements are executed one by one with execute(), or together with executescript() on a \
                        connection with multi_statements=True";
 
-/// Returns true if there may be a second statement in the text.
-fn has_several(statement: &str) -> bool {
-    statement.trim_end().trim_end_matches(';').contains(';')
-}
-
 impl Dialect for MySql {
     type Columns = Columns;
     type ServerError = ServerError;
@@ -42,7 +38,7 @@ impl Dialect for MySql {
             let made = errors::of_server(py, error, &error.to_string(), statement, row)?;
             made.setattr("sqlstate", &error.sqlstate)?;
             made.setattr("sqlcode", error.code)?;
-            if error.code == PARSE_ERROR && statement.is_some_and(has_several) {
+            if error.code == PARSE_ERROR && statement.is_some_and(|sql| is_several(sql, Modes::default())) {
                 made.setattr("hint", SEVERAL)?;
             }
             Ok(made)
@@ -51,6 +47,9 @@ impl Dialect for MySql {
     }
     fn convert(machine: &MyMachine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
         Query::new(py, headrace_mysql::sql::convert(sql, with_params, machine.session().modes()))
+    }
+    fn is_several(machine: &MyMachine, sql: &str) -> bool {
+        is_several(sql, machine.session().modes())
     }
 
     /// Name, type number, SQL name of the type, flags, collation number, length in bytes, decimals, table, precision of a

@@ -43,6 +43,9 @@ impl Dialect for Postgres {
     fn convert(_: &PgMachine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
         Query::new(py, headrace_postgres::sql::convert(sql, with_params))
     }
+    fn is_several(_: &PgMachine, sql: &str) -> bool {
+        headrace_postgres::sql::is_several(sql)
+    }
 
     /// Name, type oid, size of all values or None, precision or None, scale or None, and the table and number of the
     /// column, which are 0 for an expression.

@@ -448,6 +448,11 @@ impl Wire {
         Ok(self.lock(py)?.connection.machine.transaction_ahead())
     }
 
+    /// Returns true if a text has several statements.
+    fn is_several(&self, py: Python<'_>, sql: &str) -> PyResult<bool> {
+        Ok(self.lock(py)?.connection.machine.is_several(sql))
+    }
+
     /// The number of requests that are queued or in flight.
     fn queued(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.lock(py)?.connection.machine.queued())

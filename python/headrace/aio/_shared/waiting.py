@@ -176,7 +176,7 @@ class LoopWaiting(ConnectionBase[R]):
         await self._wait(self._core.wire.drained(), limit)
         if time.monotonic() >= self._turn:
             await asyncio.sleep(0)
-            self._turn = time.monotonic() + defaults.COPY_TURN
+            self._turn = time.monotonic() + defaults.FLUSH_TURN
 
     def _gate(self, opened: Opened, message: str) -> TaskGate:
         """Refuses statements of this task until ``opened`` has ended."""
