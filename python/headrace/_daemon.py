@@ -6,6 +6,7 @@ import argparse
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -17,6 +18,7 @@ from ._shared import daemon
 from .defaults import PORT
 from .errors import Error
 
+_PLAIN = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 STOP_SECONDS = 60
 
 
@@ -168,7 +170,8 @@ def shown(status: dict[str, Any]) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
-    cells = [heads, *([str(cell) for cell in row] for row in rows)] if rows else []
+    # A client names itself as it likes, and a terminal does what control characters say.
+    cells = [heads, *([_PLAIN.sub("?", str(cell)) for cell in row] for row in rows)] if rows else []
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
 

@@ -3,8 +3,10 @@
 use crate::front::fronts;
 use crate::hub::{Asked, Hub, Wanted};
 use crate::limits::STARTUP_TIMEOUT;
+use crate::log::Rate;
 use crate::postgres::session;
-use crate::replies::{self, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION, TOO_MANY_CLIENTS};
+use crate::registry;
+use crate::replies::{self, DRAINING, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION, TOO_MANY_CLIENTS};
 use crate::secret::Secret;
 use crate::startup::{First, first, password, response};
 use headrace_connection::Buffers;
@@ -31,27 +33,78 @@ pub struct Peer {
     pub address: Option<SocketAddr>,
 }
 
+/// What is said of clients in the log, each kind not too often.
+#[derive(Debug, Default)]
+pub struct Said {
+    refused: Rate,
+    ended: Rate,
+    came: Rate,
+    left: Rate,
+}
+
+impl Said {
+    /// A client is not let in.
+    pub fn refused(&self, peer: &Peer, ended: &Ended) {
+        let Some(left_out) = self.refused.allows() else { return };
+        let (from, sqlstate, reason) = (peer.from(), ended.sqlstate, ended.message.as_str());
+        tracing::warn!(from, sqlstate, reason, left_out, "a client was refused");
+    }
+
+    /// The daemon has ended the connection of a client.
+    fn ended(&self, client: &registry::Client, ended: &Ended) {
+        let Some(left_out) = self.ended.allows() else { return };
+        let (sqlstate, reason) = (ended.sqlstate, ended.message.as_str());
+        let (client, user, database) = (client.number, client.user.as_str(), client.database.as_str());
+        tracing::warn!(client, user, database, sqlstate, reason, left_out, "the connection of a client was ended");
+    }
+
+    fn came(&self, peer: &Peer, client: &registry::Client) {
+        let Some(left_out) = self.came.allows() else { return };
+        let (user, database) = (client.user.as_str(), client.database.as_str());
+        let (client, application, from) = (client.number, client.application.as_str(), peer.from());
+        tracing::info!(client, from, user, database, application, left_out, "a client has connected");
+    }
+
+    fn left(&self, client: &registry::Client) {
+        let Some(left_out) = self.left.allows() else { return };
+        let seconds = client.since.elapsed().as_secs_f64();
+        tracing::info!(client = client.number, seconds, left_out, "a client has left");
+    }
+}
+
+impl Peer {
+    /// Where it comes from: an address, or a process of this system and its user.
+    fn from(&self) -> String {
+        match (self.address, self.process, self.user) {
+            (Some(address), ..) => address.to_string(),
+            (None, Some(process), Some(user)) => format!("process {process} of user {user}"),
+            _ => "the Unix socket".to_owned(),
+        }
+    }
+}
+
 /// Serves a client until it leaves.
 pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
     let mut client = Client { stream, buffers: Buffers::new() };
     // Clients that have proved nothing yet must not take the places of others.
     let login = match peer.address.map(|_| Arc::clone(&hub.logins).try_acquire_owned()) {
         Some(Err(_)) => {
-            hub.refused.add(1);
-            return client.refuse(&Ended::new(TOO_MANY_CLIENTS, "headraced: too many clients are logging in")).await;
+            let ended = Ended::new(TOO_MANY_CLIENTS, "headraced: too many clients are logging in");
+            return client.turn_away(&hub, &peer, &ended).await;
         }
         place => place,
     };
     let (asked, password) = match timeout(STARTUP_TIMEOUT, client.start(&hub, &peer)).await {
         Ok(Ok(Some(found))) => found,
         Ok(Ok(None)) | Err(_) => return,
-        Ok(Err(ended)) => {
-            hub.refused.add(1);
-            return client.refuse(&ended).await;
-        }
+        Ok(Err(ended)) => return client.turn_away(&hub, &peer, &ended).await,
     };
     drop(login);
     let entered = hub.registry.enter(asked.newcomer(&peer));
+    let is_logged = hub.config().daemon.log_connections;
+    if is_logged {
+        hub.said.came(&peer, &entered.client);
+    }
     let (client, ended) = match hub.wanted(asked, password) {
         Wanted::Postgres(wanted) => session::serve(client, wanted, &hub, &entered).await,
         Wanted::Front(wanted) => {
@@ -59,6 +112,11 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
             (client, ended)
         }
     };
+    match &ended {
+        Err(ended) if ended.sqlstate != DRAINING => hub.said.ended(&entered.client, ended),
+        _ if is_logged => hub.said.left(&entered.client),
+        _ => {}
+    }
     drop(entered);
     if let Err(ended) = ended {
         client.refuse(&ended).await;
@@ -66,12 +124,9 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
 }
 
 /// Refuses a client because there are too many.
-pub async fn turn_away(stream: Stream, hub: &Hub) {
-    hub.refused.add(1);
-    let client = Client { stream, buffers: Buffers::new() };
-    client
-        .refuse(&Ended::new(TOO_MANY_CLIENTS, "headraced: as many clients are connected as max_clients allows"))
-        .await;
+pub async fn turn_away(stream: Stream, peer: &Peer, hub: &Hub) {
+    let ended = Ended::new(TOO_MANY_CLIENTS, "headraced: as many clients are connected as max_clients allows");
+    Client { stream, buffers: Buffers::new() }.turn_away(hub, peer, &ended).await;
 }
 
 /// The socket of a client.
@@ -228,6 +283,13 @@ impl Client {
     /// Returns true if the client has sent a message other than its goodbye.
     fn has_sent_more(&self) -> bool {
         self.buffers.read_buffer.unread().first().is_some_and(|tag| *tag != frontend::TERMINATE)
+    }
+
+    /// Does not let it in.
+    async fn turn_away(self, hub: &Hub, peer: &Peer, ended: &Ended) {
+        hub.refused.add(1);
+        hub.said.refused(peer, ended);
+        self.refuse(ended).await;
     }
 
     async fn refuse(mut self, ended: &Ended) {

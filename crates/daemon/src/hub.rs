@@ -1,10 +1,11 @@
 //! What all clients share: the configuration, the pools, and who is connected.
 
-use crate::client::Peer;
+use crate::client::{Peer, Said};
 use crate::config::{Config, Database, Driver};
 use crate::front::fronts::{self, Fronts, Kind};
 use crate::limits::LOGINS;
 use crate::lock;
+use crate::log;
 use crate::postgres::pool::{self, Key, Limit, Parameters, Pool};
 use crate::postgres::relay::is_settable;
 use crate::registry::{Newcomer, Registry};
@@ -39,6 +40,8 @@ pub struct Hub {
     pub memory: Gauge,
     /// Clients that were refused before they were connected.
     pub refused: Counter,
+    /// What is said of clients in the log.
+    pub said: Said,
     /// When the daemon was started.
     pub since: Instant,
     /// Makes the salts of users that do not exist, always the same for the same name, and hashes that only this daemon can
@@ -94,6 +97,7 @@ impl Hub {
             registry: Registry::default(),
             memory: Gauge::default(),
             refused: Counter::default(),
+            said: Said::default(),
             since: Instant::now(),
             unknown_users: random(),
             logins: Arc::new(Semaphore::new(LOGINS)),
@@ -110,6 +114,7 @@ impl Hub {
     /// Another configuration. Pools of databases that have changed lend no more connections to new clients; clients
     /// that are connected keep theirs.
     pub fn reload(&self, config: Config) {
+        log::set_level(config.daemon.log_level);
         let config = Arc::new(config);
         let before = std::mem::replace(&mut *lock(&self.config), Arc::clone(&config));
         self.reload_limits(&before, &config);

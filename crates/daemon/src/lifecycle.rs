@@ -5,9 +5,10 @@ use crate::config::Config;
 use crate::control;
 use crate::hub::Hub;
 use crate::limits::{EXPIRY, EXPIRY_LEAST, IDLE_EXIT};
-use crate::log::log;
+use crate::log;
 use crate::network;
 use crate::place::{Access, Place};
+use crate::replies::{Ended, NOT_ALLOWED};
 use headrace_io::tokio::Stream;
 use rustix::process::geteuid;
 use std::io::Write;
@@ -71,6 +72,8 @@ impl Drop for One {
 /// What keeps it from starting.
 pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
     let config = options.read()?;
+    // Lines that wait are written when this is dropped.
+    let _written = log::start(config.daemon.log_level, config.daemon.log_format);
     let access = access(&config);
     let mut place = Place::take(&options.folder, options.port, access, options.on_demand).await?;
     let (drain, draining) = watch::channel(false);
@@ -105,7 +108,7 @@ pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
                 Ok((stream, _)) => admit_local(stream, &hub, &served),
                 // No more file descriptors, for example: the clients that are there go on.
                 Err(error) => {
-                    log(format_args!("a client cannot be accepted: {error}"));
+                    tracing::error!(%error, "a client cannot be accepted");
                     tokio::time::sleep(headrace_core::limits::TICK).await;
                 }
             },
@@ -132,8 +135,8 @@ pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
             }
             _ = hangup.recv() => {
                 match reload(&hub) {
-                    Ok(()) => log("the configuration was read again"),
-                    Err(what) => log(format_args!("the configuration stays as it is: {what}")),
+                    Ok(()) => tracing::info!("the configuration was read again"),
+                    Err(reason) => tracing::error!(reason, "the configuration stays as it is"),
                 }
             }
             _ = terminate.recv() => break,
@@ -151,7 +154,7 @@ pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
     let limit = hub.config().daemon.drain_timeout();
     if timeout(limit, drained).await.is_err() {
         let left = served.number.load(Ordering::Relaxed);
-        log(format_args!("{left} clients had not ended their transactions after {limit:?}"));
+        tracing::warn!(clients = left, ?limit, "clients had not ended their transactions");
     }
     Ok(())
 }
@@ -172,12 +175,14 @@ fn idle_exit(hub: &Hub, options: &Options) -> Option<Duration> {
 fn admit_local(stream: UnixStream, hub: &Arc<Hub>, served: &Arc<Served>) {
     let Ok(credentials) = stream.peer_cred() else { return };
     let own = credentials.uid() == geteuid().as_raw();
+    let peer = Peer { process: credentials.pid(), user: Some(credentials.uid()), own, address: None };
     if !own && !hub.config().users_by_number.contains_key(&credentials.uid()) {
         hub.refused.add(1);
+        hub.said.refused(&peer, &Ended::new(NOT_ALLOWED, "the user is not one of [local_users]"));
         return;
     }
     let Ok(stream) = Stream::local(stream) else { return };
-    admit(stream, Peer { process: credentials.pid(), user: Some(credentials.uid()), own, address: None }, hub, served);
+    admit(stream, peer, hub, served);
 }
 
 /// Serves a client, if there is a place.
@@ -186,7 +191,7 @@ pub(crate) fn admit(stream: Stream, peer: Peer, hub: &Arc<Hub>, served: &Arc<Ser
     let (one, hub) = (One::new(served), Arc::clone(hub));
     tokio::spawn(async move {
         if full {
-            client::turn_away(stream, &hub).await
+            client::turn_away(stream, &peer, &hub).await
         } else {
             client::serve(stream, peer, hub).await
         }

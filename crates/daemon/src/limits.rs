@@ -70,6 +70,10 @@ pub const IDLE_EXIT: f64 = 600.0;
 pub const HANDOVER: Duration = Duration::from_secs(10);
 /// SQLSTATEs of which errors are counted apart.
 pub const COUNTED_SQLSTATES: usize = 200;
+/// Lines of one kind that are written to the log in a second.
+pub const LOG_LINES: u32 = 20;
+/// Lines of the log that wait to be written, beyond which they are left out.
+pub const LOG_BACKLOG: usize = 1000;
 /// Bytes of a request to the socket of the metrics.
 pub const REQUEST_BYTES: usize = 8192;
 /// Bytes that a client's request and its answer may have before the client is served by the threads for bulk traffic.

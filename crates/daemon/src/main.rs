@@ -2,9 +2,9 @@
 
 use clap::Parser;
 use headrace_daemon::lifecycle::{Options, run};
-use headrace_daemon::log::log;
 use headrace_daemon::place::default_folder;
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tokio::runtime::{Builder, Runtime};
@@ -53,7 +53,8 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(what) => {
-            log(what);
+            // A disk that is full, or a pipe that nobody reads, is no reason to panic.
+            let _ = writeln!(std::io::stderr(), "headraced: {what}");
             ExitCode::FAILURE
         }
     }

@@ -3,7 +3,6 @@
 use crate::client::Peer;
 use crate::hub::Hub;
 use crate::lifecycle::{Served, admit};
-use crate::log::log;
 use headrace_io::TcpOptions;
 use headrace_io::tokio::Stream;
 use std::net::SocketAddr;
@@ -39,7 +38,7 @@ async fn accept(listener: TcpListener, hub: Arc<Hub>, served: Arc<Served>) {
         match listener.accept().await {
             Ok((stream, address)) => welcome(stream, address, &hub, &served),
             Err(error) => {
-                log(format_args!("a client cannot be accepted: {error}"));
+                tracing::error!(%error, "a client cannot be accepted");
                 tokio::time::sleep(headrace_core::limits::TICK).await;
             }
         }

@@ -16,6 +16,7 @@ pub use tls::SslMode;
 pub use user::LocalUser;
 
 use crate::limits::{CLIENTS, DRAIN, LEAST_SECONDS, MEMORY_MB, MOST_SECONDS};
+use crate::log::{LogFormat, LogLevel};
 use headrace_tls::Identity;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -55,6 +56,12 @@ pub struct Daemon {
     pub max_clients: usize,
     /// Megabytes for messages of all clients that have to be complete before they are passed on.
     pub memory_mb: usize,
+    /// The least that is written to the log.
+    pub log_level: LogLevel,
+    /// How its lines look.
+    pub log_format: LogFormat,
+    /// Clients that come and leave are written to it.
+    pub log_connections: bool,
     /// Addresses of TCP that clients may connect to.
     pub listen: Vec<String>,
     /// A PEM file with the certificate chain that clients on TCP are shown.
@@ -75,6 +82,9 @@ impl Default for Daemon {
             drain_timeout: DRAIN.as_secs_f64(),
             max_clients: CLIENTS,
             memory_mb: MEMORY_MB,
+            log_level: LogLevel::default(),
+            log_format: LogFormat::default(),
+            log_connections: false,
             listen: Vec::new(),
             tls_cert: None,
             tls_key: None,
