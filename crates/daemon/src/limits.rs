@@ -25,6 +25,15 @@ pub const CANCEL_AGAIN: Duration = Duration::from_millis(100);
 pub const SERVER_STATEMENTS: usize = 500;
 /// Bytes of the description of a statement that is kept for those who ask for it again.
 pub const DESCRIPTION_BYTES: usize = 16 * 1024;
+/// How long a prepared statement is what everybody gets who prepares its text. What its text means may be changed by
+/// others than the daemon's clients: a table of the same name in an earlier schema of the search path, another function.
+pub const SHARED_FOR: Duration = Duration::from_secs(60);
+/// How long a statement that others have prepared is taken to fit its tables, on one server connection, before the server is
+/// asked for a client that prepares the text.
+pub const CHECKED_FOR: Duration = Duration::from_millis(250);
+/// The same of a database other than PostgreSQL, for all statements of a session: how long their columns are told without
+/// asking.
+pub const DESCRIBED_FOR: Duration = Duration::from_secs(1);
 /// Texts of prepared statements that a pool remembers, in addition to those that a client holds.
 pub const KNOWN_STATEMENTS: usize = 5000;
 /// Bytes of those texts.

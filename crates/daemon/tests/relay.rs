@@ -30,11 +30,28 @@ impl Pair {
         }
     }
 
+    /// The same of a client that was welcomed with this time zone, on a session whose own is UTC.
+    fn in_zone(zone: &str) -> Self {
+        let parameters = BTreeMap::from([("TimeZone".into(), zone.into())]);
+        Self { relay: Relay::new(Arc::default(), parameters), ..Self::new(&Arc::default()) }
+    }
+
     fn client(&mut self, bytes: &[u8]) -> Result<Then, Refused> {
         self.from_client.extend(bytes);
-        let then = self.relay.from_client(&mut self.from_client, &mut self.server, &mut self.to_server);
-        self.relay.settle(&self.server, &mut self.to_client);
-        then
+        loop {
+            let then = self.relay.from_client(&mut self.from_client, &mut self.server, &mut self.to_server)?;
+            let in_flight = self.relay.in_flight();
+            self.relay.settle(&self.server, &mut self.to_client);
+            if !self.relay.is_waiting_for_replies() || self.relay.in_flight() == in_flight {
+                return Ok(then);
+            }
+        }
+    }
+
+    /// The server answers, and what the client has sent goes on.
+    fn answer(&mut self, bytes: &[u8]) {
+        self.server(bytes);
+        assert_eq!(self.client(b""), Ok(Then::Wait));
     }
 
     fn server(&mut self, bytes: &[u8]) {
@@ -515,6 +532,227 @@ fn session_is_settled_when_nothing_is_owed_and_no_transaction_is_open() {
         assert_eq!(pair.relay.is_settled(&pair.server), settled, "{:?}", String::from_utf8_lossy(&said.0));
     }
     assert_eq!(pair.relay.pinned(), Some("LISTEN"));
+}
+
+/// The text of each Query, and the tags of other messages.
+fn texts(bytes: &[u8]) -> Vec<String> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < bytes.len() {
+        let length = u32::from_be_bytes(bytes[at + 1..at + 5].try_into().expect("four bytes")) as usize;
+        let body = &bytes[at + 5..at + 1 + length];
+        let text = body.split(|byte| *byte == 0).nth(usize::from(bytes[at] == client::PARSE)).unwrap_or_default();
+        found.push(match bytes[at] {
+            client::QUERY | client::PARSE => String::from_utf8_lossy(text).into_owned(),
+            tag => char::from(tag).to_string(),
+        });
+        at += 1 + length;
+    }
+    found
+}
+
+/// An error of a session that ends.
+fn fatal() -> Vec<u8> {
+    let mut out = Vec::new();
+    let fields = b"SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0";
+    frontend::message(&mut out, backend::ERROR_RESPONSE, |out| out.extend_from_slice(fields));
+    out
+}
+
+#[test]
+fn replies_made_here_do_not_wait_for_what_waits_for_them() {
+    for known in [say().describe("n2").sync(), say().close("n2").sync(), say().parse("n3", "select 1").sync()] {
+        for text in ["reset timezone", "discard temp", "deallocate all", "set timezone to default"] {
+            let mut pair = Pair::new(&Arc::new(Catalog::default()));
+            assert_eq!(pair.client(&say().parse("n2", "select 1").describe("n2").sync().0), Ok(Then::Wait));
+            pair.answer(&replies(b"1tTZI"));
+            pair.sent();
+            pair.told();
+            let said = [known.0.clone(), say().parse("n1", text).bind("n1").execute().sync().0].concat();
+            assert_eq!(pair.client(&said), Ok(Then::Wait));
+            assert_eq!(pair.told().last(), Some(&b'I'), "ReadyForQuery of the first group");
+            let sent = texts(&pair.sent());
+            assert_eq!(sent[sent.len() - 3..], ["B", "E", "H"], "{text}");
+        }
+    }
+}
+
+#[test]
+fn text_under_a_taken_name_does_not_become_a_shared_statement() {
+    let catalog = Arc::new(Catalog::default());
+    let mut pair = Pair::new(&catalog);
+    assert_eq!(pair.client(&say().parse("n1", "select 1").sync().0), Ok(Then::Wait));
+    pair.answer(&replies(b"1ZI"));
+    pair.sent();
+    // Another session, which has not prepared it. The hidden Parse is skipped with its group.
+    pair.server = ServerState::new(BTreeMap::new(), 2);
+    let said = say().describe("nosuch").bind("n1").execute().sync().parse("n1", "select 2").sync();
+    assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+    assert_eq!(texts(&pair.sent()), ["D", "select 1", "B", "E", "S"]);
+    pair.answer(&replies(b"EZI"));
+    assert_eq!(texts(&pair.sent()), ["select 1", "select 2", "S"], "the name is taken on the server before");
+    pair.answer(&replies(b"1EZI"));
+    assert!(pair.relay.is_settled(&pair.server));
+}
+
+#[test]
+fn end_of_a_session_that_owes_nothing_is_no_reply() {
+    let mut pair = Pair::new(&Arc::new(Catalog::default()));
+    assert_eq!(pair.client(&say().query("select 1").0), Ok(Then::Wait));
+    pair.server(&[replies(b"TDCZI"), fatal()].concat());
+    assert_eq!(pair.told(), replies(b"TDCZI"));
+    assert!(pair.relay.is_settled(&pair.server) && !pair.relay.has_told_why());
+    assert!(!pair.server.can_be_lent_again());
+    // In a transaction the client has lost something.
+    let mut pair = Pair::new(&Arc::new(Catalog::default()));
+    assert_eq!(pair.client(&say().query("begin").0), Ok(Then::Wait));
+    pair.server(&[replies(b"CZT"), fatal()].concat());
+    assert_eq!(pair.told(), [replies(b"CZT"), fatal()].concat());
+    assert!(pair.relay.has_told_why());
+}
+
+#[test]
+fn settings_that_are_set_back_in_a_script_are_what_the_client_began_with() {
+    for (sql, sent, shown) in [
+        ("reset all", "reset all\n;SET SESSION TimeZone TO E'Asia/Tokyo'", &b"CZI"[..]),
+        (
+            "set timezone to default; set timezone to 'x' -- y",
+            "set timezone to default\n;SET SESSION TimeZone TO E'Asia/Tokyo'; set timezone to 'x' -- y",
+            b"CCZI",
+        ),
+        (
+            "begin; set local time zone default",
+            "begin; set local time zone default\n;SET LOCAL TimeZone TO E'Asia/Tokyo'",
+            b"CCZT",
+        ),
+    ] {
+        let mut pair = Pair::in_zone("Asia/Tokyo");
+        assert_eq!(pair.client(&say().query(sql).0), Ok(Then::Wait));
+        assert_eq!(texts(&pair.sent()), [sent]);
+        let status = shown.last().copied().expect("a status");
+        let all: Vec<u8> = sent.split(';').map(|_| b'C').chain([b'Z', status]).collect();
+        pair.answer(&replies(&all));
+        assert_eq!(pair.told(), replies(shown), "{sql}");
+    }
+    // The session's own is the client's.
+    let mut pair = Pair::in_zone("UTC");
+    assert_eq!(pair.client(&say().query("reset all; select 1").0), Ok(Then::Wait));
+    assert_eq!(texts(&pair.sent()), ["reset all; select 1"]);
+}
+
+#[test]
+fn settings_that_are_set_back_in_a_group_are_what_the_client_began_with() {
+    let mut pair = Pair::in_zone("Asia/Tokyo");
+    let said = say().parse("", "reset all").bind("").execute().parse("", "select 1").bind("").execute().sync();
+    assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+    let set = "SET SESSION TimeZone TO E'Asia/Tokyo'";
+    assert_eq!(texts(&pair.sent()), ["reset all", "B", "E", set, "B", "E", "C", "C", "H"]);
+    pair.answer(&replies(b"12C12C33"));
+    assert_eq!(pair.told(), replies(b"12C"));
+    assert_eq!(texts(&pair.sent()), ["select 1", "B", "E", "S"]);
+    pair.answer(&replies(b"12DCZI"));
+    assert_eq!(pair.told(), replies(b"12DCZI"));
+    // The RESET fails, and with it what follows.
+    let mut pair = Pair::in_zone("Asia/Tokyo");
+    assert_eq!(pair.client(&say().parse("", "reset all").bind("").execute().sync().0), Ok(Then::Wait));
+    pair.answer(&replies(b"12E"));
+    pair.answer(&replies(b"ZI"));
+    assert_eq!(pair.told(), replies(b"12EZI"));
+    assert!(pair.relay.is_settled(&pair.server));
+}
+
+#[test]
+fn discard_all_is_done_whatever_fails_after_it() {
+    let mut pair = Pair::in_zone("Asia/Tokyo");
+    let said = say().parse("", "discard all").bind("").execute().parse("", "select 1/0").bind("").execute().sync();
+    assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+    // It is parsed again for its execution, as a DEALLOCATE is.
+    assert_eq!(texts(&pair.sent()), ["discard all", "discard all", "B", "E", "H"]);
+    pair.answer(&[replies(b"112"), completed("DISCARD ALL", b'I')[..17].to_vec()].concat());
+    assert_eq!(texts(&pair.sent()), ["SET SESSION TimeZone TO E'Asia/Tokyo';"]);
+    pair.answer(&replies(b"CZI"));
+    assert_eq!(texts(&pair.sent()), ["select 1/0", "B", "E", "S"]);
+    pair.answer(&replies(b"1EZI"));
+    assert!(pair.relay.is_settled(&pair.server));
+    assert_eq!(pair.told(), [replies(b"12"), completed("DISCARD ALL", b'I')[..17].to_vec(), replies(b"1EZI")].concat());
+}
+
+/// A description of one column of this type.
+fn description(oid: u8) -> Vec<u8> {
+    let mut out = replies(b"t");
+    frontend::message(&mut out, backend::ROW_DESCRIPTION, |out| {
+        out.extend_from_slice(&[0, 1, b'a', 0, 0, 0, 64, 1, 0, 1, 0, 0, 0, oid, 0, 4, 255, 255, 255, 255, 0, 0]);
+    });
+    out
+}
+
+/// A client that was told of a statement, and is lent a session that has not prepared it.
+fn told_elsewhere() -> Pair {
+    let mut pair = Pair::new(&Arc::new(Catalog::default()));
+    assert_eq!(pair.client(&say().parse("a", "select a from t").describe("a").sync().0), Ok(Then::Wait));
+    pair.answer(&[replies(b"1"), description(23), replies(b"ZI")].concat());
+    pair.sent();
+    pair.told();
+    pair.server = ServerState::new(BTreeMap::new(), 2);
+    assert_eq!(pair.client(&say().bind("a").execute().sync().0), Ok(Then::Wait));
+    assert_eq!(texts(&pair.sent()), ["select a from t", "D", "H"]);
+    pair
+}
+
+#[test]
+fn statement_that_is_prepared_again_is_what_the_client_was_told() {
+    let mut pair = told_elsewhere();
+    pair.answer(&[replies(b"1"), description(23)].concat());
+    assert_eq!(pair.told(), b"");
+    assert_eq!(texts(&pair.sent()), ["B", "E", "S"]);
+    pair.answer(&replies(b"2DCZI"));
+    assert_eq!(pair.told(), replies(b"2DCZI"));
+}
+
+#[test]
+fn statement_whose_columns_have_changed_is_refused_as_by_the_server() {
+    let mut pair = told_elsewhere();
+    pair.answer(&[replies(b"1"), description(25)].concat());
+    let sent = pair.sent();
+    assert_eq!(texts(&sent), ["headraced_outdated", "E", "S"], "it is not executed");
+    let mut refused = Vec::new();
+    let fields = b"SERROR\0C42601\0Msyntax error\0\0";
+    frontend::message(&mut refused, backend::ERROR_RESPONSE, |out| out.extend_from_slice(fields));
+    pair.answer(&[refused, replies(b"ZI")].concat());
+    let told = String::from_utf8_lossy(&pair.told()).into_owned();
+    assert!(told.contains("C0A000\0Mcached plan must not change result type\0"), "{told}");
+    assert!(told.contains("RRevalidateCachedQuery\0") && !told.contains("42601"), "{told}");
+    assert!(pair.relay.is_settled(&pair.server));
+    // The client prepares it again.
+    assert_eq!(pair.client(&say().parse("b", "select a from t").describe("b").sync().0), Ok(Then::Wait));
+    assert_eq!(texts(&pair.sent()), ["C", "select a from t", "D", "S"]);
+}
+
+#[test]
+fn statement_of_others_is_checked_before_a_client_gets_it() {
+    let catalog = Arc::new(Catalog::default());
+    for changed in [false, true] {
+        let (mut pair, mut other) = (Pair::new(&catalog), Pair::new(&catalog));
+        assert_eq!(pair.client(&say().parse("a", "select a from t").describe("a").sync().0), Ok(Then::Wait));
+        pair.answer(&[replies(b"1"), description(23), replies(b"ZI")].concat());
+        std::mem::swap(&mut pair.server, &mut other.server);
+        other.relay.checked_for = std::time::Duration::ZERO;
+        assert_eq!(other.client(&say().parse("b", "select a from t").sync().0), Ok(Then::Wait));
+        assert_eq!(texts(&other.sent()), ["D", "S"]);
+        other.relay.checked_for = std::time::Duration::MAX;
+        match changed {
+            false => {
+                other.answer(&[description(23), replies(b"ZI")].concat());
+                assert_eq!(other.told(), replies(b"1ZI"));
+                assert_eq!(other.sent(), b"");
+            }
+            true => {
+                other.answer(&replies(b"EZI"));
+                assert_eq!(other.told(), b"");
+                assert_eq!(texts(&other.sent()), ["C", "select a from t", "S"]);
+            }
+        }
+        catalog.clear();
+    }
 }
 
 #[test]

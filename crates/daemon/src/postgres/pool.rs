@@ -11,7 +11,6 @@ use crate::stats::{Shown, Stats};
 use crate::traffic::TrafficClass;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
@@ -83,7 +82,6 @@ pub struct Pool {
     idle: Arc<Idle>,
     permits: Arc<Semaphore>,
     limit: Arc<Limit>,
-    retired: AtomicBool,
     /// What its clients are welcomed with.
     pub welcomes: Welcomes,
 }
@@ -134,7 +132,6 @@ impl Pool {
             permits: Arc::new(Semaphore::new(size)),
             idle,
             limit,
-            retired: AtomicBool::new(false),
             welcomes: Welcomes::default(),
             database,
         }
@@ -209,7 +206,7 @@ impl Pool {
     async fn open(&self, place: Place, class: TrafficClass) -> Result<Server, NotOpened> {
         let began = Instant::now();
         let mut server = Server::open(&self.database, &self.key.startup, self.key.password.as_ref()).await?;
-        self.welcomes.opened(&server.defaults);
+        self.welcomes.opened(&server.state.defaults);
         server.keep(place, class, &self.stats);
         self.stats.opened.add(1);
         self.stats.create.observe(began.elapsed());
@@ -245,7 +242,7 @@ impl Pool {
     pub fn take_back(&self, lent: Lent) {
         let Lent { mut server, since, _permit } = lent;
         self.stats.used.observe(since.elapsed());
-        if self.retired.load(Ordering::Relaxed) || server.is_old() {
+        if server.is_old() {
             return;
         }
         server.used = Instant::now();
@@ -267,9 +264,9 @@ impl Pool {
         drop(expired);
     }
 
-    /// Nothing is lent to new clients any more: the configuration has changed.
+    /// The configuration has changed: no client comes to it any more. Those that it has keep their settings, and share
+    /// connections as before.
     pub fn retire(&self) {
-        self.retired.store(true, Ordering::Relaxed);
         let closed = std::mem::take(&mut *lock(&self.idle.servers));
         drop(closed);
     }

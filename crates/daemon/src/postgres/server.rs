@@ -16,7 +16,6 @@ use headrace_postgres::machine::{Binding, Columns, Machine, Options, Purpose, Tl
 use headrace_postgres::messages::backend::{ServerError, header, parameter_status, transaction_status};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{backend, field};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -31,8 +30,6 @@ pub struct Server {
     pub buffers: Buffers,
     /// What the session has.
     pub state: ServerState,
-    /// The settings that the server reported when the session was opened.
-    pub defaults: BTreeMap<String, String>,
     /// How its statement is cancelled.
     pub cancel: Cancel,
     /// When it was last used.
@@ -205,7 +202,6 @@ impl Server {
         let now = Instant::now();
         Ok(Self {
             stream,
-            defaults: connection.machine.parameters().clone(),
             state: ServerState::new(connection.machine.parameters().clone(), SERVER_STATEMENTS),
             buffers: connection.buffers,
             cancel: Cancel { address: address.clone(), message },
@@ -308,7 +304,7 @@ impl Server {
     /// [`Fatal`]: the connection is lost.
     pub async fn answer(&mut self, sql: &str) -> Result<Result<String, ServerError>, Fatal> {
         frontend::query(self.buffers.write_buffer.tail(), "", sql);
-        self.state.prepared.unnamed = None;
+        self.state.prepared.set_unnamed(None);
         match timeout(RESET_TIMEOUT, self.until_ready()).await {
             Ok(done) => done,
             Err(_) => Err(Fatal::new(FatalKind::NoAnswer, "the server did not answer in time")),

@@ -423,6 +423,12 @@ impl Session {
         let Some(mut lent) = self.lent.take() else { return };
         if settled {
             self.of.turns(Activity::Idle);
+        }
+        if !lent.server.state.can_be_lent_again() && self.relay.owes_nothing() {
+            // To close it is all that ends what the client has left there.
+            return;
+        }
+        if settled {
             return self.pool.take_back(lent);
         }
         if !self.relay.owes_nothing() || !lent.server.buffers.write_buffer.is_empty() {

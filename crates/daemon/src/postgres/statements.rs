@@ -1,11 +1,13 @@
 //! Prepared statements, shared by all clients of a pool.
 
-use crate::limits::{DESCRIPTION_BYTES, KNOWN_STATEMENT_BYTES, KNOWN_STATEMENTS};
+use crate::limits::{DESCRIPTION_BYTES, KNOWN_STATEMENT_BYTES, KNOWN_STATEMENTS, SHARED_FOR};
 use crate::lock;
-use headrace_postgres::sql::{Effects, effects};
+use headrace_postgres::sql::{Effects, effects, has_moment};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 /// A statement as a client's Parse has it: its text, and the types of its parameters.
 #[derive(Debug)]
@@ -17,6 +19,41 @@ pub struct Statement {
     /// The settings under which others may have it parsed; `None` if it is one client's own.
     settings: Option<Arc<str>>,
     id: u64,
+    made: Instant,
+    /// What a server has first said of it. Most often all say the same.
+    described: OnceLock<Description>,
+}
+
+/// ParameterDescription, and RowDescription or NoData.
+pub type Description = Arc<[u8]>;
+
+/// Returns true if a program that was told the one can read the rows, and write the parameters, of the other: it is what
+/// the server compares before it says that a cached plan must not change its result (`equalRowTypes`), and the types
+/// of the parameters. Which table a column comes from may differ.
+pub fn are_alike(one: &[u8], other: &[u8]) -> bool {
+    let (Some((parameters, columns)), Some((others, theirs))) = (parts(one), parts(other)) else { return false };
+    parameters == others && (columns == theirs || columns[..1] == theirs[..1] && fields(columns).eq(fields(theirs)))
+}
+
+/// The two messages of a description.
+fn parts(description: &[u8]) -> Option<(&[u8], &[u8])> {
+    let length = description.get(1..5)?.try_into().map(u32::from_be_bytes).ok()? as usize;
+    description.split_at_checked(1 + length).filter(|(_, columns)| !columns.is_empty())
+}
+
+/// The columns of a RowDescription: name, and type with its length and modifier and the format. Of NoData there is one
+/// without either.
+fn fields(message: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    const ORIGIN: usize = 4 + 2;
+    const TYPE: usize = 4 + 2 + 4 + 2;
+    let mut left = message.get(7..);
+    std::iter::from_fn(move || {
+        let bytes = left?;
+        let end = bytes.iter().position(|byte| *byte == 0)?;
+        let (name, rest) = bytes.split_at(end + 1);
+        left = rest.get(ORIGIN + TYPE..);
+        Some((name, rest.get(ORIGIN..ORIGIN + TYPE).unwrap_or_default()))
+    })
 }
 
 impl Statement {
@@ -28,6 +65,12 @@ impl Statement {
     /// Its name on every server connection.
     pub fn name(&self) -> Vec<u8> {
         name_of(self.id)
+    }
+
+    /// A description of it, which those that say the same share.
+    fn description(&self, described: &[u8]) -> Description {
+        let first = self.described.get_or_init(|| described.into());
+        if **first == *described { Arc::clone(first) } else { described.into() }
     }
 
     /// Returns true if it may be parsed under these settings. One client's own may under any: what it has then is what it
@@ -82,11 +125,16 @@ impl Known {
 }
 
 impl Catalog {
-    /// The statement with this text and these types, parsed under these settings; the same for everyone who asks. Where
-    /// there are too many it is the client's own.
-    pub fn shared(&self, settings: &Arc<str>, body: &[u8]) -> Arc<Statement> {
+    /// The statement with this text and these types, parsed under these settings; the same for everyone who asks within
+    /// [`SHARED_FOR`]. Where there are too many it is the client's own, and so is one that would show that it is shared.
+    pub fn shared(&self, settings: &Arc<str>, body: &[u8], now: Instant) -> Arc<Statement> {
         let mut known = lock(&self.known);
-        if let Some(found) = known.statements.get(settings).and_then(|of_settings| of_settings.get(body)) {
+        if let Some(of_settings) = known.statements.get_mut(settings)
+            && let Some(found) = of_settings.get_mut(body)
+        {
+            if now.saturating_duration_since(found.made) >= SHARED_FOR {
+                *found = Arc::new(make(body, Some(Arc::clone(settings)), now));
+            }
             return Arc::clone(found);
         }
         if known.is_full(body.len()) {
@@ -95,9 +143,9 @@ impl Catalog {
                 return own(body);
             }
         }
-        let mut made = make(body, Some(Arc::clone(settings)));
-        if made.effects.deallocates {
-            // What it is about is another statement for each client.
+        let mut made = make(body, Some(Arc::clone(settings)), now);
+        if made.effects.deallocates || has_moment(&text_of(body)) {
+            // What it is about is another statement for each client; a constant is that of the client's own Parse.
             made.settings = None;
             return Arc::new(made);
         }
@@ -114,30 +162,42 @@ impl Catalog {
         *lock(&self.known) = Known::default();
     }
 
-    /// The server has changed in a way that this statement does not fit any more: a client that prepares the text from now on
-    /// gets another.
-    pub fn forget(&self, statement: &Statement) {
-        let Some(settings) = &statement.settings else { return };
+    /// A client that prepares the text of this statement from now on gets another. Returns true if it would have got this
+    /// one.
+    pub fn forget(&self, statement: &Statement) -> bool {
+        let Some(settings) = &statement.settings else { return false };
         let mut known = lock(&self.known);
-        let Some(of_settings) = known.statements.get_mut(settings) else { return };
-        if of_settings.get(&statement.body).is_some_and(|found| found.id == statement.id) {
+        let Some(of_settings) = known.statements.get_mut(settings) else { return false };
+        let is_known = of_settings.get(&statement.body).is_some_and(|found| found.id == statement.id);
+        if is_known {
             of_settings.remove(&statement.body);
             known.count -= 1;
             known.bytes -= statement.body.len();
+        }
+        is_known
+    }
+
+    /// The server has changed in a way that this statement does not fit any more. Others may not either: what is prepared
+    /// from now on is parsed again, the first time that it is noticed.
+    pub fn outdated(&self, statement: &Statement) {
+        if self.forget(statement) {
+            self.clear();
         }
     }
 }
 
 /// A statement that is nobody else's.
 pub fn own(body: &[u8]) -> Arc<Statement> {
-    Arc::new(make(body, None))
+    Arc::new(make(body, None, Instant::now()))
 }
 
-fn make(body: &[u8], settings: Option<Arc<str>>) -> Statement {
+fn make(body: &[u8], settings: Option<Arc<str>>, made: Instant) -> Statement {
     let id = NUMBERS.fetch_add(1, Ordering::Relaxed);
-    let text = body.split(|byte| *byte == 0).next().unwrap_or_default();
-    let effects = effects(&String::from_utf8_lossy(text));
-    Statement { body: body.into(), effects, settings, id }
+    Statement { body: body.into(), effects: effects(&text_of(body)), settings, id, made, described: OnceLock::new() }
+}
+
+fn text_of(body: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(body.split(|byte| *byte == 0).next().unwrap_or_default())
 }
 
 /// The statements that one server connection has prepared, the least recently used first to go.
@@ -147,20 +207,49 @@ pub struct OnServer {
     clock: u64,
     capacity: usize,
     /// The unnamed statement.
-    pub unnamed: Option<u64>,
+    unnamed: Option<u64>,
+    unnamed_described: Described,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Prepared {
     used: u64,
-    /// ParameterDescription, and RowDescription or NoData.
-    description: Option<Arc<[u8]>>,
+    described: Described,
+    /// When the server has last parsed it, or found that it fits.
+    checked: Instant,
+}
+
+/// What a server connection has said of a statement since it was parsed there.
+#[derive(Clone, Debug, Default)]
+pub enum Described {
+    /// It was not asked.
+    #[default]
+    Not,
+    /// This.
+    So(Description),
+    /// More than is kept.
+    AtLength,
+}
+
+impl Described {
+    fn of(statement: &Statement, described: &[u8]) -> Self {
+        match described.len() <= DESCRIPTION_BYTES {
+            true => Self::So(statement.description(described)),
+            false => Self::AtLength,
+        }
+    }
 }
 
 impl OnServer {
     /// None yet, and at most so many.
     pub fn new(capacity: usize) -> Self {
-        Self { used: HashMap::new(), clock: 0, capacity: capacity.max(1), unnamed: None }
+        Self {
+            used: HashMap::new(),
+            clock: 0,
+            capacity: capacity.max(1),
+            unnamed: None,
+            unnamed_described: Described::Not,
+        }
     }
 
     /// Whether it is there. It counts as used.
@@ -179,21 +268,54 @@ impl OnServer {
             self.used.remove(&evicted);
         }
         self.clock += 1;
-        self.used.insert(id, Prepared { used: self.clock, description: None });
+        let prepared = Prepared { used: self.clock, described: Described::Not, checked: Instant::now() };
+        self.used.insert(id, prepared);
         evicted
     }
 
-    /// The server has described it.
-    pub fn describe(&mut self, id: u64, description: Vec<u8>) {
-        let fits = description.len() <= DESCRIPTION_BYTES;
-        if let Some(entry) = self.used.get_mut(&id).filter(|_| fits) {
-            entry.description = Some(description.into());
+    /// The server has described one that it has just prepared or found to fit. Returns what is kept of it.
+    pub fn describe(&mut self, statement: &Statement, described: &[u8]) -> Described {
+        let described = Described::of(statement, described);
+        if let Some(entry) = self.used.get_mut(&statement.id) {
+            entry.described = described.clone();
+            entry.checked = Instant::now();
+        } else if self.unnamed == Some(statement.id) {
+            self.unnamed_described = described.clone();
+        }
+        described
+    }
+
+    /// What the server has said of it, as one with a name or as the unnamed one.
+    pub fn described(&self, id: u64) -> &Described {
+        match self.used.get(&id) {
+            Some(entry) => &entry.described,
+            None if self.unnamed == Some(id) => &self.unnamed_described,
+            None => &Described::Not,
         }
     }
 
-    /// What the server has said of it.
-    pub fn description(&self, id: u64) -> Option<Arc<[u8]>> {
-        self.used.get(&id)?.description.clone()
+    /// The same of one with a name, if it can be told again.
+    pub fn description(&self, id: u64) -> Option<Description> {
+        match &self.used.get(&id)?.described {
+            Described::So(description) => Some(Arc::clone(description)),
+            Described::Not | Described::AtLength => None,
+        }
+    }
+
+    /// Returns true if it was parsed, or found to fit, within this time.
+    pub fn is_checked(&self, id: u64, within: Duration) -> bool {
+        self.used.get(&id).is_some_and(|entry| entry.checked.elapsed() <= within)
+    }
+
+    /// Returns true if it is the unnamed one.
+    pub fn is_unnamed(&self, id: u64) -> bool {
+        self.unnamed == Some(id)
+    }
+
+    /// The unnamed statement is another one, or there is none.
+    pub fn set_unnamed(&mut self, id: Option<u64>) {
+        self.unnamed = id;
+        self.unnamed_described = Described::Not;
     }
 
     /// It is not there after all.
@@ -214,5 +336,65 @@ impl OnServer {
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.used.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headrace_postgres::messages::frontend;
+
+    #[test]
+    fn a_text_is_parsed_again_for_those_who_come_later() {
+        let (catalog, settings, now) = (Catalog::default(), Arc::from("settings"), Instant::now());
+        let id = |at: Instant| catalog.shared(&settings, b"select 1\0\0\0", at).id();
+        let first = id(now);
+        assert_eq!(id(now + SHARED_FOR / 2), first);
+        let second = id(now + SHARED_FOR);
+        assert_ne!(second, first);
+        assert_eq!(id(now + SHARED_FOR * 3 / 2), second);
+        assert_eq!(lock(&catalog.known).count, 1);
+    }
+
+    /// A description with a column of a table.
+    fn description(name: &str, table: u32, oid: u32) -> Vec<u8> {
+        let mut out = Vec::new();
+        frontend::message(&mut out, b't', |out| out.extend_from_slice(&[0, 1, 0, 0, 0, 23]));
+        frontend::message(&mut out, b'T', |out| {
+            out.extend_from_slice(&[0, 1]);
+            out.extend_from_slice(name.as_bytes());
+            out.push(0);
+            out.extend_from_slice(&table.to_be_bytes());
+            out.extend_from_slice(&[0, 1]);
+            out.extend_from_slice(&oid.to_be_bytes());
+            out.extend_from_slice(&[0, 4, 255, 255, 255, 255, 0, 0]);
+        });
+        out
+    }
+
+    #[test]
+    fn descriptions_are_alike_if_rows_and_parameters_are_read_alike() {
+        let told = description("a", 16400, 23);
+        for (other, alike) in [
+            (description("a", 16400, 23), true),
+            (description("a", 16999, 23), true),
+            (description("b", 16400, 23), false),
+            (description("a", 16400, 700), false),
+            (description("a", 16400, 23)[..20].to_vec(), false),
+            (b"t\0\0\0\x06\0\0n\0\0\0\x04".to_vec(), false),
+            (Vec::new(), false),
+        ] {
+            assert_eq!(are_alike(&told, &other), alike, "{other:?}");
+        }
+        let mut parameter = told.clone();
+        parameter[10] = 20;
+        assert!(!are_alike(&told, &parameter), "another type of the parameter");
+    }
+
+    #[test]
+    fn constants_of_the_moment_are_not_shared() {
+        let (catalog, settings, now) = (Catalog::default(), Arc::from("settings"), Instant::now());
+        let id = || catalog.shared(&settings, b"select 'now'::timestamptz\0\0\0", now).id();
+        assert_ne!(id(), id());
     }
 }

@@ -2,13 +2,54 @@
 
 use super::lexer::{Lexer, Token};
 
-/// A setting that goes back to what it was when the session began.
+/// Settings that go back to what they were when the session began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reset {
-    /// Every setting.
+    /// RESET ALL: every setting.
     All,
+    /// DISCARD ALL: every setting, and what else the session has. It is a transaction of its own.
+    Discard,
     /// This one, in lower case.
     Setting(String),
+    /// This one, until the transaction ends.
+    Local(String),
+}
+
+/// A statement of a script that sets settings back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResetAt {
+    /// What it sets back.
+    pub reset: Reset,
+    /// Its number among the statements of the script that are not empty, from 0.
+    pub index: usize,
+    /// Where it ends, in bytes.
+    pub end: usize,
+}
+
+/// The statements of a script that set settings back, and how many statements it has that are not empty; `None` if the
+/// server may read the text in another way than here.
+///
+/// ```
+/// use headrace_postgres::sql::{Reset, resets};
+/// let (found, statements) = resets("begin;; RESET TimeZone; commit").unwrap();
+/// assert_eq!((found[0].index, found[0].end, statements), (1, 22, 3));
+/// ```
+pub fn resets(sql: &str) -> Option<(Vec<ResetAt>, usize)> {
+    let mut whole = Lexer::new(sql);
+    whole.by_ref().for_each(drop);
+    if whole.uncertain || whole.has_second_byte {
+        return None;
+    }
+    let (mut found, mut index, mut start) = (Vec::new(), 0, 0);
+    for statement in super::statements(sql) {
+        let end = start + statement.len();
+        start = end + 1;
+        let mut effects = Effects::default();
+        of_statement(statement, &mut effects);
+        found.extend(effects.resets.into_iter().map(|reset| ResetAt { reset, index, end }));
+        index += usize::from(Lexer::new(statement).next().is_some());
+    }
+    Some((found, index))
 }
 
 /// See [`effects`].
@@ -78,10 +119,11 @@ fn calls(token: Token<'_>, name: &str) -> bool {
 
 fn reset(first: Token<'_>, rest: &[Token<'_>]) -> Option<Reset> {
     if first.is("discard") {
-        return rest.first()?.is("all").then_some(Reset::All);
+        return rest.first()?.is("all").then_some(Reset::Discard);
     }
+    let is_local = first.is("set") && rest.first().is_some_and(|scope| scope.is("local"));
     let rest = match rest {
-        [scope, rest @ ..] if first.is("set") && (scope.is("session") || scope.is("local")) => rest,
+        [scope, rest @ ..] if is_local || (first.is("set") && scope.is("session")) => rest,
         rest => rest,
     };
     let (name, rest) = match rest {
@@ -105,7 +147,7 @@ fn reset(first: Token<'_>, rest: &[Token<'_>]) -> Option<Reset> {
         rest => rest,
     };
     let goes_back = first.is("reset") || rest.first().is_some_and(|value| value.is("default") || value.is("local"));
-    goes_back.then_some(Reset::Setting(name))
+    goes_back.then_some(if is_local { Reset::Local(name) } else { Reset::Setting(name) })
 }
 
 #[cfg(test)]
@@ -118,7 +160,7 @@ mod tests {
         for (sql, resets) in [
             ("reset all", vec![Reset::All]),
             ("/* all */ RESET ALL;", vec![Reset::All]),
-            ("discard all", vec![Reset::All]),
+            ("discard all", vec![Reset::Discard]),
             ("discard plans", vec![]),
             ("reset TimeZone", one("timezone")),
             ("reset time zone", one("timezone")),
@@ -126,7 +168,8 @@ mod tests {
             ("set session time zone default", one("timezone")),
             ("set names default", one("client_encoding")),
             ("set search_path to default", one("search_path")),
-            ("set local \"search_path\" = DEFAULT", one("search_path")),
+            ("set local \"search_path\" = DEFAULT", vec![Reset::Local("search_path".to_owned())]),
+            ("set local time zone default", vec![Reset::Local("timezone".to_owned())]),
             ("reset app.tenant", one("app.tenant")),
             ("set search_path = a, b", vec![]),
             ("set timezone to 'UTC'", vec![]),
@@ -136,6 +179,26 @@ mod tests {
         ] {
             assert_eq!(effects(sql).resets, resets, "{sql}");
         }
+    }
+
+    #[test]
+    fn statements_that_set_settings_back_are_found_in_a_script() {
+        let setting = |name: &str| Reset::Setting(name.to_owned());
+        for (sql, expected, statements) in [
+            ("reset all", vec![(Reset::All, 0, "reset all")], 1),
+            (" ;; reset all -- all\n; select 1;", vec![(Reset::All, 0, " ;; reset all -- all\n")], 2),
+            ("select 'reset all'", vec![], 1),
+            (
+                "reset a; set b to default; set b to c",
+                vec![(setting("a"), 0, "reset a"), (setting("b"), 1, "reset a; set b to default")],
+                3,
+            ),
+        ] {
+            let (found, count) = resets(sql).unwrap();
+            let found: Vec<_> = found.into_iter().map(|at| (at.reset, at.index, &sql[..at.end])).collect();
+            assert_eq!((found, count), (expected, statements), "{sql}");
+        }
+        assert_eq!(resets(r"select 'a\'; reset all; select '"), None, "read in two ways");
     }
 
     #[test]

@@ -12,6 +12,18 @@ const ADVISORY_LOCK: &str = "an advisory lock of the session";
 const DBLINK: &str = "a connection of dblink";
 const REPLICATION_SLOT: &str = "a replication slot that may be temporary";
 const BACKUP: &str = "a backup";
+const ORIGIN: &str = "an origin of replication";
+const SEED: &str = "the seed of random()";
+const LOAD: &str = "LOAD";
+const DO: &str = "DO with something that may last";
+const ESCAPED_NAME: &str = "a name with Unicode escapes";
+const UPDATE_OF_SETTINGS: &str = "an UPDATE of pg_settings";
+
+/// What DISCARD ALL does not undo: it is CLOSE ALL, SET SESSION AUTHORIZATION DEFAULT, RESET ALL, DEALLOCATE ALL, UNLISTEN,
+/// `pg_advisory_unlock_all()` and DISCARD PLANS, TEMP and SEQUENCES (manual, "DISCARD"). Those of which it is not known
+/// what they leave are among them.
+const OUTLASTS_DISCARD: [&str; 10] =
+    [DBLINK, REPLICATION_SLOT, BACKUP, ORIGIN, SEED, LOAD, DO, ESCAPED_NAME, UPDATE_OF_SETTINGS, SET_CONFIG];
 
 /// Functions of the server and of its extensions that leave something until the session ends (manual, "System
 /// Administration Functions", "Random Functions", "dblink", "pg_trgm"), and what.
@@ -24,10 +36,10 @@ const FUNCTIONS: [(&str, &str); 16] = [
     ("pg_create_physical_replication_slot", REPLICATION_SLOT),
     ("pg_copy_logical_replication_slot", REPLICATION_SLOT),
     ("pg_copy_physical_replication_slot", REPLICATION_SLOT),
-    ("pg_replication_origin_session_setup", "an origin of replication"),
+    ("pg_replication_origin_session_setup", ORIGIN),
     ("pg_backup_start", BACKUP),
     ("pg_start_backup", BACKUP),
-    ("setseed", "the seed of random()"),
+    ("setseed", SEED),
     ("set_limit", "a limit of similarity"),
     ("dblink_connect", DBLINK),
     ("dblink_connect_u", DBLINK),
@@ -50,6 +62,22 @@ const SET_CONFIG: &str = "set_config() of a setting that the server does not rep
 /// assert_eq!(leaves("SET TIME ZONE 'UTC'; SELECT temp FROM weather", reported), None);
 /// ```
 pub fn leaves(sql: &str, reported: impl Fn(&str) -> bool) -> Option<&'static str> {
+    first(sql, reported, |_| true)
+}
+
+/// The part of what [`leaves`] finds that DISCARD ALL does not undo: a session with it cannot be lent to anybody else.
+///
+/// ```
+/// use headrace_postgres::sql::outlasts_discard;
+/// assert_eq!(outlasts_discard("CREATE TEMP TABLE t (n int); LOAD 'auto_explain'"), Some("LOAD"));
+/// assert_eq!(outlasts_discard("LISTEN a"), None);
+/// ```
+pub fn outlasts_discard(sql: &str) -> Option<&'static str> {
+    first(sql, |_| true, |reason| OUTLASTS_DISCARD.contains(&reason))
+}
+
+/// The first thing that a text leaves and that `counts`.
+fn first(sql: &str, reported: impl Fn(&str) -> bool, counts: impl Fn(&'static str) -> bool) -> Option<&'static str> {
     in_each_reading(sql, |lexer| {
         let mut splitter = Splitter::default();
         let mut statement = Statement::default();
@@ -62,7 +90,8 @@ pub fn leaves(sql: &str, reported: impl Fn(&str) -> bool) -> Option<&'static str
                 Place::First => statement.begin(token, lexer, &reported),
                 Place::Within => None,
             };
-            let found = found.or_else(|| statement.read(token, text, lexer, &reported));
+            let found = found.filter(|reason| counts(reason));
+            let found = found.or_else(|| statement.read(token, text, lexer, &reported).filter(|reason| counts(reason)));
             if found.is_some() {
                 return found;
             }
@@ -105,11 +134,12 @@ impl<'a> Statement<'a> {
             b'c' if is("create") => self.kind = Kind::Definition,
             b'd' if is("do") => self.kind = Kind::Do(AnonymousBlock::default()),
             b'l' if is("listen") => return Some("LISTEN"),
-            b'l' if is("load") => return Some("LOAD"),
+            b'l' if is("load") => return Some(LOAD),
             b'p' if is("prepare") && !is_of_transaction(lexer.clone()) => return Some("PREPARE"),
             b's' if is("set") => match settings::of_set(lexer.clone(), reported) {
                 settings::Effect::None => {}
                 settings::Effect::OfSchemas => self.kind = Kind::SearchPath,
+                settings::Effect::Seeds => return Some(SEED),
                 settings::Effect::Lasts => return Some("SET of a setting that the server does not report"),
             },
             _ => {}
@@ -143,7 +173,7 @@ impl<'a> Statement<'a> {
             && let Kind::Do(block) = &mut self.kind
             && block.may_last(self.previous[0], token, text)
         {
-            return Some("DO with something that may last");
+            return Some(DO);
         }
         self.previous = [token, self.previous[0]];
         found
@@ -160,9 +190,9 @@ impl<'a> Statement<'a> {
                 creates.then_some(TEMPORARY_TABLE)
             }
             b'h' if is("hold") => (previous.is("with") && before.is("cursor")).then_some("a cursor WITH HOLD"),
-            b'u' if is("update") => is_pg_settings(lexer.clone()).then_some("an UPDATE of pg_settings"),
+            b'u' if is("update") => is_pg_settings(lexer.clone()).then_some(UPDATE_OF_SETTINGS),
             // U&"..." and U&'...' can stand for any name.
-            b'u' if is("u") && lexer.rest().starts_with("&\"") => Some("a name with Unicode escapes"),
+            b'u' if is("u") && lexer.rest().starts_with("&\"") => Some(ESCAPED_NAME),
             b'u' if is("u") => {
                 (matches!(self.kind, Kind::SearchPath) && lexer.rest().starts_with("&'")).then_some(PG_TEMP)
             }
@@ -345,6 +375,41 @@ mod tests {
             ("select set_config($1, $2, true)", Some(SET_CONFIG)),
         ] {
             assert_eq!(leaves(sql, reported), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_discard_all_does_not_undo_is_found_behind_what_it_does() {
+        for (sql, expected) in [
+            ("create temp table t (n int); select setseed(0.5)", Some(SEED)),
+            ("set seed to 0.5", Some(SEED)),
+            ("begin; set local seed = 0.5", Some(SEED)),
+            ("select set_config('seed', '0.5', true)", Some(SET_CONFIG)),
+            ("select set_config($1, $2, true)", Some(SET_CONFIG)),
+            ("update pg_settings set setting = '0.5' where name = 'seed'", Some(UPDATE_OF_SETTINGS)),
+            ("prepare p as select dblink_connect('a', 'b')", Some(DBLINK)),
+            ("select dblink_connect_u('a', 'b')", Some(DBLINK)),
+            ("select pg_create_physical_replication_slot('a', true, true)", Some(REPLICATION_SLOT)),
+            ("select pg_copy_logical_replication_slot('a', 'b', true)", Some(REPLICATION_SLOT)),
+            ("select pg_replication_origin_session_setup('a')", Some(ORIGIN)),
+            ("select pg_backup_start('a', true)", Some(BACKUP)),
+            ("select pg_start_backup('a', true, false)", Some(BACKUP)),
+            ("listen a; load 'auto_explain'", Some(LOAD)),
+            ("do language plperl $$ $_SHARED{a} = 1 $$", Some(DO)),
+            ("select u&\"setse!0065d\" uescape '!' (0.5)", Some(ESCAPED_NAME)),
+            ("create temp table t (n int)", None),
+            ("listen a", None),
+            ("prepare p as select 1", None),
+            ("declare c cursor with hold for select 1", None),
+            ("select pg_advisory_lock(1)", None),
+            ("set statement_timeout = 5", None),
+            ("set search_path to pg_temp", None),
+            ("select set_config('app.user', $1, false)", None),
+            ("select set_limit(0.5)", None),
+            ("do $$ begin perform 1; end $$", None),
+        ] {
+            assert_eq!(outlasts_discard(sql), expected, "{sql}");
+            assert!(expected.is_none() || leaves(sql, reported).is_some(), "{sql}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! The parts of a statement's text that the driver itself reads.
 
 mod anonymous;
+mod constants;
 mod deallocate;
 mod effects;
 mod joined;
@@ -9,11 +10,12 @@ mod lexer;
 mod script;
 mod settings;
 
+pub use constants::has_moment;
 pub use deallocate::{Deallocated, deallocates};
-pub use effects::{Effects, Reset, effects};
+pub use effects::{Effects, Reset, ResetAt, effects, resets};
 use headrace_core::placeholders::{self, Converted, Marks};
 pub(crate) use joined::{JoinableInsert, joinable_insert};
-pub use leaves::{TEMPORARY_TABLE, leaves};
+pub use leaves::{TEMPORARY_TABLE, leaves, outlasts_discard};
 pub(crate) use lexer::{Lexer, Token, is_word, leading_word};
 pub(crate) use script::statements;
 pub use script::{begins_block, is_several};

@@ -11,7 +11,12 @@ pub(super) enum Effect {
     OfSchemas,
     /// A setting that the server does not report.
     Lasts,
+    /// The seed of `random()`, which nothing sets back: neither the end of the transaction nor RESET.
+    Seeds,
 }
+
+/// The setting that is the seed of `random()`.
+const SEED: &str = "seed";
 
 /// Reads what follows SET. Where a dot follows, every key word is the first part of a setting's name.
 pub(super) fn of_set(mut lexer: Lexer<'_>, reported: &impl Fn(&str) -> bool) -> Effect {
@@ -33,6 +38,9 @@ pub(super) fn of_set(mut lexer: Lexer<'_>, reported: &impl Fn(&str) -> bool) -> 
         "schema" => ("search_path", !reported("search_path")),
         setting => (setting, !reported(setting)),
     };
+    if setting == SEED {
+        return Effect::Seeds;
+    }
     match lasts && !is_local {
         true => Effect::Lasts,
         false if setting == "search_path" => Effect::OfSchemas,
@@ -50,6 +58,9 @@ pub(super) fn is_harmless_call(mut lexer: Lexer<'_>, reported: &impl Fn(&str) ->
     }
     let name = name.to_ascii_lowercase();
     let is_search_path = name == "search_path";
+    if name == SEED {
+        return false;
+    }
     if reported(&name) && !is_search_path {
         return true;
     }
@@ -117,6 +128,9 @@ mod tests {
             ("statement_timeout = 5", Effect::Lasts),
             ("session statement_timeout = 5", Effect::Lasts),
             ("local statement_timeout = 5", Effect::None),
+            ("seed = 0.5", Effect::Seeds),
+            ("local seed to 0.5", Effect::Seeds),
+            ("seed.tenant = 'x'", Effect::Lasts),
             ("transaction isolation level serializable", Effect::None),
             ("transaction snapshot 'x'", Effect::None),
             ("session characteristics as transaction read only", Effect::Lasts),
@@ -162,6 +176,7 @@ mod tests {
             ("'timezone', 'UTC', false)", true),
             ("'TimeZone', 'UTC', $1)", true),
             ("'a.b', $1, true)", true),
+            ("'Seed', $1, true)", false),
             ("'a.b', $1, TRUE )", true),
             ("'a.b', f(1, false), 'on')", true),
             ("'a.b', (array['x', 'y'])[1], ' T')", true),

@@ -1,7 +1,8 @@
 //! The replies that are to come, in their order.
 
 use super::names::Change;
-use crate::postgres::statements::Statement;
+use super::spliced::Spliced;
+use crate::postgres::statements::{Description, Statement};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -10,14 +11,19 @@ use std::sync::Arc;
 pub enum Expected {
     /// ParseComplete of a statement. Without a change the client has not sent this Parse.
     Parse { statement: u64, named: bool, change: Option<Change> },
-    /// None: the client prepares something by a name that it has already, or in a transaction that has failed.
-    Refused,
+    /// None: the client prepares something by a name that it has already, or in a transaction that has failed. On the server
+    /// the name is that of this statement.
+    Refused(u64),
     /// ParseComplete of what is deallocated in place of a statement that only the client has by this name.
     Placeholder,
     /// BindComplete.
     Bind(Option<Arc<Statement>>),
     /// RowDescription or NoData, after ParameterDescription if it is a statement's.
-    Describe(Option<Arc<Statement>>),
+    Describe(Option<Box<Known>>),
+    /// The same of a statement that the client was told of before. It does not see it.
+    Check(Arc<Statement>),
+    /// An error, in place of the one that the server would have for a statement that does not fit any more.
+    Outdated,
     /// CommandComplete, EmptyQueryResponse or PortalSuspended.
     Execute,
     /// CloseComplete that the client has asked for.
@@ -29,29 +35,45 @@ pub enum Expected {
     /// A message that the daemon puts in.
     Made(u8, Option<Change>),
     /// What the server has said before of a statement that it has prepared.
-    Known(Arc<[u8]>),
+    Known(Box<Known>, Description),
     /// ReadyForQuery after a Sync that the server does not have to see.
     Ready,
     /// ReadyForQuery after Sync.
     Sync,
-    /// ReadyForQuery after Query, with which the unnamed statement ends.
-    Query(Change),
+    /// ReadyForQuery after Query, with which the unnamed statement ends. The text may have statements of the daemon.
+    Query(Change, Option<Box<Spliced>>),
+    /// A reply to one of the messages that set what the client has begun with, after it has set it back.
+    Restoring,
     /// ReadyForQuery after FunctionCall.
     Function,
     /// None: the client has ended a COPY here.
     CopyEnd,
     /// All that comes up to ReadyForQuery is the daemon's own affair.
     Own,
+    /// The same, after Describe of a statement that others have prepared: an error means that it does not fit any more.
+    Validation(Arc<Statement>),
+}
+
+/// A statement by the name of its client.
+#[derive(Debug)]
+pub struct Known {
+    pub name: Vec<u8>,
+    pub statement: Arc<Statement>,
 }
 
 impl Expected {
     /// Returns true if the server sends nothing for it.
     pub fn is_put_in(&self) -> bool {
-        matches!(self, Self::Made(..) | Self::Known(_) | Self::Ready | Self::CopyEnd)
+        matches!(self, Self::Made(..) | Self::Known(..) | Self::Ready | Self::CopyEnd)
+    }
+
+    /// Returns true if the client is not concerned.
+    pub fn is_own(&self) -> bool {
+        matches!(self, Self::Own | Self::Validation(_))
     }
 
     fn ends_group(&self) -> bool {
-        matches!(self, Self::Ready | Self::Sync | Self::Query(_) | Self::Function | Self::Own)
+        matches!(self, Self::Ready | Self::Sync | Self::Query(..) | Self::Function) || self.is_own()
     }
 }
 
@@ -85,6 +107,10 @@ impl Replies {
 
     pub fn front(&self) -> Option<&Expected> {
         self.queue.front()
+    }
+
+    pub fn front_mut(&mut self) -> Option<&mut Expected> {
+        self.queue.front_mut()
     }
 
     pub fn get(&self, at: usize) -> Option<&Expected> {

@@ -2,13 +2,14 @@
 
 use super::expected::Expected;
 use super::names::Change;
+use super::preparing::Checked;
 use super::{Refused, Relay, ServerState, Then, client_header, is_settable, pass};
 use crate::limits::{REPLIES, WHOLE_MESSAGE};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, frontend as client};
-use headrace_postgres::sql::{Effects, begins_block, effects, leaves};
+use headrace_postgres::sql::{Effects, begins_block, effects, leaves, outlasts_discard};
 
 impl Relay {
     /// Passes the client's messages on, while there is room to send.
@@ -83,7 +84,12 @@ impl Relay {
                     if self.relies_on_others(&names.1) || self.is_bound_alone(&names.1) {
                         return Ok(self.wait_for_replies());
                     }
-                    self.bind(names, length, input, server, output);
+                    match self.check(&names.1, server, output) {
+                        Checked::Fits => self.bind(names, length, input, server, output),
+                        Checked::Waits => return Ok(self.wait_for_replies()),
+                        // The server skips what comes after it in its group.
+                        Checked::Differs => self.skipped = length,
+                    }
                 }
                 client::EXECUTE if !self.awaited.is_empty() => {
                     if input.unread().len() < length {
@@ -98,6 +104,7 @@ impl Relay {
                         let (_, statement) = self.awaited.swap_remove(at);
                         self.deallocating = self.deallocated(&statement);
                         self.takes_effect(&statement.effects);
+                        self.restore(&statement.effects.resets, server, output);
                         frontend::flush(output.tail());
                     }
                 }
@@ -115,7 +122,8 @@ impl Relay {
                         client::SYNC => self.expect(Expected::Sync),
                         client::FUNCTION_CALL => {
                             if !is_large_object(&input.unread()[..FUNCTION_BYTES.min(length)]) {
-                                self.pinned.get_or_insert("a FunctionCall");
+                                self.pinned.get_or_insert(FUNCTION_CALL);
+                                server.spoiled.get_or_insert(FUNCTION_CALL);
                             }
                             self.expect(Expected::Function);
                         }
@@ -143,7 +151,10 @@ impl Relay {
                     if input.unread().len() < length {
                         return wait(input, length);
                     }
-                    if self.must_wait(tag, &input.unread()[5..length]) {
+                    if self.must_wait(tag, &input.unread()[5..length], server) {
+                        return Ok(self.wait_for_replies());
+                    }
+                    if tag == client::PARSE && self.validates(&input.unread()[5..length], server, output) {
                         return Ok(self.wait_for_replies());
                     }
                     let message = input.unread()[..length].to_vec();
@@ -192,7 +203,7 @@ impl Relay {
     }
 
     /// Returns true if a message relies on one of an earlier group that the server may skip.
-    fn must_wait(&self, tag: u8, body: &[u8]) -> bool {
+    fn must_wait(&self, tag: u8, body: &[u8], server: &ServerState) -> bool {
         if self.expected.is_empty() {
             return false;
         }
@@ -203,8 +214,12 @@ impl Relay {
             (client::QUERY, sql) => groups && is_awaited(&effects(&text_of(sql.strip_suffix(b"\0").unwrap_or(sql)))),
             (client::PARSE, body) => {
                 let Some((name, rest)) = name_of(body) else { return false };
-                // Of an unnamed one nobody asks whether it is there.
-                !name.is_empty() && (is_uncertain(name) || !self.altered.is_empty() && self.is_shared_uncertainly(rest))
+                // Of an unnamed one nobody asks whether it is there. A name that is taken has to be so on the server: it
+                // is that of others, too. A transaction that has failed may have been ended meanwhile.
+                !name.is_empty()
+                    && (self.relies_on_others(name)
+                        || !self.altered.is_empty() && self.is_shared_uncertainly(rest)
+                        || groups && server.status == TransactionStatus::Failed)
             }
             (client::DESCRIBE, [b'S', name @ ..]) => name_of(name).is_some_and(|(name, _)| self.relies_on_others(name)),
             (client::CLOSE, [b'S', name @ ..]) => name_of(name).is_some_and(|(name, _)| is_uncertain(name)),
@@ -214,7 +229,7 @@ impl Relay {
 
     /// Returns true if others have a text prepared, or not, depending on a message of an earlier group.
     fn is_shared_uncertainly(&self, body: &[u8]) -> bool {
-        let shared = self.shared_settings().map(|settings| self.catalog.shared(settings, body));
+        let shared = self.shared_settings().map(|_| self.statement(body));
         shared.is_some_and(|statement| self.is_uncertain(statement.id()))
     }
 
@@ -224,14 +239,15 @@ impl Relay {
     }
 
     fn relies_on_others(&self, name: &[u8]) -> bool {
-        self.names.is_uncertain(name, self.group)
-            || self.names.get(name).is_some_and(|statement| self.is_uncertain(statement.id()))
+        !self.expected.is_empty()
+            && (self.names.is_uncertain(name, self.group)
+                || self.names.get(name).is_some_and(|statement| self.is_uncertain(statement.id())))
     }
 
     /// A text is passed on that does this.
     pub(super) fn takes_effect(&mut self, effects: &Effects) {
         if effects.settings {
-            self.settings.may_change(&effects.resets);
+            self.settings.may_change();
         }
         self.creates |= effects.creates;
         self.waits_for_effects |= is_awaited(effects);
@@ -247,19 +263,29 @@ impl Relay {
         let body = &message[5..];
         match tag {
             client::QUERY => {
-                let sql = text_of(body.strip_suffix(b"\0").unwrap_or(body));
+                let text = body.strip_suffix(b"\0").unwrap_or(body);
+                let sql = text_of(text);
                 self.note(&sql, server)?;
                 let effects = effects(&sql);
-                server.prepared.unnamed = None;
-                match self.deallocated_by(&sql) {
-                    Some(name) => self.deallocate(name, output),
-                    None => output.tail().extend_from_slice(message),
+                server.prepared.set_unnamed(None);
+                let restored = match effects.resets.is_empty() {
+                    true => None,
+                    false => self.restored(&sql, std::str::from_utf8(text).is_ok(), server),
+                };
+                let mut spliced = None;
+                match (self.deallocated_by(&sql), restored) {
+                    (Some(name), _) => self.deallocate(name, output),
+                    (None, Some((sql, parts))) => {
+                        frontend::query(output.tail(), "", &sql);
+                        spliced = Some(Box::new(parts));
+                    }
+                    (None, None) => output.tail().extend_from_slice(message),
                 }
                 self.takes_effect(&effects);
                 self.synced = output.mark();
                 let change = Change { name: Vec::new(), to: None };
                 self.names.sent(&change, self.group);
-                self.expect(Expected::Query(change));
+                self.expect(Expected::Query(change, spliced));
                 self.end_group();
             }
             client::PARSE => {
@@ -287,7 +313,7 @@ impl Relay {
 
     /// Notes what a text leaves behind. A setting follows its client if the server reports it and anybody may set it;
     /// others, like session_authorization, do not.
-    fn note(&mut self, sql: &str, server: &ServerState) -> Result<(), Refused> {
+    fn note(&mut self, sql: &str, server: &mut ServerState) -> Result<(), Refused> {
         if self.refuses_transactions && begins_block(sql) {
             return Err(Refused::Transaction);
         }
@@ -297,9 +323,15 @@ impl Relay {
             };
             self.pinned = leaves(sql, follows);
         }
+        if self.pinned.is_some() && server.spoiled.is_none() {
+            server.spoiled = outlasts_discard(sql);
+        }
         Ok(())
     }
 }
+
+/// A function of which nothing but its number is known.
+const FUNCTION_CALL: &str = "a FunctionCall";
 
 /// Bytes of a FunctionCall up to the end of the function's oid.
 const FUNCTION_BYTES: usize = 9;
@@ -328,7 +360,7 @@ fn malformed(message: &str) -> Refused {
 }
 
 /// A name that ends with a zero byte, and what follows.
-fn name_of(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(super) fn name_of(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = bytes.iter().position(|byte| *byte == 0)?;
     Some((&bytes[..end], &bytes[end + 1..]))
 }

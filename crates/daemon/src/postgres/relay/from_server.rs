@@ -2,7 +2,8 @@
 
 use super::expected::Expected;
 use super::names::Change;
-use super::{Relay, ServerState, pass};
+use super::{Relay, ServerState, pass, preparing};
+use crate::postgres::statements::Described;
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::backend::{
@@ -36,12 +37,17 @@ impl Relay {
             }
             let Some((tag, length)) = header(input.unread())? else { return Ok(()) };
             self.put_in(server, output);
-            if matches!(self.expected.front(), Some(Expected::Own)) {
+            if tag == backend::ERROR_RESPONSE && self.is_settled(server) {
+                // Of no request: the session ends. What the client sends next is for another one.
+                server.ends = true;
+                return Ok(());
+            }
+            if self.expected.front().is_some_and(Expected::is_own) {
                 if input.unread().len() < length {
                     input.want(length);
                     return Ok(());
                 }
-                self.own_reply(tag, &input.unread()[5..length], server)?;
+                self.own_reply(tag, &input.unread()[..length], server)?;
                 input.consume(length);
                 self.settle(server, output);
                 continue;
@@ -66,10 +72,17 @@ impl Relay {
     }
 
     /// A reply to what the daemon itself has sent.
-    fn own_reply(&mut self, tag: u8, body: &[u8], server: &mut ServerState) -> Result<(), Fatal> {
+    fn own_reply(&mut self, tag: u8, message: &[u8], server: &mut ServerState) -> Result<(), Fatal> {
+        let body = &message[5..];
         match tag {
             backend::ERROR_RESPONSE => {
                 let error = ServerError::parse(body)?;
+                if let Some(Expected::Validation(statement)) = self.expected.front() {
+                    self.catalog.outdated(statement);
+                    server.prepared.remove(statement.id());
+                    server.stale.push(statement.id());
+                    return Ok(());
+                }
                 let message = error.field(headrace_postgres::messages::tag::field::MESSAGE);
                 return Err(Fatal::peer(format!("the settings of the client were refused: {message}")));
             }
@@ -81,13 +94,21 @@ impl Relay {
                 self.expected.pop();
                 server.status = transaction_status(body)?;
             }
+            backend::PARAMETER_DESCRIPTION => self.described = message.to_vec(),
+            backend::ROW_DESCRIPTION | backend::NO_DATA => {
+                if let Some(Expected::Validation(statement)) = self.expected.front() {
+                    let description = [&std::mem::take(&mut self.described), message].concat();
+                    server.prepared.describe(statement, &description);
+                }
+            }
             _ => {}
         }
         Ok(())
     }
 
     fn awaits(&self, tag: u8) -> bool {
-        tag == backend::ROW_DESCRIPTION && matches!(self.expected.front(), Some(Expected::Describe(_)))
+        let front = self.expected.front();
+        tag == backend::ROW_DESCRIPTION && matches!(front, Some(Expected::Describe(_) | Expected::Check(_)))
     }
 
     /// Notes what a message of the server says; returns true if the client sees it.
@@ -100,6 +121,19 @@ impl Relay {
     ) -> Result<bool, Fatal> {
         let body = &message[5..];
         let front = self.expected.front();
+        if matches!(front, Some(Expected::Restoring)) {
+            match tag {
+                backend::PARSE_COMPLETE
+                | backend::BIND_COMPLETE
+                | backend::COMMAND_COMPLETE
+                | backend::CLOSE_COMPLETE => {
+                    self.expected.pop();
+                    return Ok(false);
+                }
+                backend::NOTICE_RESPONSE => return Ok(false),
+                _ => {}
+            }
+        }
         match tag {
             backend::PARSE_COMPLETE => match self.expected.pop() {
                 Some(Expected::Parse { statement, change, .. }) => {
@@ -109,8 +143,11 @@ impl Relay {
                     return Ok(shown);
                 }
                 Some(Expected::Placeholder) => return Ok(false),
-                // What it was to be refused for is not so any more.
-                Some(Expected::Refused) => {}
+                // What it was to be refused for is not so any more: the shared name has a client's own text.
+                Some(Expected::Refused(statement)) => {
+                    server.prepared.remove(statement);
+                    server.stale.push(statement);
+                }
                 _ => return Err(unexpected(tag)),
             },
             backend::CLOSE_COMPLETE => match self.expected.pop() {
@@ -123,23 +160,43 @@ impl Relay {
                 _ => return Err(unexpected(tag)),
             },
             backend::BIND_COMPLETE if matches!(front, Some(Expected::Bind(_))) => drop(self.expected.pop()),
-            backend::PARAMETER_DESCRIPTION => self.described = message.to_vec(),
-            backend::ROW_DESCRIPTION | backend::NO_DATA if matches!(front, Some(Expected::Describe(_))) => {
-                if let Some(Expected::Describe(Some(statement))) = self.expected.pop() {
-                    let description = [&std::mem::take(&mut self.described), message].concat();
-                    server.prepared.describe(statement.id(), description);
+            backend::PARAMETER_DESCRIPTION => {
+                self.described = message.to_vec();
+                return Ok(!matches!(front, Some(Expected::Check(_))));
+            }
+            backend::ROW_DESCRIPTION | backend::NO_DATA
+                if matches!(front, Some(Expected::Describe(_) | Expected::Check(_))) =>
+            {
+                match self.expected.pop() {
+                    Some(Expected::Describe(Some(known))) => {
+                        let description = [&std::mem::take(&mut self.described), message].concat();
+                        let described = server.prepared.describe(&known.statement, &description);
+                        let told = if let Described::So(told) = &described { Some(told) } else { None };
+                        self.names.tell(&known.name, &known.statement, told);
+                    }
+                    Some(Expected::Check(statement)) => {
+                        let description = [&std::mem::take(&mut self.described), message].concat();
+                        server.prepared.describe(&statement, &description);
+                        return Ok(false);
+                    }
+                    _ => {}
                 }
             }
             backend::COMMAND_COMPLETE | backend::EMPTY_QUERY_RESPONSE | backend::PORTAL_SUSPENDED => {
                 if tag == backend::COMMAND_COMPLETE {
-                    self.completed(command_complete(body)?, server);
+                    if let Some(Expected::Query(_, Some(spliced))) = self.expected.front_mut()
+                        && !spliced.completed()
+                    {
+                        return Ok(false);
+                    }
+                    self.completed(command_complete(body)?, server, output);
                 }
                 if matches!(self.expected.front(), Some(Expected::Execute)) {
                     self.expected.pop();
                 }
             }
             backend::COPY_IN_RESPONSE | backend::COPY_BOTH_RESPONSE
-                if matches!(front, Some(Expected::Execute | Expected::Query(_))) =>
+                if matches!(front, Some(Expected::Execute | Expected::Query(..))) =>
             {
                 let extended = matches!(front, Some(Expected::Execute));
                 // A server that copies in ignores Sync up to the end of the data, and needs one after it.
@@ -149,19 +206,31 @@ impl Relay {
                 self.copies_in = !self.expected.iter().any(|expected| matches!(expected, Expected::CopyEnd));
                 self.unsynced |= extended && !self.expected.iter().any(|expected| matches!(expected, Expected::Sync));
             }
-            backend::ERROR_RESPONSE => self.failed(body, server)?,
-            backend::READY_FOR_QUERY => self.ready(body, server, output)?,
+            backend::ERROR_RESPONSE => {
+                let other = match front {
+                    Some(Expected::Query(_, Some(spliced))) => Some(spliced.error(body)),
+                    Some(Expected::Outdated) => preparing::outdated(body)?,
+                    _ => None,
+                };
+                self.failed(other.as_deref().unwrap_or(body), server)?;
+                if let Some(error) = other {
+                    frontend::message(output.tail(), tag, |out| out.extend_from_slice(&error));
+                    return Ok(false);
+                }
+            }
+            backend::READY_FOR_QUERY => self.ready(body, server)?,
             backend::PARAMETER_STATUS => {
                 let (name, value) = parameter_status(body)?;
                 if std::str::from_utf8(body).is_err() {
                     // It could not be set again.
                     self.pinned.get_or_insert("a setting that is not in UTF-8");
                 }
-                self.settings.reported(&name, &value, server.status == TransactionStatus::Idle);
+                let shown = self.settings.reported(&name, &value, server.status == TransactionStatus::Idle);
                 if self.settings.name_temporary_schema() {
                     self.pinned.get_or_insert(TEMPORARY_TABLE);
                 }
                 server.parameters.insert(name, value);
+                return Ok(shown);
             }
             _ => {}
         }
@@ -169,14 +238,13 @@ impl Relay {
     }
 
     /// A group was answered.
-    fn ready(&mut self, body: &[u8], server: &mut ServerState, output: &mut WriteBuffer) -> Result<(), Fatal> {
+    fn ready(&mut self, body: &[u8], server: &mut ServerState) -> Result<(), Fatal> {
         match self.expected.pop() {
-            Some(Expected::Query(change)) => self.names.done(change),
+            Some(Expected::Query(change, _)) => self.names.done(change),
             Some(Expected::Sync | Expected::Function) => {}
             _ => return Err(unexpected(backend::READY_FOR_QUERY)),
         }
         server.status = transaction_status(body)?;
-        self.settings.answered(std::mem::take(&mut self.failed), output);
         self.deallocating = None;
         self.creates &= !self.expected.is_empty();
         if server.status == TransactionStatus::Idle {
@@ -192,14 +260,14 @@ impl Relay {
         Ok(())
     }
 
-    fn completed(&mut self, tag: &[u8], server: &mut ServerState) {
+    fn completed(&mut self, tag: &[u8], server: &mut ServerState, output: &mut WriteBuffer) {
         match tag {
             b"DISCARD ALL" | b"DEALLOCATE ALL" => {
                 server.prepared.clear();
                 server.stale.clear();
                 self.names.take().into_iter().for_each(|statement| self.closes(statement.id()));
                 if tag == b"DISCARD ALL" {
-                    self.pinned = None;
+                    self.discarded(server, output);
                 }
             }
             b"DEALLOCATE" => {
@@ -239,19 +307,24 @@ impl Relay {
             self.errors.push(error.sqlstate().to_owned());
         }
         self.copies_in = false;
-        self.failed = true;
         let severity = error.field(headrace_postgres::messages::tag::field::SEVERITY_UNTRANSLATED);
         self.told_why = matches!(severity, "FATAL" | "PANIC");
-        if let Some(Expected::Bind(Some(statement)) | Expected::Describe(Some(statement))) = self.expected.front()
+        let asked = match self.expected.front() {
+            Some(Expected::Bind(statement)) => statement.as_ref(),
+            Some(Expected::Check(statement)) => Some(statement),
+            Some(Expected::Describe(known)) => known.as_ref().map(|known| &known.statement),
+            _ => None,
+        };
+        if let Some(statement) = asked
             && error.sqlstate() == "0A000"
             && error.field(headrace_postgres::messages::tag::field::ROUTINE) == "RevalidateCachedQuery"
         {
-            self.catalog.forget(statement);
+            self.catalog.outdated(statement);
             server.prepared.remove(statement.id());
             server.stale.push(statement.id());
         }
         match self.expected.front() {
-            None | Some(Expected::Query(_) | Expected::Function | Expected::Sync) => return Ok(()),
+            None | Some(Expected::Query(..) | Expected::Function | Expected::Sync) => return Ok(()),
             // The client may send no Sync, for which the server would wait.
             Some(Expected::Placeholder | Expected::Cleared) => {
                 let message = error.field(headrace_postgres::messages::tag::field::MESSAGE);
@@ -268,7 +341,7 @@ impl Relay {
                     if named {
                         server.prepared.remove(statement);
                     } else {
-                        server.prepared.unnamed = None;
+                        server.prepared.set_unnamed(None);
                     }
                     change.iter().for_each(|change| self.names.skipped(change));
                 }
@@ -276,7 +349,7 @@ impl Relay {
                     self.altered(id);
                     server.stale.push(id);
                 }
-                Some(Expected::Made(_, Some(change)) | Expected::Query(change)) => self.names.skipped(&change),
+                Some(Expected::Made(_, Some(change)) | Expected::Query(change, _)) => self.names.skipped(&change),
                 _ => {}
             }
         }
@@ -288,9 +361,10 @@ impl Relay {
     }
 
     /// Puts in the replies that are due. If the server owes a reply after them, they wait for it and are sent with it,
-    /// unless the client may wait for them: one wakeup of the client instead of two.
+    /// unless the client may wait for them: one wakeup of the client instead of two. They do not wait where the client's
+    /// next message waits for them, since the server may owe the others only after that.
     pub fn settle(&mut self, server: &ServerState, output: &mut WriteBuffer) {
-        if self.flushed || !self.expected.are_owed() {
+        if self.flushed || self.waits_for_replies || !self.expected.are_owed() {
             self.put_in(server, output);
         }
     }
@@ -305,7 +379,10 @@ impl Relay {
                     change.into_iter().for_each(|change| self.names.done(change));
                     frontend::message(output.tail(), tag, |_| {});
                 }
-                Some(Expected::Known(messages)) => output.tail().extend_from_slice(&messages),
+                Some(Expected::Known(known, description)) => {
+                    output.tail().extend_from_slice(&description);
+                    self.names.tell(&known.name, &known.statement, Some(&description));
+                }
                 Some(Expected::Ready) => frontend::message(output.tail(), backend::READY_FOR_QUERY, |out| {
                     out.push(match server.status {
                         TransactionStatus::Idle => b'I',

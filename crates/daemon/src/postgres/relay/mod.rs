@@ -19,9 +19,10 @@ mod names;
 mod passing_over;
 mod preparing;
 mod settings;
+mod spliced;
 
 use super::statements::{Catalog, OnServer, Statement, own};
-use crate::limits::{KNOWN_STATEMENTS, WHOLE_MESSAGE};
+use crate::limits::{CHECKED_FOR, KNOWN_STATEMENTS, WHOLE_MESSAGE};
 use expected::{Expected, Replies};
 use headrace_core::{ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::tag::frontend as client;
@@ -31,6 +32,7 @@ use settings::Settings;
 pub use settings::is_settable;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// What a server connection has, independent of the client that it is lent to.
 #[derive(Debug)]
@@ -39,12 +41,18 @@ pub struct ServerState {
     pub prepared: OnServer,
     /// The settings that the server reports, and their values.
     pub parameters: BTreeMap<String, String>,
+    /// Their values when the session was opened, which RESET gives them.
+    pub defaults: BTreeMap<String, String>,
     /// The status of the transaction, of the last ReadyForQuery.
     pub status: TransactionStatus,
     /// The transaction has changed what texts mean.
     changed: bool,
     /// Statements that do not fit their tables any more, to be closed before anything is prepared.
     stale: Vec<u64>,
+    /// The server has said that it ends the session, when no client had asked for anything.
+    ends: bool,
+    /// What the session has that DISCARD ALL does not undo.
+    spoiled: Option<&'static str>,
 }
 
 impl ServerState {
@@ -52,11 +60,19 @@ impl ServerState {
     pub fn new(parameters: BTreeMap<String, String>, statements: usize) -> Self {
         Self {
             prepared: OnServer::new(statements),
+            defaults: parameters.clone(),
             parameters,
             status: TransactionStatus::Idle,
             changed: false,
             stale: Vec::new(),
+            ends: false,
+            spoiled: None,
         }
+    }
+
+    /// Returns true if the session can be another client's after DISCARD ALL.
+    pub fn can_be_lent_again(&self) -> bool {
+        !self.ends && self.spoiled.is_none()
     }
 }
 
@@ -91,14 +107,16 @@ pub struct Relay {
     expected: Replies,
     /// Counts the groups of the client's messages.
     group: u64,
+    /// The statement for the text of the Parse that is next.
+    found: Option<Arc<Statement>>,
+    /// How long a statement that others have prepared is taken to fit the tables without asking.
+    pub checked_for: Duration,
     /// Something of this group was passed on to the server: what follows in it may be skipped.
     passed: bool,
     /// Statements whose Parse or Close was not answered, the group of the last one, and how many there are.
     altered: HashMap<u64, (u64, usize)>,
     /// The server has sent an error with which the session ends.
     told_why: bool,
-    /// An error has come in the group that is being answered.
-    failed: bool,
     /// Portals of statements after whose execution nothing is passed on before that was answered.
     awaited: Vec<(Vec<u8>, Arc<Statement>)>,
     /// What was passed on changes what the messages after it mean, so they wait for its reply.
@@ -161,9 +179,10 @@ impl Relay {
             closed: HashSet::new(),
             expected: Replies::default(),
             group: 0,
+            found: None,
+            checked_for: CHECKED_FOR,
             passed: false,
             altered: HashMap::new(),
-            failed: false,
             told_why: false,
             awaited: Vec::new(),
             waits_for_effects: false,
@@ -274,7 +293,7 @@ impl Relay {
     /// The statement for a text that is parsed now.
     fn statement(&self, body: &[u8]) -> Arc<Statement> {
         match self.shared_settings() {
-            Some(settings) => self.catalog.shared(settings, body),
+            Some(settings) => self.catalog.shared(settings, body, Instant::now()),
             None => own(body),
         }
     }

@@ -3,7 +3,7 @@
 //! A message that the server has not answered yet may be skipped, because of an error in one before it. So what it does
 //! to a name is kept apart until its reply has come.
 
-use crate::postgres::statements::Statement;
+use crate::postgres::statements::{Description, Statement};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -18,8 +18,15 @@ pub struct Change {
 #[derive(Debug, Default)]
 pub struct Names {
     /// As the server's replies have left them.
-    known: HashMap<Vec<u8>, Arc<Statement>>,
+    known: HashMap<Vec<u8>, Named>,
     changing: HashMap<Vec<u8>, Changing>,
+}
+
+/// A statement, and what the client was told of it last.
+#[derive(Debug)]
+struct Named {
+    statement: Arc<Statement>,
+    told: Option<Description>,
 }
 
 /// Changes of one name that were not answered yet.
@@ -36,7 +43,26 @@ impl Names {
     pub fn get(&self, name: &[u8]) -> Option<&Arc<Statement>> {
         match self.changing.get(name) {
             Some(changing) => changing.last.as_ref(),
-            None => self.known.get(name),
+            None => self.known.get(name).map(|named| &named.statement),
+        }
+    }
+
+    /// The statement that a name stands for, and what the client was told of it. Of one that is being prepared it was told
+    /// nothing yet.
+    pub fn told(&self, name: &[u8]) -> Option<(&Arc<Statement>, &Description)> {
+        if self.changing.contains_key(name) {
+            return None;
+        }
+        let named = self.known.get(name)?;
+        Some((&named.statement, named.told.as_ref()?))
+    }
+
+    /// The client is told of the statement that it knows by a name.
+    pub fn tell(&mut self, name: &[u8], statement: &Statement, described: Option<&Description>) {
+        if let Some(named) = self.known.get_mut(name)
+            && named.statement.id() == statement.id()
+        {
+            named.told = described.cloned();
         }
     }
 
@@ -76,25 +102,25 @@ impl Names {
     /// A change that nothing can undo.
     pub fn set(&mut self, change: Change) {
         match change.to {
-            Some(statement) => drop(self.known.insert(change.name, statement)),
+            Some(statement) => drop(self.known.insert(change.name, Named { statement, told: None })),
             None => drop(self.known.remove(&change.name)),
         }
     }
 
-    /// The statement of a name is prepared anew, with the same text.
+    /// The statement of a name is prepared again, with the same text. What the client was told of it is what it expects.
     pub fn replace(&mut self, name: &[u8], statement: &Arc<Statement>) {
         if let Some(changing) = self.changing.get_mut(name) {
             changing.last = Some(Arc::clone(statement));
         }
         if let Some(known) = self.known.get_mut(name) {
-            *known = Arc::clone(statement);
+            known.statement = Arc::clone(statement);
         }
     }
 
     /// Takes all names away, but not that of the unnamed statement: DEALLOCATE ALL leaves it.
     pub fn take(&mut self) -> Vec<Arc<Statement>> {
         let unnamed = self.known.remove_entry(&b""[..]);
-        let taken = self.known.drain().map(|(_, statement)| statement).collect();
+        let taken = self.known.drain().map(|(_, named)| named.statement).collect();
         self.known.extend(unnamed);
         taken
     }

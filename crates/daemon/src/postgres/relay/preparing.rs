@@ -1,14 +1,39 @@
 //! Prepared statements: what becomes of Parse, Bind, Describe and Close.
 
-use super::expected::Expected;
-use super::from_client::is_awaited;
+use super::expected::{Expected, Known};
+use super::from_client::{is_awaited, name_of};
 use super::names::Change;
 use super::{Relay, ServerState};
-use crate::postgres::statements::{PREFIX, Statement, name_of as server_name, own};
-use headrace_core::{ReadBuffer, TransactionStatus, WriteBuffer};
+use crate::postgres::statements::{Described, PREFIX, Statement, are_alike, name_of as server_name, own};
+use headrace_core::{Fatal, ReadBuffer, TransactionStatus, WriteBuffer};
+use headrace_postgres::messages::backend::ServerError;
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, backend, frontend as client};
 use std::sync::Arc;
+
+/// What a statement that does not fit any more is refused by: a name and a text that is none.
+const OUTDATED: &str = "headraced_outdated";
+
+/// What becomes of a Bind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Checked {
+    /// It is passed on.
+    Fits,
+    /// The server was asked, and it waits for the answer.
+    Waits,
+    /// The client would read the rows as something else: it is refused, as the server refuses a plan that has changed.
+    Differs,
+}
+
+/// The error of a statement that does not fit any more, in place of the one that the server has for [`OUTDATED`]; `None` for
+/// any other error.
+pub(super) fn outdated(body: &[u8]) -> Result<Option<Vec<u8>>, Fatal> {
+    const SYNTAX_ERROR: &str = "42601";
+    let is_its_own = ServerError::parse(body)?.sqlstate() == SYNTAX_ERROR;
+    let fields =
+        b"SERROR\0VERROR\0C0A000\0Mcached plan must not change result type\0Fplancache.c\0RRevalidateCachedQuery\0\0";
+    Ok(is_its_own.then(|| fields.to_vec()))
+}
 
 impl Relay {
     pub(super) fn close(&mut self, name: &[u8], output: &mut WriteBuffer) {
@@ -26,15 +51,85 @@ impl Relay {
     }
 
     pub(super) fn describe(&mut self, name: &[u8], server: &mut ServerState, output: &mut WriteBuffer) {
-        let on_server = self.on_server(name, server, output);
-        let statement = self.names.get(name).filter(|_| !name.is_empty()).cloned();
-        // In a transaction that has failed the server describes nothing that returns rows.
-        let known = statement.as_ref().filter(|_| server.status != TransactionStatus::Failed);
-        if let Some(description) = known.and_then(|statement| server.prepared.description(statement.id())) {
-            return self.expect(Expected::Known(description));
+        let (on_server, statement) = self.on_server(name, server, output);
+        let known = statement.map(|statement| Box::new(Known { name: name.to_vec(), statement }));
+        // In a transaction that has failed, or may fail meanwhile, the server describes nothing that returns rows.
+        let in_order = match server.status {
+            TransactionStatus::Idle => true,
+            TransactionStatus::InTransaction => !self.expected.have_groups(),
+            TransactionStatus::Failed => false,
+        };
+        let id = known.as_ref().filter(|_| in_order && !name.is_empty()).map(|known| known.statement.id());
+        match (known, id.and_then(|id| server.prepared.description(id))) {
+            (Some(known), Some(description)) => self.expect(Expected::Known(known, description)),
+            (known, _) => {
+                self.send(client::DESCRIBE, &on_server, output);
+                self.expect(Expected::Describe(known));
+            }
         }
-        self.send(client::DESCRIBE, &on_server, output);
-        self.expect(Expected::Describe(statement));
+    }
+
+    /// Whether what the client was told of a statement is what it gets, if it binds it on this server connection.
+    pub(super) fn check(&mut self, name: &[u8], server: &mut ServerState, output: &mut WriteBuffer) -> Checked {
+        let Some((statement, told)) = self.names.told(name) else { return Checked::Fits };
+        match server.prepared.described(statement.id()) {
+            Described::So(described) if Arc::ptr_eq(described, told) => return Checked::Fits,
+            // It executes nothing then.
+            _ if server.status == TransactionStatus::Failed => return Checked::Fits,
+            _ => {}
+        }
+        let told = Arc::clone(told);
+        let (on_server, Some(statement)) = self.on_server(name, server, output) else { return Checked::Fits };
+        match server.prepared.described(statement.id()) {
+            Described::So(described) if are_alike(described, &told) => {
+                let described = Arc::clone(described);
+                self.names.tell(name, &statement, Some(&described));
+                Checked::Fits
+            }
+            Described::Not => {
+                self.send(client::DESCRIBE, &on_server, output);
+                frontend::flush(output.tail());
+                self.expect(Expected::Check(statement));
+                self.waits_for_effects = true;
+                Checked::Waits
+            }
+            Described::So(_) | Described::AtLength => {
+                self.catalog.outdated(&statement);
+                match name.is_empty() {
+                    true => server.prepared.set_unnamed(None),
+                    false => {
+                        server.prepared.remove(statement.id());
+                        server.stale.push(statement.id());
+                    }
+                }
+                // It is no statement in any transaction, so the server refuses it.
+                frontend::parse(output.tail(), OUTDATED, OUTDATED, &[]);
+                self.expect(Expected::Outdated);
+                Checked::Differs
+            }
+        }
+    }
+
+    /// Has the server look whether a statement still fits its tables that others have prepared, before a client gets it that
+    /// prepares the text: that client could not tell why it is refused. Returns true if it waits for that.
+    pub(super) fn validates(&mut self, body: &[u8], server: &mut ServerState, output: &mut WriteBuffer) -> bool {
+        self.found = None;
+        let Some((name, body)) = name_of(body).filter(|(name, _)| !name.is_empty()) else { return false };
+        if self.names.get(name).is_some() {
+            return false;
+        }
+        let statement = self.statement(body);
+        let is_first = !self.passed && self.expected.is_empty() && server.status == TransactionStatus::Idle;
+        let is_others = is_first && server.prepared.has(statement.id()) && !self.closed.contains(&statement.id());
+        if is_others && !server.prepared.is_checked(statement.id(), self.checked_for) {
+            self.send(client::DESCRIBE, &statement.name(), output);
+            frontend::sync(output.tail());
+            self.expected.push(Expected::Validation(statement));
+            self.synced = output.mark();
+            return true;
+        }
+        self.found = Some(statement);
+        false
     }
 
     /// A message about a statement.
@@ -49,7 +144,7 @@ impl Relay {
     pub(super) fn parse(&mut self, name: &[u8], body: &[u8], server: &mut ServerState, output: &mut WriteBuffer) {
         if name.is_empty() {
             let statement = own(body);
-            server.prepared.unnamed = Some(statement.id());
+            server.prepared.set_unnamed(Some(statement.id()));
             self.send_parse(b"", &self.sent_body(&statement), output);
             self.parses(name, &statement);
             return;
@@ -58,9 +153,9 @@ impl Relay {
             // The server's own error says that it exists already, if it exists there.
             let statement = self.prepare(name, statement, server, output);
             self.send_parse(&statement.name(), body, output);
-            return self.expect(Expected::Refused);
+            return self.expect(Expected::Refused(statement.id()));
         }
-        let mut statement = self.statement(body);
+        let mut statement = self.found.take().unwrap_or_else(|| self.statement(body));
         if self.closed.remove(&statement.id()) {
             self.catalog.forget(&statement);
             statement = self.statement(body);
@@ -68,7 +163,7 @@ impl Relay {
         if server.prepared.has(statement.id()) {
             if server.status == TransactionStatus::Failed && !statement.effects.in_failed_block {
                 self.send_parse(&statement.name(), body, output);
-                return self.expect(Expected::Refused);
+                return self.expect(Expected::Refused(statement.id()));
             }
             self.spared += 1;
             let change = self.changes(Change { name: name.to_vec(), to: Some(statement) });
@@ -107,8 +202,7 @@ impl Relay {
         server: &mut ServerState,
         output: &mut WriteBuffer,
     ) {
-        let on_server = self.on_server(&name, server, output);
-        let statement = self.names.get(&name).cloned();
+        let (on_server, statement) = self.on_server(&name, server, output);
         if let Some(statement) = &statement {
             if statement.effects.deallocates {
                 self.prepare_deallocate(&on_server, statement, output);
@@ -139,24 +233,30 @@ impl Relay {
 
     /// The name on the server of what the client calls `name`, which is prepared there if it is not. For a name that the
     /// client has not defined it is one of which the server says that it does not exist.
-    fn on_server(&mut self, name: &[u8], server: &mut ServerState, output: &mut WriteBuffer) -> Vec<u8> {
+    fn on_server(
+        &mut self,
+        name: &[u8],
+        server: &mut ServerState,
+        output: &mut WriteBuffer,
+    ) -> (Vec<u8>, Option<Arc<Statement>>) {
         let Some(statement) = self.names.get(name).cloned() else {
             if name.is_empty() {
-                server.prepared.unnamed = None;
+                server.prepared.set_unnamed(None);
                 self.send(client::CLOSE, b"", output);
                 self.expect(Expected::Cleared);
             }
-            return foreign(name);
+            return (foreign(name), None);
         };
         if !name.is_empty() {
-            return self.prepare(name, statement, server, output).name();
+            let statement = self.prepare(name, statement, server, output);
+            return (statement.name(), Some(statement));
         }
-        if server.prepared.unnamed != Some(statement.id()) {
-            server.prepared.unnamed = Some(statement.id());
+        if !server.prepared.is_unnamed(statement.id()) {
+            server.prepared.set_unnamed(Some(statement.id()));
             self.send_parse(b"", &self.sent_body(&statement), output);
             self.prepares(&statement, false);
         }
-        Vec::new()
+        (Vec::new(), Some(statement))
     }
 
     /// Has the server prepare the statement of a name, if it has not. What is prepared under other settings than before

@@ -1,0 +1,124 @@
+"""Tables that others change, not through the daemon: rows are what the client was told, or the server's error comes."""
+
+from __future__ import annotations
+
+import random
+import socket
+import struct
+
+import psycopg
+import pytest
+
+import headrace
+from headrace.testing import PostgresServer
+
+from .conftest import Daemon
+from .raw import EXECUTE, SYNC, Client, bind, close, describe, message, messages, parse, query, sqlstates
+
+TYPES = {23: ("int", b"\0\0\0\1"), 700: ("real", struct.pack("!f", 1.0)), 25: ("text", b"1")}
+STEPS = 250
+CHECKED_SECONDS = 0.3
+
+
+class Reader:
+    """A client that knows the type of the column from its statement's description, and reads rows in binary."""
+
+    def __init__(self, client: Client, text: str) -> None:
+        self.client, self.text = client, text
+        self.number = 0
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Has the statement prepared, under another name each time."""
+        columns: list[bytes] = []
+        while not columns:
+            old, self.number = self.number, self.number + 1
+            answer = self.client.ask(close(f"s{old}") + parse(self.name, self.text) + describe(self.name) + SYNC)
+            columns = [body for tag, body in messages(answer) if tag == b"T"]
+            # What others have prepared just before may be refused once.
+            assert columns or sqlstates(answer) == ["0A000"]
+        self.oid = struct.unpack_from("!i", columns[0], columns[0].index(b"\0", 2) + 7)[0]
+
+    @property
+    def name(self) -> str:
+        """The statement's."""
+        return f"s{self.number}"
+
+    def read(self) -> None:
+        """Executes it: either the row is of the type that was told, or it is refused as the server refuses it."""
+        binary = message(b"B", f"\0{self.name}\0".encode() + struct.pack("!hhhh", 0, 0, 1, 1))
+        answer = self.client.ask(binary + EXECUTE + SYNC)
+        if errors := sqlstates(answer):
+            assert errors == ["0A000"]
+            assert b"RRevalidateCachedQuery\0" in answer
+            return self.prepare()
+        (row,) = [body for tag, body in messages(answer) if tag == b"D"]
+        assert row[6:] == TYPES[self.oid][1], TYPES[self.oid][0]
+        return None
+
+
+@pytest.mark.parametrize("database", ["one", "two", "app", "session"])
+def test_rows_are_of_the_type_that_their_client_was_told(daemon: Daemon, database: str) -> None:
+    chance = random.Random(database)
+    clients = [
+        Client.local(daemon.socket, user="me", database=database) for _ in range(1 if database == "session" else 4)
+    ]
+    # In a pool of several connections these keep some from the others.
+    blocks: list[bool] = []
+    blockers: list[Client] = []
+    if database in ("two", "app"):
+        blockers = [Client.local(daemon.socket, user="me", database=database)]
+        blocks = [False]
+    with headrace.connect(daemon.server.url, autocommit=True) as admin:
+        admin.executescript(
+            "drop table if exists retyped; create table retyped (a int); insert into retyped values (1)"
+        )
+        readers = [Reader(each, "select a from retyped") for each in clients]
+        for _ in range(STEPS):
+            match chance.randrange(8):
+                case 0:
+                    name = chance.choice(list(TYPES.values()))[0]
+                    admin.execute(f"alter table retyped alter a type {name} using a::{name}")
+                case 1 if blockers:
+                    at = chance.randrange(len(blockers))
+                    blockers[at].ask(query("commit" if blocks[at] else "begin"))
+                    blocks[at] = not blocks[at]
+                case _:
+                    chance.choice(readers).read()
+        for each in [*clients, *blockers]:
+            each.close()
+        admin.execute("drop table retyped")
+
+
+def test_new_clients_do_not_fail_after_a_change(daemon: Daemon) -> None:
+    with headrace.connect(daemon.server.url, autocommit=True) as admin:
+        admin.executescript(
+            "drop table if exists migrated; create table migrated (a int); insert into migrated values (1)"
+        )
+        for columns in (1, 2):
+            with psycopg.connect(**daemon.where("one"), autocommit=True, prepare_threshold=0) as conn:
+                row = conn.execute("select * from migrated").fetchone()
+            assert row is not None
+            assert len(row) == columns
+            if columns == 1:
+                admin.execute("alter table migrated add b int")
+            # For so long what others have prepared is taken to fit.
+            admin.execute("select pg_sleep(%s)", (CHECKED_SECONDS,))
+        admin.execute("drop table migrated")
+
+
+def test_unnamed_statement_is_what_its_client_was_told(daemon: Daemon, server: PostgresServer) -> None:
+    direct = socket.create_connection(("127.0.0.1", server.port))
+    with (
+        Client(direct, user="postgres", database="postgres") as admin,
+        Client.local(daemon.socket, user="me", database="two") as one,
+        Client.local(daemon.socket, user="me", database="two") as two,
+    ):
+        admin.ask(query("drop table if exists renamed; create table renamed (a int); insert into renamed values (1)"))
+        told = one.ask(parse("", "select * from renamed") + describe("") + SYNC)
+        assert sqlstates(told) == []
+        two.ask(query("begin"))
+        admin.ask(query("alter table renamed add b int"))
+        assert sqlstates(one.ask(bind("") + EXECUTE + SYNC)) == ["0A000"]
+        two.ask(query("commit"))
+        admin.ask(query("drop table renamed"))
