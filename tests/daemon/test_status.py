@@ -134,6 +134,18 @@ def test_configuration_is_read_again(daemon: Daemon) -> None:
     assert sizes == [3]
 
 
+def test_client_of_a_pool_that_was_changed_shares_its_connection_as_before(daemon: Daemon) -> None:
+    file = daemon.folder.parent / "headraced.toml"
+    with daemon.connect("one", autocommit=True) as kept:
+        file.write_text(config(daemon.server, one="pool_size = 3"))
+        assert ask(daemon, "POST", "/reload") == (200, "")
+        assert len({kept.fetchval("select pg_backend_pid()") for _ in range(5)}) == 1
+        with daemon.connect("one", autocommit=True) as conn:
+            assert conn.fetchval("select 1") == 1
+            shown = {pool["pool"]: pool["size"] for pool in status(daemon)["pools"]}
+    assert shown == {"postgres@one": 3, "postgres@one (before a change, 1)": 1}
+
+
 @pytest.mark.parametrize("way", ["HTTP", "SIGHUP"])
 def test_mode_of_the_socket_follows_the_configuration(daemon: Daemon, way: str) -> None:
     file = daemon.folder.parent / "headraced.toml"

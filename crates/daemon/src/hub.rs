@@ -30,6 +30,8 @@ pub const TARGET: &str = "headrace.target";
 pub struct Hub {
     config: Mutex<Arc<Config>>,
     pools: Mutex<HashMap<Key, Arc<Pool>>>,
+    /// Pools of databases that the configuration has changed, as long as they have clients.
+    retired: Mutex<Vec<Arc<Pool>>>,
     /// Those that a pool or a server connection needs.
     limits: Mutex<HashMap<String, Weak<Limit>>>,
     /// The databases that are not PostgreSQL's.
@@ -92,6 +94,7 @@ impl Hub {
         Self {
             config: Mutex::new(Arc::new(config)),
             pools: Mutex::default(),
+            retired: Mutex::default(),
             limits: Mutex::default(),
             fronts: Fronts::default(),
             registry: Registry::default(),
@@ -119,13 +122,16 @@ impl Hub {
         let before = std::mem::replace(&mut *lock(&self.config), Arc::clone(&config));
         self.reload_limits(&before, &config);
         self.fronts.reload(&config);
+        let mut retired = Vec::new();
         lock(&self.pools).retain(|key, pool| {
             let stays = key.of_client || config.databases.get(&key.name).is_some_and(|now| *now == *pool.database);
             if !stays {
-                pool.retire();
+                retired.push(Arc::clone(pool));
             }
             stays
         });
+        retired.iter().for_each(|pool| pool.retire());
+        lock(&self.retired).extend(retired);
     }
 
     /// What is open on a server counts as before, as long as it is the same server.
@@ -286,6 +292,8 @@ impl Hub {
     /// What is shown of the pools of all databases.
     pub fn shown(&self) -> Vec<Shown> {
         let mut shown: Vec<Shown> = lock(&self.pools).values().map(|pool| pool.shown()).collect();
+        let retired: Vec<Shown> = lock(&self.retired).iter().map(|pool| pool.shown()).collect();
+        shown.extend(as_before(retired));
         shown.extend(self.fronts.shown());
         shown.sort_by(|one, other| one.label.cmp(&other.label));
         shown
@@ -299,6 +307,11 @@ impl Hub {
         let pools: Vec<Arc<Pool>> = lock(&self.pools).values().cloned().collect();
         pools.iter().for_each(|pool| pool.expire());
         drop(pools);
+        let forgotten: Vec<Arc<Pool>> =
+            lock(&self.retired).extract_if(.., |pool| Arc::strong_count(pool) == 1).collect();
+        drop(forgotten);
+        let retired = lock(&self.retired).clone();
+        retired.iter().for_each(|pool| pool.expire());
         lock(&self.pools).retain(|key, pool| {
             let is_plain = !key.of_client && key.password.is_none() && key.startup.len() == 2;
             let needed = is_plain && pool.stats.opened.value() > 0;
@@ -306,6 +319,14 @@ impl Hub {
         });
         lock(&self.limits).retain(|_, limit| limit.strong_count() > 0);
     }
+}
+
+/// Pools from before the configuration was changed, whose names are those of others now.
+pub fn as_before(mut retired: Vec<Shown>) -> Vec<Shown> {
+    for (number, shown) in retired.iter_mut().enumerate() {
+        shown.label = format!("{} (before a change, {})", shown.label, number + 1);
+    }
+    retired
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::pool::Pool;
 use super::session;
 use crate::client::Client;
 use crate::config::{Config, Database};
-use crate::hub::Hub;
+use crate::hub::{Hub, as_before};
 use crate::lock;
 use crate::postgres::pool::{Key, Parameters};
 use crate::registry::Entered;
@@ -85,6 +85,8 @@ impl Lender {
 #[derive(Debug, Default)]
 pub struct Fronts {
     pools: Mutex<HashMap<Key, Lender>>,
+    /// Those of databases that the configuration has changed, as long as they have clients or sessions.
+    retired: Mutex<Vec<Lender>>,
 }
 
 impl Fronts {
@@ -107,7 +109,9 @@ impl Fronts {
 
     /// What is shown of each pool.
     pub fn shown(&self) -> Vec<Shown> {
-        lock(&self.pools).values().map(Lender::shown).collect()
+        let mut shown: Vec<Shown> = lock(&self.pools).values().map(Lender::shown).collect();
+        shown.extend(as_before(lock(&self.retired).iter().map(Lender::shown).collect()));
+        shown
     }
 
     /// Closes sessions that nobody has used for a while, and forgets the pools of clients that have named a server or
@@ -116,6 +120,10 @@ impl Fronts {
         let pools: Vec<Lender> = lock(&self.pools).values().cloned().collect();
         pools.iter().for_each(Lender::expire);
         drop(pools);
+        lock(&self.retired).retain(|pool| {
+            pool.expire();
+            pool.is_used()
+        });
         lock(&self.pools).retain(|key, pool| {
             let is_plain = !key.of_client && key.password.is_none();
             is_plain && pool.shown().stats.opened.value() > 0 || pool.is_used()
@@ -124,8 +132,13 @@ impl Fronts {
 
     /// Forgets the pools of databases that the configuration has changed: clients that are connected keep theirs.
     pub fn reload(&self, config: &Config) {
+        let mut retired = lock(&self.retired);
         lock(&self.pools).retain(|key, pool| {
-            key.of_client || config.databases.get(&key.name).is_some_and(|now| now == pool.database())
+            let stays = key.of_client || config.databases.get(&key.name).is_some_and(|now| now == pool.database());
+            if !stays {
+                retired.push(pool.clone());
+            }
+            stays
         });
     }
 }
