@@ -29,6 +29,8 @@ pub struct Plan {
     pub promised: Option<Option<Vec<Target>>>,
     /// Nothing is executed: the columns are all that is wanted.
     pub only_columns: bool,
+    /// The statement only reads: it can be executed again.
+    pub reads: bool,
 }
 
 impl Plan {
@@ -44,6 +46,7 @@ impl Plan {
             several: false,
             promised: None,
             only_columns: false,
+            reads: server.reads,
         }
     }
 }
@@ -65,6 +68,10 @@ pub struct Slot<E> {
     pub affected: u64,
     /// Why a row could not be passed on.
     pub problem: Option<String>,
+    /// A result has ended.
+    pub has_result: bool,
+    /// The result has other columns than the client was told.
+    pub is_outdated: bool,
     /// How the request ended.
     pub outcome: Option<Outcome<E, Mismatch>>,
 }
@@ -93,10 +100,19 @@ impl<C, E> Handler<C, E> {
             rows: 0,
             affected: 0,
             problem: None,
+            has_result: false,
+            is_outdated: false,
             outcome: None,
         }));
         (Self { params, plan, layout: None, slot: slot.clone(), columns: PhantomData }, slot)
     }
+}
+
+/// Returns true if columns have the names that the client was told. Some servers name a column after its expression, which
+/// differs where the expression has parameters.
+fn are_as_promised(promised: &[Target], targets: &[Target]) -> bool {
+    let is_same = |(one, other): (&Target, &Target)| one.name == other.name || one.name.contains('?');
+    promised.len() == targets.len() && promised.iter().zip(targets).all(is_same)
 }
 
 /// CommandComplete of a result that is followed by another one.
@@ -129,7 +145,11 @@ impl<C: Described, E: Diagnostics> ResponseHandler for Handler<C, E> {
             slot.columns = Some(targets);
             return;
         }
-        if slot.columns.is_some() {
+        // A statement that the server does not take any more is prepared again.
+        let again = slot.rows == 0 && !slot.has_result && (!self.plan.describes || !slot.bytes.is_empty());
+        if slot.columns.is_some() && again && !self.plan.several {
+            slot.bytes.clear();
+        } else if slot.columns.is_some() {
             if !self.plan.several {
                 slot.problem.get_or_insert_with(|| {
                     "the statement has several results: execute it in the simple protocol, without parameters".into()
@@ -141,10 +161,15 @@ impl<C: Described, E: Diagnostics> ResponseHandler for Handler<C, E> {
         }
         let count = targets.len();
         let targets = match &self.plan.promised {
-            Some(Some(promised)) if promised.len() == count => promised.clone(),
+            Some(Some(promised)) if are_as_promised(promised, &targets) => promised.clone(),
             Some(_) => {
-                slot.problem =
-                    Some("the result has other columns than were described: prepare the statement again".into());
+                slot.is_outdated = true;
+                if !self.plan.reads {
+                    slot.problem = Some(
+                        "the statement was executed; its result has other columns than were described, prepare it again"
+                            .into(),
+                    );
+                }
                 return;
             }
             None => targets,
@@ -195,7 +220,9 @@ impl<C: Described, E: Diagnostics> ResponseHandler for Handler<C, E> {
     }
 
     fn result(&mut self, (): (), summary: Summary<'_>) {
-        lock(&self.slot).affected = summary.rows.unwrap_or_default();
+        let mut slot = lock(&self.slot);
+        slot.affected = summary.rows.unwrap_or_default();
+        slot.has_result = true;
     }
 
     fn finish(self, (): (), outcome: Outcome<E, Mismatch>) {

@@ -3,7 +3,7 @@
 use super::backend::{Backend, Login};
 use super::requests::has_executed;
 use crate::config::{Database, PoolMode, addresses};
-use crate::limits::RESET_TIMEOUT;
+use crate::limits::{DESCRIBED_FOR, RESET_TIMEOUT};
 use crate::lock;
 use crate::postgres::pool::{Key, NotLent};
 use crate::secret::Secret;
@@ -13,7 +13,7 @@ use headrace_io::tokio::Client;
 use headrace_io::{Address, TcpOptions};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -39,6 +39,8 @@ pub struct Pool<B> {
     idle: Mutex<Vec<Opened<B>>>,
     permits: Arc<Semaphore>,
     waiting: AtomicUsize,
+    /// Counts what its clients have noticed of changes of tables.
+    definitions: AtomicU64,
 }
 
 /// An open session.
@@ -56,6 +58,9 @@ pub struct Opened<B> {
     ends: Instant,
     /// It counts as open, if it is one of the pool's.
     counted: Option<Counted>,
+    /// The pool's count when its statements were last prepared again, and when that was.
+    definitions: u64,
+    refreshed: Instant,
 }
 
 /// A session that is open as long as this exists.
@@ -94,6 +99,7 @@ impl<B: Backend> Pool<B> {
             password: key.password.clone(),
             idle: Mutex::default(),
             waiting: AtomicUsize::new(0),
+            definitions: AtomicU64::new(0),
         }
     }
 
@@ -123,6 +129,20 @@ impl<B: Backend> Pool<B> {
                 None => self.opencounted().await.map_err(|fatal| NotLent::Failed(fatal.into()))?,
             };
             return Ok(Lent { opened, since: Instant::now(), _permit: permit });
+        }
+    }
+
+    /// Tables have changed: what sessions know of statements may be otherwise now.
+    pub fn definitions_changed(&self) {
+        self.definitions.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Has a session prepare its statements again, if it may know of them what is not so any more, before a client is told.
+    pub fn refresh(&self, opened: &mut Opened<B>) {
+        let definitions = self.definitions.load(Ordering::Relaxed);
+        if opened.definitions != definitions || opened.refreshed.elapsed() > DESCRIBED_FOR {
+            opened.server.connection.machine.forget_statements();
+            (opened.definitions, opened.refreshed) = (definitions, Instant::now());
         }
     }
 
@@ -222,6 +242,8 @@ impl<B: Backend> Pool<B> {
             used: now,
             ends: now + self.database.one_lifetime(),
             counted: None,
+            definitions: self.definitions.load(Ordering::Relaxed),
+            refreshed: now,
         })
     }
 

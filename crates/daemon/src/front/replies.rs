@@ -17,12 +17,20 @@ pub struct Failure {
     pub detail: Option<String>,
     /// What to do.
     pub hint: Option<String>,
+    /// The function of the server's source by which drivers know the error.
+    pub routine: Option<&'static str>,
 }
 
 impl Failure {
     /// An error of the daemon's own.
     pub fn new(sqlstate: &str, message: impl Into<String>) -> Self {
-        Self { sqlstate: sqlstate.into(), message: message.into(), detail: None, hint: None }
+        Self { sqlstate: sqlstate.into(), message: message.into(), detail: None, hint: None, routine: None }
+    }
+
+    /// A statement whose result has other columns than the client was told: as the server of PostgreSQL says it.
+    pub fn outdated() -> Self {
+        let routine = Some("RevalidateCachedQuery");
+        Self { routine, ..Self::new("0A000", "cached plan must not change result type") }
     }
 
     /// A feature that there is not.
@@ -63,6 +71,9 @@ fn write_fields(out: &mut Vec<u8>, tag: u8, severity: &str, failure: &Failure) {
         }
         if let Some(hint) = &failure.hint {
             put(b'H', hint);
+        }
+        if let Some(routine) = failure.routine {
+            put(field::ROUTINE, routine);
         }
         out.push(0);
     });

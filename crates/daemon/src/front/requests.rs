@@ -198,7 +198,13 @@ impl<B: Backend> Session<'_, B> {
         let Item { running, is_muted, after, .. } = item;
         let mut slot = lock(&running.slot);
         let outcome = slot.outcome.take().unwrap_or(Outcome::Done);
-        match failure::<B>(outcome, slot.problem.take())? {
+        let changes = ["CREATE", "ALTER", "DROP", "RENAME"].iter().any(|verb| running.command.starts_with(verb));
+        if slot.is_outdated || changes {
+            self.pool.definitions_changed();
+        }
+        let outdated = slot.is_outdated && slot.problem.is_none();
+        let failed = failure::<B>(outcome, slot.problem.take())?;
+        match failed.or_else(|| outdated.then(Failure::outdated)) {
             _ if is_muted => return Ok(()),
             None => {
                 complete(out, &running, slot.columns.is_some(), slot.rows, slot.affected);
@@ -251,6 +257,13 @@ impl<B: Backend> Session<'_, B> {
         }
         if let Err(failure) = self.make_way().await? {
             return Ok(Err(failure));
+        }
+        self.settle().await?;
+        if let Err(failure) = self.borrow().await? {
+            return Ok(Err(failure));
+        }
+        if let Some(lent) = &mut self.lent {
+            self.pool.refresh(&mut lent.opened);
         }
         let plan = Plan { only_columns: true, ..Plan::of(server, &[], false) };
         let (slot, failed) = self.ask(B::prepare(&server.sql), plan).await?;
@@ -429,6 +442,7 @@ pub(super) fn plain() -> Plan {
         several: true,
         promised: None,
         only_columns: false,
+        reads: false,
     }
 }
 
@@ -525,7 +539,7 @@ fn failure<B: Backend>(
                 None => of_class(condition.class()).to_owned(),
             };
             let detail = Some(B::detail(&error));
-            Some(Failure { sqlstate, message: error.message().into_owned(), detail, hint: None })
+            Some(Failure { sqlstate, message: error.message().into_owned(), detail, hint: None, routine: None })
         }
         Outcome::Client { error, .. } => {
             let sqlstate = match error.kind {
