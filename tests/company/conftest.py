@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -33,16 +34,21 @@ def informix_server() -> Iterator[InformixServer]:
         yield running
 
 
+PLACES: dict[str, tuple[str, Callable[[Any], Place]]] = {
+    "postgresql": ("url", postgresql.postgresql),
+    "mariadb": ("mariadb_served", mysql.mysql),
+    "mysql": ("mysql_served", mysql.mysql),
+    "informix": ("informix_server", ifx.informix),
+    "cubrid": ("cubrid_place", lambda place: place),
+}
+"""The fixture of each server, and what makes a place of it."""
+
+
 @pytest.fixture(params=TESTED)
 def place(request: pytest.FixtureRequest) -> Place:
     """One database after the other."""
-    if request.param == "postgresql":
-        return postgresql.postgresql(request.getfixturevalue("url"))
-    if request.param == "informix":
-        return ifx.informix(request.getfixturevalue("informix_server"))
-    if request.param == "cubrid":
-        return request.getfixturevalue("cubrid_place")  # type: ignore[no-any-return]
-    return mysql.mysql(request.getfixturevalue(f"{request.param}_served"))
+    fixture, made = PLACES[request.param]
+    return made(request.getfixturevalue(fixture))
 
 
 @pytest.fixture(scope="session")

@@ -82,8 +82,6 @@ def cubrid(url: str, other: Callable[[], str]) -> Place:
         (
             "drop table if exists company",
             "create table company (worker int, n int, how varchar(20), primary key (worker, n))",
-            "drop table if exists numbers",
-            "create table numbers (n int primary key)",
         ),
         lambda count: f"select cast(? as varchar(40)), n from numbers where n <= {count} order by n",
         "insert into company select cast(? as int), cast(? as int), 'slow' from db_root where "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,8 @@ from headrace_lab.differences import Differences
 from .shells import Shell
 from .worker import Chosen
 
-_numbers = itertools.count(1)
+_made: set[tuple[str, str]] = set()
+"""The databases that were made, by the URL of the first one and their names."""
 
 
 def _of_database(url: str, name: str) -> str:
@@ -49,7 +49,7 @@ class Place:
     within: Callable[[str, str], tuple[str, dict[str, Any]]] = lambda url, name: (_of_database(url, name), {})
     """The URL and the keywords for it, by the URL of the first and the name."""
     numbers: int = 0
-    """Rows of the table ``numbers``, where the schema has it."""
+    """Rows of the table ``numbers``; 0 where there is none."""
     long_login: bool = False
     """The answer to the login is so long that it drips for a second."""
     sessions: Callable[[Any], int] | None = None
@@ -87,26 +87,37 @@ class Place:
         """A connection in autocommit."""
         return await shell.connect(self.url, **{"autocommit": True, **self.keywords, **keywords})
 
-    async def apart(self, shell: Shell) -> Place:
-        """The same with tables of its own, for one of many that would else wait for one another's rows."""
+    async def apart(self, shell: Shell, number: int) -> Place:
+        """The same with tables of its own, for one of many that would else wait for one another's rows. What has the
+        same number has the same database, one after the other."""
         if self.other is not None:
             made = replace(self, url=self.other())
             await made.prepare(shell)
             return made
-        name = f"apart_{next(_numbers)}"
-        admin = await self.connect(shell)
-        await admin.execute(self.create.format(name))
-        await admin.close()
+        name = f"apart_{number}"
+        if (self.url, name) not in _made:
+            admin = await self.connect(shell)
+            await admin.execute(self.create.format(name))
+            await admin.close()
+            _made.add((self.url, name))
         url, keywords = self.within(self.url, name)
         made = replace(self, url=url, keywords={**self.keywords, **keywords})
         await made.prepare(shell)
         return made
 
     async def prepare(self, shell: Shell) -> None:
-        """Makes the tables."""
+        """Makes the tables. The one of numbers, which nobody changes, stays where it is."""
         conn = await self.connect(shell)
         for sql in self.schema:
             await conn.execute(sql)
-        if self.numbers:
+        if self.numbers and not await self._has_numbers(conn):
+            await conn.execute("drop table if exists numbers")
+            await conn.execute("create table numbers (n int primary key)")
             await conn.executemany("insert into numbers values (?)", [(n,) for n in range(1, self.numbers + 1)])
         await conn.close()
+
+    async def _has_numbers(self, conn: Any) -> bool:
+        try:
+            return (await (await conn.execute("select count(*) from numbers")).fetchall()) == [(self.numbers,)]
+        except errors.DatabaseError:
+            return False

@@ -134,7 +134,7 @@ def run(place: Place, shell: Shell, spoil: Any) -> None:
     async def test() -> None:
         await place.prepare(shell)
         chosen = [call for call in calls_of(place) if spoil is not dripping or call.name not in ENDLESS]
-        calls = [(call, await place.apart(shell)) for call in chosen]
+        calls = [(call, await place.apart(shell, number)) for number, call in enumerate(chosen)]
         with contextlib.ExitStack() as gates:
             works = [
                 one(call, own, gates.enter_context(Gate(place_port(own), n))) for n, (call, own) in enumerate(calls)

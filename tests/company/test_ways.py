@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -21,14 +22,29 @@ SESSION = ("held_cursors", "notified")
 """Operations that need a session of their own."""
 
 
-@pytest.fixture(params=["postgresql", "mysql"])
-def encrypted(request: pytest.FixtureRequest) -> Place:
-    """Servers with TLS. (Over TLS Informix has no way to interrupt a statement.)"""
-    if request.param == "postgresql":
-        server: PostgresServer = request.getfixturevalue("tls_server")
-        return postgresql(f"{server.url}?sslmode=verify-ca&sslrootcert={server.ca_file}", "postgresql_tls")
-    served: Served = request.getfixturevalue("mysql_served")
+def encrypted_postgresql(server: PostgresServer) -> Place:
+    """PostgreSQL over TLS, whose certificate is verified."""
+    return postgresql(f"{server.url}?sslmode=verify-ca&sslrootcert={server.ca_file}", "postgresql_tls")
+
+
+def encrypted_mysql(served: Served) -> Place:
+    """MySQL over TLS."""
     return mysql(served, url=served.url("test") + "?ssl_mode=REQUIRED", name="mysql_tls")
+
+
+ENCRYPTED: dict[str, tuple[str, Callable[[Any], Place]]] = {
+    "postgresql": ("tls_server", encrypted_postgresql),
+    "mysql": ("mysql_served", encrypted_mysql),
+}
+"""Servers with TLS: the fixture of each, and what makes a place of it. (Over TLS Informix has no way to interrupt a
+statement.)"""
+
+
+@pytest.fixture(params=ENCRYPTED)
+def encrypted(request: pytest.FixtureRequest) -> Place:
+    """One of them after the other."""
+    fixture, made = ENCRYPTED[request.param]
+    return made(request.getfixturevalue(fixture))
 
 
 def behind_a_pooler(place: Place) -> Place:

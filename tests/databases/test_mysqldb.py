@@ -19,8 +19,11 @@ DJANGO = "5.2.19"
 HERE = Path(__file__).parent
 # It reads rows off the socket while another thread looks; our use_result() has received them before it returns.
 NOT_OURS = "tests/test_connection.py::test_result_concurrent_use_raises"
-APPS = "backends basic queries transactions model_fields lookup expressions aggregation select_for_update"
-FEWER_APPS = "backends basic transactions"
+APPS = {
+    "mariadb": "backends basic queries transactions model_fields lookup expressions aggregation select_for_update",
+    "mysql": "backends basic transactions",
+}
+"""Django's tests by the server. MySQL takes its time for tables."""
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -57,14 +60,12 @@ def test_mysqlclients_own_tests(server: MysqldServer) -> None:
 
 
 def test_djangos_own_tests(server: MysqldServer) -> None:
-    # MySQL takes its time for tables.
-    apps = APPS if server.scheme == "mariadb" else FEWER_APPS
     source = source_of("django", DJANGO)
     where = {"HOST": server.host, "PORT": server.port, "USER": "tester", "PASSWORD": "tiger"}
     done = subprocess.run(
         [
             sys.executable, "runtests.py", "--settings=django_settings", "--parallel", "1", "--noinput",
-            *apps.split(),
+            *APPS[server.scheme].split(),
         ],
         cwd=source / "tests",
         env=environment(DJANGO_SERVER=json.dumps(where)),

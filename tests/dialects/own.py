@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import headrace
@@ -22,6 +22,8 @@ NEW, OLD = "2.1.9", "2.0.58"
 HERE = Path(__file__).parent
 SAMPLE = 0 if NIGHT or "HEADRACE_DIALECTS" in os.environ else 10
 """One class of so many runs in ``make test``; 0 in ``make test-dialects`` and ``make test-long``: all of them."""
+COLLATIONS = {"mariadb": " collate utf8mb4_general_ci", "mysql": ""}
+"""Of the databases: a literal has the server's own collation, and MySQL's tests compare some with columns."""
 _PASSWORD = "tiger"
 
 
@@ -32,10 +34,34 @@ class Counts:
     passed: int
     skipped: int
 
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.passed + other.passed, self.skipped + other.skipped)
 
-def mark(whole: Counts, sample: Counts) -> Counts:
-    """Returns the counts that a run must come to."""
-    return sample if SAMPLE else whole
+
+@dataclass(frozen=True)
+class Part:
+    """A file or folder of tests, and what they come to."""
+
+    path: str
+    whole: Counts
+    """All of them."""
+    sample: Counts | None
+    """Those of ``make test``; None where it has none of them."""
+    without: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """Tests that are left out, by the reason."""
+
+    @property
+    def counts(self) -> Counts | None:
+        """What a run must come to."""
+        return self.sample if SAMPLE else self.whole
+
+
+def run_parts(url: str, version: str, *parts: Part, more: str = "") -> None:
+    """Runs the tests of several parts in one process, and checks what they come to."""
+    of_run = [(part, counts) for part in parts if (counts := part.counts) is not None]
+    without = {reason: names for part, _ in of_run for reason, names in part.without.items()}
+    found = run(url, version, *(part.path for part, _ in of_run), without=without, more=more)
+    assert found == sum((counts for _, counts in of_run), Counts(0, 0))
 
 
 def run(
@@ -99,8 +125,7 @@ def on_postgres(server: PostgresServer, driver: str) -> Iterator[str]:
 def on_mysqld(server: MysqldServer, driver: str) -> Iterator[str]:
     """The URL of a database as the tests want it: with two others beside it."""
     databases = ("sqlalchemy_tests", "test_schema", "test_schema_2")
-    # A literal has the server's own collation, and MySQL's tests compare some with columns.
-    collation = " collate utf8mb4_general_ci" if server.scheme == "mariadb" else ""
+    collation = COLLATIONS[server.scheme]
     with headrace.mysql.connect(server.url, autocommit=True) as admin:
         # A test that fails may leave a transaction open, for which the DROP TABLE of its end would wait a day.
         admin.execute("set global lock_wait_timeout = 20")

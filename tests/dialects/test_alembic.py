@@ -17,6 +17,8 @@ MORE: dict[str, dict[str, Any]] = {
     "postgresql": {"words": postgresql.ARRAY(sa.String), "sold": postgresql.INT4RANGE, "key": sa.Uuid},
 }
 """Columns that a dialect has alone, by name."""
+COMPARES_DEFAULTS = {"postgresql": True, "mariadb": False}
+"""On MariaDB Alembic takes the server's spelling of a default for another one, whatever the driver."""
 
 
 def metadata(dialect: str) -> sa.MetaData:
@@ -57,8 +59,7 @@ def context(connection: sa.Connection) -> MigrationContext:
     def is_ours(name: str | None, kind: str, parents: Any) -> bool:
         return kind != "table" or name in NAMES
 
-    # On MariaDB Alembic takes the server's spelling of a default for another one, whatever the driver.
-    defaults = connection.dialect.name == "postgresql"
+    defaults = COMPARES_DEFAULTS[connection.dialect.name]
     options = {"compare_type": True, "compare_server_default": defaults, "include_name": is_ours}
     return MigrationContext.configure(connection, opts=options)
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
 from headrace.testing import PostgresServer, postgres
 
-from .own import NEW, OLD, SAMPLE, Counts, mark, on_postgres, run
+from .own import NEW, OLD, Counts, Part, on_postgres, run, run_parts
 
-ALL = not SAMPLE
-"""``make test-dialects``, ``make test-long``: also what takes too long for ``make test``."""
 NOT_OURS = {
     "asks psycopg about itself, or for an option of its own": [
         r"MiscBackendTest::test_(client_encoding|initial_transaction_state_psycopg|psycopg_non_standard_err)",
@@ -42,39 +40,41 @@ def complete() -> Iterator[PostgresServer]:
         yield running
 
 
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    ("driver", "version", "marks"),
-    [
-        ("headrace", NEW, (Counts(1883, 10), Counts(97, 0))),
-        ("headrace_async", NEW, (Counts(1883, 10), Counts(97, 0))),
-        ("headrace", OLD, (Counts(1577, 93), Counts(95, 0))),
-    ],
-)
-def test_dialect_suite(complete: PostgresServer, driver: str, version: str, marks: tuple[Counts, Counts]) -> None:
-    with on_postgres(complete, driver) as url:
-        assert run(url, version, "test/dialect/test_suite.py") == mark(*marks)
+def suite(whole: Counts, sample: Counts) -> Part:
+    """The tests that every dialect has."""
+    return Part("test/dialect/test_suite.py", whole, sample)
+
+
+def of_postgresql(whole: Counts, sample: Counts | None, without: Mapping[str, Sequence[str]] = NOT_OURS) -> Part:
+    """The tests of PostgreSQL."""
+    return Part("test/dialect/postgresql", whole, sample, without)
 
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
-    ("driver", "version", "marks"),
+    ("driver", "version", "parts"),
     [
-        ("headrace", NEW, (Counts(10149, 15), Counts(1652, 6))),
-        *(
-            [
-                ("headrace", OLD, (Counts(9821, 11), Counts(0, 0))),
-                ("headrace_async", NEW, (Counts(10149, 14), Counts(0, 0))),
-            ]
-            if ALL
-            else []
+        (
+            "headrace",
+            NEW,
+            [suite(Counts(1883, 10), Counts(97, 0)), of_postgresql(Counts(10149, 15), Counts(1652, 6))],
         ),
+        (
+            "headrace_async",
+            NEW,
+            [
+                suite(Counts(1883, 10), Counts(97, 0)),
+                of_postgresql(Counts(10149, 14), None, NOT_OURS | NOT_OURS_ON_ASYNCIO),
+            ],
+        ),
+        ("headrace", OLD, [suite(Counts(1577, 93), Counts(95, 0)), of_postgresql(Counts(9821, 11), None)]),
     ],
 )
-def test_tests_of_postgresql(complete: PostgresServer, driver: str, version: str, marks: tuple[Counts, Counts]) -> None:
+def test_dialect_suite_and_tests_of_postgresql(
+    complete: PostgresServer, driver: str, version: str, parts: list[Part]
+) -> None:
     with on_postgres(complete, driver) as url:
-        without = NOT_OURS | NOT_OURS_ON_ASYNCIO if driver == "headrace_async" else NOT_OURS
-        assert run(url, version, "test/dialect/postgresql", without=without) == mark(*marks)
+        run_parts(url, version, *parts)
 
 
 def test_cancelled_tasks_leave_engines_usable(complete: PostgresServer) -> None:

@@ -8,13 +8,16 @@ from collections.abc import Iterator
 import pytest
 
 from company.shells import SHELLS
+from long import times
 from servers import Database, database
 
 from .servers import Restarting, own_server
 from .work import Work
 
-SECONDS = 5.0
+SECONDS = float(times(4))
 """Of each ledger. `python -m ledgers` runs one for as long as one likes."""
+BETWEEN_FAILOVERS = 4.0
+"""Seconds."""
 
 
 @pytest.fixture(params=["threads", "tasks"])
@@ -49,7 +52,7 @@ def faults_of_shared(request: pytest.FixtureRequest, shell: str) -> list[str]:
 
 def _faults(work: Work) -> list[str]:
     """Runs it. The seed is part of what is wrong, and something has happened if nothing is."""
-    faults = work.run(SECONDS, every=SECONDS)
+    faults = work.run(SECONDS, every=BETWEEN_FAILOVERS)
     assert work.trouble is not None
     assert work.book.counts()["acknowledged"] > 100, work.errors
     assert work.trouble.counts["fail_over"], work.trouble.counts

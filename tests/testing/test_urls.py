@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -29,31 +28,30 @@ LAUNCHERS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 MARK = {"informix": "?", "cubrid": "?"}
 
 
-@pytest.mark.parametrize("name", LAUNCHERS)
-def test_a_url_is_all_that_connect_needs(name: str) -> None:
-    with LAUNCHERS[name]() as server, headrace.connect(server.url) as conn:
+@pytest.fixture(scope="module", params=LAUNCHERS)
+def started(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
+    """A server of each kind, and its launcher's name."""
+    with LAUNCHERS[request.param]() as server:
+        yield request.param, server
+
+
+def test_a_url_is_all_that_connect_needs(started: tuple[str, Any]) -> None:
+    name, server = started
+    with headrace.connect(server.url) as conn:
         conn.execute("create table t (n int)")
         conn.executemany(f"insert into t values ({MARK.get(name, '%s')})", [(1,), (2,)])
         assert conn.fetchval("select sum(n) from t") == 3
 
 
-@pytest.mark.parametrize("name", LAUNCHERS)
-def test_two_servers_at_once_share_nothing(name: str) -> None:
-    with contextlib.ExitStack() as stack:
-        one, two = (stack.enter_context(LAUNCHERS[name]()) for _ in range(2))
+def test_two_servers_at_once_share_nothing_and_one_is_gone_after_its_block(started: tuple[str, Any]) -> None:
+    name, one = started
+    with LAUNCHERS[name]() as two:
         assert one.url != two.url
-        with headrace.connect(one.url, autocommit=True) as conn:
-            conn.execute("create table t (n int)")
-        with headrace.connect(two.url, autocommit=True) as conn:
-            conn.execute("create table t (n int)")
-
-
-@pytest.mark.parametrize("name", LAUNCHERS)
-def test_a_server_is_gone_after_its_block(name: str) -> None:
-    with LAUNCHERS[name]() as server:
-        pass
+        for server in (one, two):
+            with headrace.connect(server.url, autocommit=True) as conn:
+                conn.execute("create table of_both (n int)")
     with pytest.raises(headrace.OperationalError):
-        headrace.connect(server.url)
+        headrace.connect(two.url)
 
 
 def test_a_url_has_the_login_and_the_locale_of_its_server() -> None:

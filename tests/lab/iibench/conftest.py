@@ -1,4 +1,4 @@
-"""A small bench, and a MariaDB for the whole run."""
+"""A small bench, and its servers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def mariadb() -> Iterator[MariaDBServer]:
-    """MariaDB, without RocksDB."""
-    with headrace.testing.mariadb() as running:
-        yield running
+def mariadb(mariadb_server: MariaDBServer) -> MariaDBServer:
+    """MariaDB, without RocksDB: a bench leaves nothing on it."""
+    return mariadb_server
 
 
 @pytest.fixture(scope="session")

@@ -8,29 +8,33 @@ from typing import Any
 import pytest
 
 import headrace
-import headrace.mysql
 from headrace.testing import MariaDBServer, PostgresServer
 from headrace_lab.iibench.bench import Bench
 from headrace_lab.iibench.databases import load
 from headrace_lab.iibench.options import Options
+from long import times
 
 from .conftest import Ran, bench
 
 Run = Callable[..., Ran]
 
 
-@pytest.fixture(params=["postgresql", "mariadb", "mysql", "informix", "informix-driver"])
+WATCHED = {
+    "postgresql": ("postgres", "headrace"),
+    "mariadb": ("maria", "headrace"),
+    "mysql": ("genuine", "headrace"),
+}
+"""Fixture and driver of benches on servers that say which process they are."""
+UNWATCHED = {"informix": ("ifx", "headrace"), "informix-driver": ("ifx", "informix-driver")}
+"""Those on Informix, which does not, by headrace and by its other driver."""
+
+
+@pytest.fixture(params=WATCHED | UNWATCHED)
 def any_bench(request: pytest.FixtureRequest) -> Run:
-    """Runs a bench on each database, through headrace, and on Informix through its other driver too."""
-    if request.param in ("postgresql", "mysql"):
-        fixture = {"postgresql": "postgres", "mysql": "genuine"}[request.param]
-        return request.getfixturevalue(fixture)  # type: ignore[no-any-return]
-    if request.param.startswith("informix"):
-        ifx = request.getfixturevalue("ifx")
-        driver = "headrace" if request.param == "informix" else request.param
-        return lambda **options: ifx(**{"driver": driver, **options})
-    maria = request.getfixturevalue("maria")
-    return lambda **options: maria(**{"driver": "headrace", **options})
+    """Runs a bench on each database."""
+    fixture, driver = (WATCHED | UNWATCHED)[request.param]
+    run = request.getfixturevalue(fixture)
+    return lambda **options: run(**{"driver": driver, **options})
 
 
 def test_steps_by_name_do_what_their_names_say(any_bench: Run) -> None:
@@ -53,20 +57,29 @@ def test_steps_by_name_do_what_their_names_say(any_bench: Run) -> None:
         assert rows[name]["query"] > 0
 
 
-def test_figures_are_there_for_client_and_server(any_bench: Run) -> None:
-    ran = any_bench(max_rows=8_000, rows_per_commit=200, query_threads=1, secondary_at_start=True)
-    step = ran.step
+def watched(run: Run) -> dict[str, Any]:
+    """A step whose client has all its figures."""
+    step = run(max_rows=8_000, rows_per_commit=200, query_threads=1, secondary_at_start=True).step
     assert step["client"]["cpu_us_per_row"] > 0
     assert step["client"]["cpu_us_per_query"] > 0
     assert {"generate", "encode", "send", "wait"} <= set(step["client"]["stages_us_per_row"])
     assert 0 <= step["unfed_share"] < 1
-    if ran.one("run")["database"] == "informix":
-        assert (step["server"], step["asleep_share"]) == (None, None), "it does not say which process it is"
-        return
+    return step
+
+
+@pytest.mark.parametrize("any_bench", WATCHED, indirect=True)
+def test_figures_are_there_for_client_and_server(any_bench: Run) -> None:
+    step = watched(any_bench)
     assert step["server"]["per"] == "row"
     assert step["server"]["cpu_us"] > 0
     assert 0 <= step["asleep_share"] < 1, "the server runs here, so the kernel knows"
     assert step["data_bytes"] > 0
+
+
+@pytest.mark.parametrize("any_bench", UNWATCHED, indirect=True)
+def test_figures_of_a_server_that_does_not_say_which_process_it_is_are_not_there(any_bench: Run) -> None:
+    step = watched(any_bench)
+    assert (step["server"], step["asleep_share"]) == (None, None)
 
 
 @pytest.mark.parametrize("driver", ["headrace", "mysqlclient"])
@@ -74,7 +87,7 @@ def test_rocksdb_loads_past_the_memtable_and_nothing_is_missing(rocksdb: MariaDB
     """A bulk load is in the table when the session has ended it, and not before."""
     given: dict[str, Any] = {"database": "mariadb", "engine": "rocksdb", "driver": driver, "rows_per_commit": 1_000}
     # It was not in one of three runs where the end of the load was not waited for.
-    for client in ("inline", "overlap", "producer", "pregen") * 2:
+    for client in ("inline", "overlap", "producer", "pregen") * times(1):
         ran = bench(rocksdb.socket_url, **given, client=client, max_rows=20_000, num_secondary_indexes=0)
         assert ran.right, ran.one("proof")["wrong"]
     assert bench(rocksdb.socket_url, **given, max_rows=2_000, bulk_load=0, secondary_at_start=True).right
@@ -123,7 +136,7 @@ def test_prepared_queries_of_others(postgres: Run, driver: str, only_keys: bool)
 
 def test_several_clients_share_tables_and_each_row_is_there_once(any_bench: Run) -> None:
     ran = any_bench(max_rows=1_000, clients=3, tables=2, rows_per_commit=10, delete_per_insert=True)
-    assert ran.right
+    assert ran.right, [what for what in ran.told if what["type"] in ("failure", "proof")]
     (why,) = ran.one("proof")["left_out"]
     assert "several clients" in why, "which of a shared table's rows were the oldest is not known; the other's sums are"
 
@@ -146,27 +159,28 @@ def test_warmup_does_not_count(postgres: Run) -> None:
     assert insert["due"] == 4_000, "the verdict is on all of it"
 
 
-def test_queries_are_answered_by_the_index_they_are_meant_for(server: PostgresServer, mariadb: MariaDBServer) -> None:
-    for name in ("postgresql", "mariadb"):
-        database = load(name)
-        statements = [*database.create_table("plans", Options()), *database.create_indexes("plans", Options())]
-        with (
-            headrace.connect(server.url, autocommit=True)
-            if name == "postgresql"
-            else headrace.mysql.connect(mariadb.socket_url, autocommit=True)
-        ) as conn:
-            for statement in (database.drop_table("plans"), *statements):
-                conn.executescript(statement)
-            conn.executescript(database.insert_head("plans") + Options().rows(0).values("", 0, 5_000))
-            conn.executescript("ANALYZE plans" if name == "postgresql" else "ANALYZE TABLE plans")
-            for index in ("marketsegment", "registersegment", "pdc"):
-                query = database.range_query("plans", index, "5", 10)
-                plan = str(conn.executescript(f"EXPLAIN {query}").fetchall())
-                assert f"plans_{index}" in plan if name == "postgresql" else f"'{index}'" in plan
-                assert "Sort" not in plan
-                assert "filesort" not in plan
-                assert len(conn.executescript(query).fetchall()) == 10
-            conn.executescript(database.drop_table("plans"))
+PLANS = {"postgresql": ("server", "ANALYZE plans", "plans_{}"), "mariadb": ("mariadb", "ANALYZE TABLE plans", "'{}'")}
+"""The fixture of each server, what counts the rows of the table for its planner, and an index in its plans."""
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_queries_are_answered_by_the_index_they_are_meant_for(request: pytest.FixtureRequest, name: str) -> None:
+    fixture, analyze, in_plan = PLANS[name]
+    database = load(name)
+    statements = [*database.create_table("plans", Options()), *database.create_indexes("plans", Options())]
+    with headrace.connect(request.getfixturevalue(fixture).socket_url, autocommit=True) as conn:
+        for statement in (database.drop_table("plans"), *statements):
+            conn.executescript(statement)
+        conn.executescript(database.insert_head("plans") + Options().rows(0).values("", 0, 5_000))
+        conn.executescript(analyze)
+        for index in ("marketsegment", "registersegment", "pdc"):
+            query = database.range_query("plans", index, "5", 10)
+            plan = str(conn.executescript(f"EXPLAIN {query}").fetchall())
+            assert in_plan.format(index) in plan
+            assert "Sort" not in plan
+            assert "filesort" not in plan
+            assert len(conn.executescript(query).fetchall()) == 10
+        conn.executescript(database.drop_table("plans"))
 
 
 # found by a review
