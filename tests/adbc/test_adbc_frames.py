@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from adbc_driver_headrace import dbapi
 from headrace._command import main
 from servers import Database
 
-from .conftest import connect, rows, run
+from .conftest import connect, marks, rows, run
 
 
 def test_pandas_reads_and_writes_by_arrow(
@@ -25,7 +26,7 @@ def test_pandas_reads_and_writes_by_arrow(
 ) -> None:
     frame = pandas.DataFrame({"id": [1, 2, 3], "price": [1.5, None, 2.5], "name": ["a", "b", None]})
     # By Arrow: no row becomes a Python object.
-    monkeypatch.delattr(dbapi.Cursor, "fetchall")
+    monkeypatch.delattr(adbc_driver_manager.dbapi.Cursor, "fetchall")
     with conn.cursor() as cursor:
         run(cursor, "drop table if exists frame")
     assert frame.to_sql("frame", conn, index=False, if_exists="fail") == 3
@@ -45,12 +46,30 @@ def test_polars_reads_and_writes_by_arrow(
     frame = polars.DataFrame({"id": [1, 2, 3], "name": ["a", "b", None]})
     with conn.cursor() as cursor:
         run(cursor, "drop table if exists frame")
-    monkeypatch.delattr(dbapi.Cursor, "fetchall")
+    monkeypatch.delattr(adbc_driver_manager.dbapi.Cursor, "fetchall")
     assert frame.write_database("frame", conn, engine="adbc") == 3
     assert frame.write_database("frame", conn, engine="adbc", if_table_exists="append") == 3
     found = polars.read_database("select id, name from frame order by id", conn)
     assert found["id"].to_list() == [1, 1, 2, 2, 3, 3]
     assert found.schema["name"] == polars.String
+
+
+def test_a_frame_is_ingested_as_what_it_says(any_db: Database, conn: dbapi.Connection) -> None:
+    nulls = polars.DataFrame({"id": [1, 2], "name": [None, None]})
+    named = pandas.DataFrame({"name": ["c", "d"]}, index=pandas.RangeIndex(3, 5, name="id"))
+    objects = polars.DataFrame({"id": [9], "name": [uuid.uuid4()]})
+    empty = pyarrow.record_batch({"id": pyarrow.array([7, 8], pyarrow.int32()), "name": ["x", "y"]}).slice(2, 0)
+    with conn.cursor() as cursor:
+        assert cursor.adbc_ingest("t", nulls, mode="append") == 2
+        assert cursor.adbc_ingest("t", named, mode="append") == 2
+        assert cursor.adbc_ingest("t", empty, mode="append") == 0
+        with pytest.raises(dbapi.NotSupportedError, match="column 'name' has the polars type Object"):
+            cursor.adbc_ingest("t", objects, mode="append")
+        with pytest.raises(dbapi.NotSupportedError, match="Object"):
+            cursor.executemany(f"insert into t values ({marks(any_db, 2)})", objects)
+        with pytest.raises(dbapi.NotSupportedError, match="Object"):
+            objects.write_database("t", conn, engine="adbc", if_table_exists="append")
+    assert rows(conn, "select id, name from t order by id") == [(1, None), (2, None), (3, "c"), (4, "d")]
 
 
 def test_duckdb_reads_a_stream_of_the_driver(any_db: Database, conn: dbapi.Connection) -> None:

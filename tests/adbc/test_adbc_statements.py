@@ -11,9 +11,12 @@ import pyarrow as pa
 import pytest
 
 from adbc_driver_headrace import dbapi
+from robustness.test_fork import in_child
 from servers import Database
 
 from .conftest import connect, marks, rows, run
+
+pytestmark = pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
 
 DUPLICATE = {"postgresql": None, "mysql": b"1062", "informix": b"-268", "cubrid": b"-670"}
 """The servers' own numbers; PostgreSQL has none."""
@@ -136,6 +139,106 @@ def test_transaction_is_committed_or_rolled_back(any_db: Database, conn: dbapi.C
         assert rows(other, "select id from t") == [(1,)]
         other.rollback()
     assert rows(conn, "select id from t") == [(1,)]
+
+
+def test_commit_of_a_failed_transaction_is_an_error(any_db: Database, conn: dbapi.Connection) -> None:
+    with connect(any_db, autocommit=False) as other:
+        with other.cursor() as cursor:
+            run(cursor, insert(any_db), 1, "one")
+            with pytest.raises(dbapi.IntegrityError):
+                run(cursor, insert(any_db), 1, "again")
+        if any_db.error_fails_transaction:
+            with pytest.raises(dbapi.ProgrammingError, match="rolled back, not committed") as raised:
+                other.commit()
+            assert raised.value.sqlstate == "25P02"
+        other.commit()
+    assert rows(conn, "select count(*) from t") == [(0 if any_db.error_fails_transaction else 1,)]
+
+
+def test_parameters_are_those_of_one_execution(any_db: Database, conn: dbapi.Connection) -> None:
+    """A program that forgets them does not insert the rows before again."""
+    one = f"insert into t (id) select coalesce(max(id), 0) + {marks(any_db, 1)} from t"
+    with conn.cursor() as cursor:
+        for sql, given in ((insert(any_db), [(1, "one"), (2, "two")]), (one, [(1,)])):
+            cursor.executemany(sql, given)
+            before = rows(conn, "select count(*) from t")
+            for nothing in (None, ()):
+                with pytest.raises(dbapi.Error):
+                    cursor.execute(sql, nothing)
+            assert rows(conn, "select count(*) from t") == before
+
+
+def test_rows_that_a_statement_has_changed_are_counted(any_db: Database, conn: dbapi.Connection) -> None:
+    with conn.cursor() as cursor:
+        for sql, given, count in (
+            (insert(any_db), (1, "one"), 1),
+            ("insert into t values (2, 'two')", (), 1),
+            ("update t set name = 'x'", (), 2),
+            ("delete from t where id = 9", (), 0),
+            ("select id from t", (), -1),
+            ("delete from t", (), 2),
+        ):
+            run(cursor, sql, *given)
+            assert cursor.rowcount == count, sql
+
+
+FAILS = {
+    "postgresql": "select n, 1 / (n - 2500) as x, repeat('x', 1000) as big from generate_series(0, 2999) n",
+    "mysql": "with recursive s (n) as (select 0 union all select n + 1 from s where n < 999) "
+    "select n, if(n = 900, exp(1000), 1) as x, repeat('x', 5000) as big from s",
+}
+
+
+@pytest.mark.parametrize("any_db", ["postgresql", "mariadb", "mysql"], indirect=True)
+def test_error_in_the_course_of_a_result_is_one_of_the_driver(any_db: Database, conn: dbapi.Connection) -> None:
+    with connect(any_db, batch_rows="10") as other:
+        for fetch in (dbapi.Cursor.fetchall, dbapi.Cursor.fetch_arrow_table, dbapi.Cursor.fetch_df):
+            with other.cursor() as cursor:
+                run(cursor, FAILS[any_db.kind])
+                assert cursor.fetchone() is not None
+                with pytest.raises(dbapi.DataError) as raised:
+                    fetch(cursor)
+            assert raised.value.sqlstate in ("22012", "22003")
+            assert raised.value.status_code.name == "INVALID_DATA"
+            assert raised.value.details
+        assert rows(other, "select count(*) from t") == [(0,)]
+
+
+def test_the_child_of_a_fork_leaves_the_session_alone(any_db: Database, conn: dbapi.Connection) -> None:
+    def use() -> str:
+        with conn.cursor() as cursor:
+            run(cursor, "select id from t")
+        return "used"
+
+    def close() -> str:
+        conn.close()
+        return "closed"
+
+    assert "before a fork" in in_child(use)
+    assert in_child(close) == "closed"
+    with conn.cursor() as cursor:
+        run(cursor, insert(any_db), 1, "one")
+    assert rows(conn, "select id from t") == [(1,)]
+
+
+def test_cancel_reaches_an_ingestion_whose_source_takes_its_time(any_db: Database, conn: dbapi.Connection) -> None:
+    cancelled = threading.Event()
+    batch = pa.record_batch({"id": pa.array([1], pa.int32()), "name": ["one"]})
+
+    def batches() -> Any:
+        yield batch
+        # Nothing was sent yet: the server has nothing to cancel.
+        cursor.adbc_cancel()
+        cancelled.set()
+        yield pa.record_batch({"id": pa.array([2], pa.int32()), "name": ["two"]})
+
+    with conn.cursor() as cursor:
+        with raises_cancelled():
+            cursor.adbc_ingest("t", pa.RecordBatchReader.from_batches(batch.schema, batches()), mode="append")
+        assert cancelled.is_set()
+        assert rows(conn, "select count(*) from t") == [(0,)]
+        run(cursor, insert(any_db), 1, "one")
+        assert cursor.rowcount == 1
 
 
 def test_commit_in_autocommit_is_refused(any_db: Database, conn: dbapi.Connection) -> None:

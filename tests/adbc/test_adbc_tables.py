@@ -138,6 +138,130 @@ def test_times_keep_their_unit_and_instants_their_point_in_time(any_db: Database
         run(cursor, "drop table times")
 
 
+AWARE = {"aware": pa.array([datetime.datetime(2024, 10, 27, 1, 30)], pa.timestamp("us", "UTC"))}
+"""In Berlin an hour comes twice then."""
+SUMMER_TIME = (
+    "insert ignore into mysql.time_zone (time_zone_id, use_leap_seconds) values (9000, 'N')",
+    "insert ignore into mysql.time_zone_name (name, time_zone_id) values ('Test/Summer', 9000)",
+    "insert ignore into mysql.time_zone_transition_type "
+    "(time_zone_id, transition_type_id, `offset`, is_dst, abbreviation) "
+    "values (9000, 0, 3600, 0, 'CET'), (9000, 1, 7200, 1, 'CEST')",
+    "insert ignore into mysql.time_zone_transition (time_zone_id, transition_time, transition_type_id) "
+    "values (9000, 0, 0), (9000, 1711846800, 1), (9000, 1729990800, 0)",
+)
+"""A zone with Berlin's summer of 2024, as the servers have no named zones until somebody loads them."""
+NAIVE = {"naive": pa.array([datetime.datetime(2024, 5, 6, 12, 0)])}
+
+
+def zoned(cursor: dbapi.Cursor, zone: str) -> None:
+    """The session's time zone, and an empty table whose columns depend on it."""
+    run(cursor, "drop table if exists zoned")
+    run(
+        cursor,
+        "create table zoned (aware timestamp null, naive timestamp null, made datetime default current_timestamp)",
+    )
+    run(cursor, f"set time_zone = {zone}")
+
+
+@pytest.mark.parametrize("any_db", ["mariadb", "mysql"], indirect=True)
+@pytest.mark.parametrize("zone", ["'+09:00'", "'-03:30'", "'+00:00'"])
+def test_instants_do_not_change_the_columns_and_defaults_beside_them(
+    any_db: Database, conn: dbapi.Connection, zone: str
+) -> None:
+    with conn.cursor() as cursor:
+        zoned(cursor, zone)
+        cursor.adbc_ingest("zoned", pa.table(NAIVE), mode="append")
+        cursor.adbc_ingest("zoned", pa.table({**NAIVE, **AWARE}), mode="append")
+        nulls = {"aware": pa.nulls(1, pa.timestamp("ms", "UTC"))}
+        cursor.adbc_ingest("zoned", pa.table({**NAIVE, **nulls}), mode="append")
+        run(cursor, "select cast(naive as char), timestampdiff(minute, made, now()), unix_timestamp(aware) from zoned")
+        found = cursor.fetchall()
+        assert [row[:2] for row in found] == [("2024-05-06 12:00:00", 0)] * 3
+        assert [row[2] for row in found] == [None, 1729992600, None]
+
+
+@pytest.mark.parametrize("any_db", ["mariadb", "mysql"], indirect=True)
+def test_instants_are_refused_where_an_hour_comes_twice_and_the_table_depends_on_the_zone(
+    any_db: Database, conn: dbapi.Connection
+) -> None:
+    with conn.cursor() as cursor:
+        zoned(cursor, "'+00:00'")
+        for statement in SUMMER_TIME:
+            run(cursor, statement)
+        run(cursor, "set time_zone = 'Test/Summer'")
+        with pytest.raises(dbapi.NotSupportedError, match="defaults or triggers"):
+            cursor.adbc_ingest("zoned", pa.table(AWARE), mode="append")
+        run(cursor, "alter table zoned drop column made")
+        with pytest.raises(dbapi.NotSupportedError, match="column 'naive' has timestamps without a zone"):
+            cursor.adbc_ingest("zoned", pa.table({**NAIVE, **AWARE}), mode="append")
+        assert cursor.adbc_ingest("zoned", pa.table(AWARE), mode="append") == 1
+        assert rows(conn, "select unix_timestamp(aware), @@time_zone from zoned") == [(1729992600, "Test/Summer")]
+
+
+def test_a_name_without_temporary_is_never_that_of_a_temporary_table(any_db: Database, conn: dbapi.Connection) -> None:
+    if not any_db.hides_tables:
+        pytest.skip("a temporary table cannot have the name of another")
+    data = pa.table({"id": pa.array([1, 2], pa.int32())})
+    for mode in ("append", "create_append", "replace"):
+        with conn.cursor() as cursor:
+            run(cursor, "drop table if exists hidden")
+            run(cursor, "create table hidden (id int)")
+        with connect(any_db) as other, other.cursor() as cursor:
+            run(cursor, "create temporary table hidden (id int)")
+            if any_db.names_hidden_tables:
+                assert cursor.adbc_ingest("hidden", data, mode=mode) == 2
+            else:
+                with pytest.raises(dbapi.ProgrammingError, match=r"INVALID_STATE.*hides the table 'hidden'"):
+                    cursor.adbc_ingest("hidden", data, mode=mode)
+            assert rows(other, "select count(*) from hidden") == [(0,)]
+        assert rows(conn, "select count(*) from hidden") == [(2 if any_db.names_hidden_tables else 0,)]
+    with connect(any_db) as other, other.cursor() as cursor:
+        # Nor the other way round.
+        with pytest.raises(dbapi.Error):
+            cursor.adbc_ingest("hidden", data, mode="append", temporary=True)
+        cursor.adbc_ingest("hidden", data, mode="create", temporary=True)
+        assert cursor.adbc_ingest("hidden", data, mode="append", temporary=True) == 2
+    assert rows(conn, "select count(*) from hidden") == [(2 if any_db.names_hidden_tables else 0,)]
+
+
+def test_a_table_of_a_later_schema_of_the_path_is_appended_to(url: str) -> None:
+    with dbapi.connect(url, autocommit=True) as conn, conn.cursor() as cursor:
+        cursor.execute('create schema "a\'b\\c"; create schema later; create table later."o\'k\\" (id int)')
+        cursor.execute('set search_path to "a\'b\\c", later')
+        data = pa.table({"id": [1]})
+        cursor.adbc_ingest("o'k\\", data, mode="append")
+        assert rows(conn, 'select count(*) from later."o\'k\\"') == [(1,)]
+        cursor.adbc_ingest("o'k\\", data, mode="create")
+        assert rows(conn, 'select count(*) from "a\'b\\c"."o\'k\\"') == [(1,)]
+        cursor.adbc_ingest("o'k\\", data, mode="replace")
+        assert rows(conn, 'select count(*) from later."o\'k\\"') == [(1,)]
+
+
+def test_another_catalog_is_refused_or_meant(any_db: Database, conn: dbapi.Connection) -> None:
+    data = pa.table({"id": pa.array([1], pa.int32())})
+    with conn.cursor() as cursor:
+        run(cursor, "drop table if exists nowhere")
+        with pytest.raises(dbapi.Error):
+            cursor.adbc_ingest("nowhere", data, mode="create", catalog_name="no_such_catalog")
+        with pytest.raises(dbapi.Error):
+            rows(conn, "select * from nowhere")
+        with pytest.raises(dbapi.Error):
+            conn.adbc_get_table_schema("t", catalog_filter="no_such_catalog")
+        catalog = conn.adbc_current_catalog
+        assert conn.adbc_get_table_schema("t", catalog_filter=catalog).names
+        assert cursor.adbc_ingest("nowhere", data, mode="create", catalog_name=catalog) == 1
+
+
+@pytest.mark.parametrize("any_db", ["mariadb", "mysql"], indirect=True)
+def test_text_of_a_table_that_is_made_may_be_any(any_db: Database, conn: dbapi.Connection) -> None:
+    with conn.cursor() as cursor:
+        run(cursor, "create database if not exists of_latin1 character set latin1")
+        data = pa.table({"s": ["é😀"]})
+        assert cursor.adbc_ingest("texts", data, mode="replace", catalog_name="of_latin1") == 1
+        assert rows(conn, "select s from of_latin1.texts") == [("é😀",)]
+        run(cursor, "drop database of_latin1")
+
+
 def test_modes_of_ingestion(any_db: Database, conn: dbapi.Connection) -> None:
     data = pa.table({"a": pa.array([1, 2], pa.int64()), "b": ["x", None]})
     with conn.cursor() as cursor:

@@ -15,7 +15,7 @@ import pyarrow
 import pytest
 
 from headrace import errors
-from headrace.types import Interval, Range
+from headrace.types import BitString, Interval, Range
 from servers import Database
 
 UTC = dt.timezone.utc
@@ -126,6 +126,8 @@ def plain(value: Any) -> Any:
         case Range():
             names = ("lower", "upper", "lower_inc", "upper_inc")
             return {**{name: getattr(value, name) for name in names}, "empty": value.isempty}
+        case BitString():
+            return int(value, 2).to_bytes(-(-len(value) // 8), "big")
     return value
 
 

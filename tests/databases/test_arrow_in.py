@@ -36,8 +36,7 @@ def emptied(db: Database, admin: Any, columns: dict[str, tuple[str, list[Any]]])
 
 def carried(db: Database) -> dict[str, tuple[str, list[Any]]]:
     """The columns whose Arrow type can be sent back."""
-    # MySQL's bits become a string of digits.
-    return {name: column for name, column in TABLES[db.kind].items() if not column[0].startswith("bit(")}
+    return TABLES[db.kind]
 
 
 def pairs(db: Database) -> str:

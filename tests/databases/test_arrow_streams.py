@@ -264,6 +264,17 @@ def test_other_libraries_take_a_stream(any_db: Database, table: str) -> None:
         assert batch.nbytes > 0
 
 
+def test_a_capsule_that_is_dropped_keeps_the_exception(any_db: Database, table: str) -> None:
+    with any_db.connect(autocommit=True) as conn:
+        stream = conn.stream_arrow(query(table), batch_rows=500)
+        with pytest.raises(ZeroDivisionError):
+            [stream.__arrow_c_stream__(), 1 / 0]
+        stream = conn.stream_arrow(query(table), batch_rows=500)
+        with pytest.raises(errors.ProgrammingError, match="once"):
+            (stream.__arrow_c_stream__(), stream.__arrow_c_stream__())
+        usable(conn)
+
+
 def test_another_thread_reads_on(any_db: Database, table: str) -> None:
     with any_db.connect(autocommit=True) as conn:
         reader = pyarrow.RecordBatchReader.from_stream(conn.stream_arrow(query(table), batch_rows=500))

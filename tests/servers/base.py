@@ -100,6 +100,10 @@ class Database(ABC):
     """Names may stand in double quotes, as in the standard, without another setting of the session."""
     supports_temporary_tables: ClassVar[bool] = True
     """Tables may be a session's own."""
+    hides_tables: ClassVar[bool] = False
+    """A temporary table may have the name of another one, which it hides."""
+    names_hidden_tables: ClassVar[bool] = False
+    """The hidden one has another name, with its schema."""
     analyze: ClassVar[str | None] = None
     """The statement that counts the rows and values of the table ``t`` for the planner, whose figures can be read."""
     describes_constraints: ClassVar[bool] = False

@@ -27,6 +27,7 @@ class MySQL(Listing):
     # SLEEP() returns early, without an error.
     slow_raises = False
     commits_ddl = True
+    hides_tables = True
     understands_double_quotes = False
     analyze = "analyze table t"
     describes_constraints = True

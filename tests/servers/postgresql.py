@@ -19,6 +19,8 @@ class PostgreSQL(Listing):
     resets: ClassVar[Any] = headrace.postgres.resets
     fixture = "url"
     error_fails_transaction = True
+    hides_tables = True
+    names_hidden_tables = True
     question_mark = "%s"
     native_mark = "${}"
     quote = '"'

@@ -5,8 +5,10 @@ Parameters are written as the database has them: ``$1`` on PostgreSQL, ``?`` on 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Any
+from importlib import import_module
+from typing import Any, Literal
 
 import adbc_driver_manager
 import adbc_driver_manager.dbapi
@@ -16,8 +18,6 @@ from adbc_driver_manager.dbapi import (
     NUMBER,
     ROWID,
     STRING,
-    Connection,
-    Cursor,
     DatabaseError,
     DataError,
     Date,
@@ -70,6 +70,84 @@ __all__ = [
     "paramstyle",
     "threadsafety",
 ]
+
+
+class Cursor(adbc_driver_manager.dbapi.Cursor):
+    """A cursor of the driver manager. What frames of pandas and polars do not tell Arrow is seen to first."""
+
+    def adbc_ingest(
+        self,
+        table_name: str,
+        data: Any,
+        mode: Literal["append", "create", "replace", "create_append"] = "create",
+        **options: Any,
+    ) -> int:
+        """Ingests rows into a table.
+
+        Args:
+            table_name: the table.
+            data: Arrow data, or a frame of pandas or polars.
+            mode: what happens to the table.
+            options: those of the driver manager's own method.
+
+        Returns:
+            The number of rows.
+
+        Raises:
+            NotSupportedError: a column of polars has Python's objects.
+            Error: the server or the driver refused them.
+        """
+        return super().adbc_ingest(table_name, _told(data), mode, **options)
+
+    def executemany(self, operation: bytes | str, seq_of_parameters: Any) -> None:
+        """Executes a statement for rows of parameters: sequences, Arrow data, or a frame.
+
+        Raises:
+            NotSupportedError: a column of polars has Python's objects.
+            Error: the server or the driver refused them.
+        """
+        super().executemany(operation, _told(seq_of_parameters))
+
+
+class Connection(adbc_driver_manager.dbapi.Connection):
+    """A connection of the driver manager, which makes cursors of this module."""
+
+    def cursor(self, **options: Any) -> Cursor:
+        """Makes a cursor.
+
+        Args:
+            options: those of the driver manager's own method.
+
+        Returns:
+            The cursor.
+        """
+        made = super().cursor(**options)
+        made.__class__ = Cursor
+        assert isinstance(made, Cursor)
+        return made
+
+
+def _told(data: Any) -> Any:
+    """The same rows, with an index of pandas that is a range and has a name, for which Arrow has no column otherwise.
+
+    Raises NotSupportedError for a frame of polars with Python's objects: Arrow has their addresses as bytes.
+    """
+    library = type(data).__module__.partition(".")[0]
+    if (
+        library == "pandas"
+        and type(getattr(data, "index", None)).__name__ == "RangeIndex"
+        and data.index.name is not None
+    ):
+        return import_module("pyarrow").Table.from_pandas(data, preserve_index=True)
+    if library == "polars":
+        schema: Mapping[str, Any] = getattr(data, "schema", {})
+        for name, kind in schema.items():
+            if "Object" in re.findall(r"\w+", re.sub(r"'[^']*'", "", str(kind))):
+                raise NotSupportedError(
+                    f"column '{name}' has the polars type {kind}, of whose values only Python knows what they are: "
+                    "give it another type"
+                )
+    return data
 
 
 def connect(

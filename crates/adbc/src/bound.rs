@@ -1,5 +1,6 @@
 //! Rows of parameters: record batches that the program has bound.
 
+use crate::session::Cancel;
 use adbc_core::error::{Error, Status};
 use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
 use arrow_schema::SchemaRef;
@@ -16,6 +17,8 @@ pub enum Unsent {
     Mismatch(Mismatch),
     /// The stream has failed.
     Stream(String),
+    /// The program has cancelled the statement.
+    Cancelled,
 }
 
 impl From<Mismatch> for Unsent {
@@ -40,6 +43,7 @@ impl Unsent {
         match self {
             Self::Mismatch(mismatch) => crate::error::of_mismatch(&mismatch, row),
             Self::Stream(message) => Error::with_message_and_status(message, Status::IO),
+            Self::Cancelled => crate::error::cancelled(),
         }
     }
 }
@@ -53,6 +57,8 @@ pub struct Bound {
     batch: Option<Arc<Batch>>,
     at: usize,
     kept: Kept,
+    /// No row is sent once it is wanted.
+    cancel: Option<Arc<Cancel>>,
 }
 
 /// The batches until now, so that they can be read again.
@@ -79,7 +85,15 @@ impl Bound {
     /// It has a column that cannot be sent.
     pub fn batch(batch: RecordBatch, meaning: Meaning) -> Result<Self, Unsent> {
         let (schema, input) = (batch.schema(), input_of(&batch, meaning)?);
-        Ok(Self { input: Some(input), only: Some((batch, meaning)), schema, batch: None, at: 0, kept: Kept::default() })
+        Ok(Self {
+            input: Some(input),
+            only: Some((batch, meaning)),
+            schema,
+            batch: None,
+            at: 0,
+            kept: Kept::default(),
+            cancel: None,
+        })
     }
 
     /// The rows of a stream.
@@ -89,7 +103,16 @@ impl Bound {
     pub fn stream(reader: Box<dyn RecordBatchReader + Send>, meaning: Meaning) -> Result<Self, Unsent> {
         let schema = reader.schema();
         let input = Some(Input::of_stream(export_reader(reader), meaning)?);
-        Ok(Self { input, only: None, schema, batch: None, at: 0, kept: Kept::default() })
+        Ok(Self { input, only: None, schema, batch: None, at: 0, kept: Kept::default(), cancel: None })
+    }
+
+    /// The same rows, until the statement is cancelled: the source of a stream may take its time.
+    pub fn until(self, cancel: Arc<Cancel>) -> Self {
+        Self { cancel: Some(cancel), ..self }
+    }
+
+    fn check_cancelled(&self) -> Result<(), Unsent> {
+        if self.cancel.as_ref().is_some_and(|cancel| cancel.is_wanted()) { Err(Unsent::Cancelled) } else { Ok(()) }
     }
 
     /// The columns.
@@ -129,8 +152,11 @@ impl Bound {
         }
         // The memory of the batch before is free before the next one is made.
         self.batch = None;
+        self.check_cancelled()?;
         let Some(input) = &mut self.input else { return Ok(None) };
-        let Some(batch) = input.next_batch()?.map(Arc::new) else { return Ok(None) };
+        let next = input.next_batch()?.map(Arc::new);
+        self.check_cancelled()?;
+        let Some(batch) = next else { return Ok(None) };
         if self.only.is_none() {
             self.kept.keep(&batch);
         }

@@ -45,6 +45,8 @@ struct State {
     cancelled: bool,
     over: bool,
     error: Option<Error>,
+    /// Rows of the result were dropped, and why: it is not complete.
+    discarded: Option<&'static str>,
 }
 
 impl Reply {
@@ -60,6 +62,7 @@ impl Reply {
             cancelled: false,
             over: false,
             error: None,
+            discarded: None,
         };
         Arc::new(Self(Mutex::new(state)))
     }
@@ -82,7 +85,7 @@ impl Reply {
 
     /// The schema; without columns if the statement returns no rows.
     pub fn schema(&self) -> SchemaRef {
-        let schema = self.lock().batches.as_ref().map(|batches| batches.schema().clone());
+        let schema = self.lock().batches.as_mut().map(|batches| batches.fixed().clone());
         schema.unwrap_or_else(|| Arc::new(Schema::empty()))
     }
 
@@ -104,10 +107,11 @@ impl Reply {
         self.lock().affected
     }
 
-    /// Drops the rows that come, and what has come.
-    pub fn drop_rows(&self) {
+    /// Drops the rows that come, and what has come. Who reads the result is told the reason.
+    pub fn discard(&self, reason: &'static str) {
         let mut state = self.lock();
         state.take = Take::Nothing;
+        state.discarded = Some(reason);
         if let Some(batches) = &mut state.batches {
             while batches.take().is_some() {}
         }
@@ -131,9 +135,12 @@ impl Reply {
     /// Takes the next batch; `None` if there is none (yet).
     ///
     /// # Errors
-    /// The request has failed, or a value does not fit its column.
+    /// The request has failed, a value does not fit its column, or the result was discarded.
     pub fn take(&self) -> Result<Option<RecordBatch>, Error> {
         let mut state = self.lock();
+        if let Some(reason) = state.discarded {
+            return Err(crate::error::state(format!("the result was not read to its end: {reason}")));
+        }
         if let Some(batches) = &mut state.batches {
             if let Some(batch) = batches.take() {
                 return Ok(Some(batch));

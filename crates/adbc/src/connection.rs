@@ -6,6 +6,7 @@ use crate::info::info;
 use crate::link::Link;
 use crate::objects::{Filter, objects};
 use crate::options::{flag, missing, text, unknown};
+use crate::outcome;
 use crate::partition;
 use crate::reader::Reader;
 use crate::session::Cancel;
@@ -55,7 +56,10 @@ impl HeadraceConnection {
 
 impl Drop for HeadraceConnection {
     fn drop(&mut self) {
-        self.link.lock().close();
+        // In the child of a fork the session is the parent's, which goes on with it.
+        if let Ok(mut core) = self.link.lock() {
+            core.close();
+        }
     }
 }
 
@@ -72,10 +76,10 @@ impl Optionable for HeadraceConnection {
 
     fn set_option(&mut self, key: OptionConnection, value: OptionValue) -> Result<()> {
         match &key {
-            OptionConnection::AutoCommit => self.link.lock().set_autocommit(flag(&key, &value)?),
+            OptionConnection::AutoCommit => self.link.lock()?.set_autocommit(flag(&key, &value)?),
             OptionConnection::ReadOnly => {
                 let read_only = Some(flag(&key, &value)?).filter(|only| *only);
-                let mut core = self.link.lock();
+                let mut core = self.link.lock()?;
                 let modes = Modes { read_only, ..core.modes() };
                 core.set_modes(modes)
             }
@@ -83,13 +87,13 @@ impl Optionable for HeadraceConnection {
                 let given = text(&key, &value)?;
                 let level = LEVELS.iter().find(|(name, _)| *name == given);
                 let (_, level) = level.ok_or_else(|| unsupported(format!("the isolation level {given:?}")))?;
-                let mut core = self.link.lock();
+                let mut core = self.link.lock()?;
                 let modes = Modes { isolation: *level, ..core.modes() };
                 core.set_modes(modes)
             }
             OptionConnection::CurrentCatalog => {
                 let name = text(&key, &value)?;
-                let mut core = self.link.lock();
+                let mut core = self.link.lock()?;
                 let statement = core.dialect.set_catalog(&name);
                 match statement {
                     Some(statement) => core.command(&statement),
@@ -99,7 +103,7 @@ impl Optionable for HeadraceConnection {
             }
             OptionConnection::CurrentSchema => {
                 let name = text(&key, &value)?;
-                let mut core = self.link.lock();
+                let mut core = self.link.lock()?;
                 let statement = core.dialect.set_schema(&name);
                 match statement {
                     Some(statement) => core.command(&statement),
@@ -118,15 +122,15 @@ impl Optionable for HeadraceConnection {
 
     fn get_option_string(&self, key: OptionConnection) -> Result<String> {
         match &key {
-            OptionConnection::AutoCommit => Ok(self.link.lock().autocommit.to_string()),
-            OptionConnection::ReadOnly => Ok(self.link.lock().modes().read_only.unwrap_or(false).to_string()),
+            OptionConnection::AutoCommit => Ok(self.link.lock()?.autocommit.to_string()),
+            OptionConnection::ReadOnly => Ok(self.link.lock()?.modes().read_only.unwrap_or(false).to_string()),
             OptionConnection::IsolationLevel => {
-                let level = self.link.lock().modes().isolation;
+                let level = self.link.lock()?.modes().isolation;
                 let known = LEVELS.iter().find(|(_, known)| *known == level);
                 Ok(known.map_or(ADBC_OPTION_ISOLATION_LEVEL_DEFAULT, |(name, _)| name).to_owned())
             }
-            OptionConnection::CurrentCatalog => self.link.lock().current_catalog(),
-            OptionConnection::CurrentSchema => self.link.lock().current_schema(),
+            OptionConnection::CurrentCatalog => self.link.lock()?.current_catalog(),
+            OptionConnection::CurrentSchema => self.link.lock()?.current_schema(),
             other => get_arrow(&self.arrow, other.as_ref()).ok_or_else(|| missing(other.as_ref())),
         }
     }
@@ -156,7 +160,8 @@ impl Connection for HeadraceConnection {
     }
 
     fn get_info(&self, codes: Option<HashSet<InfoCode>>) -> Result<Batches> {
-        one(info(&mut self.link.lock(), codes.as_ref())?)
+        let mut core = self.link.lock()?;
+        one(info(&mut core, codes.as_ref())?)
     }
 
     fn get_objects(
@@ -169,18 +174,20 @@ impl Connection for HeadraceConnection {
         column: Option<&str>,
     ) -> Result<Batches> {
         let filter = Filter { depth, catalog, schema, table, types: types.as_deref(), column };
-        one(objects(&mut self.link.lock(), &filter)?)
+        let mut core = self.link.lock()?;
+        one(objects(&mut core, &filter)?)
     }
 
     fn get_table_schema(&self, catalog: Option<&str>, schema: Option<&str>, table: &str) -> Result<Schema> {
-        let mut core = self.link.lock();
+        let mut core = self.link.lock()?;
+        core.check_catalog(catalog)?;
         let name = core.dialect.qualified(catalog, schema, table)?;
         let query = core.dialect.no_rows(&name);
         Ok(core.schema(&query, self.arrow)?.as_ref().clone())
     }
 
     fn get_table_types(&self) -> Result<Batches> {
-        let types = self.link.lock().dialect.table_types();
+        let types = self.link.lock()?.dialect.table_types();
         let column: ArrayRef = Arc::new(types.iter().map(|name| Some(*name)).collect::<StringArray>());
         let batch = RecordBatch::try_new(GET_TABLE_TYPES_SCHEMA.clone(), vec![column]);
         one(batch.map_err(|error| of(Status::Internal, error.to_string()))?)
@@ -198,21 +205,24 @@ impl Connection for HeadraceConnection {
         table: Option<&str>,
         _approximate: bool,
     ) -> Result<Batches> {
-        one(statistics(&mut self.link.lock(), catalog, schema, table)?)
+        let mut core = self.link.lock()?;
+        one(statistics(&mut core, catalog, schema, table)?)
     }
 
     fn commit(&mut self) -> Result<()> {
-        self.link.lock().commit()
+        self.link.lock()?.commit()
     }
 
     fn rollback(&mut self) -> Result<()> {
-        self.link.lock().rollback()
+        self.link.lock()?.rollback()
     }
 
     fn read_partition(&self, partition: impl AsRef<[u8]>) -> Result<Batches> {
         let sql = partition::query(partition.as_ref())?;
         let reply = self.link.execute(&sql.into(), None, self.arrow)?;
-        Ok(Box::new(Reader::begin(self.link.clone(), reply)?))
+        let reader = Reader::begin(self.link.clone(), reply)?;
+        outcome::report(None, Some(reader.failure()));
+        Ok(Box::new(reader))
     }
 }
 

@@ -38,14 +38,30 @@ pub fn state(message: impl Into<String>) -> Error {
     of(Status::InvalidState, message)
 }
 
+/// The error of a statement that the program has cancelled before the server could tell.
+pub fn cancelled() -> Error {
+    Error { sqlstate: sqlstate("57014"), ..of(Status::Cancelled, "the statement was cancelled") }
+}
+
+/// The error of the commit of a transaction that has failed.
+pub fn failed_transaction() -> Error {
+    let message = "the transaction was rolled back, not committed: one of its statements had failed";
+    Error { sqlstate: sqlstate("25P02"), ..state(message) }
+}
+
+/// The error of the child of a fork.
+pub fn inherited() -> Error {
+    state("the connection was opened before a fork, and is the parent's; every process needs a connection of its own")
+}
+
 /// A feature that there is not.
 pub fn unsupported(message: impl Into<String>) -> Error {
     of(Status::NotImplemented, message)
 }
 
-fn sqlstate(state: SqlState) -> [c_char; 5] {
+fn sqlstate(state: &str) -> [c_char; 5] {
     let mut code = [0; 5];
-    for (to, from) in code.iter_mut().zip(state.as_str().bytes()) {
+    for (to, from) in code.iter_mut().zip(state.bytes()) {
         *to = from as c_char;
     }
     code
@@ -86,7 +102,7 @@ pub fn of_server(error: &impl Refusal, row: Option<u64>, cancelled: bool) -> Err
         message: in_row(error.text(), row),
         status: if cancelled { Status::Cancelled } else { status(condition, cancelled) },
         vendor_code: error.vendor_code(),
-        sqlstate: condition.sqlstate().map_or([0; 5], sqlstate),
+        sqlstate: condition.sqlstate().map_or([0; 5], |state| sqlstate(state.as_str())),
         details: Some(details).filter(|details| !details.is_empty()),
     }
 }
@@ -107,8 +123,18 @@ pub fn of_fatal(fatal: &Fatal) -> Error {
         | FatalKind::EncodingChanged
         | FatalKind::TransactionInDoubt => Status::IO,
     };
+    // "connection exception", class 08 of the standard's codes.
+    let code = match fatal.kind {
+        FatalKind::ConnectFailed => "08001",
+        FatalKind::Closed => "08003",
+        FatalKind::ConnectionLost | FatalKind::SessionEnded | FatalKind::NoAnswer => "08006",
+        FatalKind::TransactionInDoubt => "08007",
+        FatalKind::ProtocolViolation => "08P01",
+        FatalKind::AuthenticationRefused | FatalKind::LoginRefused => "28000",
+        _ => "",
+    };
     let details = vec![(CODE.to_owned(), fatal.kind.code().as_bytes().to_vec())];
-    Error { details: Some(details), ..of(status, fatal.message.clone()) }
+    Error { details: Some(details), sqlstate: sqlstate(code), ..of(status, fatal.message.clone()) }
 }
 
 /// A value that does not fit.

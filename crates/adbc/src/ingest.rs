@@ -7,8 +7,13 @@ use adbc_core::constants::{
     ADBC_INGEST_OPTION_MODE_REPLACE,
 };
 use adbc_core::error::Result;
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{
+    ArrowPrimitiveType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType,
+};
 use arrow_array::{Array as _, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader, make_array};
-use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, TimeUnit};
 use headrace_arrow::schema::EXTENSION_NAME;
 use std::sync::Arc;
 
@@ -71,8 +76,38 @@ pub struct Plan {
     pub prepare: Vec<String>,
     /// The statement that is executed for each row.
     pub insert: String,
-    /// The statements between which the rows are inserted in UTC.
-    pub in_utc: Option<[&'static str; 2]>,
+    /// How instants are inserted.
+    pub instants: Instants,
+}
+
+/// How timestamps with a zone are inserted into a database whose values have none: a column that has them changes neither
+/// the other columns nor the defaults of the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Instants {
+    /// There are none, or the values of the database have a zone.
+    #[default]
+    AsTheyAre,
+    /// In the session's time zone, which is so many seconds east of UTC all year.
+    Moved(i32),
+    /// In UTC, between these statements: in the session's time zone an hour comes twice a year. Nothing else may depend on
+    /// the zone then.
+    InUtc([&'static str; 2]),
+}
+
+/// The zone of a session, in seconds east of UTC, if it is the same all year: that which is set, or the system's.
+pub fn fixed_offset(zone: &str, system: &str) -> Option<i32> {
+    let zone = if zone.eq_ignore_ascii_case("SYSTEM") { system } else { zone };
+    if matches!(zone.to_ascii_uppercase().as_str(), "UTC" | "GMT" | "ETC/UTC" | "ETC/GMT" | "ZULU" | "UNIVERSAL") {
+        return Some(0);
+    }
+    let (sign, digits) = match zone.split_at_checked(1)? {
+        ("+", digits) => (1, digits),
+        ("-", digits) => (-1, digits),
+        _ => return None,
+    };
+    let (hours, minutes) = digits.split_once(':')?;
+    let (hours, minutes) = (hours.parse::<u8>().ok()?, minutes.parse::<u8>().ok()?);
+    Some(sign * (i32::from(hours) * 3600 + i32::from(minutes) * 60))
 }
 
 impl Ingest {
@@ -108,17 +143,19 @@ impl Ingest {
         let columns: Vec<String> = schema.fields().iter().map(|field| dialect.quote(field.name())).collect();
         let values: Vec<String> = (1..=columns.len()).map(|number| dialect.placeholder(number)).collect();
         let insert = format!("INSERT INTO {name} ({}) VALUES ({})", columns.join(", "), values.join(", "));
-        Ok(Plan { prepare, insert, in_utc: dialect.in_utc().filter(|_| has_instants(schema)) })
+        Ok(Plan { prepare, insert, instants: Instants::default() })
     }
 }
 
-/// Returns true if a column has timestamps with a zone.
-fn has_instants(schema: &Schema) -> bool {
-    schema.fields().iter().any(|field| matches!(field.data_type(), DataType::Timestamp(_, Some(_))))
+/// The name of the first column of timestamps with a zone, or without one.
+pub fn timestamps(schema: &Schema, zoned: bool) -> Option<&str> {
+    let is_wanted =
+        |field: &&Arc<Field>| matches!(field.data_type(), DataType::Timestamp(_, zone) if zone.is_some() == zoned);
+    schema.fields().iter().find(is_wanted).map(|field| field.name().as_str())
 }
 
-/// The schema of the same rows whose instants are timestamps in UTC without a zone.
-fn in_utc(schema: &Schema) -> Schema {
+/// The schema of the same rows whose instants are timestamps without a zone.
+fn in_zone(schema: &Schema) -> Schema {
     let field = |field: &Arc<Field>| match field.data_type() {
         DataType::Timestamp(unit, Some(_)) => {
             Arc::new(field.as_ref().clone().with_data_type(DataType::Timestamp(*unit, None)))
@@ -128,26 +165,48 @@ fn in_utc(schema: &Schema) -> Schema {
     Schema::new_with_metadata(schema.fields().iter().map(field).collect::<Fields>(), schema.metadata().clone())
 }
 
-/// The same rows, whose instants are timestamps in UTC without a zone. No value is copied.
+/// The same rows, whose instants are timestamps without a zone, of a zone that is so many seconds east of UTC. In UTC no
+/// value is copied.
 ///
 /// # Errors
-/// The batch contradicts its schema.
-pub fn batch_in_utc(batch: &RecordBatch) -> std::result::Result<RecordBatch, ArrowError> {
-    let schema = in_utc(&batch.schema());
+/// The batch contradicts its schema, or a timestamp is out of range.
+pub fn batch_in_zone(batch: &RecordBatch, offset: i32) -> std::result::Result<RecordBatch, ArrowError> {
+    let schema = in_zone(&batch.schema());
     let array = |(array, field): (&ArrayRef, &Arc<Field>)| {
         if array.data_type() == field.data_type() {
             return Ok(array.clone());
         }
-        array.to_data().into_builder().data_type(field.data_type().clone()).build().map(make_array)
+        let local = make_array(array.to_data().into_builder().data_type(field.data_type().clone()).build()?);
+        if offset == 0 {
+            return Ok(local);
+        }
+        let DataType::Timestamp(unit, _) = field.data_type() else { return Ok(local) };
+        match unit {
+            TimeUnit::Second => moved::<TimestampSecondType>(&local, offset, 1),
+            TimeUnit::Millisecond => moved::<TimestampMillisecondType>(&local, offset, 1000),
+            TimeUnit::Microsecond => moved::<TimestampMicrosecondType>(&local, offset, 1_000_000),
+            TimeUnit::Nanosecond => moved::<TimestampNanosecondType>(&local, offset, 1_000_000_000),
+        }
     };
     let arrays = batch.columns().iter().zip(schema.fields()).map(array).collect::<std::result::Result<_, _>>()?;
     RecordBatch::try_new(Arc::new(schema), arrays)
 }
 
+fn moved<T: ArrowPrimitiveType<Native = i64>>(
+    array: &ArrayRef,
+    offset: i32,
+    unit: i64,
+) -> std::result::Result<ArrayRef, ArrowError> {
+    let by = i64::from(offset) * unit;
+    let out_of_range = || ArrowError::ComputeError("a timestamp is out of range in the session's time zone".to_owned());
+    let moved = array.as_primitive::<T>().try_unary::<_, T, _>(|at| at.checked_add(by).ok_or_else(out_of_range))?;
+    Ok(Arc::new(moved))
+}
+
 /// The same for the batches of a stream.
-pub fn stream_in_utc(reader: Box<dyn RecordBatchReader + Send>) -> Box<dyn RecordBatchReader + Send> {
-    let schema = Arc::new(in_utc(&reader.schema()));
-    Box::new(RecordBatchIterator::new(reader.map(|batch| batch_in_utc(&batch?)), schema))
+pub fn stream_in_zone(reader: Box<dyn RecordBatchReader + Send>, offset: i32) -> Box<dyn RecordBatchReader + Send> {
+    let schema = Arc::new(in_zone(&reader.schema()));
+    Box::new(RecordBatchIterator::new(reader.map(move |batch| batch_in_zone(&batch?, offset)), schema))
 }
 
 /// The SQL type for the values of a column.
@@ -178,6 +237,7 @@ mod tests {
     use super::*;
     use crate::databases::dialect;
     use crate::target::Kind;
+    use arrow_array::{TimestampMillisecondArray, TimestampSecondArray};
 
     #[test]
     fn each_mode_has_its_statements() {
@@ -186,13 +246,45 @@ mod tests {
         let ingest = |mode| Ingest { table: Some("t".to_owned()), mode, ..Ingest::default() };
         let plan = |mode| ingest(mode).plan(dialect(Kind::Postgres), &schema).unwrap();
         let insert = r#"INSERT INTO "t" ("a""b", "c") VALUES ($1, $2)"#;
-        assert_eq!(plan(Mode::Append), Plan { prepare: vec![], insert: insert.to_owned(), in_utc: None });
+        assert_eq!(
+            plan(Mode::Append),
+            Plan { prepare: vec![], insert: insert.to_owned(), instants: Instants::AsTheyAre }
+        );
         let create = r#"CREATE TABLE "t" ("a""b" BIGINT, "c" TEXT)"#;
         assert_eq!(plan(Mode::Create).prepare, [create]);
         assert_eq!(plan(Mode::Replace).prepare, [r#"DROP TABLE IF EXISTS "t""#, create]);
         assert_eq!(plan(Mode::CreateAppend).prepare, [create.replace("TABLE", "TABLE IF NOT EXISTS")]);
         let temporary = Ingest { temporary: true, ..ingest(Mode::Create) };
         let plan = temporary.plan(dialect(Kind::MySql), &schema).unwrap();
-        assert_eq!(plan.prepare, ["CREATE TEMPORARY TABLE `t` (`a\"b` BIGINT, `c` LONGTEXT)"]);
+        assert_eq!(plan.prepare, ["CREATE TEMPORARY TABLE `t` (`a\"b` BIGINT, `c` LONGTEXT CHARACTER SET utf8mb4)"]);
+    }
+    #[test]
+    fn zones_that_are_the_same_all_year_have_an_offset() {
+        for (zone, system, offset) in [
+            ("+09:00", "CET", Some(9 * 3600)),
+            ("-03:30", "UTC", Some(-3 * 3600 - 1800)),
+            ("SYSTEM", "UTC", Some(0)),
+            ("utc", "CEST", Some(0)),
+            ("SYSTEM", "CEST", None),
+            ("Europe/Berlin", "UTC", None),
+            ("", "", None),
+        ] {
+            assert_eq!(fixed_offset(zone, system), offset, "{zone} {system}");
+        }
+    }
+
+    #[test]
+    fn instants_are_moved_and_naive_timestamps_are_not() {
+        let instants = TimestampMillisecondArray::from(vec![Some(1000), None]).with_timezone("Europe/Paris");
+        let naive = TimestampSecondArray::from(vec![Some(7), None]);
+        let columns: [(_, ArrayRef); 2] = [("at", Arc::new(instants)), ("plain", Arc::new(naive))];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let moved = batch_in_zone(&batch, -3600).unwrap();
+        let at = moved.column(0).as_primitive::<TimestampMillisecondType>();
+        assert_eq!((at.value(0), at.is_null(1), at.timezone()), (1000 - 3_600_000, true, None));
+        assert_eq!(moved.column(1), batch.column(1));
+        let far = TimestampSecondArray::from(vec![i64::MAX]).with_timezone("UTC");
+        let far = RecordBatch::try_from_iter([("at", Arc::new(far) as ArrayRef)]).unwrap();
+        assert!(batch_in_zone(&far, 3600).is_err());
     }
 }

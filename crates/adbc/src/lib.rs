@@ -8,7 +8,7 @@
 //! * [`link`]: what the objects of one connection share; [`reader`]: a result that is read batch by batch;
 //! * [`ingest`]: tables of record batches; [`objects`], [`statistics`], [`info`]: metadata;
 //! * [`databases`]: what differs between databases;
-//! * `exported`: the functions that a driver manager looks for.
+//! * `exported`: the functions that a driver manager looks for; [`outcome`]: what they return beside streams.
 #![deny(unsafe_code)]
 
 pub mod bound;
@@ -26,6 +26,7 @@ pub mod link;
 mod nested;
 pub mod objects;
 pub mod options;
+pub mod outcome;
 pub mod partition;
 pub mod reader;
 pub mod session;

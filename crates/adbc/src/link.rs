@@ -3,13 +3,13 @@
 use crate::bound::Bound;
 use crate::call::{Reply, Take};
 use crate::databases::Dialect;
-use crate::error::state;
-use crate::ingest::Plan;
+use crate::error::{cancelled, failed_transaction, inherited, of, state, unsupported};
+use crate::ingest::{Ingest, Instants, Mode, Plan, fixed_offset, timestamps};
 use crate::session::{Ask, Cancel, Rows, Session};
 use crate::table::Table;
-use adbc_core::error::{Error, Result};
+use adbc_core::error::{Error, Result, Status};
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 use headrace_arrow::Options;
 use headrace_core::{IfUnsent, Modes, TransactionStatus, Verb};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,26 +25,46 @@ pub struct Core {
     modes: Modes,
     /// The result that is being read: it has the session to itself.
     reading: Option<Arc<Reply>>,
+    /// Set by another thread while a call is running.
+    cancel: Arc<Cancel>,
 }
+
+/// Why a result was discarded: another execution of its statement.
+pub const EXECUTED: &str = "its statement was executed again, or has another text now";
+/// The same: by its reader.
+pub const CLOSED: &str = "it was closed";
+const ROLLED_BACK: &str = "the transaction was rolled back";
 
 /// A connection, which its statements and readers share.
 #[derive(Clone)]
 pub struct Link {
     core: Arc<Mutex<Core>>,
     cancel: Arc<Cancel>,
+    /// The process that has opened it. Bytes that the child of a fork sent would corrupt the session.
+    process: u32,
 }
 
 impl Link {
     /// Of a session.
     pub fn new(session: Box<dyn Session>, dialect: &'static dyn Dialect, cancel: Arc<Cancel>) -> Self {
-        let core = Core { session, dialect, autocommit: true, modes: Modes::default(), reading: None };
-        Self { core: Arc::new(Mutex::new(core)), cancel }
+        let core =
+            Core { session, dialect, autocommit: true, modes: Modes::default(), reading: None, cancel: cancel.clone() };
+        Self { core: Arc::new(Mutex::new(core)), cancel, process: std::process::id() }
     }
 
     /// The state, for one thread at a time.
-    pub fn lock(&self) -> MutexGuard<'_, Core> {
+    ///
+    /// # Errors
+    /// The connection was opened before a fork, of which this process is the child.
+    pub fn lock(&self) -> Result<MutexGuard<'_, Core>> {
+        // Before the lock, which a thread that there is not in the child may hold.
+        self.check_process()?;
         // A panic inside of a request has left a session that is in step or closed.
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+        Ok(self.core.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn check_process(&self) -> Result<()> {
+        if self.process == std::process::id() { Ok(()) } else { Err(inherited()) }
     }
 
     /// The place of cancel requests.
@@ -57,8 +77,9 @@ impl Link {
     /// # Errors
     /// It has failed, or another result is being read.
     pub fn execute(&self, sql: &Arc<str>, bound: Option<Bound>, options: Options) -> Result<Arc<Reply>> {
+        let mut core = self.lock()?;
         self.cancel.begin();
-        let executed = self.lock().execute(sql, bound, Rows::Many, options, Take::Batches);
+        let executed = core.execute(sql, bound, Rows::Many, options, Take::Batches);
         if !executed.as_ref().is_ok_and(|reply| !reply.is_over()) {
             self.cancel.end();
         }
@@ -70,10 +91,23 @@ impl Link {
     /// # Errors
     /// As [`Link::execute`].
     pub fn update(&self, sql: &Arc<str>, bound: Option<Bound>) -> Result<Option<u64>> {
+        let mut core = self.lock()?;
         self.cancel.begin();
-        let executed = self.lock().update(sql, bound, Rows::Many);
+        let executed = core.update(sql, bound, Rows::Many);
         self.cancel.end();
         executed
+    }
+
+    /// How rows of a schema are ingested.
+    ///
+    /// # Errors
+    /// The database has no type for a column, or no such tables.
+    pub fn plan(&self, ingest: &Ingest, schema: &Schema) -> Result<Plan> {
+        let mut core = self.lock()?;
+        self.cancel.begin();
+        let plan = core.plan(ingest, schema);
+        self.cancel.end();
+        plan
     }
 
     /// Makes a table if that is wanted, and inserts rows; returns their number.
@@ -81,8 +115,9 @@ impl Link {
     /// # Errors
     /// As [`Link::execute`].
     pub fn ingest(&self, plan: &Plan, bound: Bound) -> Result<Option<u64>> {
+        let mut core = self.lock()?;
         self.cancel.begin();
-        let ingested = self.lock().ingest(plan, bound);
+        let ingested = core.ingest(plan, bound);
         self.cancel.end();
         ingested
     }
@@ -90,15 +125,16 @@ impl Link {
     /// The next batch of a result; `None` at its end.
     ///
     /// # Errors
-    /// The statement has failed, was cancelled, or its result was discarded.
+    /// The statement has failed, was cancelled, or its result was discarded; or the process is the child of a fork.
     pub fn next(&self, reply: &Arc<Reply>) -> Result<Option<RecordBatch>> {
+        self.check_process()?;
         if let Some(batch) = reply.take()? {
             return Ok(Some(batch));
         }
         if reply.is_over() {
             return Ok(None);
         }
-        let mut core = self.lock();
+        let mut core = self.lock()?;
         let advanced = core.advance(reply);
         if reply.is_over() || advanced.is_err() {
             self.cancel.end();
@@ -108,13 +144,14 @@ impl Link {
         reply.take()
     }
 
-    /// Ends a result that was not read to its end.
-    pub fn release(&self, reply: &Arc<Reply>) {
+    /// Ends a result that was not read to its end, for a reason that its reader is told.
+    pub fn release(&self, reply: &Arc<Reply>, reason: &'static str) {
         if reply.is_over() {
             return;
         }
-        // The connection may have failed; then there is nothing to end.
-        let _ = self.lock().discard(reply);
+        // The connection may have failed, or be another process's; then there is nothing to end.
+        let Ok(mut core) = self.lock() else { return };
+        let _ = core.discard(reply, reason);
         self.cancel.end();
     }
 }
@@ -161,7 +198,10 @@ impl Core {
             && self.dialect.makes_tables_in_transactions()
             // A database without logging has no transactions.
             && self.verb(&Verb::Begin(Modes::default())).is_ok();
-        let ingested = self.ingest_within(plan, bound);
+        let ingested = self.ingest_within(plan, bound).and_then(|rows| {
+            // What was cancelled is not committed, as long as it is not too late for that.
+            if is_own && self.cancel.is_wanted() { Err(cancelled()) } else { Ok(rows) }
+        });
         if is_own && ingested.is_ok() {
             self.verb(&Verb::Commit(IfUnsent::Forget))?;
         } else if is_own {
@@ -171,12 +211,94 @@ impl Core {
         ingested
     }
 
+    fn plan(&mut self, ingest: &Ingest, schema: &Schema) -> Result<Plan> {
+        let located = self.located(ingest)?;
+        let instants = self.instants(&located, schema)?;
+        Ok(Plan { instants, ..located.plan(self.dialect, schema)? })
+    }
+
+    /// The same ingestion, whose table's name means what it says: no temporary table of the session unless one is wanted,
+    /// and no table of another catalog.
+    fn located(&mut self, ingest: &Ingest) -> Result<Ingest> {
+        let Some(table) = ingest.table.as_deref() else { return Ok(ingest.clone()) };
+        let mut located = ingest.clone();
+        self.check_catalog(ingest.catalog.as_deref())?;
+        let appended = ingest.mode == Mode::Append;
+        if !ingest.temporary
+            && ingest.schema.is_none()
+            && let Some(query) = self.dialect.schema_of(table, appended)
+        {
+            located.schema = self.value(&query)?;
+        }
+        let name = self.dialect.qualified(located.catalog.as_deref(), located.schema.as_deref(), table)?;
+        let Some(query) = self.dialect.definition(&name) else { return Ok(located) };
+        // Without the table, or the right to see what it is made of, the name is not that of a temporary one.
+        let found = self.query(&query).ok().and_then(|batches| Table::of(&batches).text(0, 1));
+        let is_temporary = found.is_some_and(|text| text.starts_with("CREATE TEMPORARY"));
+        let shown = headrace_core::shortened(table);
+        if is_temporary && !ingest.temporary {
+            return Err(state(format!(
+                "a temporary table of this session hides the table '{shown}': drop it first, or ingest into the temporary \
+                 one"
+            )));
+        }
+        if ingest.temporary && appended && !is_temporary {
+            return Err(of(Status::NotFound, format!("the session has no temporary table '{shown}'")));
+        }
+        Ok(located)
+    }
+
+    /// How the instants among rows of a schema are inserted.
+    fn instants(&mut self, ingest: &Ingest, schema: &Schema) -> Result<Instants> {
+        let (Some(zone), Some(column)) = (self.dialect.zone(), timestamps(schema, true)) else {
+            return Ok(Instants::AsTheyAre);
+        };
+        let found = Table::of(&self.query(zone.query())?);
+        let name = found.text(0, 0).unwrap_or_default();
+        if let Some(offset) = fixed_offset(&name, &found.text(0, 1).unwrap_or_default()) {
+            return Ok(Instants::Moved(offset));
+        }
+        let refused = |other: String| {
+            unsupported(format!(
+                "column '{}' has instants, and the session's time zone {name} has none for an hour that comes twice a year. \
+                 They would be inserted in UTC, but {other}: execute SET time_zone = '+00:00', or another offset, first",
+                headrace_core::shortened(column)
+            ))
+        };
+        if let Some(naive) = timestamps(schema, false) {
+            let naive = headrace_core::shortened(naive);
+            return Err(refused(format!("column '{naive}' has timestamps without a zone, which are in the session's")));
+        }
+        if let (Mode::Append | Mode::CreateAppend, Some(table)) = (ingest.mode, &ingest.table) {
+            let columns: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+            let catalog = ingest.catalog.as_deref().or(ingest.schema.as_deref());
+            let dependants = self.value(&zone.dependants(catalog, table, &columns))?;
+            if dependants.is_some_and(|count| count != "0") {
+                return Err(refused("the table has defaults or triggers of its own".to_owned()));
+            }
+        }
+        Ok(Instants::InUtc(zone.in_utc()))
+    }
+
+    /// A name of a catalog, where the database has no other than that of the connection.
+    ///
+    /// # Errors
+    /// It is another.
+    pub fn check_catalog(&mut self, name: Option<&str>) -> Result<()> {
+        let Some(name) = name.filter(|name| !name.is_empty() && self.dialect.has_one_catalog()) else { return Ok(()) };
+        if self.current_catalog()? == name {
+            return Ok(());
+        }
+        let shown = headrace_core::shortened(name);
+        Err(unsupported(format!("the catalog '{shown}': a connection reaches the tables of its own database only")))
+    }
+
     fn ingest_within(&mut self, plan: &Plan, bound: Bound) -> Result<Option<u64>> {
         for statement in &plan.prepare {
             self.update(&statement.as_str().into(), None, Rows::One)?;
         }
         let insert = plan.insert.as_str().into();
-        let Some([utc, back]) = plan.in_utc else { return self.update(&insert, Some(bound), Rows::Bulk) };
+        let Instants::InUtc([utc, back]) = plan.instants else { return self.update(&insert, Some(bound), Rows::Bulk) };
         self.command(utc)?;
         let inserted = self.update(&insert, Some(bound), Rows::Bulk);
         let restored = self.command(back);
@@ -185,6 +307,11 @@ impl Core {
     }
 
     fn submit(&mut self, ask: &Ask, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
+        if self.cancel.is_wanted() {
+            // A request to cancel what the server has not begun with would be lost.
+            return Err(cancelled());
+        }
+        let bound = bound.map(|bound| bound.until(self.cancel.clone()));
         self.session.submit(ask, bound, reply)?;
         self.session.drive(reply, &mut || reply.is_ready())
     }
@@ -271,9 +398,7 @@ impl Core {
     /// Receives until the result has another batch, or is over.
     fn advance(&mut self, reply: &Arc<Reply>) -> Result<()> {
         if !self.is_reading(reply) {
-            return Err(state(
-                "the result was discarded: another statement was executed, or the transaction was ended",
-            ));
+            return Err(state("the result was not read to its end: its connection is closed"));
         }
         self.session.resume();
         let driven = self.session.drive(reply, &mut || reply.is_ready());
@@ -289,28 +414,17 @@ impl Core {
 
     /// Drops the rest of a result. Without a transaction its statement is cancelled; in one that would end the
     /// transaction, too, so the rest is received.
-    fn discard(&mut self, reply: &Arc<Reply>) -> Result<()> {
+    fn discard(&mut self, reply: &Arc<Reply>, reason: &'static str) -> Result<()> {
         if !self.is_reading(reply) {
             return Ok(());
         }
         self.reading = None;
-        reply.drop_rows();
+        reply.discard(reason);
         if self.session.transaction() == TransactionStatus::Idle || self.autocommit {
             self.session.stop();
         }
         self.session.resume();
         self.session.drive(reply, &mut || reply.is_over())
-    }
-
-    /// Drops the rest of the result that is being read, for a statement that is executed again and for a rollback.
-    ///
-    /// # Errors
-    /// The connection has ended.
-    pub fn discard_open(&mut self) -> Result<()> {
-        match self.reading.clone() {
-            Some(reply) => self.discard(&reply),
-            None => Ok(()),
-        }
     }
 
     fn check_free(&mut self) -> Result<()> {
@@ -362,14 +476,19 @@ impl Core {
     /// Commits.
     ///
     /// # Errors
-    /// It has failed, or the connection is in autocommit mode.
+    /// It or an earlier statement of the transaction has failed, or the connection is in autocommit mode.
     pub fn commit(&mut self) -> Result<()> {
         self.check_manual()?;
         self.check_free()?;
-        if self.session.transaction() == TransactionStatus::Idle {
-            return Ok(());
+        match self.session.transaction() {
+            TransactionStatus::Idle => Ok(()),
+            TransactionStatus::InTransaction => self.verb(&Verb::Commit(IfUnsent::Forget)),
+            // The server would answer COMMIT with a rollback, and without an error.
+            TransactionStatus::Failed => {
+                self.verb(&Verb::Rollback(IfUnsent::Forget))?;
+                Err(failed_transaction())
+            }
         }
-        self.verb(&Verb::Commit(IfUnsent::Forget))
     }
 
     /// Rolls back.
@@ -378,7 +497,9 @@ impl Core {
     /// It has failed, or the connection is in autocommit mode.
     pub fn rollback(&mut self) -> Result<()> {
         self.check_manual()?;
-        self.discard_open()?;
+        if let Some(reply) = self.reading.clone() {
+            self.discard(&reply, ROLLED_BACK)?;
+        }
         if self.session.transaction() == TransactionStatus::Idle {
             return Ok(());
         }

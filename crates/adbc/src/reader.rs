@@ -2,7 +2,8 @@
 
 use crate::call::Reply;
 use crate::error::of;
-use crate::link::Link;
+use crate::link::{CLOSED, Link};
+use crate::outcome::Failure;
 use adbc_core::error::{Error, Status};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
@@ -15,13 +16,14 @@ pub struct Reader {
     reply: Arc<Reply>,
     schema: SchemaRef,
     over: bool,
+    failure: Failure,
 }
 
 impl Reader {
     /// Of a statement that was executed.
     fn new(link: Link, reply: Arc<Reply>) -> Self {
         let schema = reply.schema();
-        Self { link, reply, schema, over: false }
+        Self { link, reply, schema, over: false, failure: Failure::default() }
     }
 }
 
@@ -36,6 +38,11 @@ impl Reader {
         let reader = Self::new(link, reply);
         beginning.map(|()| reader)
     }
+
+    /// Where the error is that has ended the stream: of Arrow's interface, it has no other form than text.
+    pub fn failure(&self) -> Failure {
+        self.failure.clone()
+    }
 }
 
 impl Iterator for Reader {
@@ -43,14 +50,15 @@ impl Iterator for Reader {
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.over {
-            return None;
+            // Who asks again after an error does not find a complete result.
+            return self.failure.error().map(|error| Err(external(&error)));
         }
         // The C interface of a stream ends the process where a panic reaches it. Afterwards the session is in step or
         // closed, as after any panic within a request, and this stream has ended.
         let next = catch_unwind(AssertUnwindSafe(|| self.link.next(&self.reply)))
             .unwrap_or_else(|_| Err(of(Status::Internal, "a panic in the driver: see the standard error output")));
         self.over = !matches!(next, Ok(Some(_)));
-        next.map_err(|error| external(&error)).transpose()
+        next.inspect_err(|error| self.failure.set(error.clone())).map_err(|error| external(&error)).transpose()
     }
 }
 
@@ -62,11 +70,11 @@ impl RecordBatchReader for Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.link.release(&self.reply);
+        self.link.release(&self.reply, CLOSED);
     }
 }
 
-/// An error in the course of a stream, which has no other form than text.
+/// An error in the course of a stream, as Arrow has it: text.
 fn external(error: &Error) -> ArrowError {
     ArrowError::ExternalError(error.to_string().into())
 }

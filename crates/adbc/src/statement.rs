@@ -5,9 +5,10 @@ use crate::call::Reply;
 use crate::connection::Canceller;
 use crate::database::{get_arrow, number, set_arrow};
 use crate::error::{of, state, unsupported};
-use crate::ingest::{Ingest, Mode, batch_in_utc, stream_in_utc};
-use crate::link::Link;
+use crate::ingest::{Ingest, Instants, Mode, batch_in_zone, stream_in_zone};
+use crate::link::{EXECUTED, Link};
 use crate::options::{flag, missing, text, unknown};
+use crate::outcome;
 use crate::partition;
 use crate::reader::Reader;
 use adbc_core::error::{Result, Status};
@@ -31,33 +32,36 @@ pub struct HeadraceStatement {
     last: Option<Arc<Reply>>,
 }
 
-/// What was bound. One batch is kept for further executions; a stream can be read once.
+/// What was bound.
 enum Rows {
     Batch(RecordBatch),
     Stream(Box<dyn RecordBatchReader + Send>),
-    /// A stream that was read.
-    Spent,
 }
 
 impl Rows {
-    /// Their schema; `None` once they were read.
-    fn schema(&self) -> Option<SchemaRef> {
+    fn schema(&self) -> SchemaRef {
         match self {
-            Self::Batch(batch) => Some(batch.schema()),
-            Self::Stream(stream) => Some(stream.schema()),
-            Self::Spent => None,
+            Self::Batch(batch) => batch.schema(),
+            Self::Stream(stream) => stream.schema(),
         }
     }
 
-    /// See [`batch_in_utc`].
-    fn in_utc(self) -> Result<Self> {
+    /// See [`batch_in_zone`].
+    fn in_zone(self, offset: i32) -> Result<Self> {
         Ok(match self {
-            Self::Batch(batch) => {
-                Self::Batch(batch_in_utc(&batch).map_err(|error| of(Status::InvalidArguments, error.to_string()))?)
-            }
-            Self::Stream(stream) => Self::Stream(stream_in_utc(stream)),
-            Self::Spent => Self::Spent,
+            Self::Batch(batch) => Self::Batch(
+                batch_in_zone(&batch, offset).map_err(|error| of(Status::InvalidArguments, error.to_string()))?,
+            ),
+            Self::Stream(stream) => Self::Stream(stream_in_zone(stream, offset)),
         })
+    }
+
+    fn bound(self, meaning: Meaning) -> Result<Bound> {
+        let bound = match self {
+            Self::Batch(batch) => Bound::batch(batch, meaning),
+            Self::Stream(stream) => Bound::stream(stream, meaning),
+        };
+        bound.map_err(|error| error.into_error(None))
     }
 }
 
@@ -71,31 +75,31 @@ impl HeadraceStatement {
         self.sql.clone().ok_or_else(|| state("the statement has no SQL: set a query first"))
     }
 
-    /// The rows of parameters.
+    /// The rows of parameters. They are those of one execution: another without parameters does not send them again.
     fn rows(&mut self) -> Result<Option<Bound>> {
-        let meaning = Meaning { structs: self.link.lock().dialect.structs(), local: no_instant };
-        let bound = match self.bound.take() {
-            None => return Ok(None),
-            Some(Rows::Batch(batch)) => {
-                self.bound = Some(Rows::Batch(batch.clone()));
-                Bound::batch(batch, meaning)
-            }
-            Some(Rows::Stream(stream)) => {
-                self.bound = Some(Rows::Spent);
-                Bound::stream(stream, meaning)
-            }
-            Some(Rows::Spent) => {
-                self.bound = Some(Rows::Spent);
-                return Err(state("the stream that was bound has been read: bind another"));
-            }
+        let Some(rows) = self.bound.take() else { return Ok(None) };
+        rows.bound(self.meaning()?).map(Some)
+    }
+
+    fn meaning(&self) -> Result<Meaning> {
+        Ok(Meaning { structs: self.link.lock()?.dialect.structs(), local: no_instant })
+    }
+
+    fn ingest(&mut self) -> Result<Option<u64>> {
+        let rows = self.bound.take().ok_or_else(|| state("no rows are bound to ingest"))?;
+        let plan = self.link.plan(&self.ingest, &rows.schema())?;
+        let rows = match plan.instants {
+            Instants::AsTheyAre => rows,
+            Instants::Moved(offset) => rows.in_zone(offset)?,
+            Instants::InUtc(_) => rows.in_zone(0)?,
         };
-        bound.map(Some).map_err(|error| error.into_error(None))
+        self.link.ingest(&plan, rows.bound(self.meaning()?)?)
     }
 
     /// Ends the result of the last execution, which the next one makes invalid.
     fn release_last(&mut self) {
         if let Some(last) = self.last.take() {
-            self.link.release(&last);
+            self.link.release(&last, EXECUTED);
         }
     }
 }
@@ -168,7 +172,8 @@ impl Statement for HeadraceStatement {
 
     fn execute(&mut self) -> Result<Box<dyn RecordBatchReader + Send + 'static>> {
         if self.ingest.table.is_some() {
-            self.execute_update()?;
+            let affected = self.execute_update()?;
+            outcome::report(affected, None);
             return Ok(Box::new(RecordBatchIterator::new([], Arc::new(Schema::empty()))));
         }
         let sql = self.sql()?;
@@ -176,23 +181,16 @@ impl Statement for HeadraceStatement {
         let bound = self.rows()?;
         let reply = self.link.execute(&sql, bound, self.arrow)?;
         self.last = Some(reply.clone());
-        Ok(Box::new(Reader::begin(self.link.clone(), reply)?))
+        let affected = reply.affected().map(|rows| i64::try_from(rows).unwrap_or(i64::MAX));
+        let reader = Reader::begin(self.link.clone(), reply)?;
+        outcome::report(affected, Some(reader.failure()));
+        Ok(Box::new(reader))
     }
 
     fn execute_update(&mut self) -> Result<Option<i64>> {
         self.release_last();
         let affected = if self.ingest.table.is_some() {
-            let schema = self.bound.as_ref().and_then(Rows::schema);
-            let Some(schema) = schema else {
-                self.rows()?;
-                return Err(state("no rows are bound to ingest"));
-            };
-            let plan = self.ingest.plan(self.link.lock().dialect, &schema)?;
-            if plan.in_utc.is_some() {
-                self.bound = self.bound.take().map(Rows::in_utc).transpose()?;
-            }
-            let bound = self.rows()?.ok_or_else(|| state("no rows are bound to ingest"))?;
-            self.link.ingest(&plan, bound)?
+            self.ingest()?
         } else {
             let sql = self.sql()?;
             let bound = self.rows()?;
@@ -204,7 +202,7 @@ impl Statement for HeadraceStatement {
     fn execute_schema(&mut self) -> Result<Schema> {
         let sql = self.sql()?;
         self.release_last();
-        let reply = self.link.lock().describe(&sql, self.arrow)?;
+        let reply = self.link.lock()?.describe(&sql, self.arrow)?;
         Ok(reply.schema().as_ref().clone())
     }
 
@@ -218,7 +216,7 @@ impl Statement for HeadraceStatement {
     }
 
     fn get_parameter_schema(&self) -> Result<Schema> {
-        let reply = self.link.lock().describe(&self.sql()?, self.arrow)?;
+        let reply = self.link.lock()?.describe(&self.sql()?, self.arrow)?;
         Ok(reply.parameters())
     }
 

@@ -3,7 +3,7 @@
 use crate::builder::Builder;
 use crate::options::Options;
 use crate::schema::schema;
-use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use headrace_core::{Cells, Column, ColumnSink};
 use std::collections::VecDeque;
@@ -49,7 +49,8 @@ impl Batches {
     /// Without rows.
     pub fn new(columns: &[Column], options: Options) -> Self {
         let schema = Arc::new(schema(columns, &options));
-        let builder = |(column, field): (&Column, &Arc<Field>)| Builder::new(&column.kind, field.data_type(), &options);
+        let builder =
+            |(column, field): (&Column, &Arc<Field>)| Builder::open(&column.kind, field.data_type(), &options);
         let builders = columns.iter().zip(schema.fields()).map(builder).collect();
         Self { schema, builders, options, rows: 0, earlier: 0, earlier_bytes: 0, done: VecDeque::new(), refused: None }
     }
@@ -67,9 +68,36 @@ impl Batches {
         self
     }
 
-    /// The schema of every batch.
+    /// The schema of every batch that has ended. Before the first one it may change with that.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// The schema of every batch, from now on.
+    pub fn fixed(&mut self) -> &SchemaRef {
+        if !self.options.fixed {
+            // What the batch that is being built needs, if there is one.
+            self.cut();
+            self.fix(None);
+        }
+        &self.schema
+    }
+
+    /// The types are those of these arrays, or else those that they are now.
+    fn fix(&mut self, arrays: Option<&[ArrayRef]>) {
+        if std::mem::replace(&mut self.options.fixed, true) {
+            return;
+        }
+        if let Some(arrays) = arrays {
+            let field = |(field, array): (&Arc<Field>, &ArrayRef)| {
+                field.as_ref().clone().with_data_type(array.data_type().clone())
+            };
+            let fields: Vec<Field> = self.schema.fields().iter().zip(arrays).map(field).collect();
+            self.schema = Arc::new(Schema::new_with_metadata(fields, self.schema.metadata().clone()));
+        }
+        for (builder, field) in self.builders.iter_mut().zip(self.schema.fields()) {
+            builder.fix(field.data_type(), &self.options);
+        }
     }
 
     /// Rows of all batches so far.
@@ -171,6 +199,7 @@ impl Batches {
         if broken {
             return (None, first);
         }
+        self.fix(Some(&arrays));
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         match RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options) {
             Ok(batch) => (Some(batch), first),

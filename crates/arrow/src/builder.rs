@@ -4,8 +4,9 @@ use crate::flat::{
     Binaries, Bools, Dates, Decimals, Durations, Fault, Fixed, Flat, Floats32, Floats64, Intervals, Ints, Months,
     Nulls, Times, Timestamps, Uuids,
 };
+use crate::free::Free;
 use crate::nested::Nested;
-use crate::options::Options;
+use crate::options::{Options, UNLIMITED_PRECISION, UNLIMITED_SCALE};
 use crate::schema::is_text_instead;
 use crate::text::{Rendered, Texts};
 use arrow_array::ArrayRef;
@@ -92,6 +93,8 @@ builders! {
     Decimal128(Flat<Decimals<Decimal128Type>>);
     /// Exact numbers.
     Decimal256(Flat<Decimals<Decimal256Type>>);
+    /// Exact numbers of any digits, until their type is known.
+    Free(Flat<Free>);
     /// Text.
     Text(Flat<Texts>);
     /// Bytes.
@@ -131,7 +134,7 @@ builders! {
 impl Builder {
     /// A column without values, for a kind and the type that [`crate::schema::data_type`] gives it.
     pub fn new(kind: &Kind, data_type: &DataType, options: &Options) -> Self {
-        if is_text_instead(kind) {
+        if is_text_instead(kind) && *data_type == DataType::Utf8 {
             return Self::Rendered(Rendered::new(options));
         }
         let ty = data_type.clone();
@@ -200,6 +203,30 @@ impl Builder {
             _ => unreachable!("the type is made of the kind"),
         };
         Self::Nested(nested)
+    }
+
+    /// A column without values, whose type the first of them determine, if that is left open: [`crate::free`].
+    pub fn open(kind: &Kind, data_type: &DataType, options: &Options) -> Self {
+        match (kind, data_type) {
+            (Kind::Decimal { .. }, DataType::Decimal128(UNLIMITED_PRECISION, UNLIMITED_SCALE)) if !options.fixed => {
+                Self::Free(Flat::new(Free::default(), options))
+            }
+            _ => Self::new(kind, data_type, options),
+        }
+    }
+
+    /// From now on the values are of this type. There are none yet.
+    pub fn fix(&mut self, data_type: &DataType, options: &Options) {
+        let Self::Free(_) = self else { return };
+        *self = match data_type {
+            DataType::Decimal256(precision, scale) => {
+                Self::Decimal256(Flat::new(Decimals::new(*precision, *scale), options))
+            }
+            DataType::Decimal128(precision, scale) => {
+                Self::Decimal128(Flat::new(Decimals::new(*precision, *scale), options))
+            }
+            _ => return,
+        };
     }
 
     /// Returns true without values.

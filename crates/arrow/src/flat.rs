@@ -89,6 +89,10 @@ pub trait Build: Send {
     fn uuid(&mut self, _: &[u8; 16]) -> Put {
         misfit("a UUID")
     }
+    /// [`Sink::bits`]
+    fn bits(&mut self, bits: usize, _: &[u8]) -> Put {
+        misfit(format!("{bits} bits"))
+    }
 }
 
 /// Nothing, or why the value is not one of the column's; then nothing was added.
@@ -196,15 +200,13 @@ impl<B: Build> Sink for Flat<B> {
         timestamptz(micros: i64) => timestamp(micros);
         interval(months: i32, days: i32, micros: i64) => interval(months, days, micros);
         uuid(value: &[u8; 16]) => uuid(value);
+        bits(bits: usize, bytes: &[u8]) => bits(bits, bytes);
     }
     fn timetz(&mut self, micros: i64, _: i32) {
         self.refuse(&format!("{} with a zone does not fit into the column's Arrow type", civil::time_text(micros)));
     }
     fn inet(&mut self, _: Inet<'_>) {
         self.refuse("an address does not fit into the column's Arrow type");
-    }
-    fn bits(&mut self, bits: usize, _: &[u8]) {
-        self.refuse(&format!("{bits} bits do not fit into the column's Arrow type"));
     }
     fn custom(&mut self, type_id: u32, _: bool, _: &[u8]) {
         self.refuse(&format!("a value of the type {type_id} does not fit into the column's Arrow type"));
@@ -482,7 +484,7 @@ where
 }
 
 #[cold]
-fn too_long(text: &str, data_type: &DataType) -> Put {
+pub(crate) fn too_long(text: &str, data_type: &DataType) -> Put {
     // A type with a precision of its own keeps it as text, too.
     let unlimited = *data_type == DataType::Decimal128(UNLIMITED_PRECISION, UNLIMITED_SCALE);
     let string = if unlimited { "numeric='string' gives text, " } else { "" };
@@ -579,6 +581,16 @@ impl Build for Binaries {
     #[inline]
     fn binary(&mut self, value: &[u8]) -> Put {
         self.0.push(value)
+    }
+    /// As a number, whose last bit is the last of the last byte.
+    fn bits(&mut self, bits: usize, bytes: &[u8]) -> Put {
+        let (length, spare) = (bits.div_ceil(8), bits.div_ceil(8) * 8 - bits);
+        let byte = |at: usize| u16::from(bytes.get(at).copied().unwrap_or_default());
+        let moved = |at: usize| {
+            let before = if at == 0 { 0 } else { byte(at - 1) };
+            ((before << 8 | byte(at)) >> spare) as u8
+        };
+        self.0.push(&(0..length).map(moved).collect::<Vec<_>>())
     }
 }
 

@@ -3,16 +3,19 @@
 //! * [`schema`]: the Arrow schema of a result's columns;
 //! * [`batches`]: a [`headrace_core::ColumnSink`] that makes record batches of a bounded size;
 //! * [`export`]: schemas and batches in Arrow's C data interface;
-//! * [`input`]: record batches of other programs as rows of parameters;
-//! * [`builder`]: the values of one column: flat ones, texts, lists, structs.
+//! * [`input`]: record batches of other programs as rows of parameters; [`foreign`]: the streams that they come in;
+//! * [`builder`]: the values of one column: flat ones, texts, lists, structs; [`free`]: numbers of any digits.
 //!
 //! One policy holds for rows and for Arrow: every value is exact, or the result fails with the column's name.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod batches;
 pub mod builder;
 pub mod export;
 pub mod flat;
+#[allow(unsafe_code)]
+pub mod foreign;
+pub mod free;
 pub mod input;
 pub mod nested;
 pub mod options;

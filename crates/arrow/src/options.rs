@@ -14,7 +14,8 @@ pub const DECIMAL256_PRECISION: u8 = 76;
 /// Arrow's type of a column of exact numbers whose type does not limit their digits (`numeric` without a precision).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Numeric {
-    /// `decimal128(38, 20)`. A number that does not fit fails the result.
+    /// `decimal128(38, 20)`, or what the numbers of the first batch need: [`crate::free`]. A later number that does not
+    /// fit fails the result.
     #[default]
     Decimal,
     /// Text, with all the digits that the server shows.
@@ -30,6 +31,8 @@ pub struct Options {
     pub numeric: Numeric,
     /// A value that Arrow's type cannot represent (infinity, a date that no calendar has) is null instead of an error.
     pub null_unrepresentable: bool,
+    /// The types are those of [`crate::schema::schema`], whatever the values are: others have them already.
+    pub fixed: bool,
     /// Rows of a batch, at most and at least 1. By default only its bytes end a batch.
     pub batch_rows: usize,
     /// Bytes of the values of a batch after which it ends: see [`ARROW_BATCH_BYTES`].
@@ -41,6 +44,7 @@ impl Default for Options {
         Self {
             numeric: Numeric::Decimal,
             null_unrepresentable: false,
+            fixed: false,
             batch_rows: usize::MAX,
             batch_bytes: ARROW_BATCH_BYTES,
         }

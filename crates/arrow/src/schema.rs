@@ -23,7 +23,12 @@ pub fn schema(columns: &[Column], options: &Options) -> Schema {
 
 /// The field of a column. It is nullable whatever the server reports: a date that no calendar has may become null.
 pub fn field(column: &Column, options: &Options) -> Field {
-    let field = Field::new(&*column.name, data_type(&column.kind, options), true);
+    let data_type = match (&column.kind, &column.native) {
+        // Bytes are what its columns take, in every way: the text of zeros and ones would be other bits there.
+        (Kind::Bits, Native::MySql { .. }) => DataType::Binary,
+        (kind, _) => data_type(kind, options),
+    };
+    let field = Field::new(&*column.name, data_type, true);
     let mut metadata = extension(&column.kind);
     if is_text_instead(&column.kind) {
         metadata.insert(SERVER_TYPE.to_owned(), server_type(column));

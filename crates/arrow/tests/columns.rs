@@ -8,6 +8,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, RecordBatch};
 use arrow_buffer::{IntervalMonthDayNano, i256};
+use arrow_schema::DataType;
 use headrace_arrow::{Batches, Numeric, Options};
 use headrace_core::column::{Fraction, Kind, Native, Part};
 use headrace_core::{Cells, Column, ColumnSink, Container, Inet, Sink};
@@ -133,13 +134,34 @@ fn exact_numbers_keep_every_digit() {
 
 #[test]
 fn a_digit_is_never_lost() {
-    for put in ["0.123456789012345678901", "1000000000000000000", "NaN", "Infinity", "-Infinity"] {
+    for put in ["NaN", "Infinity", "-Infinity"] {
         let text = refused(&NUMERIC, &[cell(move |s| s.decimal(put))]);
         assert!(text.contains(put) && text.contains("numeric='string'"), "{text}");
     }
     let text = refused(&decimal(4, 2), &[cell(|s| s.decimal128(false, 12345, 2))]);
     assert!(text.contains("123.45") && !text.contains("numeric='string'"), "{text}");
     assert!(refused(&decimal(4, 1), &[cell(|s| s.decimal128(false, 125, 2))]).contains("1.25"));
+}
+
+#[test]
+fn numbers_without_a_precision_have_the_type_of_the_first_batch() {
+    let of = |put: &'static str| vec![cell(move |s| s.decimal(put))];
+    let options = Options { batch_rows: 1, ..Options::default() };
+    for (first, later, scale) in
+        [("1.5", "1000000000000000000", 20), ("1000000000000000000", "0.12345678901234567891", 19)]
+    {
+        let mut made = batches(&NUMERIC, options, &[&of(first), &of("-2.5"), &of(later)]);
+        let types: Vec<DataType> =
+            std::iter::from_fn(|| made.take()).map(|batch| batch.schema().field(0).data_type().clone()).collect();
+        assert_eq!(types, [DataType::Decimal128(38, scale), DataType::Decimal128(38, scale)]);
+        assert_eq!(made.fixed().field(0).data_type(), &types[0]);
+        assert!(made.refused().is_some_and(|refused| refused.row == 2 && refused.reason.contains(later)));
+    }
+    // Others may have the types already.
+    let fixed = Options { fixed: true, ..Options::default() };
+    assert!(batches(&NUMERIC, fixed, &[&of("1000000000000000000")]).refused().is_some());
+    let mut none = batches(&NUMERIC, Options::default(), &[]);
+    assert_eq!(none.fixed().field(0).data_type(), &DataType::Decimal128(38, 20));
 }
 
 #[test]
@@ -330,6 +352,20 @@ fn other_types_are_text_with_their_name() {
         assert_eq!(batch.column(0).as_string::<i32>().iter().collect::<Vec<_>>(), [Some(wanted), None]);
         assert!(batch.schema().field(0).metadata().contains_key("headrace:server_type"), "{kind:?}");
     }
+}
+
+#[test]
+fn bits_of_a_number_are_its_bytes() {
+    use headrace_arrow::flat::{Binaries, Build as _};
+    let mut bytes = Binaries::default();
+    for (bits, given) in
+        [(1, [0x80_u8].as_slice()), (8, &[0x05]), (9, &[0x82, 0x80]), (16, &[0x01, 0x02]), (3, &[0xa0])]
+    {
+        bytes.bits(bits, given).unwrap();
+    }
+    let array = bytes.finish().unwrap();
+    let values: Vec<&[u8]> = array.as_binary::<i32>().iter().flatten().collect();
+    assert_eq!(values, [&[0x01][..], &[0x05], &[0x01, 0x05], &[0x01, 0x02], &[0x05]]);
 }
 
 #[test]

@@ -88,6 +88,12 @@ impl ArrowSink {
         self.lock(py).batches.as_ref().map_or(0, Batches::rows)
     }
 
+    /// The schema that no later batch changes.
+    fn fixed(&self, py: Python<'_>) -> PyResult<SchemaRef> {
+        let schema = self.lock(py).batches.as_mut().map(|batches| batches.fixed().clone());
+        schema.ok_or_else(|| errors::programming(py, "the columns are not known before the first batch was read"))
+    }
+
     fn schema(&self, py: Python<'_>) -> PyResult<SchemaRef> {
         let schema = self.lock(py).batches.as_ref().map(|batches| batches.schema().clone());
         schema.ok_or_else(|| errors::programming(py, "the columns are not known before the first batch was read"))
@@ -101,9 +107,11 @@ fn refusal(py: Python<'_>, refused: &Refused) -> PyErr {
 
 #[pymethods]
 impl ArrowSink {
-    /// Without rows. `numeric` is the representation of exact numbers without a precision.
+    /// Without rows. `numeric` is the representation of exact numbers without a precision; `fixed` has their type not depend
+    /// on the numbers.
     #[new]
-    fn new(py: Python<'_>, numeric: &str, batch_rows: usize, batch_bytes: usize) -> PyResult<Self> {
+    #[pyo3(signature = (numeric, batch_rows, batch_bytes, fixed=false))]
+    fn new(py: Python<'_>, numeric: &str, batch_rows: usize, batch_bytes: usize, fixed: bool) -> PyResult<Self> {
         let numeric = match numeric {
             "decimal" => Numeric::Decimal,
             "string" => Numeric::Text,
@@ -123,7 +131,7 @@ impl ArrowSink {
             let most = limits::ARROW_BATCH_BYTES_MAX;
             return Err(errors::programming(py, &format!("batch_bytes must be at least 1 and at most {most}")));
         }
-        let options = Options { numeric, batch_rows, batch_bytes, ..Options::default() };
+        let options = Options { numeric, batch_rows, batch_bytes, fixed, ..Options::default() };
         Ok(Self(Mutex::new(Rows { options, batches: None, ended: false, sized: (0, 0, 0) })))
     }
 
@@ -191,13 +199,13 @@ impl ArrowSink {
 
     /// The schema, as a capsule of an ``ArrowSchema``. Raises ProgrammingError before it is known.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        schema_capsule(py, &self.schema(py)?)
+        schema_capsule(py, &self.fixed(py)?)
     }
 
     /// What an iterator returns whose batches come from here, as a capsule of an ``ArrowArrayStream``: it calls the
     /// iterator for each batch, and its `close` if it is released before the end.
     fn stream<'py>(&self, py: Python<'py>, batches: Py<PyAny>) -> PyResult<Bound<'py, PyCapsule>> {
-        let reader = Reader { schema: self.schema(py)?, batches: Some(batches) };
+        let reader = Reader { schema: self.fixed(py)?, batches: Some(batches) };
         PyCapsule::new_with_value(py, export_reader(Box::new(reader)), c"arrow_array_stream")
     }
 }
@@ -243,8 +251,13 @@ impl Drop for Reader {
     fn drop(&mut self) {
         let Some(batches) = self.batches.take() else { return };
         Python::try_attach(move |py| {
+            // The capsule may be dropped while an exception is on its way, which is not that of `close`.
+            let raised = PyErr::take(py);
             if let Err(error) = batches.call_method0(py, pyo3::intern!(py, "close")) {
                 error.write_unraisable(py, Some(batches.bind(py)));
+            }
+            if let Some(raised) = raised {
+                raised.restore(py);
             }
         });
     }

@@ -45,8 +45,8 @@ class BlockingArrowQueries(BlockingWaiting[R]):
             sql: the query.
             args: the parameters, one by one, or one mapping for ``%(name)s``.
             numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                ``"string"``, or ``"float64"``, which then holds for those with a precision, too. All others are
-                decimals of their own precision and scale.
+                or what the numbers of the first batch need, ``"string"``, or ``"float64"``, which then holds for those
+                with a precision, too. All others are decimals of their own precision and scale.
             batch_rows: rows of a record batch at most.
             batch_bytes: bytes of the values of a record batch after which it ends, however few its rows are.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
@@ -81,8 +81,8 @@ class BlockingArrowQueries(BlockingWaiting[R]):
             sql: the query.
             args: the parameters, one by one, or one mapping for ``%(name)s``.
             numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                ``"string"``, or ``"float64"``, which then holds for those with a precision, too. All others are
-                decimals of their own precision and scale.
+                or what the numbers of the first batch need, ``"string"``, or ``"float64"``, which then holds for those
+                with a precision, too. All others are decimals of their own precision and scale.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
@@ -116,8 +116,8 @@ class BlockingArrowQueries(BlockingWaiting[R]):
             sql: the query.
             args: the parameters, one by one, or one mapping for ``%(name)s``.
             numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                ``"string"``, or ``"float64"``, which then holds for those with a precision, too. All others are
-                decimals of their own precision and scale.
+                or what the numbers of the first batch need, ``"string"``, or ``"float64"``, which then holds for those
+                with a precision, too. All others are decimals of their own precision and scale.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
@@ -151,8 +151,8 @@ class BlockingArrowQueries(BlockingWaiting[R]):
             sql: the query.
             args: the parameters, one by one, or one mapping for ``%(name)s``.
             numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                ``"string"``, or ``"float64"``, which then holds for those with a precision, too. All others are
-                decimals of their own precision and scale.
+                or what the numbers of the first batch need, ``"string"``, or ``"float64"``, which then holds for those
+                with a precision, too. All others are decimals of their own precision and scale.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
@@ -193,8 +193,8 @@ class BlockingArrowQueries(BlockingWaiting[R]):
             sql: the query.
             args: the parameters, one by one, or one mapping for ``%(name)s``.
             numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                ``"string"``, or ``"float64"``, which then holds for those with a precision, too. All others are
-                decimals of their own precision and scale.
+                or what the numbers of the first batch need, ``"string"``, or ``"float64"``, which then holds for those
+                with a precision, too. All others are decimals of their own precision and scale.
             batch_rows: rows of a record batch at most.
             batch_bytes: bytes of the values of a record batch after which it ends, however few its rows are.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
@@ -239,8 +239,8 @@ class BlockingArrowQueries(BlockingWaiting[R]):
             sql: the query.
             args: the parameters, one by one, or one mapping for ``%(name)s``.
             numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                ``"string"``, or ``"float64"``, which then holds for those with a precision, too. All others are
-                decimals of their own precision and scale.
+                or what the numbers of the first batch need, ``"string"``, or ``"float64"``, which then holds for those
+                with a precision, too. All others are decimals of their own precision and scale.
             batch_rows: rows of a record batch at most.
             batch_bytes: bytes of the values of a record batch after which it ends, however few its rows are.
             timeout: seconds until each wait is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.

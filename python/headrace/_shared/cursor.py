@@ -99,8 +99,8 @@ class BlockingCursor(CursorBase[R]):
             params: a sequence of values, or a mapping for ``%(name)s``, in a style of the database; None for a
                 statement without parameters.
             numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                ``"string"``, or ``"float64"``, which then holds for those with a precision, too. All others are
-                decimals of their own precision and scale.
+                or what the numbers of the first batch need, ``"string"``, or ``"float64"``, which then holds for those
+                with a precision, too. All others are decimals of their own precision and scale.
             batch_rows: rows of a record batch at most.
             batch_bytes: bytes of the values of a record batch after which it ends, however few its rows are.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.

@@ -81,7 +81,7 @@ async def read(
     given: Any = url() if callable(url) else url
     if inspect.isawaitable(given):
         given = await given
-    sink = ArrowSink(partition.numeric, batch_rows, batch_bytes)
+    sink = ArrowSink(partition.numeric, batch_rows, batch_bytes, fixed=True)
     conninfo, keywords = conninfo_of(partition, given)
     rules = rules_of(partition.database)
     module = import_module(f".{partition.database}", __package__)

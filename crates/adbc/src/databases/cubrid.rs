@@ -90,6 +90,9 @@ impl Dialect for Sql {
         "SELECT VERSION()"
     }
 
+    fn has_one_catalog(&self) -> bool {
+        true
+    }
     fn qualified(&self, _: Option<&str>, schema: Option<&str>, table: &str) -> Result<String> {
         let parts = [schema.filter(|schema| !schema.is_empty()), Some(table)];
         Ok(parts.into_iter().flatten().map(|part| self.quote(part)).collect::<Vec<_>>().join("."))

@@ -53,6 +53,17 @@ pub trait Database: Sized + 'static {
 /// The number of prepared statements that a connection caches.
 const STATEMENTS: usize = limits::STATEMENT_CACHE;
 
+/// The time zone of a session, in a database whose values have none.
+pub trait Zone: Sync {
+    /// The query for the session's zone, and the system's.
+    fn query(&self) -> &'static str;
+    /// The statements that set it to UTC and back.
+    fn in_utc(&self) -> [&'static str; 2];
+    /// The query for the number of columns that have a default, besides those that are named, and of triggers: their
+    /// values may depend on the zone.
+    fn dependants(&self, catalog: Option<&str>, table: &str, columns: &[&str]) -> String;
+}
+
 /// The SQL of a database.
 ///
 /// The queries for metadata return text, and whole numbers.
@@ -107,9 +118,22 @@ pub trait Dialect: Send + Sync + std::fmt::Debug {
     fn ingested(&self, name: &str, _table: &str, _temporary: bool) -> Result<String> {
         Ok(name.to_owned())
     }
-    /// The statements that set the session's time zone to UTC and back, of a database whose values have no zone: instants
-    /// are inserted between them.
-    fn in_utc(&self) -> Option<[&'static str; 2]> {
+    /// The connection's catalog is the only one that its statements reach.
+    fn has_one_catalog(&self) -> bool {
+        false
+    }
+    /// The query for the schema of a table that is named without one, so that no temporary table of its name is meant: that
+    /// of a table that is there, if it is `appended` to and there is one, or else that of one that is created.
+    fn schema_of(&self, _table: &str, _appended: bool) -> Option<String> {
+        None
+    }
+    /// The query whose second column begins with `CREATE TEMPORARY` if a name is that of a temporary table, of a database
+    /// where there is no other name for a permanent one.
+    fn definition(&self, _name: &str) -> Option<String> {
+        None
+    }
+    /// Of a database whose values have no zone: how instants are inserted.
+    fn zone(&self) -> Option<&'static dyn Zone> {
         None
     }
     /// Tables can be made and dropped in a transaction, which a failure undoes.

@@ -1,6 +1,6 @@
 //! MySQL and MariaDB.
 
-use super::{Database, Dialect, STATEMENTS, like};
+use super::{Database, Dialect, STATEMENTS, Zone, like};
 use crate::bound::Bound;
 use crate::call::Call;
 use crate::error::{Refusal, of_fatal, unsupported};
@@ -84,6 +84,36 @@ fn digits(unit: TimeUnit) -> u8 {
     }
 }
 
+impl Zone for Sql {
+    fn query(&self) -> &'static str {
+        "SELECT @@SESSION.time_zone, @@GLOBAL.system_time_zone"
+    }
+    fn in_utc(&self) -> [&'static str; 2] {
+        [
+            "SET @headrace_time_zone = @@SESSION.time_zone, @@SESSION.time_zone = '+00:00'",
+            "SET @@SESSION.time_zone = @headrace_time_zone",
+        ]
+    }
+    fn dependants(&self, catalog: Option<&str>, table: &str, columns: &[&str]) -> String {
+        let schema = catalog.map_or_else(|| "DATABASE()".to_owned(), literal);
+        let (table, columns) =
+            (literal(table), columns.iter().map(|name| literal(name)).collect::<Vec<_>>().join(", "));
+        // In MariaDB a default of NULL is the text NULL.
+        format!(
+            "SELECT (SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = {table} \
+             AND COLUMN_NAME NOT IN ({columns}) AND (COLUMN_DEFAULT <> 'NULL' OR EXTRA LIKE '%on update%')) + \
+             (SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = {schema} \
+             AND EVENT_OBJECT_TABLE = {table} AND EVENT_MANIPULATION = 'INSERT')"
+        )
+    }
+}
+
+/// A text of SQL, in whatever mode of the session.
+fn literal(text: &str) -> String {
+    let digits: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+    if digits.is_empty() { "''".to_owned() } else { format!("CONVERT(0x{digits} USING utf8mb4)") }
+}
+
 /// Its SQL. A database is a catalog, and there are no schemas in it: the only one has no name.
 #[derive(Debug)]
 pub struct Sql;
@@ -131,7 +161,10 @@ impl Dialect for Sql {
             {
                 format!("DECIMAL({precision}, {scale})")
             }
-            DataType::Null | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "LONGTEXT".to_owned(),
+            DataType::Null | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+                // Whatever the database's own is: Arrow's text may be any.
+                "LONGTEXT CHARACTER SET utf8mb4".to_owned()
+            }
             DataType::Binary | DataType::LargeBinary | DataType::BinaryView => "LONGBLOB".to_owned(),
             DataType::FixedSizeBinary(bytes @ 1..=65_535) => format!("VARBINARY({bytes})"),
             DataType::Date32 | DataType::Date64 => "DATE".to_owned(),
@@ -154,11 +187,11 @@ impl Dialect for Sql {
     fn drop_temporary(&self) -> Result<&'static str> {
         Ok("DROP TEMPORARY TABLE")
     }
-    fn in_utc(&self) -> Option<[&'static str; 2]> {
-        Some([
-            "SET @headrace_time_zone = @@SESSION.time_zone, @@SESSION.time_zone = '+00:00'",
-            "SET @@SESSION.time_zone = @headrace_time_zone",
-        ])
+    fn definition(&self, name: &str) -> Option<String> {
+        Some(format!("SHOW CREATE TABLE {name}"))
+    }
+    fn zone(&self) -> Option<&'static dyn Zone> {
+        Some(&Self)
     }
     fn makes_tables_in_transactions(&self) -> bool {
         false

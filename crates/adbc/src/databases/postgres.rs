@@ -194,6 +194,22 @@ impl Dialect for Sql {
     fn ingested(&self, name: &str, table: &str, temporary: bool) -> Result<String> {
         Ok(if temporary { format!("pg_temp.{}", self.quote(table)) } else { name.to_owned() })
     }
+    fn has_one_catalog(&self) -> bool {
+        true
+    }
+    fn schema_of(&self, table: &str, appended: bool) -> Option<String> {
+        if !appended {
+            return Some("SELECT current_schema()::text".to_owned());
+        }
+        // A temporary table is found before all others, though its schema is not on the path.
+        let name = table.replace('\'', "''").replace('\\', "\\\\");
+        Some(format!(
+            "SELECT coalesce((SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n \
+             ON n.oid = c.relnamespace JOIN unnest(current_schemas(false)) WITH ORDINALITY AS path(name, at) \
+             ON path.name = n.nspname WHERE c.relname = E'{name}' AND c.relkind IN ('r', 'p', 'v', 'f') \
+             ORDER BY path.at LIMIT 1), current_schema())::text"
+        ))
+    }
     fn drop_temporary(&self) -> Result<&'static str> {
         Ok("DROP TABLE")
     }

@@ -305,10 +305,8 @@ impl<E: From<Mismatch>> Value for Cell<'_, E> {
 
     fn interval(&self) -> Result<(i32, i32, i64), E> {
         match self.values("an interval")? {
-            (Values::Ticks(..), _) => {
-                let micros = self.ticks("an interval")?;
-                Ok((0, micros.div_euclid(DAY_MICROS) as i32, micros.rem_euclid(DAY_MICROS)))
-            }
+            // Elapsed time: a day would be 23 or 25 hours of it where the clocks change.
+            (Values::Ticks(..), _) => Ok((0, 0, self.ticks("an interval")?)),
             (Values::Months(months), row) => Ok((months[row], 0, 0)),
             (Values::DayTime(spans), row) => Ok((0, spans[row].days, i64::from(spans[row].milliseconds) * 1_000)),
             (Values::MonthDayNano(spans), row) => {

@@ -1,9 +1,11 @@
 //! A stream of Arrow's C stream interface.
 
 use super::{Batch, Meaning, batch_of};
+use crate::foreign::mended;
+use crate::schema::EXTENSION_NAME;
 use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
 use arrow_array::{ArrayReader, ArrayRef, StructArray};
-use arrow_schema::{ArrowError, DataType, Fields};
+use arrow_schema::{ArrowError, DataType, Field, Fields};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -61,7 +63,7 @@ impl Input {
         if stream.release().is_none() {
             return Err(InputError::Producer("it was released; a stream can be read once".to_owned()));
         }
-        let reader = ArrayStreamReader::try_new(stream).map_err(failed)?;
+        let reader = ArrayStreamReader::try_new(mended(stream)).map_err(failed)?;
         let fields = fields_of(reader.field().data_type())?;
         Ok(Self { arrays: Arrays::Stream(reader), fields, meaning })
     }
@@ -78,6 +80,19 @@ impl Input {
     /// The names of the columns.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.fields.iter().map(|field| field.name().as_str())
+    }
+
+    /// The name of the first column that is, or has within it, bytes of one length without a meaning of their own.
+    pub fn plain_fixed_bytes(&self) -> Option<&str> {
+        fn within(field: &Field) -> bool {
+            match field.data_type() {
+                DataType::FixedSizeBinary(_) => !field.metadata().contains_key(EXTENSION_NAME),
+                DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => within(item),
+                DataType::Struct(fields) => fields.iter().any(|field| within(field)),
+                _ => false,
+            }
+        }
+        self.fields.iter().find(|field| within(field)).map(|field| field.name().as_str())
     }
 
     /// The next batch that has rows; `None` after the last.

@@ -174,7 +174,7 @@ pub(super) fn no_type<V: Value>(value: &V) -> V::Error {
 }
 
 #[cold]
-fn outside<V: Value>(value: &V, kind: &str, bounds: &str) -> V::Error {
+pub(super) fn outside<V: Value>(value: &V, kind: &str, bounds: &str) -> V::Error {
     Mismatch::out_of_range(format!("{} does not fit {kind} ({bounds})", value.describe())).into()
 }
 

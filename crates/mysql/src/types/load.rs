@@ -2,7 +2,7 @@
 //! line feed, a backslash escapes, `\\N` is NULL. MySQL: "LOAD DATA Statement, Field and Line Handling".
 
 use super::encode::{
-    Lists, bit_number, date_fields, finite, no_type, plain_decimal, plain_text, time_micros, time_text,
+    Lists, bit_number, date_fields, finite, no_type, outside, plain_decimal, plain_text, time_micros, time_text,
     timestamp_fields, vector,
 };
 use headrace_core::{Mismatch, Value, ValueKind};
@@ -77,7 +77,17 @@ fn write_field<V: Value>(value: &V, kind: FieldKind, out: &mut Vec<u8>) -> Resul
     let hexadecimal = kind == FieldKind::Bytes;
     let start = out.len();
     match value.kind() {
-        ValueKind::Bytes | ValueKind::Text if kind == FieldKind::Bit => {
+        ValueKind::Bytes if kind == FieldKind::Bit => {
+            // As in a statement: the last bit of the last byte is the last of the number.
+            let number = value.with_bytes(|bytes| {
+                let bytes = &bytes[bytes.iter().take_while(|byte| **byte == 0).count()..];
+                (bytes.len() <= 8).then(|| bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+            })?;
+            let number = number.ok_or_else(|| outside(value, "BIT", "64 bits"))?;
+            append(out, format_args!("{number}"));
+            return Ok(());
+        }
+        ValueKind::Text if kind == FieldKind::Bit => {
             // In a statement its characters are the bits, here they would be the digits of a number.
             let message = format!("{} is neither a number nor a BitString, for a BIT column", value.describe());
             return Err(Mismatch::wrong_type(message).into());

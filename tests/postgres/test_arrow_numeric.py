@@ -1,0 +1,75 @@
+"""``numeric`` without precision as Arrow: exact, and no error where another decimal has room for the numbers."""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow
+import pytest
+
+import headrace
+from adbc_driver_headrace import dbapi
+from headrace import errors
+
+SUM = "select sum(x) as n from (values (9223372036854775807), (9223372036854775807)) t(x)"
+RATIO = "select 5::numeric / 1300000000 as n"
+EXPRESSIONS = {
+    SUM: pyarrow.decimal128(38, 18),
+    "select avg(x) as n from (values (9223372036854775807), (9223372036854775805)) t(x)": pyarrow.decimal128(38, 19),
+    "select avg(x) / 1e6 as n from (values (1), (2), (2)) t(x)": pyarrow.decimal128(38, 22),
+    RATIO: pyarrow.decimal128(38, 28),
+    "select 1.0 / 3 as n": pyarrow.decimal128(38, 20),
+    "select null::numeric as n": pyarrow.decimal128(38, 20),
+    "select 1.5::numeric as n where false": pyarrow.decimal128(38, 20),
+    f"select * from ({SUM} union all {RATIO}) t": pyarrow.decimal256(76, 38),
+}
+LATER = "select case when g = 9999 then 1e30 else g end::numeric as n from generate_series(1, 10000) g"
+
+
+@pytest.fixture
+def conn(url: str) -> Iterator[Any]:
+    with headrace.connect(url, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.mark.parametrize("sql", EXPRESSIONS)
+def test_numbers_have_the_type_that_they_need(url: str, conn: Any, sql: str) -> None:
+    wanted = [value for (value,) in conn.fetch(sql)]
+    with dbapi.connect(url, autocommit=True) as adbc, adbc.cursor() as cursor:
+        cursor.execute(sql)
+        for table in (
+            pyarrow.table(conn.fetch_arrow(sql)),
+            pyarrow.table(conn.stream_arrow(sql)),
+            conn.fetch_record_batch(sql).read_all(),
+            cursor.fetch_arrow_table(),
+        ):
+            assert table.schema.field("n").type == EXPRESSIONS[sql]
+            assert table["n"].to_pylist() == wanted
+
+
+def test_a_number_that_does_not_fit_the_first_batch_fails_its_own(conn: Any) -> None:
+    read = 0
+    with pytest.raises(errors.DataError, match=r"row 9999: 10*\.?0* does not fit"):
+        for batch in conn.stream_arrow(LATER, batch_rows=100):
+            assert pyarrow.record_batch(batch).schema.field("n").type == pyarrow.decimal128(38, 20)
+            read += len(batch)
+    assert 0 < read < 9999
+    assert pyarrow.table(conn.fetch_arrow(LATER))["n"].to_pylist()[9998] == decimal.Decimal("1e30")
+
+
+def test_what_no_decimal_can_be_is_refused(conn: Any) -> None:
+    for sql in ("select 'NaN'::numeric as n", "select 1e80::numeric as n"):
+        with pytest.raises(errors.DataError, match="numeric='string' gives text"):
+            conn.fetch_arrow(sql)
+
+
+def test_partitions_have_the_type_that_they_were_planned_with(url: str, conn: Any) -> None:
+    conn.execute("create table if not exists wide_sums (id int primary key, n numeric)")
+    conn.execute("truncate wide_sums")
+    conn.execute("insert into wide_sums values (1, 1), (2, 1e30)")
+    with headrace.partitions(url, table="wide_sums", by="id", count=2) as plan:
+        assert pyarrow.schema(plan).field("n").type == pyarrow.decimal128(38, 20)
+        with pytest.raises((OSError, pyarrow.ArrowInvalid), match="does not fit"):
+            pyarrow.table(plan)
