@@ -71,11 +71,13 @@ impl ArrowRows {
         if source.getattr_opt(pyo3::intern!(py, "ndim"))?.is_some_and(|ndim| ndim.eq(1).unwrap_or(false)) {
             return Ok(None);
         }
+        let source = &with_index(source)?;
         let meaning = Meaning { structs, local: local_instant };
         let input = match input_of(source, meaning)? {
             Err(InputError::NoBatches(_)) if source.hasattr(pyo3::intern!(py, "__iter__"))? => return Ok(None),
             input => input.map_err(|error| errors::client_error(py, refused(py, &error), None))?,
         };
+        check_objects(source, &input)?;
         // What has a length is in memory; a reader has none, and its stream can be read once.
         let rereads = !is_stream || source.hasattr(pyo3::intern!(py, "__len__"))?;
         let kept = Beginning::Kept { batches: Vec::new(), bytes: 0, next: 0, failed: None };
@@ -269,10 +271,90 @@ impl ArrowSource {
         Ok(ArrowRows::open(source, structs)?.map(|rows| Self(Mutex::new(rows))))
     }
 
+    /// Takes the columns for those of a table: by their names, where they have those of the table's columns, also if
+    /// there are more; by position where they have none of them. Raises ProgrammingError where they have some.
+    fn pair(&self, py: Python<'_>, columns: Vec<String>) -> PyResult<()> {
+        let mut rows = self.lock(py);
+        let order = paired(&rows.names, &columns).map_err(|message| errors::programming(py, &message))?;
+        if order.is_some() {
+            rows.order = order;
+        }
+        Ok(())
+    }
+
     /// The names of the columns.
     #[getter]
     fn column_names(&self, py: Python<'_>) -> Vec<String> {
         self.lock(py).names.clone()
+    }
+}
+
+/// The places of columns among those that are given, by name; `None` if none of them has one of these names.
+fn paired(given: &[String], columns: &[String]) -> Result<Option<Vec<usize>>, String> {
+    let places = |is_same: fn(&str, &str) -> bool| {
+        let place = |column: &String| {
+            let mut found = (0..given.len()).filter(|i| is_same(&given[*i], column));
+            match (found.next(), found.next()) {
+                (Some(_), Some(_)) => Err(format!("the rows have several columns '{column}'")),
+                (place, _) => Ok(place),
+            }
+        };
+        columns.iter().map(place).collect::<Result<Vec<_>, _>>()
+    };
+    let mut found = places(|given, column| given == column)?;
+    if found.iter().all(Option::is_none) {
+        found = places(str::eq_ignore_ascii_case)?;
+    }
+    if found.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    let named = found.iter().zip(columns).map(|(place, column)| {
+        place.ok_or_else(|| {
+            format!(
+                "columns= has the names of some of the rows' columns, and '{column}', which is none of them: name all of \
+                 them as they are in the rows, to be paired by name, or none, to be paired by position"
+            )
+        })
+    });
+    named.collect::<Result<_, _>>().map(Some)
+}
+
+/// Returns true if an object's class is one of a library.
+fn is_of(source: &Bound<'_, PyAny>, library: &str) -> PyResult<bool> {
+    let module = source.get_type().module()?;
+    let module = module.to_str()?;
+    Ok(module.strip_prefix(library).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+}
+
+/// The same object. A frame of pandas whose index has a name and is a range becomes a table, as Arrow has no column for such
+/// an index otherwise, and does for any other with a name.
+fn with_index<'py>(source: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = source.py();
+    if !is_of(source, "pandas")? {
+        return Ok(source.clone());
+    }
+    let Some(index) = source.getattr_opt(pyo3::intern!(py, "index"))? else { return Ok(source.clone()) };
+    if index.get_type().name()? != "RangeIndex" || index.getattr(pyo3::intern!(py, "name"))?.is_none() {
+        return Ok(source.clone());
+    }
+    let keywords = PyDict::new(py);
+    keywords.set_item("preserve_index", true)?;
+    py.import("pyarrow")?.getattr("Table")?.call_method("from_pandas", (source,), Some(&keywords))
+}
+
+/// Raises DataError for a frame of polars with a column of Python's objects: Arrow has their addresses only, as bytes, which
+/// no other column of polars is.
+fn check_objects(source: &Bound<'_, PyAny>, input: &Input) -> PyResult<()> {
+    let py = source.py();
+    match input.plain_fixed_bytes() {
+        Some(name) if is_of(source, "polars")? => {
+            let message = format!(
+                "column '{name}' has the polars type Object, of whose values only Python knows what they are: give it \
+                 another type"
+            );
+            Err(errors::client_error(py, Mismatch::out_of_range(message).into(), None))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -322,4 +404,21 @@ fn local_instant(micros: i64) -> Result<i64, Mismatch> {
         let timestamp = class.call1(parts).map_err(|_| no_instant())?;
         PyValue::new(timestamp, &settings).timestamptz().map_err(|_| no_instant())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_paired_by_name_where_there_are_names() {
+        let names = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let pair = |given: &str, columns: &str| paired(&names(given), &names(columns));
+        assert_eq!(pair("qty id", "id qty"), Ok(Some(vec![1, 0])));
+        assert_eq!(pair("qty more id", "id qty"), Ok(Some(vec![2, 0])));
+        assert_eq!(pair("QTY ID", "id qty"), Ok(Some(vec![1, 0])));
+        assert_eq!(pair("a b", "id qty"), Ok(None));
+        assert!(pair("qty b", "id qty").unwrap_err().contains("'id'"));
+        assert!(pair("id id", "id qty").unwrap_err().contains("several"));
+    }
 }

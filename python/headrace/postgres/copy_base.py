@@ -54,8 +54,11 @@ def copy_in_statement(
     table: str | Sequence[str], source: Any, columns: Sequence[str] | None, format: str
 ) -> str | CopyOfRows:
     """The COPY for a source: bytes and files go as they are, rows by what the table's columns are."""
-    if isinstance(source, ArrowSource) and not columns:
-        columns = source.column_names
+    if isinstance(source, ArrowSource):
+        if columns:
+            source.pair(list(columns))
+        else:
+            columns = source.column_names
     if is_bytes(source) or hasattr(source, "read"):
         return copy_statement(table, columns, format, out=False)
     if format == "csv":

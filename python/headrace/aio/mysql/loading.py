@@ -44,7 +44,8 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
         Args:
             table: its name as written in SQL, or a tuple of schema and name.
             rows: any iterable of rows, also an asynchronous one, or Arrow data.
-            columns: names of the columns; None for those that Arrow data has, or all.
+            columns: names of the columns; None for those that Arrow data has, or all. Columns of Arrow
+                data are paired with them by their names, and by position where they have none of these names.
             duplicates: for rows whose key exists: ``error``, ``ignore`` (skips the row) or ``replace`` (replaces the
                 existing one).
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
@@ -63,7 +64,10 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
         load.check_allowed(core)
         given = ArrowSource.of(rows, json=True) or rows
         if isinstance(given, ArrowSource):
-            columns = columns or given.column_names
+            if columns:
+                given.pair(list(columns))
+            else:
+                columns = given.column_names
         targets = await self._run(load.columns_of(core, table, columns), limit)
         sql = load.statement(table, targets, duplicates)
 

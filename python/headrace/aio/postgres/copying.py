@@ -46,7 +46,8 @@ class AsyncCopying(PostgresBase[R], LoopConnection[R]):
             table: its name as written in SQL, where a part without double quotes is in lower case; or a tuple of
                 schema and name, or of the name alone, which are taken as they are.
             source: an iterable of rows, also an asynchronous one, Arrow data, bytes, or an open file.
-            columns: names of the columns; None for those that Arrow data has, or all that are not generated.
+            columns: names of the columns; None for those that Arrow data has, or all that are not generated. Columns of
+                Arrow data are paired with them by their names, and by position where they have none of these names.
             format: of bytes and files: ``binary``, ``text`` or ``csv``. Rows are sent in binary form where possible.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 

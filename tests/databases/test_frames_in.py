@@ -1,0 +1,97 @@
+"""Frames of pandas and polars as rows: what Arrow does not tell of them, and how columns are paired with a table's."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pandas
+import polars
+import pyarrow
+import pytest
+
+from headrace import errors
+from servers import Database, MySQL, PostgreSQL, database, names
+
+
+@pytest.fixture
+def table(any_db: Database) -> str:
+    """An empty table ``(id, qty)``."""
+    with any_db.connect(autocommit=True) as admin:
+        admin.execute("drop table if exists framed")
+        admin.execute("create table framed (id int, qty int)")
+    return "framed"
+
+
+def inserted(db: Database, frame: Any) -> list[Any]:
+    """What a batch of a frame stores."""
+    with db.connect(autocommit=True) as conn:
+        conn.executemany(f"insert into framed values ({db.marks(2)})", frame)
+        return list(conn.fetch("select id, qty from framed order by id"))
+
+
+def test_columns_of_nulls_are_taken(any_db: Database, table: str) -> None:
+    frame = polars.DataFrame({"id": [1, 2], "qty": [None, None]})
+    assert frame.schema["qty"] == polars.Null
+    assert inserted(any_db, frame) == [(1, None), (2, None)]
+
+
+def test_objects_are_refused(any_db: Database, table: str) -> None:
+    with pytest.raises(errors.DataError, match="column 'qty' has the polars type Object"):
+        inserted(any_db, polars.DataFrame({"id": [1], "qty": [uuid.uuid4()]}))
+
+
+def test_an_index_with_a_name_is_a_column_also_if_it_is_a_range(any_db: Database, table: str) -> None:
+    for ids in ([7, 8], [7, 9]):
+        frame = pandas.DataFrame({"id": ids, "qty": [1, 2]}).set_index("id")
+        with any_db.connect(autocommit=True) as conn:
+            conn.executemany(f"insert into framed (qty, id) values ({any_db.marks(2)})", frame)
+    with any_db.connect(autocommit=True) as conn:
+        assert conn.fetch("select id, qty from framed order by id, qty") == [(7, 1), (7, 1), (8, 2), (9, 2)]
+
+
+def test_slices_without_rows_are_taken(any_db: Database, table: str) -> None:
+    batch = pyarrow.record_batch({"id": ["1", "2"], "qty": ["3", "4"]})
+    reader = pyarrow.RecordBatchReader.from_batches(batch.schema, [batch.slice(2, 0), batch.slice(1, 1)])
+    assert inserted(any_db, reader) == [(2, 4)]
+
+
+@pytest.fixture(params=names(PostgreSQL, MySQL))
+def loading(request: pytest.FixtureRequest) -> Database:
+    """Each database with a way besides INSERT to fill a table."""
+    return database(request, request.param)
+
+
+def load(db: Database, rows: Any, columns: list[str] | None) -> list[Any]:
+    """The rows that are stored in the way of the database."""
+    with db.connect(autocommit=True, **db.loading) as conn:
+        conn.execute("drop table if exists loaded")
+        conn.execute("create table loaded (id int, qty int)")
+        into = conn.copy_in if db.kind == "postgresql" else conn.load_rows
+        into("loaded", rows, columns=columns)
+        return list(conn.fetch("select id, qty from loaded order by id"))
+
+
+@pytest.mark.parametrize(
+    ("columns", "stored"),
+    [
+        (None, [(1, 5)]),
+        (["id", "qty"], [(1, 5)]),
+        (["qty", "id"], [(1, 5)]),
+        (["ID", "QTY"], [(1, 5)]),
+        (["id"], [(1, None)]),
+    ],
+)
+def test_columns_with_names_are_paired_by_name(loading: Database, columns: list[str] | None, stored: list[Any]) -> None:
+    rows = pyarrow.table({"qty": [5], "id": [1]})
+    if columns == ["ID", "QTY"] and loading.kind == "postgresql":
+        with pytest.raises(errors.UndefinedColumn):
+            load(loading, rows, columns)
+        return
+    assert load(loading, rows, columns) == stored
+
+
+def test_columns_with_other_names_are_paired_by_position(loading: Database) -> None:
+    assert load(loading, pyarrow.table({"a": [1], "b": [5]}), ["id", "qty"]) == [(1, 5)]
+    with pytest.raises(errors.ProgrammingError, match="'id', which is none of them"):
+        load(loading, pyarrow.table({"qty": [5], "b": [1]}), ["id", "qty"])
