@@ -53,21 +53,52 @@ def test_type_codes_equal_their_groups_both_ways(name: str, groups: set[object])
         assert (code == group, group == code, code != group, group != code) == (wanted, wanted, not wanted, not wanted)
 
 
-def test_type_codes_are_text() -> None:
-    code = TypeCode("numeric(10,-2)", 1700, "numeric")
+@pytest.mark.parametrize(
+    ("name", "is_text"),
+    [
+        *(
+            (name, True)
+            for name in ("int4", "BIGINT", "numeric(10,2)", "decimal(38,38)", "varchar(40)", "text", "date")
+        ),
+        *((name, True) for name in ("datetime", "datetime year to fraction(5)", "float4", "double", "bytea")),
+        *((name, False) for name in ("numeric", "NUMERIC", "numeric(10,-2)", "decimal(16)", "decimal(65,30)", "time")),
+        *(
+            (name, False)
+            for name in ("int4range", "int4multirange", "numeric[]", "int4[]", "point", "interval", "clob")
+        ),
+        *((name, False) for name in ("datetime hour to second", "datetime year to day", "set(int not null)", "blob")),
+    ],
+)
+def test_type_codes_are_str_where_their_name_means_the_same_everywhere(name: str, is_text: bool) -> None:
+    code = TypeCode(name, 7)
+    assert isinstance(code, str) == is_text
+    assert (str(code), f"{code:>5}", repr(code)) == (name, f"{name:>5}", repr(name))
+    assert code == name == TypeCode(name, 8)
+    assert code not in ("other", 8, None, TypeCode("other", 7))
+    assert code == 7
+    assert hash(code) == hash(name)
+    assert isinstance(TypeCode("bigint", 8, plain=False), str) is False
+
+
+def test_type_codes_have_the_name_of_their_type() -> None:
+    code: Any = TypeCode("numeric(10,-2)", 1700, "numeric")
     assert (code, str(code), code.oid, code.base) == ("numeric(10,-2)", "numeric(10,-2)", 1700, "numeric")
     assert (code.precision, code.scale) == (10, -2)
     assert (TypeCode("int4", 23).precision, TypeCode("int4", 23).scale) == (None, None)
     assert code == NUMBER
     assert hash(TypeCode("int4", 23)) == hash("int4")
-    assert {TypeCode("int4", 23): 1}["int4"] == 1
+    by_code: dict[Any, int] = {TypeCode("int4", 23): 1}
+    assert by_code["int4"] == 1
     assert TypeCode("int4", 23) == TypeCode("int4", 23)
 
 
 def test_type_codes_and_objects_can_be_copied() -> None:
     code = TypeCode("numeric(10,2)", 1700, "numeric")
+    plain = TypeCode("numeric", 1700)
+    for again in (pickle.loads(pickle.dumps(plain)), copy.copy(plain), copy.deepcopy(plain)):
+        assert (type(again), again, again.oid) == (TypeCode, "numeric", 1700)
     for again in (pickle.loads(pickle.dumps(code)), copy.copy(code), copy.deepcopy(code)):
-        assert (type(again), again, again.oid, again.base) == (TypeCode, code, 1700, "numeric")
+        assert (type(again), again, again.oid, again.base) == (type(code), code, 1700, "numeric")
     for group in ALL:
         assert pickle.loads(pickle.dumps(group)) is group
         assert copy.deepcopy(group) is group

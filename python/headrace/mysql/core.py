@@ -11,7 +11,7 @@ from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
 from ..errors import DatabaseError, Error, InsufficientPrivilege, InvalidCatalogName, InvalidPassword, ProgrammingError
-from ..types import ParameterRows, TypeCode
+from ..types import DIGITS, ParameterRows, TypeCode
 from . import resets
 from .settings import ConnectOptions
 
@@ -151,14 +151,14 @@ class MySqlCore(Core):
         return [
             Column(
                 name,
-                TypeCode(base, kind),
+                TypeCode(base, kind, plain=_is_plain(base, flags, length, precision)),
                 None,
                 length if precision is None else None,
                 precision,
                 None if precision is None else decimals,
                 is_nullable,
             )
-            for name, kind, base, _, _, length, decimals, _, precision, is_nullable in columns.fields
+            for name, kind, base, flags, _, length, decimals, _, precision, is_nullable in columns.fields
         ]
 
     def session_state(self) -> SessionState:
@@ -391,3 +391,17 @@ class MySqlCore(Core):
         options = self.options
         place = options.socket or ",".join(f"[{h}]:{p}" if ":" in h else f"{h}:{p}" for h, p in options.hosts)
         return f"{options.user}@{place}/{options.database or ''}"
+
+
+_UNSIGNED = 32
+"""The flag of a column: "Column Definition Flags", MySQL's documentation of its source."""
+
+
+def _is_plain(base: str, flags: int, length: int, precision: int | None) -> bool | None:
+    """Whether the name of a type means the same everywhere; None where the name alone tells."""
+    if precision is not None:
+        return precision <= DIGITS
+    if base.endswith("int"):
+        # The length is that of the text, which others take for bytes.
+        return not flags & _UNSIGNED and length not in (2, 4, 8)
+    return None
