@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from types import TracebackType
-from typing import Any, Final, Literal, TypeVar, overload
+from typing import Any, Final, Literal, NoReturn, TypeVar, overload
 from uuid import uuid4
 
 from . import defaults
-from ._native import ArrowSink
+from ._native import ArrowBatch, ArrowSink
 from ._shared.arrow import Numeric
 from ._shared.arrow_stream import ArrowStream
 from ._shared.connection import BlockingConnection
@@ -34,7 +34,7 @@ _plans: Final[weakref.WeakValueDictionary[str, PartitionPlan]] = weakref.WeakVal
 """The plans that this process has made: their partitions need no URL here."""
 
 
-class PartitionPlan(Sequence[Partition]):
+class PartitionPlan:
     """The partitions of a table or query.
 
     It is for the process that made it; its partitions are for any. With a shared snapshot it holds a connection, which
@@ -67,6 +67,13 @@ class PartitionPlan(Sequence[Partition]):
 
     def __len__(self) -> int:
         return len(self._partitions)
+
+    def __iter__(self) -> Iterator[Partition]:
+        return iter(self._partitions)
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuses to be values of NumPy: pandas would make a frame of the partitions, and not of their rows."""
+        raise TypeError("a PartitionPlan is rows for libraries that take Arrow streams: pyarrow.table(plan), for one")
 
     @property
     def by(self) -> str:
@@ -141,7 +148,11 @@ class PartitionPlan(Sequence[Partition]):
             partial(read, part, url=self._url, batch_rows=batch_rows, batch_bytes=batch_bytes, timeout=timeout)
             for part in parts
         ]
-        return ArrowStream(in_order(opening, threads), sink)
+        return ArrowStream(self._held(in_order(opening, threads)), sink)
+
+    def _held(self, batches: Generator[ArrowBatch]) -> Generator[ArrowBatch]:
+        """The same batches, which keep the plan, and its snapshot with it, until they are read or closed."""
+        yield from batches
 
     def __arrow_c_schema__(self) -> Any:
         """The schema, as a capsule of an ``ArrowSchema``. No row was read for it."""
@@ -338,7 +349,7 @@ def read(
     """
     if columns is not None:
         partition = partition.select(columns)
-    sink = ArrowSink(partition.numeric, batch_rows, batch_bytes)
+    sink = ArrowSink(partition.numeric, batch_rows, batch_bytes, fixed=True)
     connection = _connected(partition, url)
     try:
         batches = connection._arrow_batches(partition.sql, partition.params or None, sink, timeout)

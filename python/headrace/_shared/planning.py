@@ -117,14 +117,20 @@ class Source:
         return sink, result.columns.fields
 
 
-def ranges(key: str, mark: str, bounds: Sequence[Any], rows: Sequence[int | None] | None = None) -> list[Part]:
+def ranges(
+    key: str,
+    mark: str,
+    bounds: Sequence[Any],
+    rows: Sequence[int | None] | None = None,
+    is_not_null: str = "IS NOT NULL",
+) -> list[Part]:
     """The values below the first bound, from each bound to the next, and from the last on.
 
     >>> [part.condition for part in ranges("n", "%s", [5, 7])]
     ['n < %s', 'n >= %s AND n < %s', 'n >= %s']
     """
     if not bounds:
-        return [Part(f"{key} IS NOT NULL", (), rows[0] if rows else None)]
+        return [Part(f"{key} {is_not_null}", (), rows[0] if rows else None)]
     parts: list[Part] = []
     for number in range(len(bounds) + 1):
         conditions: list[str] = []

@@ -251,16 +251,24 @@ def _by_key(connection: Connection[Any], source: Source, relation: _Relation | N
         field = named_field(fields, by)
     name = field[0]
     table_oid, number = _origin(connection, field)
-    type_name: str = connection.fetchval("SELECT pg_catalog.format_type(%s::oid, -1)", field[1])
+    found: Any = connection.fetchrow(
+        "SELECT pg_catalog.format_type(t.oid, -1), t.typtype = 'c' OR t.typname = 'record' "
+        "FROM pg_catalog.pg_type t WHERE t.oid = %s::oid",
+        field[1],
+    )
+    type_name, is_composite = found
     spread: Any = connection.fetchrow(_SPREAD, table_oid, number) if table_oid else None
     nullable = not (relation is not None and relation.is_table and spread is not None and spread[1])
     bounds, rows = _spread_bounds(connection, spread, type_name, source.request.count) if spread else ([], [])
     if not bounds:
         bounds, rows = _exact_bounds(connection, source, name), []
     key = quoted(name, QUOTE)
-    parts = ranges(key, f"{PLACE}::{type_name}", bounds, rows or None)
+    # A composite value of nulls IS NULL, too, and one with a null is neither NULL nor NOT NULL.
+    is_null = "IS NOT DISTINCT FROM NULL" if is_composite else "IS NULL"
+    is_not_null = "IS DISTINCT FROM NULL" if is_composite else "IS NOT NULL"
+    parts = ranges(key, f"{PLACE}::{type_name}", bounds, rows or None, is_not_null)
     if nullable:
-        parts.append(Part(f"{key} IS NULL", ()))
+        parts.append(Part(f"{key} {is_null}", ()))
     elif not bounds:
         parts = [Part("", ())]
     return parts, name
