@@ -170,6 +170,10 @@ impl<'a> Writer<'a> {
     #[inline(never)]
     fn whole(&mut self, datum: &Datum) {
         let Some(field) = self.layout.fields.get(self.at) else { return };
+        if field.format == Format::Binary && !keeps_digits(field.oid, datum) {
+            let text = text_of(datum);
+            return self.fail(&format!("{text} has more digits than the type that the column was described with"));
+        }
         let mut bytes = Vec::new();
         let written = field.encode(datum, &mut bytes).or_else(|mismatch| {
             // The column was described before the server knew its parameters.
@@ -273,6 +277,25 @@ fn shortest(value: f64, size: f64, plain: &str, scientific: &str) -> String {
         Some((digits, power)) if !power.starts_with('-') => format!("{digits}e+{power:0>2}"),
         Some((digits, power)) => format!("{digits}e-{:0>2}", &power[1..]),
         None => scientific.into(),
+    }
+}
+
+/// Returns true if a number is the same one in a column that was described as this type: MySQL describes an expression of
+/// parameters as DOUBLE before it knows their values.
+fn keeps_digits(number: Oid, datum: &Datum) -> bool {
+    let is_number = matches!(datum, Datum::Int(_) | Datum::Uint(_) | Datum::Decimal(_) | Datum::Text(_));
+    if !matches!(number, oid::FLOAT8 | FLOAT4) || !is_number {
+        return true;
+    }
+    let text = text_of(datum);
+    if let Ok(whole) = text.parse::<i128>() {
+        let kept = if number == FLOAT4 { (whole as f32) as i128 } else { (whole as f64) as i128 };
+        return kept == whole;
+    }
+    let plain = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    match number {
+        FLOAT4 => text.parse::<f32>().map_or(true, |float| float.to_string() == plain),
+        _ => text.parse::<f64>().map_or(true, |float| float.to_string() == plain),
     }
 }
 
@@ -586,4 +609,33 @@ pub fn parameter(registry: &TypeRegistry, oid: Oid, format: Format, value: Optio
 /// Types whose values are text in both formats: those of users, of whom the daemon knows nothing, are among them.
 fn is_textual(oid: Oid) -> bool {
     matches!(oid, 0 | oid::TEXT | oid::VARCHAR | oid::BPCHAR | UNKNOWN | 18 | 19)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_for_a_column_that_was_described_as_a_float_keeps_its_digits_or_is_refused() {
+        let decimal = |text: &str| Datum::Decimal(text.into());
+        for (datum, float8, float4) in [
+            (Datum::Int(1 << 53), true, true),
+            (Datum::Int((1 << 53) + 1), false, false),
+            (Datum::Int(16_777_217), true, false),
+            (Datum::Uint(1 << 63), true, true),
+            (decimal("-1.50"), true, true),
+            (decimal("0.1"), true, true),
+            (decimal("100"), true, true),
+            (decimal("12345678901234567890.12"), false, false),
+            (Datum::Text("9007199254740993".into()), false, false),
+            (Datum::Text("abc".into()), true, true),
+        ] {
+            assert_eq!(
+                (keeps_digits(oid::FLOAT8, &datum), keeps_digits(FLOAT4, &datum)),
+                (float8, float4),
+                "{datum:?}"
+            );
+            assert!(keeps_digits(oid::NUMERIC, &datum));
+        }
+    }
 }
