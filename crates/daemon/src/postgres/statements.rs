@@ -259,6 +259,16 @@ impl OnServer {
         self.used.get_mut(&id).map(|entry| entry.used = clock).is_some()
     }
 
+    /// What the server has said of one with a name; `None` if it is not there. It counts as used.
+    pub fn used(&mut self, id: u64) -> Option<&Described> {
+        self.clock += 1;
+        let clock = self.clock;
+        self.used.get_mut(&id).map(|entry| {
+            entry.used = clock;
+            &entry.described
+        })
+    }
+
     /// It is being prepared. Returns the one to close for it.
     pub fn add(&mut self, id: u64) -> Option<u64> {
         let evicted = (self.used.len() >= self.capacity)

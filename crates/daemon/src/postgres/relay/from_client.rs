@@ -85,7 +85,7 @@ impl Relay {
                         return Ok(self.wait_for_replies());
                     }
                     match self.check(&names.1, server, output) {
-                        Checked::Fits => self.bind(names, length, input, server, output),
+                        Checked::Fits(prepared) => self.bind(names, prepared, length, input, server, output),
                         Checked::Waits => return Ok(self.wait_for_replies()),
                         // The server skips what comes after it in its group.
                         Checked::Differs => self.skipped = length,

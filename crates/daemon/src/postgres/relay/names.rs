@@ -47,14 +47,14 @@ impl Names {
         }
     }
 
-    /// The statement that a name stands for, and what the client was told of it. Of one that is being prepared it was told
-    /// nothing yet.
-    pub fn told(&self, name: &[u8]) -> Option<(&Arc<Statement>, &Description)> {
+    /// The statement that a name stands for, and what the client was told of it; `None` while the name changes, as it was
+    /// told nothing then.
+    pub fn known(&self, name: &[u8]) -> Option<(&Arc<Statement>, Option<&Description>)> {
         if self.changing.contains_key(name) {
             return None;
         }
         let named = self.known.get(name)?;
-        Some((&named.statement, named.told.as_ref()?))
+        Some((&named.statement, named.told.as_ref()))
     }
 
     /// The client is told of the statement that it knows by a name.

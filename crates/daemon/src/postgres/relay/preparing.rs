@@ -15,10 +15,10 @@ use std::sync::Arc;
 const OUTDATED: &str = "headraced_outdated";
 
 /// What becomes of a Bind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Checked {
-    /// It is passed on.
-    Fits,
+    /// It is passed on. With a statement, the server has that one by its shared name.
+    Fits(Option<Arc<Statement>>),
     /// The server was asked, and it waits for the answer.
     Waits,
     /// The client would read the rows as something else: it is refused, as the server refuses a plan that has changed.
@@ -71,20 +71,25 @@ impl Relay {
 
     /// Whether what the client was told of a statement is what it gets, if it binds it on this server connection.
     pub(super) fn check(&mut self, name: &[u8], server: &mut ServerState, output: &mut WriteBuffer) -> Checked {
-        let Some((statement, told)) = self.names.told(name) else { return Checked::Fits };
-        match server.prepared.described(statement.id()) {
-            Described::So(described) if Arc::ptr_eq(described, told) => return Checked::Fits,
-            // It executes nothing then.
-            _ if server.status == TransactionStatus::Failed => return Checked::Fits,
+        let Some((statement, told)) = self.names.known(name) else { return Checked::Fits(None) };
+        match (server.prepared.used(statement.id()), told) {
+            (Some(_), None) => return Checked::Fits(Some(Arc::clone(statement))),
+            (Some(Described::So(described)), Some(told)) if Arc::ptr_eq(described, told) => {
+                return Checked::Fits(Some(Arc::clone(statement)));
+            }
             _ => {}
         }
-        let told = Arc::clone(told);
-        let (on_server, Some(statement)) = self.on_server(name, server, output) else { return Checked::Fits };
+        // In a transaction that has failed it executes nothing.
+        let told = match told {
+            Some(told) if server.status != TransactionStatus::Failed => Arc::clone(told),
+            _ => return Checked::Fits(None),
+        };
+        let (on_server, Some(statement)) = self.on_server(name, server, output) else { return Checked::Fits(None) };
         match server.prepared.described(statement.id()) {
             Described::So(described) if are_alike(described, &told) => {
                 let described = Arc::clone(described);
                 self.names.tell(name, &statement, Some(&described));
-                Checked::Fits
+                Checked::Fits(None)
             }
             Described::Not => {
                 self.send(client::DESCRIBE, &on_server, output);
@@ -197,12 +202,16 @@ impl Relay {
     pub(super) fn bind(
         &mut self,
         (portal, name, after): (Vec<u8>, Vec<u8>, usize),
+        prepared: Option<Arc<Statement>>,
         length: usize,
         input: &mut ReadBuffer,
         server: &mut ServerState,
         output: &mut WriteBuffer,
     ) {
-        let (on_server, statement) = self.on_server(&name, server, output);
+        let (on_server, statement) = match prepared {
+            Some(statement) => (statement.name(), Some(statement)),
+            None => self.on_server(&name, server, output),
+        };
         if let Some(statement) = &statement {
             if statement.effects.deallocates {
                 self.prepare_deallocate(&on_server, statement, output);

@@ -279,14 +279,14 @@ impl Relay {
     }
 
     fn give_settings(&mut self, server: &mut ServerState, output: &mut WriteBuffer) {
-        self.settings.differs = false;
+        let again = std::mem::take(&mut self.settings.differs);
         let texts = server.adaptation(&self.settings.values);
         for sql in &texts {
             frontend::query(output.tail(), "", sql);
             server.prepared.set_unnamed(None);
             self.expected.push(Expected::Own);
         }
-        if !texts.is_empty() {
+        if again {
             // What the server has reported last it does not report again, though it was something else meanwhile.
             for (name, value) in self.settings.values.iter().filter(|(name, _)| is_settable(name)) {
                 if let Some(own) = server.parameters.get_mut(name) {
