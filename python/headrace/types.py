@@ -6,6 +6,7 @@ import base64
 import calendar
 import datetime
 import enum
+import functools
 import json
 import re
 import time as _time
@@ -99,6 +100,7 @@ DIGITS = 38
 """Of the exact numbers that most programs know."""
 
 
+@functools.lru_cache(256)
 def _is_plain(name: str) -> bool:
     """Returns true if a type has the same name and meaning everywhere."""
     if found := _LIMITED.fullmatch(name):

@@ -46,6 +46,8 @@ class Between(Accepting):
     def _passes(self, source: socket.socket, to: socket.socket) -> None:
         while block := source.recv(65536):
             to.sendall(block)
+        # A request to cancel waits until the server ends its connection.
+        to.shutdown(socket.SHUT_WR)
 
     def cut(self) -> None:
         """Ends every connection at once."""
