@@ -137,3 +137,13 @@ def test_place_of_a_client_that_leaves_is_the_next_ones(daemon: Daemon) -> None:
         holder.execute("commit")
         waiting.join()
         assert served == [1]
+
+
+def test_ever_other_startup_parameters_do_not_use_up_the_server(
+    program: Path, folder: Path, server: PostgresServer
+) -> None:
+    with started(program, folder, config(server, app="pool_size = 2"), server) as daemon:
+        for number in range(100):
+            with daemon.connect("app", options=f"-c geqo_threshold={number + 10}") as conn:
+                assert conn.fetchval("select current_setting('geqo_threshold')") == str(number + 10)
+        assert sum(pool["open"] for pool in status(daemon)["pools"]) == 80

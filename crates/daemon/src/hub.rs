@@ -141,7 +141,7 @@ impl Hub {
             match now.databases.get(name) {
                 Some(now) if (&now.host, now.port) == (&was.host, was.port) => {
                     if let Some(limit) = limits.get(name).and_then(Weak::upgrade) {
-                        limit.set_most(now.max_connections);
+                        limit.set_most(now.most_connections());
                     }
                 }
                 _ => drop(limits.remove(name)),
@@ -272,7 +272,7 @@ impl Hub {
         if let Some(limit) = limits.get(name).and_then(Weak::upgrade) {
             return limit;
         }
-        let limit = Arc::new(Limit::new(database.max_connections));
+        let limit = Arc::new(Limit::new(database.most_connections()));
         limits.insert(name.to_owned(), Arc::downgrade(&limit));
         limit
     }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// Server connections of one pool: one server, database, user and set of startup parameters.
 pub const POOL_SIZE: usize = 10;
+/// Server connections of a database in all its pools, below the 100 that a PostgreSQL server has by default.
+pub const MAX_CONNECTIONS: usize = 80;
 /// Clients of one pool that may wait for a server connection.
 pub const QUEUE_LENGTH: usize = 1000;
 /// How long a client waits for a server connection.
@@ -59,6 +61,8 @@ pub const EXPIRY_LEAST: Duration = Duration::from_millis(1);
 pub const DRAIN: Duration = Duration::from_secs(30);
 /// How long a server connection is used.
 pub const LIFETIME: Duration = Duration::from_secs(3600);
+/// The same where clients give the server's passwords.
+pub const PASSWORD_LIFETIME: Duration = Duration::from_secs(60);
 /// How long a server connection may be unused before it is checked when it is lent.
 pub const CHECK_AFTER: Duration = Duration::from_secs(30);
 /// Clients at one time.

@@ -3,7 +3,10 @@
 use super::tls::SslMode;
 use super::url;
 use super::{May, check_seconds, text};
-use crate::limits::{CHECK_AFTER, CONNECT_TIMEOUT, IDLE_SERVER, LIFETIME, POOL_SIZE, QUEUE_LENGTH, QUEUE_WAIT};
+use crate::limits::{
+    CHECK_AFTER, CONNECT_TIMEOUT, IDLE_SERVER, LIFETIME, MAX_CONNECTIONS, PASSWORD_LIFETIME, POOL_SIZE, QUEUE_LENGTH,
+    QUEUE_WAIT,
+};
 use crate::secret::Secret;
 use headrace_core::{Fatal, FatalKind};
 use headrace_io::Address;
@@ -62,7 +65,7 @@ pub struct Database {
     #[serde(default = "default_pool_size")]
     pub pool_size: usize,
     /// Server connections of all users.
-    pub max_connections: Option<usize>,
+    max_connections: Option<usize>,
     /// Clients that may wait for one.
     #[serde(default = "default_queue_length")]
     pub queue_length: usize,
@@ -73,8 +76,7 @@ pub struct Database {
     #[serde(default = "default_connect_timeout")]
     connect_timeout: f64,
     /// Seconds that a server connection is used; each lives up to a tenth shorter, so that they do not end together.
-    #[serde(default = "default_lifetime")]
-    server_lifetime: f64,
+    server_lifetime: Option<f64>,
     /// Seconds after which a server connection that nobody uses is closed.
     #[serde(default = "default_idle")]
     server_idle: f64,
@@ -187,10 +189,6 @@ fn default_connect_timeout() -> f64 {
     CONNECT_TIMEOUT.as_secs_f64()
 }
 
-fn default_lifetime() -> f64 {
-    LIFETIME.as_secs_f64()
-}
-
 fn default_idle() -> f64 {
     IDLE_SERVER.as_secs_f64()
 }
@@ -223,7 +221,7 @@ impl Database {
         for (name, seconds) in [
             ("queue_wait", self.queue_wait),
             ("connect_timeout", self.connect_timeout),
-            ("server_lifetime", self.server_lifetime),
+            ("server_lifetime", self.lifetime()),
             ("server_idle", self.server_idle),
         ] {
             check_seconds(name, seconds, May::NotBeZero)?;
@@ -304,6 +302,14 @@ impl Database {
         self.users.get(user).and_then(|user| user.pool_size).unwrap_or(self.pool_size)
     }
 
+    /// Server connections of all users and sets of startup parameters together. Clients can make as many of these as they
+    /// like, and each has a pool.
+    pub fn most_connections(&self) -> usize {
+        let of_users = self.users.values().filter_map(|user| user.pool_size);
+        self.max_connections
+            .unwrap_or_else(|| of_users.chain([self.pool_size, MAX_CONNECTIONS]).max().unwrap_or(MAX_CONNECTIONS))
+    }
+
     /// How long a client waits for a server connection.
     pub fn queue_wait(&self) -> Duration {
         Duration::from_secs_f64(self.queue_wait)
@@ -320,7 +326,14 @@ impl Database {
         let mut random = [0; 4];
         let _ = getrandom::fill(&mut random);
         let shorter = f64::from(u32::from_be_bytes(random)) / f64::from(u32::MAX) / 10.0;
-        Duration::from_secs_f64(self.server_lifetime * (1.0 - shorter))
+        Duration::from_secs_f64(self.lifetime() * (1.0 - shorter))
+    }
+
+    /// Seconds. Who has given a password is let in by sessions that it has opened: one that has been changed, or has
+    /// expired, is to be found out.
+    fn lifetime(&self) -> f64 {
+        let by_default = if self.ask_password { PASSWORD_LIFETIME } else { LIFETIME };
+        self.server_lifetime.unwrap_or(by_default.as_secs_f64())
     }
 
     /// How long a server connection is kept that nobody uses.
@@ -353,6 +366,22 @@ fn unknown(host: &str, what: impl std::fmt::Display) -> Fatal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limits_that_are_not_given_depend_on_others() {
+        let read = |text: &str| Database::of_client(&format!("host = 'h'\n{text}")).expect("it is right");
+        for (text, connections, lifetime) in [
+            ("", 80, 3600.0),
+            ("pool_size = 200", 200, 3600.0),
+            ("users = { jo = { pool_size = 90 } }", 90, 3600.0),
+            ("max_connections = 3\npool_size = 9\nserver_lifetime = 7", 3, 7.0),
+            ("ask_password = true", 80, 60.0),
+            ("ask_password = true\nserver_lifetime = 900", 80, 900.0),
+        ] {
+            let database = read(text);
+            assert_eq!((database.most_connections(), database.lifetime()), (connections, lifetime), "{text}");
+        }
+    }
 
     #[test]
     fn hosts_may_have_ports_of_their_own() {

@@ -126,7 +126,7 @@ impl<B: Backend> Pool<B> {
                     true => opened,
                     false => continue,
                 },
-                None => self.opencounted().await.map_err(|fatal| NotLent::Failed(fatal.into()))?,
+                None => self.open_counted().await.map_err(|fatal| NotLent::Failed(fatal.into()))?,
             };
             return Ok(Lent { opened, since: Instant::now(), _permit: permit });
         }
@@ -167,7 +167,7 @@ impl<B: Backend> Pool<B> {
         }
     }
 
-    async fn opencounted(&self) -> Result<Opened<B>, Fatal> {
+    async fn open_counted(&self) -> Result<Opened<B>, Fatal> {
         let began = Instant::now();
         let mut opened = self.open().await?;
         self.stats.open.add(1);

@@ -62,7 +62,7 @@ pub struct Limit {
 
 #[derive(Debug)]
 struct Queue {
-    most: Option<usize>,
+    most: usize,
     taken: usize,
     waiting: BTreeMap<u64, Waiter>,
     pools: Vec<Weak<Idle>>,
@@ -76,8 +76,8 @@ struct Waiter {
 }
 
 impl Limit {
-    /// At most so many, or any number.
-    pub fn new(most: Option<usize>) -> Self {
+    /// At most so many.
+    pub fn new(most: usize) -> Self {
         Self {
             queue: Mutex::new(Queue { most, taken: 0, waiting: BTreeMap::new(), pools: Vec::new() }),
             arrivals: AtomicU64::new(0),
@@ -86,7 +86,7 @@ impl Limit {
     }
 
     /// Another number. Connections beyond it remain until they are closed.
-    pub fn set_most(self: &Arc<Self>, most: Option<usize>) {
+    pub fn set_most(self: &Arc<Self>, most: usize) {
         lock(&self.queue).most = most;
         self.settle();
     }
@@ -166,7 +166,7 @@ impl Queue {
     }
 
     fn place(&mut self, limit: &Arc<Limit>) -> Option<Place> {
-        if self.most.is_some_and(|most| self.taken >= most) {
+        if self.taken >= self.most {
             return None;
         }
         self.taken += 1;
