@@ -27,7 +27,9 @@ APPS = {
 
 
 def environment(**more: str) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(HERE), **more}
+    # What comes after it is the tree that is tested, where that is not the installed one.
+    path = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
+    return {**os.environ, "PYTHONPATH": path, **more}
 
 
 @pytest.fixture(params=["mariadb", "mysql"])
