@@ -39,8 +39,8 @@ def files() -> Iterator[None]:
 
 @pytest.fixture
 def crowded(program: Path, folder: Path, server: PostgresServer, files: None) -> Iterator[Daemon]:
-    """A daemon in whose queue all of them fit."""
-    text = config(server, app=f"pool_size = {BACKENDS}\nqueue_length = {CLIENTS}\nqueue_wait = 120")
+    """A daemon whose queue has by default room for all of them."""
+    text = config(server, app=f"pool_size = {BACKENDS}\nqueue_wait = 120")
     with started(program, folder, text, server) as running:
         yield running
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 pub const POOL_SIZE: usize = 10;
 /// Server connections of a database in all its pools, below the 100 that a PostgreSQL server has by default.
 pub const MAX_CONNECTIONS: usize = 80;
-/// Clients of one pool that may wait for a server connection.
-pub const QUEUE_LENGTH: usize = 1000;
+/// Clients of one pool that may wait for a server connection: all of them.
+pub const QUEUE_LENGTH: usize = CLIENTS;
 /// How long a client waits for a server connection.
 pub const QUEUE_WAIT: Duration = Duration::from_secs(30);
 /// How long opening a server connection may take.

@@ -48,7 +48,7 @@ pub struct Database {
     pub ask_password: bool,
     /// TLS.
     #[serde(default)]
-    pub sslmode: SslMode,
+    sslmode: Option<SslMode>,
     /// The trusted certificates; by default the system's.
     pub sslrootcert: Option<PathBuf>,
     /// The daemon's certificate.
@@ -262,7 +262,7 @@ impl Database {
         lacks("pool_mode = \"statement\"", modes.into_iter().any(|mode| mode == statement))?;
         lacks("target_session_attrs", self.target_session_attrs != TargetSession::Any)?;
         lacks("max_connections", self.max_connections.is_some())?;
-        lacks("sslmode = \"prefer\"", self.sslmode == SslMode::Prefer && self.driver != Driver::Mysql)
+        lacks("sslmode = \"prefer\"", self.sslmode == Some(SslMode::Prefer) && self.driver != Driver::Mysql)
     }
 
     /// The hosts with their ports.
@@ -308,6 +308,14 @@ impl Database {
         let of_users = self.users.values().filter_map(|user| user.pool_size);
         self.max_connections
             .unwrap_or_else(|| of_users.chain([self.pool_size, MAX_CONNECTIONS]).max().unwrap_or(MAX_CONNECTIONS))
+    }
+
+    /// How TLS is negotiated; by default as libpq does it, where the protocol lets a server say that it has none.
+    pub fn sslmode(&self) -> SslMode {
+        self.sslmode.unwrap_or(match self.driver {
+            Driver::Postgresql | Driver::Mysql => SslMode::Prefer,
+            Driver::Informix | Driver::Cubrid => SslMode::Disable,
+        })
     }
 
     /// How long a client waits for a server connection.

@@ -171,7 +171,7 @@ impl Server {
         parameters: &[(String, String)],
         password: Option<&Secret>,
     ) -> Result<Self, NotOpened> {
-        let tls = if host.starts_with('/') { None } else { database.sslmode.settings(database, host)? };
+        let tls = if host.starts_with('/') { None } else { database.sslmode().settings(database, host)? };
         let user =
             parameters.iter().find(|(name, _)| name == "user").map_or_else(String::new, |(_, user)| user.clone());
         let options = Options {
@@ -180,7 +180,7 @@ impl Server {
             user,
             password: password
                 .map(|password| headrace_postgres::machine::Secret(password.reveal().as_bytes().to_vec())),
-            tls: match (&tls, database.sslmode) {
+            tls: match (&tls, database.sslmode()) {
                 (None, _) => Tls::No,
                 (Some(_), SslMode::Prefer) => Tls::Prefer,
                 (Some(_), _) => Tls::Require,

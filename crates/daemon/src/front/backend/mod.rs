@@ -41,7 +41,7 @@ impl Login<'_> {
     fn tls(&self) -> Result<Option<TlsSettings>, Fatal> {
         match self.host.starts_with('/') {
             true => Ok(None),
-            false => self.database.sslmode.settings(self.database, self.host),
+            false => self.database.sslmode().settings(self.database, self.host),
         }
     }
 

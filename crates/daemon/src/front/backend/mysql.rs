@@ -95,7 +95,7 @@ impl Backend for MySql {
             user: login.user.into(),
             password: login.password().map(Secret),
             database: Some(login.name.into()),
-            tls: match (&tls, login.database.sslmode) {
+            tls: match (&tls, login.database.sslmode()) {
                 (None, _) => Tls::No,
                 (Some(_), SslMode::Prefer) => Tls::Prefer,
                 (Some(_), _) => Tls::Require,
