@@ -77,9 +77,7 @@ class Databases:
                 admin.execute(f"create database {database}")  # type: ignore[arg-type]
                 path = '"$user", public, ty, ext'
                 admin.execute(f"alter database {database} set search_path = {path}")  # type: ignore[arg-type]
-                admin.execute(f"alter database {database} set lock_timeout = '1s'")  # type: ignore[arg-type]
-                # Before that the server ends an autovacuum that somebody waits for.
-                admin.execute(f"alter database {database} set deadlock_timeout = '300ms'")  # type: ignore[arg-type]
+                admin.execute(f"alter database {database} set lock_timeout = '2s'")  # type: ignore[arg-type]
         self.dbas = [psycopg.connect(self.url(i), autocommit=True, prepare_threshold=None) for i in range(2)]
         self.extensions: set[str] = set()
         for dba in self.dbas:
