@@ -68,6 +68,12 @@ def test_a_frame_is_ingested_as_what_it_says(any_db: Database, conn: dbapi.Conne
         with pytest.raises(dbapi.NotSupportedError, match="Object"):
             cursor.executemany(f"insert into t values ({marks(any_db, 2)})", objects)
         with pytest.raises(dbapi.NotSupportedError, match="Object"):
+            cursor.execute(f"insert into t values ({marks(any_db, 2)})", objects)
+        with conn.adbc_clone() as beside, beside.cursor() as other:
+            assert isinstance(beside, dbapi.Connection)
+            with pytest.raises(dbapi.NotSupportedError, match="Object"):
+                other.adbc_ingest("t", objects, mode="append")
+        with pytest.raises(dbapi.NotSupportedError, match="Object"):
             objects.write_database("t", conn, engine="adbc", if_table_exists="append")
     assert rows(conn, "select id, name from t order by id") == [(1, None), (2, None), (3, "c"), (4, "d")]
 

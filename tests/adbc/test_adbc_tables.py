@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import decimal
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -196,6 +198,18 @@ def test_instants_are_refused_where_an_hour_comes_twice_and_the_table_depends_on
             cursor.adbc_ingest("zoned", pa.table({**NAIVE, **AWARE}), mode="append")
         assert cursor.adbc_ingest("zoned", pa.table(AWARE), mode="append") == 1
         assert rows(conn, "select unix_timestamp(aware), @@time_zone from zoned") == [(1729992600, "Test/Summer")]
+
+        def cancelled() -> Iterator[pa.RecordBatch]:
+            (batch,) = pa.table(AWARE).to_batches()
+            yield batch
+            cursor.adbc_cancel()
+            yield batch
+
+        reader = pa.RecordBatchReader.from_batches(pa.table(AWARE).schema, cancelled())
+        with contextlib.suppress(dbapi.Error):
+            cursor.adbc_ingest("zoned", reader, mode="append")
+        # The session does not stay in UTC.
+        assert rows(conn, "select @@time_zone") == [("Test/Summer",)]
 
 
 def test_a_name_without_temporary_is_never_that_of_a_temporary_table(any_db: Database, conn: dbapi.Connection) -> None:

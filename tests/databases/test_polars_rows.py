@@ -90,6 +90,13 @@ OF_POLARS = (
 )
 
 
+def _typed(value: Any) -> Any:
+    """A value with its types, as 1, 1.0, True and Decimal(1) are equal."""
+    if isinstance(value, (list, tuple)):
+        return [_typed(each) for each in value]
+    return type(value), value
+
+
 def test_values_are_those_of_rows_by_connection_and_by_sqlalchemy(any_db: Database) -> None:
     sources: dict[str, Any] = {}
     if any_db.kind in ("postgresql", "mysql"):
@@ -108,7 +115,7 @@ def test_values_are_those_of_rows_by_connection_and_by_sqlalchemy(any_db: Databa
                     found: Any = polars.read_database(sql, source).rows()
                 except Exception as error:
                     found = repr(error)
-                if found != [tuple(row) for row in expected]:
+                if _typed(found) != _typed([tuple(row) for row in expected]):
                     wrong[f"{value} by {name}"] = (found, expected)
     for engine in sources.values():
         engine.dispose()

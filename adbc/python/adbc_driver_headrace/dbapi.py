@@ -5,10 +5,9 @@ Parameters are written as the database has them: ``$1`` on PostgreSQL, ``?`` on 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import adbc_driver_manager
 import adbc_driver_manager.dbapi
@@ -99,6 +98,23 @@ class Cursor(adbc_driver_manager.dbapi.Cursor):
         """
         return super().adbc_ingest(table_name, _told(data), mode, **options)
 
+    def execute(self, operation: bytes | str, parameters: Any = None) -> Cursor:
+        """Executes a statement.
+
+        Args:
+            operation: the statement.
+            parameters: a sequence, a mapping, or rows as Arrow data or a frame, for each of which it is executed.
+
+        Returns:
+            The cursor.
+
+        Raises:
+            NotSupportedError: a column of polars has Python's objects.
+            Error: the server or the driver refused them.
+        """
+        super().execute(operation, _told(parameters))
+        return self
+
     def executemany(self, operation: bytes | str, seq_of_parameters: Any) -> None:
         """Executes a statement for rows of parameters: sequences, Arrow data, or a frame.
 
@@ -123,8 +139,20 @@ class Connection(adbc_driver_manager.dbapi.Connection):
         """
         made = super().cursor(**options)
         made.__class__ = Cursor
-        assert isinstance(made, Cursor)
-        return made
+        return cast(Cursor, made)
+
+    def adbc_clone(self) -> Connection:
+        """Opens another connection to the same database.
+
+        Returns:
+            The connection.
+
+        Raises:
+            Error: the server refused it.
+        """
+        made = super().adbc_clone()
+        made.__class__ = Connection
+        return cast(Connection, made)
 
 
 def _told(data: Any) -> Any:
@@ -142,12 +170,19 @@ def _told(data: Any) -> Any:
     if library == "polars":
         schema: Mapping[str, Any] = getattr(data, "schema", {})
         for name, kind in schema.items():
-            if "Object" in re.findall(r"\w+", re.sub(r"'[^']*'", "", str(kind))):
+            if _has_objects(kind):
                 raise NotSupportedError(
                     f"column '{name}' has the polars type {kind}, of whose values only Python knows what they are: "
                     "give it another type"
                 )
     return data
+
+
+def _has_objects(kind: Any) -> bool:
+    """Returns true if a type of polars is that of Python's objects, or has it within."""
+    within = [getattr(kind, "inner", None), *(field.dtype for field in getattr(kind, "fields", ()))]
+    own = kind if isinstance(kind, type) else type(kind)
+    return own.__name__ == "Object" or any(_has_objects(each) for each in within if each is not None)
 
 
 def connect(

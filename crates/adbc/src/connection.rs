@@ -219,7 +219,9 @@ impl Connection for HeadraceConnection {
 
     fn read_partition(&self, partition: impl AsRef<[u8]>) -> Result<Batches> {
         let sql = partition::query(partition.as_ref())?;
-        let reply = self.link.execute(&sql.into(), None, self.arrow)?;
+        // The program has the schema of the partitions already.
+        let options = Options { fixed: true, ..self.arrow };
+        let reply = self.link.execute(&sql.into(), None, options)?;
         let reader = Reader::begin(self.link.clone(), reply)?;
         outcome::report(None, Some(reader.failure()));
         Ok(Box::new(reader))

@@ -96,7 +96,10 @@ pub enum Instants {
 
 /// The zone of a session, in seconds east of UTC, if it is the same all year: that which is set, or the system's.
 pub fn fixed_offset(zone: &str, system: &str) -> Option<i32> {
-    let zone = if zone.eq_ignore_ascii_case("SYSTEM") { system } else { zone };
+    if zone.eq_ignore_ascii_case("SYSTEM") {
+        // An abbreviation, of the day on which the server was started: in winter London's is GMT.
+        return system.eq_ignore_ascii_case("UTC").then_some(0);
+    }
     if matches!(zone.to_ascii_uppercase().as_str(), "UTC" | "GMT" | "ETC/UTC" | "ETC/GMT" | "ZULU" | "UNIVERSAL") {
         return Some(0);
     }
@@ -266,6 +269,8 @@ mod tests {
             ("SYSTEM", "UTC", Some(0)),
             ("utc", "CEST", Some(0)),
             ("SYSTEM", "CEST", None),
+            ("SYSTEM", "GMT", None),
+            ("GMT", "CEST", Some(0)),
             ("Europe/Berlin", "UTC", None),
             ("", "", None),
         ] {

@@ -205,7 +205,8 @@ impl Core {
         if is_own && ingested.is_ok() {
             self.verb(&Verb::Commit(IfUnsent::Forget))?;
         } else if is_own {
-            // The error of the ingestion is the one to report.
+            // What is rolled back is not to be cancelled. The error of the ingestion is the one to report.
+            self.cancel.take();
             let _ = self.verb(&Verb::Rollback(IfUnsent::Forget));
         }
         ingested
@@ -301,7 +302,12 @@ impl Core {
         let Instants::InUtc([utc, back]) = plan.instants else { return self.update(&insert, Some(bound), Rows::Bulk) };
         self.command(utc)?;
         let inserted = self.update(&insert, Some(bound), Rows::Bulk);
+        // The session has its time zone again also after what was cancelled.
+        let was_cancelled = self.cancel.take();
         let restored = self.command(back);
+        if was_cancelled {
+            self.cancel.request();
+        }
         let inserted = inserted?;
         restored.map(|()| inserted)
     }
@@ -424,7 +430,10 @@ impl Core {
             self.session.stop();
         }
         self.session.resume();
-        self.session.drive(reply, &mut || reply.is_over())
+        let driven = self.session.drive(reply, &mut || reply.is_over());
+        // A request to cancel it is not one for what comes next.
+        self.cancel.end();
+        driven
     }
 
     fn check_free(&mut self) -> Result<()> {

@@ -109,6 +109,11 @@ impl Cancel {
         self.wanted.store(false, Ordering::SeqCst);
     }
 
+    /// Withdraws the request; returns true if there was one.
+    pub fn take(&self) -> bool {
+        self.wanted.swap(false, Ordering::SeqCst)
+    }
+
     /// Returns true if it was requested.
     pub fn is_wanted(&self) -> bool {
         self.wanted.load(Ordering::SeqCst)
