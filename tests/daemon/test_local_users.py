@@ -83,6 +83,7 @@ def shared(server: PostgresServer, user: str) -> str:
         ("databases = ['app']\n", "app", "whoever", "postgres"),
         ("databases = ['app']\n", "closed", "postgres", "28000"),
         ("databases = ['app']\n", "theirs", OTHER.pw_name, "28000"),
+        ("databases = ['app']\n", "unknown", "postgres", "28000"),
     ],
 )
 def test_another_user_is_only_what_the_configuration_lets_it_be(

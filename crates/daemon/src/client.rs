@@ -129,6 +129,14 @@ pub async fn turn_away(stream: Stream, peer: &Peer, hub: &Hub) {
     Client { stream, buffers: Buffers::new() }.turn_away(hub, peer, &ended).await;
 }
 
+/// The user and the database that a StartupMessage names.
+pub fn named(parameters: &[(String, String)]) -> (String, String) {
+    let named = |name: &str| parameters.iter().rfind(|(known, _)| known == name).map(|(_, value)| value.clone());
+    let user = named("user").unwrap_or_default();
+    let database = named("database").unwrap_or_else(|| user.clone());
+    (user, database)
+}
+
 /// The socket of a client.
 #[derive(Debug)]
 pub struct Client {
@@ -196,6 +204,9 @@ impl Client {
         parameters: Vec<(String, String)>,
     ) -> Result<(Asked, Option<Secret>), Ended> {
         let Some(address) = peer.address else {
+            if !peer.own {
+                hub.check_local_database(peer.user, &parameters)?;
+            }
             let asked = hub.asked(parameters, peer.own)?;
             if !peer.own {
                 hub.check_local_user(peer.user, &asked)?;
@@ -206,9 +217,7 @@ impl Client {
         if self.buffers.tls().is_none() && !address.ip().is_loopback() && !hub.config().daemon.allow_plaintext {
             return Err(Ended::new(NOT_ALLOWED, "headraced: clients on other machines need TLS (sslmode=require)"));
         }
-        let named = |name: &str| parameters.iter().rfind(|(known, _)| known == name).map(|(_, value)| value.clone());
-        let user = named("user").unwrap_or_default();
-        let database = named("database").unwrap_or_else(|| user.clone());
+        let (user, database) = named(&parameters);
         self.log_in(hub, &user).await?;
         if !hub.config().clients.get(&user).is_some_and(|account| account.may_use(&database)) {
             let what = format!("headraced: client {user:?} may not use database {database:?}");

@@ -1,6 +1,6 @@
 //! What all clients share: the configuration, the pools, and who is connected.
 
-use crate::client::{Peer, Said};
+use crate::client::{Peer, Said, named};
 use crate::config::{Config, Database, Driver};
 use crate::front::fronts::{self, Fronts, Kind};
 use crate::limits::LOGINS;
@@ -180,25 +180,36 @@ impl Hub {
         Ok(Asked { name, database, of_client, user, given })
     }
 
-    /// Whether a user of the system may use the database that a client of it asks for, as the user that it names: who
-    /// comes from the Unix socket has proved to the system who it is, and to nobody that it is `postgres`.
+    /// Whether a user of the system may use the database that a client of it names. It is checked first: who may not is
+    /// not told which databases there are.
+    ///
+    /// # Errors
+    /// [`Ended`]: it may not.
+    pub fn check_local_database(&self, number: Option<u32>, parameters: &[(String, String)]) -> Result<(), Ended> {
+        let (_, database) = named(parameters);
+        let config = self.config();
+        // It was allowed when it connected; the configuration may have been read again since.
+        let user = number.and_then(|number| config.users_by_number.get(&number));
+        if user.is_some_and(|user| user.may_use(&database)) {
+            return Ok(());
+        }
+        let what = format!("headraced: this user of the system may not use database {database:?} ([local_users])");
+        Err(Ended::new(NOT_ALLOWED, what))
+    }
+
+    /// Whether a user of the system may be the database user that a client of it names: who comes from the Unix socket has
+    /// proved to the system who it is, and to nobody that it is `postgres`.
     ///
     /// # Errors
     /// [`Ended`]: it may not.
     pub fn check_local_user(&self, number: Option<u32>, asked: &Asked) -> Result<(), Ended> {
         let config = self.config();
-        // It was allowed when it connected; the configuration may have been read again since.
         let user = number.and_then(|number| config.users_by_number.get(&number));
-        let Some(user) = user.filter(|user| user.may_use(&asked.name)) else {
-            let what =
-                format!("headraced: this user of the system may not use database {:?} ([local_users])", asked.name);
-            return Err(Ended::new(NOT_ALLOWED, what));
-        };
-        if asked.database.user.is_none() && !user.may_be(&asked.user) {
-            let what = format!("headraced: this user of the system may not be {:?} ([local_users], names)", asked.user);
-            return Err(Ended::new(NOT_ALLOWED, what));
+        if asked.database.user.is_some() || user.is_some_and(|user| user.may_be(&asked.user)) {
+            return Ok(());
         }
-        Ok(())
+        let what = format!("headraced: this user of the system may not be {:?} ([local_users], names)", asked.user);
+        Err(Ended::new(NOT_ALLOWED, what))
     }
 
     /// What stands for a text in which a password may be, as long as this daemon runs.

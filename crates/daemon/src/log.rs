@@ -78,9 +78,10 @@ pub fn set_level(level: LogLevel) {
 }
 
 /// Standard error is systemd's journal, which has the time of a line, and reads its level from a number before it
-/// (sd-daemon(3)).
+/// (sd-daemon(3)). The variable has the device and the inode of the stream that it is true of (systemd.exec(5)).
 fn is_journal() -> bool {
-    std::env::var_os("JOURNAL_STREAM").is_some()
+    let stream = rustix::fs::fstat(std::io::stderr()).map(|stat| format!("{}:{}", stat.st_dev, stat.st_ino));
+    stream.is_ok_and(|stream| std::env::var("JOURNAL_STREAM").is_ok_and(|journal| journal == stream))
 }
 
 struct Text {

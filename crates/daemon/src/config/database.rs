@@ -310,7 +310,8 @@ impl Database {
             .unwrap_or_else(|| of_users.chain([self.pool_size, MAX_CONNECTIONS]).max().unwrap_or(MAX_CONNECTIONS))
     }
 
-    /// How TLS is negotiated; by default as libpq does it, where the protocol lets a server say that it has none.
+    /// How TLS is negotiated; by default it is used with a server that has it, where the protocol lets one say that it has
+    /// none.
     pub fn sslmode(&self) -> SslMode {
         self.sslmode.unwrap_or(match self.driver {
             Driver::Postgresql | Driver::Mysql => SslMode::Prefer,

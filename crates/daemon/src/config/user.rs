@@ -28,21 +28,33 @@ impl LocalUser {
 /// The users of a configuration, by their numbers.
 ///
 /// # Errors
-/// A user that the system does not know.
+/// A user that the system does not know, or that is there twice.
 pub(super) fn by_number(users: &BTreeMap<String, LocalUser>) -> Result<BTreeMap<u32, LocalUser>, String> {
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    users.iter().map(|(name, user)| found(&passwd, name, user)).collect()
+    let mut numbers = BTreeMap::new();
+    for (name, user) in users {
+        let (uid, user) = found(&passwd, name, user)?;
+        if numbers.insert(uid, user).is_some() {
+            return Err(format!("local_users.{name}: this user is there by its name and by its number"));
+        }
+    }
+    Ok(numbers)
 }
 
 fn found(passwd: &str, name: &str, user: &LocalUser) -> Result<(u32, LocalUser), String> {
-    let known = passwd.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let (login, uid) = (fields.next()?, fields.nth(1)?);
-        (login == name || uid == name).then(|| Some((uid.parse().ok()?, login))).flatten()
-    });
-    let numbered = || name.parse().ok().map(|uid| (uid, name));
-    let (uid, login) =
-        known.or_else(numbered).ok_or_else(|| format!("local_users.{name}: the system has no such user"))?;
+    let logins = || {
+        passwd.lines().filter_map(|line| {
+            let mut fields = line.split(':');
+            let (login, uid) = (fields.next()?, fields.nth(1)?);
+            Some((uid.parse::<u32>().ok()?, login))
+        })
+    };
+    let number = name.parse::<u32>().ok();
+    // A login may be a number, and then is not that of another one.
+    let known = logins().find(|(_, login)| *login == name).or_else(|| logins().find(|(uid, _)| Some(*uid) == number));
+    let (uid, login) = known
+        .or(number.map(|uid| (uid, name)))
+        .ok_or_else(|| format!("local_users.{name}: the system has no such user"))?;
     let mut user = user.clone();
     user.names.get_or_insert_with(|| vec![login.to_owned()]);
     Ok((uid, user))
@@ -52,7 +64,7 @@ fn found(passwd: &str, name: &str, user: &LocalUser) -> Result<(u32, LocalUser),
 mod tests {
     use super::*;
 
-    const PASSWD: &str = "root:x:0:0:root:/root:/bin/sh\njo:x:1000:1000::/home/jo:/bin/sh\n7:x:1001:1001::/:/bin/sh\n";
+    const PASSWD: &str = "root:x:0:0:root:/root:/bin/sh\nlp:x:7:7::/:/bin/sh\njo:x:1000:1000::/home/jo:/bin/sh\n7:x:1001:1001::/:/bin/sh\n";
 
     #[test]
     fn a_user_is_only_itself_unless_the_configuration_says_more() {
@@ -76,5 +88,7 @@ mod tests {
         }
         assert!(some.may_use("shop") && !some.may_use("other") && all.may_use("other"));
         assert!(found(PASSWD, "nobody of them", &all).is_err());
+        let twice = ["root", "0"].map(|name| (name.to_owned(), all.clone()));
+        assert!(by_number(&twice.into()).unwrap_err().contains("by its name and by its number"));
     }
 }
