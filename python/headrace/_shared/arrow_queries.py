@@ -1,4 +1,4 @@
-"""The queries of an blocking connection whose rows are Arrow, whatever the database."""
+"""The queries of a connection whose rows are Arrow, whatever the database."""
 
 # Made by tools/async_to_sync.py of aio/_shared/arrow_queries.py: edit that file, and run the tool.
 
@@ -186,8 +186,8 @@ class BlockingArrowQueries(BlockingWaiting[R]):
         """Executes a query and returns its rows as a reader of pyarrow.
 
         On a blocking connection they are received while they are read, as :meth:`stream_arrow` does, so that the reader
-        occupies the connection until its end or its ``close()``, and ``timeout`` is for each wait. On blocking they are
-        received whole: a reader cannot wait for a loop.
+        occupies the connection until its end or its ``close()``, and ``timeout`` is for each wait. With
+        ``headrace.aio`` they are received whole: a reader cannot wait for a loop.
 
         Args:
             sql: the query.
@@ -246,7 +246,7 @@ class BlockingArrowQueries(BlockingWaiting[R]):
             timeout: seconds until each wait is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
-            An asynchronous iterator of record batches.
+            The record batches, one after the other.
 
         Raises:
             ProgrammingError: the statement returns no rows, or ``batch_rows`` or ``batch_bytes`` is less than 1.

@@ -1,4 +1,4 @@
-"""The queries of an asyncio connection whose rows are Arrow, whatever the database."""
+"""The queries of a connection whose rows are Arrow, whatever the database."""
 
 from __future__ import annotations
 
@@ -186,8 +186,8 @@ class LoopArrowQueries(LoopWaiting[R]):
         """Executes a query and returns its rows as a reader of pyarrow.
 
         On a blocking connection they are received while they are read, as :meth:`stream_arrow` does, so that the reader
-        occupies the connection until its end or its ``close()``, and ``timeout`` is for each wait. On asyncio they are
-        received whole: a reader cannot wait for a loop.
+        occupies the connection until its end or its ``close()``, and ``timeout`` is for each wait. With
+        ``headrace.aio`` they are received whole: a reader cannot wait for a loop.
 
         Args:
             sql: the query.
@@ -249,7 +249,7 @@ class LoopArrowQueries(LoopWaiting[R]):
             timeout: seconds until each wait is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
-            An asynchronous iterator of record batches.
+            The record batches, one after the other.
 
         Raises:
             ProgrammingError: the statement returns no rows, or ``batch_rows`` or ``batch_bytes`` is less than 1.
