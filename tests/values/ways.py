@@ -482,90 +482,16 @@ class Within(Execute):
         super().store(table, key, self.shape.holding(value))
 
 
-class PercentItem(Within):
-    name = "list item %s"
-    group = "by value"
-    shape = ITEM
-    mark = "%s"
-
-
-class DollarItem(Within):
-    name = "list item $1"
-    shape = ITEM
-    mark = "${}"
-
-
-class PercentAttribute(Within):
-    name = "attribute %s"
-    shape = ATTRIBUTE
-    mark = "%s"
-
-
-class DollarAttribute(Within):
-    name = "attribute $1"
-    shape = ATTRIBUTE
-    mark = "${}"
-
-
-class PercentBound(Within):
-    name = "bound %s"
-    group = "by value"
-    shape = BOUND
-    mark = "%s"
-
-
-class DollarBound(Within):
-    name = "bound $1"
-    shape = BOUND
-    mark = "${}"
-
-
-class PercentDomain(Within):
-    name = "domain %s"
-    group = "by value"
-    shape = DOMAIN
-    mark = "%s"
-
-
-class DollarDomain(Within):
-    name = "domain $1"
-    shape = DOMAIN
-    mark = "${}"
-
-
-class CopiedItem(Copied):
-    name = "list item, copy_in"
-    shape = ITEM
-
-
-class CopiedItemText(CopiedText):
-    name = "list item, copy_in, text"
-    shape = ITEM
-
-
-class CopiedAttribute(Copied):
-    name = "attribute, copy_in"
-    shape = ATTRIBUTE
-
-
-class CopiedAttributeText(CopiedText):
-    name = "attribute, copy_in, text"
-    shape = ATTRIBUTE
-
-
-class CopiedBound(Copied):
-    name = "bound, copy_in"
-    shape = BOUND
-
-
-class CopiedBoundText(CopiedText):
-    name = "bound, copy_in, text"
-    shape = BOUND
-
-
-class CopiedDomain(Copied):
-    name = "domain, copy_in"
-    shape = DOMAIN
+INNER: list[type[Way]] = []
+"""A value inside of another, by each place and each way in which the outer one is sent."""
+for _what, _shape in {"list item": ITEM, "attribute": ATTRIBUTE, "bound": BOUND, "domain": DOMAIN}.items():
+    # An attribute of a composite has the type of its own, and not that of the value.
+    _grouped = {} if _shape is ATTRIBUTE else {"group": "by value"}
+    INNER.append(type("Percent", (Within,), {"name": f"{_what} %s", "shape": _shape, "mark": "%s", **_grouped}))
+    INNER.append(type("Dollar", (Within,), {"name": f"{_what} $1", "shape": _shape, "mark": "${}"}))
+    INNER.append(type("Binary", (Copied,), {"name": f"{_what}, copy_in", "shape": _shape}))
+    if _shape is not DOMAIN:
+        INNER.append(type("Text", (CopiedText,), {"name": f"{_what}, copy_in, text", "shape": _shape}))
 
 
 def _below(base: type[Way]) -> list[type[Way]]:
