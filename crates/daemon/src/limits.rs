@@ -47,6 +47,8 @@ pub const WHOLE_MESSAGE: usize = 64 * 1024 * 1024;
 /// Bytes of the parameters of an execution that a database other than PostgreSQL receives, where one may be in several
 /// places.
 pub const BOUND_BYTES: usize = WHOLE_MESSAGE;
+/// Statements of a script that set settings back, each of which may be followed by SETs.
+pub const RESETS: usize = 100;
 /// Bytes of a StartupMessage, as PostgreSQL has it.
 pub const STARTUP_BYTES: usize = 10_000;
 /// Bytes of an `application_name`; the server cuts longer ones (`NAMEDATALEN` - 1).

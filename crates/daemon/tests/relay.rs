@@ -611,6 +611,16 @@ fn end_of_a_session_that_owes_nothing_is_no_reply() {
 }
 
 #[test]
+fn client_with_a_session_of_its_own_is_told_why_it_ends() {
+    let mut pair = Pair::new(&Arc::new(Catalog::default()));
+    pair.relay.keeps_server = true;
+    assert_eq!(pair.client(&say().query("select 1").0), Ok(Then::Wait));
+    pair.server(&[replies(b"TDCZI"), fatal()].concat());
+    assert_eq!(pair.told(), [replies(b"TDCZI"), fatal()].concat());
+    assert!(pair.relay.has_told_why());
+}
+
+#[test]
 fn settings_that_are_set_back_in_a_script_are_what_the_client_began_with() {
     for (sql, sent, shown) in [
         ("reset all", "reset all\n;SET SESSION TimeZone TO E'Asia/Tokyo'", &b"CZI"[..]),
@@ -640,13 +650,25 @@ fn settings_that_are_set_back_in_a_script_are_what_the_client_began_with() {
 }
 
 #[test]
+fn script_that_sets_settings_back_too_often_is_passed_on_and_keeps_its_session() {
+    let most = headrace_daemon::limits::RESETS;
+    for (count, keeps) in [(most, false), (most + 1, true)] {
+        let mut pair = Pair::in_zone("Asia/Tokyo");
+        let script = "reset all;".repeat(count);
+        assert_eq!(pair.client(&say().query(&script).0), Ok(Then::Wait));
+        assert_eq!(texts(&pair.sent()) == [script], keeps, "{count}");
+        assert_eq!(pair.relay.pinned().is_some(), keeps, "{count}");
+    }
+}
+
+#[test]
 fn settings_that_are_set_back_in_a_group_are_what_the_client_began_with() {
     let mut pair = Pair::in_zone("Asia/Tokyo");
     let said = say().parse("", "reset all").bind("").execute().parse("", "select 1").bind("").execute().sync();
     assert_eq!(pair.client(&said.0), Ok(Then::Wait));
     let set = "SET SESSION TimeZone TO E'Asia/Tokyo'";
-    assert_eq!(texts(&pair.sent()), ["reset all", "B", "E", set, "B", "E", "C", "C", "H"]);
-    pair.answer(&replies(b"12C12C33"));
+    assert_eq!(texts(&pair.sent()), ["reset all", "B", "E", "C", set, "B", "E", "C", "C", "H"]);
+    pair.answer(&replies(b"12C312C33"));
     assert_eq!(pair.told(), replies(b"12C"));
     assert_eq!(texts(&pair.sent()), ["select 1", "B", "E", "S"]);
     pair.answer(&replies(b"12DCZI"));

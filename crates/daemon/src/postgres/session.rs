@@ -116,6 +116,7 @@ async fn welcome(
     replies::welcome(client.buffers.write_buffer.tail(), &parameters, entered.key());
     let mut relay = Relay::new(Arc::clone(&pool.catalog), parameters);
     relay.refuses_transactions = pool.mode == PoolMode::Statement;
+    relay.keeps_server = pool.mode == PoolMode::Session;
     Ok(Some((pool, relay)))
 }
 

@@ -27,14 +27,14 @@ pub struct ResetAt {
 }
 
 /// The statements of a script that set settings back, and how many statements it has that are not empty; `None` if the
-/// server may read the text in another way than here.
+/// server may read the text in another way than here, or if there are more than `most`.
 ///
 /// ```
 /// use headrace_postgres::sql::{Reset, resets};
-/// let (found, statements) = resets("begin;; RESET TimeZone; commit").unwrap();
+/// let (found, statements) = resets("begin;; RESET TimeZone; commit", 1).unwrap();
 /// assert_eq!((found[0].index, found[0].end, statements), (1, 22, 3));
 /// ```
-pub fn resets(sql: &str) -> Option<(Vec<ResetAt>, usize)> {
+pub fn resets(sql: &str, most: usize) -> Option<(Vec<ResetAt>, usize)> {
     let mut whole = Lexer::new(sql);
     whole.by_ref().for_each(drop);
     if whole.uncertain || whole.has_second_byte {
@@ -47,6 +47,9 @@ pub fn resets(sql: &str) -> Option<(Vec<ResetAt>, usize)> {
         let mut effects = Effects::default();
         of_statement(statement, &mut effects);
         found.extend(effects.resets.into_iter().map(|reset| ResetAt { reset, index, end }));
+        if found.len() > most {
+            return None;
+        }
         index += usize::from(Lexer::new(statement).next().is_some());
     }
     Some((found, index))
@@ -194,11 +197,11 @@ mod tests {
                 3,
             ),
         ] {
-            let (found, count) = resets(sql).unwrap();
+            let (found, count) = resets(sql, 10).unwrap();
             let found: Vec<_> = found.into_iter().map(|at| (at.reset, at.index, &sql[..at.end])).collect();
             assert_eq!((found, count), (expected, statements), "{sql}");
         }
-        assert_eq!(resets(r"select 'a\'; reset all; select '"), None, "read in two ways");
+        assert_eq!(resets(r"select 'a\'; reset all; select '", 10), None, "read in two ways");
     }
 
     #[test]

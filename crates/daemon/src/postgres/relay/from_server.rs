@@ -37,7 +37,7 @@ impl Relay {
             }
             let Some((tag, length)) = header(input.unread())? else { return Ok(()) };
             self.put_in(server, output);
-            if tag == backend::ERROR_RESPONSE && self.is_settled(server) {
+            if tag == backend::ERROR_RESPONSE && self.is_settled(server) && !self.keeps_server {
                 // Of no request: the session ends. What the client sends next is for another one.
                 server.ends = true;
                 return Ok(());

@@ -167,6 +167,8 @@ pub struct Relay {
     /// connection can be lent to somebody else.
     pub gives_way: bool,
     waits_for_replies: bool,
+    /// The server connection is this client's until either leaves: the end of its session is the client's to know.
+    pub keeps_server: bool,
 }
 
 impl Relay {
@@ -209,6 +211,7 @@ impl Relay {
             refuses_transactions: false,
             gives_way: false,
             waits_for_replies: false,
+            keeps_server: false,
         }
     }
 

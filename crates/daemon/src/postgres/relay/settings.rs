@@ -3,6 +3,7 @@
 use super::expected::Expected;
 use super::spliced::Spliced;
 use super::{Relay, ServerState};
+use crate::limits::RESETS;
 use headrace_core::{TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, backend};
@@ -31,7 +32,7 @@ pub fn is_settable(name: &str) -> bool {
 const RESTORING: &str = "headraced_restoring";
 
 /// Why a client keeps its connection that may have the session's own settings.
-const UNCLEAR_RESET: &str = "a RESET in a text that can be read in two ways";
+const UNCLEAR_RESET: &str = "a RESET in a text that can be read in two ways, or many of them";
 
 /// Those that decide what a text means when it is parsed.
 const MEANING: [&str; 6] =
@@ -239,12 +240,14 @@ impl Relay {
         let restoring: Vec<String> = resets.iter().flat_map(|reset| self.settings.restoring(reset, server)).collect();
         for sql in restoring {
             let out = output.tail();
+            // A cancel between the Parse and the Close of the last time has left it, where its name would be taken.
+            frontend::close(out, Target::Statement, RESTORING);
             frontend::parse(out, RESTORING, &sql, &[]);
             frontend::bind_empty(out, RESTORING, RESTORING);
             frontend::execute(out, RESTORING, 0);
             frontend::close(out, Target::Portal, RESTORING);
             frontend::close(out, Target::Statement, RESTORING);
-            for _ in 0..5 {
+            for _ in 0..6 {
                 self.expect(Expected::Restoring);
             }
         }
@@ -252,8 +255,9 @@ impl Relay {
 
     /// The same in a script: `None` if it can be passed on as it is.
     pub(super) fn restored(&mut self, sql: &str, is_utf8: bool, server: &ServerState) -> Option<(String, Spliced)> {
-        let Some((resets, statements)) = resets(sql).filter(|_| is_utf8) else {
-            // Where it ends is not known, so nothing can be put there.
+        let found = if is_utf8 { resets(sql, RESETS) } else { None };
+        let Some((resets, statements)) = found else {
+            // Where it ends is not known, or there are too many, so nothing is put there.
             self.pinned.get_or_insert(UNCLEAR_RESET);
             return None;
         };
