@@ -156,6 +156,12 @@ class BlockingCursor(CursorBase[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         self._check()
+        if self._core.fails_with_group():
+            return self._executemany(sql, rows, returning, timeout)
+        with self._connection._whole_batch(timeout):
+            return self._executemany(sql, rows, returning, timeout)
+
+    def _executemany(self: Self, sql: str, rows: ParameterRows, returning: bool, timeout: float | None) -> Self:
         core = self._core
         started = time.perf_counter_ns() if core.timing else 0
         self._clear()

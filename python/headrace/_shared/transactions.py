@@ -90,8 +90,6 @@ class Transactions(Ends, ABC):
         self.numbers = itertools.count(1)
         """For names that nothing else has: savepoints, portals."""
 
-    fails_with_statement: ClassVar[bool] = False
-    """A transaction has failed once a statement of it has, and the server refuses to commit it."""
     reset_modes: ClassVar[tuple[ResetMode, ...]]
     """The resets that the database has."""
     attributes: ClassVar[tuple[str, ...]]
@@ -139,6 +137,18 @@ class Transactions(Ends, ABC):
         setattr(self, name, value)
         self.altered = True
         self.refresh_begin()
+
+    def fails_with_statement(self) -> bool:
+        """Returns true if a transaction has failed once a statement of it has, and the server refuses to commit it."""
+        return False
+
+    def fails_with_group(self) -> bool:
+        """Returns true if a batch that fails changes nothing."""
+        return True
+
+    def begin_transaction(self) -> Flow[None]:
+        """Begins a transaction, where none is open."""
+        yield from each(self.wire.verb("begin", begin=self.modes()))
 
     def autocommits(self) -> bool:
         """Returns true if every statement is a transaction of its own."""

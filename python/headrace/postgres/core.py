@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import string
 from collections.abc import Callable, Sequence
@@ -68,6 +69,10 @@ def quote_table(table: str | Sequence[str]) -> str:
     return quote_identifier(table)
 
 
+BEHIND_DAEMON: Final = "(headraced; "
+"""In the version of a server that headraced stands for, with another database behind it."""
+
+
 @dataclass(frozen=True)
 class CopyOfRows:
     """A COPY of rows: what describes its columns, and the statement in each format."""
@@ -87,7 +92,6 @@ class ConnectionCore(Core):
     """State and flows of a connection."""
 
     wire: PostgresWire  # pyright: ignore[reportIncompatibleVariableOverride]
-    fails_with_statement = True
     reset_modes = resets.MODES
     attributes = resets.ATTRIBUTES
 
@@ -109,6 +113,20 @@ class ConnectionCore(Core):
         """The shell's way to get back in step after a request whose result is not needed any more."""
 
     # transactions
+
+    @functools.cached_property
+    def is_postgres(self) -> bool:
+        """True if the server is PostgreSQL's own, and not another one behind headraced: a transaction has failed once
+        a statement has, and what comes before a Sync is one transaction."""
+        return BEHIND_DAEMON not in self.wire.parameters().get("server_version", "")
+
+    def fails_with_statement(self) -> bool:
+        """Another server behind headraced commits what has not failed."""
+        return self.is_postgres
+
+    def fails_with_group(self) -> bool:
+        """Another server behind headraced keeps the rows before the one that fails."""
+        return self.is_postgres
 
     def modes(self) -> Modes:
         """The modes of a transaction that begins."""

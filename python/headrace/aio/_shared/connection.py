@@ -173,11 +173,21 @@ class LoopConnection(LoopArrowQueries[R]):
         """
         await self._run(self._core.end(True), timeout)
 
+    @contextlib.asynccontextmanager
+    async def _whole_batch(self, timeout: float | None) -> AsyncGenerator[None]:
+        """A block around a batch whose rows the server would keep that come before the one that fails."""
+        core = self._core
+        if not core.autocommits() and not core.in_transaction():
+            # It goes on after the batch.
+            await self._run(core.begin_transaction(), timeout)
+        async with self.transaction(timeout=timeout):
+            yield
+
     async def _tell_failures(self, timeout: float | None) -> None:
         """Raises the first error of the pipeline's statements so far. A server that does not refuse to commit after an
         error would store the others."""
         core = self._core
-        if core.pipelines and not core.fails_with_statement and (mine := core.pipeline()) is not None:
+        if core.pipelines and not core.fails_with_statement() and (mine := core.pipeline()) is not None:
             await AsyncPipeline(self, mine).sync(timeout=timeout)
 
     async def _committed(self, end: Any, timeout: float | None) -> None:

@@ -157,6 +157,12 @@ class LoopCursor(CursorBase[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         self._check()
+        if self._core.fails_with_group():
+            return await self._executemany(sql, rows, returning, timeout)
+        async with self._connection._whole_batch(timeout):
+            return await self._executemany(sql, rows, returning, timeout)
+
+    async def _executemany(self: Self, sql: str, rows: ParameterRows, returning: bool, timeout: float | None) -> Self:
         core = self._core
         started = time.perf_counter_ns() if core.timing else 0
         self._clear()
