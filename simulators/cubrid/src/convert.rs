@@ -12,11 +12,12 @@ use crate::types::{Family, Type};
 use crate::values;
 
 /// Why a value is converted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// It is stored: a text that is too long is refused.
     Assign = 0,
     /// It is compared, or an operand.
+    #[default]
     Compare = 1,
     /// CAST: a text that is too long is cut.
     Cast = 2,

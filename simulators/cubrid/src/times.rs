@@ -147,9 +147,15 @@ pub fn split_zone(text: &str) -> (&str, Option<&str>) {
     (text, None)
 }
 
+/// 0000-00-00 00:00:00.
+const ZERO: [i16; 7] = [0; 7];
+
 /// A local time in a zone, as it is kept; nothing if there is no such zone or time.
 pub fn zoned(fields: &Fields, name: &str) -> Option<String> {
     let (zone, abbreviation) = zone(name)?;
+    if fields.all == ZERO {
+        return Some(kept_zero(fields, &zone, name));
+    }
     let ambiguous = zone.to_ambiguous_zoned_datetime(fields.civil()?);
     let mut instant = ambiguous.clone().compatible().ok()?.timestamp();
     if let Some(wanted) = abbreviation {
@@ -162,14 +168,22 @@ pub fn zoned(fields: &Fields, name: &str) -> Option<String> {
     Some(kept_instant(instant, &zone, name))
 }
 
+/// The time that no calendar has is the same in every zone.
+fn kept_zero(fields: &Fields, zone: &TimeZone, name: &str) -> String {
+    format!("{}|{}", fields.text(DATETIME), shown_zone(Timestamp::UNIX_EPOCH, zone, name))
+}
+
 fn kept_instant(instant: Timestamp, zone: &TimeZone, name: &str) -> String {
     let utc = Fields::of(Offset::UTC.to_datetime(instant)).text(DATETIME);
-    let shown = match zone.iana_name() {
+    format!("{utc}|{}", shown_zone(instant, zone, name))
+}
+
+fn shown_zone(instant: Timestamp, zone: &TimeZone, name: &str) -> String {
+    match zone.iana_name() {
         _ if name.starts_with(['+', '-']) => name.to_owned(),
         Some(iana) => format!("{iana} {}", zone.to_offset_info(instant).abbreviation()),
         None => "UTC UTC".to_owned(),
-    };
-    format!("{utc}|{shown}")
+    }
 }
 
 fn instant_of(utc: &str) -> Option<Timestamp> {
@@ -180,6 +194,9 @@ fn instant_of(utc: &str) -> Option<Timestamp> {
 pub fn local(kept: &str) -> Option<(Fields, String)> {
     let (utc, shown) = kept.split_once('|')?;
     let (zone, _) = zone(shown)?;
+    if Fields::kept(utc).all == ZERO {
+        return Some((Fields::default(), shown.to_owned()));
+    }
     let instant = instant_of(utc)?;
     Some((Fields::of(zone.to_datetime(instant)), shown.to_owned()))
 }
@@ -188,6 +205,9 @@ pub fn local(kept: &str) -> Option<(Fields, String)> {
 pub fn moved(kept: &str, name: &str) -> Option<String> {
     let (utc, _) = kept.split_once('|')?;
     let (zone, _) = zone(name)?;
+    if Fields::kept(utc).all == ZERO {
+        return Some(kept_zero(&Fields::default(), &zone, name));
+    }
     Some(kept_instant(instant_of(utc)?, &zone, name))
 }
 

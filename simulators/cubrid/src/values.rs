@@ -164,8 +164,9 @@ pub fn collected(element: &Type, kind: u8, mut values: Vec<Value>) -> Vec<u8> {
     if kind == 0x20 {
         values.dedup_by(|left, right| left == right);
     }
-    let empty = values.iter().all(|value| *value == Value::Null);
-    let mut bytes = vec![if empty && element.code == NULL { 0 } else { element.code }];
+    // The type is that of the first element that has one, or of the domain if there are no elements.
+    let is_null = !values.is_empty() && values.iter().all(|value| *value == Value::Null);
+    let mut bytes = vec![if is_null { NULL } else { element.code }];
     bytes.put_i32(values.len() as i32);
     for value in &values {
         put_cell(&mut bytes, element, ValueRef::from(value), Charset::Utf8);

@@ -42,7 +42,18 @@ impl Session {
                 }
             }
             Statement::Do(value) => drop(self.computed(value)?),
-            Statement::Get(_) => return Ok(Executed::changed(kind, 1)),
+            Statement::Get(_, variable) => {
+                if let Some(name) = variable {
+                    let value = match kind {
+                        25 => self.isolation.into(),
+                        26 => self.lock_timeout.into(),
+                        _ => 1,
+                    };
+                    let value = Bound { ty: Type::of(crate::types::code::INT), value: Value::Integer(value) };
+                    lock(&self.kept).variables.insert(crate::sql::interpreted(name), value);
+                }
+                return Ok(Executed::changed(kind, 1));
+            }
             Statement::Nothing(_) => {}
             Statement::Show(show) => return self.show(show),
             other => return self.definition(kind, other),

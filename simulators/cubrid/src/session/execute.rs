@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use headrace_simulator_common::lock;
-use rusqlite::types::Value;
+use rusqlite::types::{Value, ValueRef};
 
 use super::requests::Options;
 use super::{Executed, Held, Session};
@@ -346,7 +346,7 @@ impl Session {
             done = false;
             if options.fetch {
                 body.put_i32(0);
-                done = self.put_page(body, held, 1);
+                done = self.put_page(body, held, 1, usize::MAX);
             }
             // The server takes what is left of the result for a part of the page that it has sent.
             let committed = options.autocommit && !holdable && !done && held.own_bytes() < COMMITTED_AT_ONCE;
@@ -448,8 +448,8 @@ impl Session {
                 values.push(bound.value.clone());
                 continue;
             };
-            let mode = if parameter.stored { Mode::Assign } else { Mode::Compare };
-            if parameter.stored
+            let mode = parameter.mode;
+            if mode == Mode::Assign
                 && ty.family() == Family::Lob
                 && let Value::Blob(handle) = &bound.value
                 && let Some(name) = lobs::name(handle)
@@ -474,7 +474,7 @@ impl Session {
             }
             let value = convert::convert(bound.value.clone(), &bound.ty, ty, mode, &self.zone);
             values.push(value.map_err(|error| match error.code {
-                -181 | -427 | -494 if ty.code != ENUM && ty.collection == 0 && bound.ty.collection == 0 => {
+                -181 | -427 | -494 if ty.code != ENUM || ty.collection != 0 => {
                     Error::semantic(format!("Cannot coerce host var to type {}. ", ty.host_name()))
                 }
                 _ => error,
@@ -493,11 +493,8 @@ impl Session {
     ) -> Result<Executed> {
         self.begin(false)?;
         let charset = self.server.config.charset;
-        let typed: Vec<(bool, Type)> = described
-            .iter()
-            .zip(&compiled.columns)
-            .map(|(described, actual)| (described.ty.code == 0 && described.ty.collection == 0, actual.ty.clone()))
-            .collect();
+        let typed: Vec<(&Type, &Type)> =
+            described.iter().zip(&compiled.columns).map(|(described, actual)| (&described.ty, &actual.ty)).collect();
         let rows = self.waiting(
             |session| {
                 let mut statement = session.connection.prepare_cached(sql)?;
@@ -509,10 +506,16 @@ impl Session {
                 let mut rows = Vec::new();
                 while let Some(row) = found.next()? {
                     let mut cells = Vec::new();
-                    for (index, (dynamic, ty)) in typed.iter().enumerate() {
+                    for (index, (described, ty)) in typed.iter().enumerate() {
                         let value = row.get_ref(index)?;
-                        if !dynamic {
-                            values::put_cell(&mut cells, ty, value, charset);
+                        if described.code != 0 || described.collection != 0 {
+                            if (described.code, described.collection) == (ty.code, ty.collection) {
+                                values::put_cell(&mut cells, ty, value, charset);
+                                continue;
+                            }
+                            let value = convert::convert(value.into(), ty, described, Mode::Compare, &session.zone);
+                            let value = value.map_err(|error| error.through_sqlite())?;
+                            values::put_cell(&mut cells, described, ValueRef::from(&value), charset);
                         } else if ty.code == 0 && ty.collection == 0 {
                             let owned = Value::from(value);
                             values::put_typed_cell(&mut cells, &engine_type(&owned), value, charset);

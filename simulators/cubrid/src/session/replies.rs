@@ -71,7 +71,7 @@ impl Session {
     }
 
     /// A page from a position on; returns true if the last row is in it.
-    pub(super) fn put_page(&self, out: &mut Vec<u8>, held: &mut Held, position: usize) -> bool {
+    pub(super) fn put_page(&self, out: &mut Vec<u8>, held: &mut Held, position: usize, most: usize) -> bool {
         let start = out.len();
         out.put_i32(0);
         let mut count = 0;
@@ -83,7 +83,7 @@ impl Session {
             out.put_zeros(8);
             out.extend(row);
             count += 1;
-            if out.len() - start > PAGE {
+            if out.len() - start > PAGE || count >= most {
                 break;
             }
         }

@@ -326,6 +326,8 @@ impl Session {
         let number = arguments.i32()?;
         let position = usize::try_from(arguments.i32()?).unwrap_or(0).max(1);
         let handle = self.handle_at(number)?;
+        // Of rows of a statement the server sends as many as a page has, whatever the number is.
+        let most = if handle.schema { usize::try_from(arguments.i32()?).unwrap_or(0).max(1) } else { usize::MAX };
         let result = handle.results.pop_front().filter(|result| result.held.is_some() && !result.closed);
         let Some(mut result) = result else { return Err(Error::cas(cas::NO_MORE_DATA)) };
         let Some(held) = &mut result.held else { return Err(Error::cas(cas::NO_MORE_DATA)) };
@@ -337,7 +339,7 @@ impl Session {
         let commits = held.commits;
         body.put_i32(0);
         let position = position.min(total + 1);
-        let end = self.put_page(body, held, position);
+        let end = self.put_page(body, held, position, most);
         if end && commits {
             held.commits = false;
         }

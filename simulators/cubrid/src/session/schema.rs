@@ -26,6 +26,7 @@ fn columns(list: &str) -> Vec<ResultColumn> {
             "i" => column(name, INT, 0),
             "t" => column(name, VARCHAR, 0),
             "r" => column(name, VARCHAR, 1024),
+            "c" => column(name, VARCHAR, 2048),
             _ => column(name, VARCHAR, 255),
         })
         .collect()
@@ -105,7 +106,7 @@ impl Session {
                     self.classes(first, pattern & 1 != 0 || first.is_none(), kinds).into_iter().map(|(name, kind)| {
                         vec![text(&format!("dba.{name}")), small(if kind == "V" { 1 } else { 2 }), Value::Null]
                     });
-                (columns("NAME:v TYPE:s REMARKS:r"), rows.collect())
+                (columns("NAME:v TYPE:s REMARKS:c"), rows.collect())
             }
             3 => {
                 let found = catalog::view(&self.connection, name).map(|(_, query)| vec![text(&query)]);
@@ -124,7 +125,7 @@ impl Session {
             9 | 10 => (columns("CLASS_NAME:v TYPE:s"), Vec::new()),
             15 => (columns("CLASS_NAME:v SUPER_CLASS_NAME:v"), Vec::new()),
             11 => {
-                let list = "TYPE:i NAME:v ATTR_NAME:v NUM_PAGES:i NUM_KEYS:i PRIMARY_KEY:s KEY_ORDER:s ASC_DESC:v";
+                let list = "TYPE:s NAME:v ATTR_NAME:v NUM_PAGES:i NUM_KEYS:i PRIMARY_KEY:s KEY_ORDER:s ASC_DESC:t";
                 (columns(list), table().map_or_else(Vec::new, |table| constraints(&table)))
             }
             12 => (
@@ -147,7 +148,10 @@ impl Session {
                 if let Some(table) = table()
                     && let Some(key) = table.keys.iter().find(|key| key.kind == KeyKind::Primary)
                 {
-                    for (place, (column, _)) in key.columns.iter().enumerate() {
+                    // In the order of their names.
+                    let mut columns: Vec<_> = key.columns.iter().enumerate().collect();
+                    columns.sort_by(|left, right| left.1.0.cmp(&right.1.0));
+                    for (place, (column, _)) in columns {
                         rows.push(vec![
                             text(&format!("dba.{name}")),
                             text(column),
@@ -242,7 +246,7 @@ fn attributes(table: &Table, pattern: Option<&str>, like: bool) -> Vec<Vec<Value
             flag(column.not_null),
             flag(false),
             flag(in_key(&[KeyKind::Primary, KeyKind::Unique], &column.name)),
-            column.default.as_ref().map_or(Value::Null, |value| text(&print::expression(value))),
+            text(&column.default.as_ref().map_or("NULL".into(), print::expression)),
             small(place as i64 + 1),
             text(&format!("dba.{}", table.name)),
             text(&format!("dba.{}", table.name)),

@@ -34,6 +34,7 @@ impl Session {
                 ["Field", "Type", "Null", "Key", "Default", "Extra"].map(|name| text(name, STRING)).to_vec()
             }
             Show::Create(_) => vec![text("TABLE", 255), text("CREATE TABLE", STRING)],
+            Show::CreateView(_) => vec![text("View", 255), text("Create View", STRING)],
             Show::Indexes(_) => {
                 let mut columns = vec![text("Table", 255), number("Non_unique")];
                 columns.push(text("Key_name", 255));
@@ -64,6 +65,11 @@ impl Session {
             Show::Create(name) => {
                 let table = self.shown_table(name)?;
                 vec![vec![some(format!("dba.{name}")), some(catalog::definition(&table))]]
+            }
+            Show::CreateView(name) => {
+                let (_, query) = catalog::view(&self.connection, name)
+                    .ok_or_else(|| Error::semantic(format!("Unknown class \"dba.{name}\". ")))?;
+                vec![vec![some(format!("dba.{name}")), some(query)]]
             }
             Show::Indexes(name) => {
                 let table = self.shown_table(name)?;

@@ -274,8 +274,8 @@ pub enum Statement {
     Show(Show),
     /// Nothing to do here: its number of statement.
     Nothing(i8),
-    /// A setting is asked for, which the reply does not show: its number of statement.
-    Get(i8),
+    /// A setting is asked for, which the reply does not show: its number of statement, and the variable for it.
+    Get(i8, Option<String>),
     /// A value is computed, and not returned.
     Do(Expr),
     Call(Expr),
@@ -288,6 +288,7 @@ pub enum Show {
     Tables(Option<String>),
     Columns(String),
     Create(String),
+    CreateView(String),
     Indexes(String),
 }
 

@@ -47,8 +47,8 @@ pub struct ResultColumn {
 pub struct Parameter {
     /// The type to convert to, if it is known.
     pub ty: Option<Type>,
-    /// True if the value is stored, false if it is compared.
-    pub stored: bool,
+    /// What is done with the value.
+    pub mode: Mode,
 }
 
 /// A change of rows.
@@ -241,7 +241,9 @@ impl<'a> Compiler<'a> {
                 let value = self.expression(value)?;
                 let kind = if matches!(statement, Statement::Call(_)) { 24 } else { 14 };
                 self.open = true;
-                let column = ResultColumn { name: String::new(), ty: Type::unknown(), meta: None };
+                // The type is in the value.
+                let ty = if self.has_values() { value.ty } else { Type::unknown() };
+                let column = ResultColumn { name: String::new(), ty, meta: None };
                 (kind, Action::Query(format!("SELECT {}", value.sql)), vec![column])
             }
             other => {
@@ -264,7 +266,7 @@ impl<'a> Compiler<'a> {
                     Statement::SetTimeZone(_) => 62,
                     Statement::SetParameters(_) => 54,
                     Statement::Show(_) => 21,
-                    Statement::Nothing(kind) | Statement::Get(kind) => *kind,
+                    Statement::Nothing(kind) | Statement::Get(kind, _) => *kind,
                     Statement::Do(_) => 53,
                     _ => 0x7f,
                 };
@@ -317,9 +319,10 @@ impl<'a> Compiler<'a> {
                 let form = Form::Column;
                 Ok(Typed { sql, ty: column.ty, form, meta: column.meta })
             }
-            None => match table {
-                Some(table) => Err(self.missing(table, name)),
-                None => Err(not_found(name)),
+            None => match (table, self.catalog.variable(&interpreted(name))) {
+                (Some(table), _) => Err(self.missing(table, name)),
+                (None, Some(Bound { ty, value })) => Ok(Typed::computed(literal_of(&value), ty)),
+                (None, None) => Err(not_found(name)),
             },
         }
     }
@@ -345,7 +348,7 @@ impl<'a> Compiler<'a> {
     pub(super) fn coerce(&mut self, value: Typed, to: &Type, mode: Mode) -> Result<String> {
         match value.form {
             Form::Parameter(index) => {
-                self.parameters[index] = Parameter { ty: Some(to.clone()), stored: mode == Mode::Assign };
+                self.parameters[index] = Parameter { ty: Some(to.clone()), mode };
                 Ok(value.sql)
             }
             Form::Literal(Value::Null, _) => Ok(value.sql),
@@ -423,7 +426,10 @@ pub(super) fn literal_of(value: &Value) -> String {
         Value::Null => "NULL".into(),
         Value::Integer(i64::MIN) => "(-9223372036854775807 - 1)".into(),
         Value::Integer(number) => number.to_string(),
-        Value::Real(number) if number.fract() == 0.0 && number.abs() < 1e15 => format!("{number:e}"),
+        // Of a zero SQLite keeps no sign.
+        Value::Real(number) if number.fract() == 0.0 && number.abs() < 1e15 && number.to_bits() != 1 << 63 => {
+            format!("{number:e}")
+        }
         // SQLite does not read every decimal text as the nearest number.
         Value::Real(number) if number.is_finite() => format!("cub_real({})", number.to_bits() as i64),
         Value::Real(number) if number.is_nan() => "NULL".into(),
@@ -467,6 +473,11 @@ pub(super) fn table_columns(table: &Table) -> Vec<ResultColumn> {
 /// A column of a table.
 pub(super) fn column_of<'t>(table: &'t Table, name: &str) -> Result<&'t Column> {
     table.columns.iter().find(|column| column.name == name).ok_or_else(|| not_found(name))
+}
+
+/// The key of a variable that GET … TO has set, among those of the session.
+pub fn interpreted(name: &str) -> String {
+    format!("to {name}")
 }
 
 pub(super) fn not_found(name: &str) -> Error {

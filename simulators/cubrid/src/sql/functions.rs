@@ -2,11 +2,18 @@
 
 use super::ast::*;
 use super::compile::{Compiler, Form, Typed, collation};
+use super::values::{is_null, late, untyped};
 use super::{literal, print, quote};
 use crate::errors::{Error, Result};
 use crate::limits::STRING;
 use crate::types::code::*;
 use crate::types::{Family, Type};
+
+/// Functions whose type the server decides when it executes them, if something is bound to an argument.
+const LATE: [&str; 17] = [
+    "abs", "ceil", "floor", "round", "trunc", "truncate", "mod", "coalesce", "ifnull", "nvl", "nvl2", "nullif",
+    "least", "greatest", "to_char", "hex", "ascii",
+];
 
 fn text_type(precision: i32) -> Type {
     Type::sized(VARCHAR, precision)
@@ -190,7 +197,7 @@ impl Compiler<'_> {
     fn special(&mut self, name: &str, arguments: &[Expr]) -> Result<Option<Typed>> {
         match (name, arguments) {
             ("date_add" | "adddate" | "date_sub" | "subdate", [date, Expr::Interval(count, unit)]) => {
-                let date = self.expression(date)?;
+                let date = untyped(self.expression(date)?);
                 let ty = match (date.ty.code, unit.as_str()) {
                     (DATE, "day" | "week" | "month" | "quarter" | "year" | "year_month") => Type::of(DATE),
                     (DATE, _) => Type::of(DATETIME),
@@ -201,17 +208,17 @@ impl Compiler<'_> {
                 };
                 let kind = if ty.code == VARCHAR { DATETIME } else { ty.code };
                 let date = self.as_time(date, DATETIME)?;
-                let count = self.expression(count)?;
+                let count = untyped(self.expression(count)?);
                 let count = self.as_type(count, &text_type(STRING))?;
                 let sign = if name.ends_with("add") || name == "adddate" { 1 } else { -1 };
                 let sql = format!("cub_interval({date}, {count}, {}, {sign}, {kind})", literal(unit));
                 Ok(Some(Typed::computed(sql, ty)))
             }
             ("date_add" | "adddate" | "date_sub" | "subdate", [date, days]) => {
-                let date = self.expression(date)?;
+                let date = untyped(self.expression(date)?);
                 let ty = if date.ty.family() == Family::Time { date.ty.clone() } else { Type::of(DATE) };
                 let date = self.as_time(date, DATE)?;
-                let days = self.expression(days)?;
+                let days = untyped(self.expression(days)?);
                 let days = self.as_type(days, &text_type(STRING))?;
                 let sign = if name.ends_with("add") || name == "adddate" { 1 } else { -1 };
                 let sql = format!("cub_interval({date}, {days}, 'day', {sign}, {})", ty.code);
@@ -254,6 +261,13 @@ impl Compiler<'_> {
     }
 
     fn plain(&mut self, name: &str, mut arguments: Vec<Typed>, call: &Call) -> Result<Typed> {
+        let is_late = LATE.contains(&name);
+        arguments = arguments.into_iter().map(if is_late { late } else { untyped }).collect();
+        let unknown = |value: &Typed| value.ty.family() == Family::Unknown && !is_null(value);
+        if is_late && !self.has_values() && arguments.iter().any(unknown) {
+            self.open = true;
+            return Ok(Typed::computed("NULL".into(), Type::unknown()));
+        }
         let count = arguments.len();
         let first = arguments.first().map_or_else(Type::unknown, |value| value.ty.clone());
         let first_text = if first.is_text() && first.precision >= 0 { first.precision } else { STRING };
@@ -425,7 +439,7 @@ impl Compiler<'_> {
             "nvl2" | "if" if arity(3, 3) => {
                 let test = arguments.remove(0);
                 let test = if name == "if" { test.sql } else { format!("{} IS NOT NULL", test.sql) };
-                let (sqls, ty) = self.unified(arguments)?;
+                let (sqls, ty) = if name == "if" { self.results(arguments)? } else { self.unified(arguments)? };
                 let ty = if ty.code == CHAR { text_type(STRING) } else { ty };
                 own(format!("(CASE WHEN {test} THEN {} ELSE {} END)", sqls[0], sqls[1]), ty)
             }
@@ -495,7 +509,7 @@ impl Compiler<'_> {
                 }
             }
         }
-        let (sqls, ty) = self.unified(results)?;
+        let (sqls, ty) = self.results(results)?;
         let mut sql = String::from("(CASE");
         for (test, result) in tests.iter().zip(&sqls) {
             sql += &format!(" WHEN {test} THEN {result}");

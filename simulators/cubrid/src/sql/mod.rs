@@ -12,7 +12,7 @@ pub mod print;
 mod queries;
 mod values;
 
-pub use compile::{Action, Catalog, Compiled, Compiler, Meta, Parameter, ResultColumn, Write};
+pub use compile::{Action, Catalog, Compiled, Compiler, Meta, Parameter, ResultColumn, Write, interpreted};
 pub use definitions::key_name;
 pub use lexer::{markers, tokenize};
 pub use parser::Parser;

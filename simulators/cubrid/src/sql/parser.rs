@@ -195,9 +195,9 @@ impl<'a> Parser<'a> {
             "desc" | "describe" => Ok(Statement::Show(Show::Columns(self.table_name()?))),
             "grant" => self.ignored(17),
             "revoke" => self.ignored(18),
-            "get" if self.accept_all(&["transaction", "isolation", "level"]) => Ok(Statement::Get(25)),
-            "get" if self.accept_all(&["transaction", "lock", "timeout"]) => Ok(Statement::Get(26)),
-            "get" if self.accept_all(&["optimization", "level"]) => Ok(Statement::Get(27)),
+            "get" if self.accept_all(&["transaction", "isolation", "level"]) => self.got(25),
+            "get" if self.accept_all(&["transaction", "lock", "timeout"]) => self.got(26),
+            "get" if self.accept_all(&["optimization", "level"]) => self.got(27),
             "do" => Ok(Statement::Do(self.expression()?)),
             "call" => Ok(Statement::Call(self.expression()?)),
             "evaluate" => Ok(Statement::Evaluate(self.expression()?)),
@@ -206,6 +206,12 @@ impl<'a> Parser<'a> {
                 Err(self.syntax("SELECT or VALUE or VALUES or '('"))
             }
         }
+    }
+
+    /// The rest of GET: where the value goes to.
+    fn got(&mut self, kind: i8) -> Result<Statement> {
+        let is_kept = self.accept("to") || self.accept("into");
+        Ok(Statement::Get(kind, if is_kept { Some(self.identifier()?) } else { None }))
     }
 
     /// Taken and left.
@@ -446,6 +452,9 @@ impl<'a> Parser<'a> {
         }
         if self.accept_all(&["create", "table"]) {
             return Ok(Statement::Show(Show::Create(self.table_name()?)));
+        }
+        if self.accept_all(&["create", "view"]) {
+            return Ok(Statement::Show(Show::CreateView(self.table_name()?)));
         }
         if self.accept("index") || self.accept("indexes") || self.accept("keys") {
             if !self.accept("from") {

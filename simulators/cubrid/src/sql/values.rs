@@ -71,7 +71,7 @@ impl Compiler<'_> {
             Expr::Name(table, name) => self.name(table.as_deref(), name)?,
             Expr::Star(_) => return Err(Error::syntax("syntax error, unexpected '*' ")),
             Expr::Negative(inner) => {
-                let inner = self.expression(inner)?;
+                let inner = late(self.expression(inner)?);
                 let ty = inner.ty.clone();
                 let negative = self.arithmetic("-", literal_value(Value::Integer(0), ty.clone(), "0".into()), inner)?;
                 if ty.is_number() { Typed { ty, ..negative } } else { negative }
@@ -136,7 +136,7 @@ impl Compiler<'_> {
             }
             Expr::Case(operand, whens, otherwise) => self.case(operand.as_deref(), whens, otherwise.as_deref())?,
             Expr::Cast(inner, ty) => {
-                let inner = self.expression(inner)?;
+                let inner = untyped(self.expression(inner)?);
                 let sql = self.coerce(inner, ty, Mode::Cast)?;
                 // A result in the session's zone is described as one with a zone of its own.
                 let shown = match ty.code {
@@ -171,7 +171,13 @@ impl Compiler<'_> {
             Expr::Row(_) => return Err(Error::semantic("'(' operator is not defined on rows here. ")),
             Expr::Contains(word, left, right) => {
                 let (left, right) = (self.expression(left)?, self.expression(right)?);
-                let sql = format!("cub_contains({}, {}, {})", literal(word), left.sql, right.sql);
+                let ty = if left.form == Form::Column { left.ty.clone() } else { right.ty.clone() };
+                let side = |compiler: &mut Self, value: Typed| match ty.family() {
+                    Family::Collection => compiler.coerce(value, &ty, Mode::Compare),
+                    _ => Ok(value.sql),
+                };
+                let (left, right) = (side(self, left)?, side(self, right)?);
+                let sql = format!("cub_contains({}, {left}, {right})", literal(word));
                 Typed::computed(sql, truth_type())
             }
         })
@@ -220,9 +226,11 @@ impl Compiler<'_> {
         if is_null(&left) || is_null(&right) {
             return Ok(nothing());
         }
-        if left.ty.family() == Family::Bits && right.ty.family() == Family::Bits {
+        let is_bits = |side: &Typed| side.ty.family() == Family::Bits && !matches!(side.form, Form::Parameter(_));
+        if is_bits(&left) && is_bits(&right) {
             return Ok(Typed::computed(format!("cub_join({}, {})", left.sql, right.sql), Type::of(VARBIT)));
         }
+        let (left, right) = (untyped(left), untyped(right));
         let literals = matches!(left.form, Form::Literal(..)) && matches!(right.form, Form::Literal(..));
         let text = Type::sized(VARCHAR, if literals { crate::limits::STRING } else { -1 });
         let left = self.coerce(left, &Type::sized(VARCHAR, crate::limits::STRING), Mode::Compare)?;
@@ -235,7 +243,14 @@ impl Compiler<'_> {
         if is_null(&left) || is_null(&right) {
             return Ok(nothing());
         }
+        let (left, right) = (late(left), late(right));
         let (l, r) = (left.ty.family(), right.ty.family());
+        if l == Unknown || r == Unknown {
+            // The types are those of the values, once there are any.
+            self.open = true;
+            let sql = format!("cub_arith({}, {}, {}, 'a')", literal(operator), left.sql, right.sql);
+            return Ok(Typed::computed(sql, Type::unknown()));
+        }
         if l == Time || r == Time {
             return self.time_arithmetic(operator, left, right);
         }
@@ -264,18 +279,6 @@ impl Compiler<'_> {
         }
         let double = Type::of(DOUBLE);
         let (lt, rt) = (numeric_type(&left.ty), numeric_type(&right.ty));
-        let (Some(lt), Some(rt)) = (lt, rt) else {
-            // A marker: its type is that of the other side.
-            self.open = true;
-            let known = numeric_type(&left.ty).or(numeric_type(&right.ty));
-            let marker = |side: &Typed| matches!(side.form, Form::Parameter(_)) || side.ty.family() != Unknown;
-            let ty = match marker(&left) && marker(&right) {
-                true => known.unwrap_or_else(|| double.clone()),
-                false => Type::unknown(),
-            };
-            let sql = format!("cub_arith({}, {}, {}, 'a')", literal(operator), left.sql, right.sql);
-            return Ok(Typed::computed(sql, ty));
-        };
         let ty = match (lt.family(), rt.family()) {
             (Real, _) | (_, Real) if lt.code == FLOAT && rt.code == FLOAT => Type::of(FLOAT),
             (Real, _) | (_, Real) => double.clone(),
@@ -339,12 +342,15 @@ impl Compiler<'_> {
         use Family::*;
         let word = if operator == "<=>" { "IS" } else { operator };
         let unknown = |side: &Typed| side.ty.family() == Unknown;
-        // Where a marker has no known type yet, the other side says what it is compared with.
+        let is_parameter = |side: &Typed| matches!(side.form, Form::Parameter(_));
+        // The other side says what a marker is compared with, whatever is bound to it; two markers are what is bound.
+        if is_parameter(&left) && is_parameter(&right) {
+            (left, right) = (late(left), late(right));
+            self.open |= unknown(&left) || unknown(&right);
+        } else {
+            (left, right) = (untyped(left), untyped(right));
+        }
         match (&left.form, &right.form) {
-            (Form::Parameter(_), Form::Parameter(_)) if unknown(&left) && unknown(&right) => {
-                self.open = true;
-                return Ok(format!("({} {word} {})", left.sql, right.sql));
-            }
             (_, Form::Parameter(_)) if !unknown(&left) => {
                 let ty = left.ty.clone();
                 let sql = self.coerce(right, &marker_type(&ty), Mode::Compare)?;
@@ -385,7 +391,6 @@ impl Compiler<'_> {
             (Time, Text) => left.ty.clone(),
             _ => common(&left.ty, &right.ty),
         };
-        let form = left.form.clone();
         for side in [&mut left, &mut right] {
             let number = matches!(side.ty.family(), Integer | Real) && ty.code == DOUBLE;
             if side.ty != ty && !number {
@@ -393,7 +398,8 @@ impl Compiler<'_> {
                 *side = Typed::computed(sql, ty.clone());
             }
         }
-        Ok(compared(&left.sql, word, &right.sql, &ty, &form))
+        // A column that is converted has lost its collation.
+        Ok(compared(&left.sql, word, &right.sql, &ty, &left.form))
     }
 
     fn membership(&mut self, inner: &Expr, not: bool, all: &[Expr]) -> Result<Typed> {
@@ -475,7 +481,7 @@ impl Compiler<'_> {
         if let Some(otherwise) = otherwise {
             results.push(self.expression(otherwise)?);
         }
-        let (sqls, ty) = self.unified(results)?;
+        let (sqls, ty) = self.results(results)?;
         let mut sql = String::from("(CASE");
         for (test, then) in tests.iter().zip(&sqls) {
             sql += &format!(" WHEN {test} THEN {then}");
@@ -484,6 +490,20 @@ impl Compiler<'_> {
             sql += &format!(" ELSE {}", sqls[sqls.len() - 1]);
         }
         Ok(Typed::computed(sql + " END)", ty))
+    }
+
+    /// The results of CASE, IF and DECODE as one type. What is not bound gives the markers their type; if there is no
+    /// such, they are text.
+    pub(super) fn results(&mut self, all: Vec<Typed>) -> Result<(Vec<String>, Type)> {
+        let all: Vec<Typed> = all.into_iter().map(untyped).collect();
+        let are_parameters = all.iter().any(|value| matches!(value.form, Form::Parameter(_)));
+        if are_parameters && all.iter().all(|value| value.ty.family() == Family::Unknown) {
+            let text = Type::sized(VARCHAR, crate::limits::STRING);
+            let sqls: Result<Vec<String>> =
+                all.into_iter().map(|value| self.coerce(value, &text, Mode::Compare)).collect();
+            return Ok((sqls?, text));
+        }
+        self.unified(all)
     }
 
     /// Several values as one type.
@@ -549,7 +569,23 @@ impl Compiler<'_> {
     }
 }
 
-fn is_null(value: &Typed) -> bool {
+/// A marker as an operator has it whose type the server decides when it executes the statement: what is bound to it.
+pub(super) fn late(value: Typed) -> Typed {
+    match value.form {
+        Form::Parameter(_) if value.ty.family() != Family::Unknown => Typed { form: Form::Computed, ..value },
+        _ => value,
+    }
+}
+
+/// A marker whose type is decided before anything is bound to it.
+pub(super) fn untyped(value: Typed) -> Typed {
+    match value.form {
+        Form::Parameter(_) => Typed { ty: Type::unknown(), ..value },
+        _ => value,
+    }
+}
+
+pub(super) fn is_null(value: &Typed) -> bool {
     matches!(value.form, Form::Literal(Value::Null, _))
 }
 
@@ -603,12 +639,8 @@ fn overflows(operator: &str, left: &Form, right: &Form) -> bool {
 }
 
 /// The type of a value in arithmetic; text is a DOUBLE.
-fn numeric_type(ty: &Type) -> Option<Type> {
-    match ty.family() {
-        Family::Text => Some(Type::of(DOUBLE)),
-        Family::Unknown => None,
-        _ => Some(ty.clone()),
-    }
+fn numeric_type(ty: &Type) -> Type {
+    if ty.family() == Family::Text { Type::of(DOUBLE) } else { ty.clone() }
 }
 
 /// The precision and scale of arithmetic with NUMERIC.
