@@ -14,4 +14,5 @@ pub mod errors;
 pub mod lexer;
 pub mod machine;
 pub mod messages;
+pub mod mirrored;
 pub mod types;

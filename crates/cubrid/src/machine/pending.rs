@@ -21,6 +21,8 @@ pub struct PendingRequest<H: ResponseHandler> {
     pub(super) is_cached: bool,
     /// The statement is prepared for the second time: its plan is pinned.
     pub(super) is_pinned: bool,
+    /// The types of its values are in its text, as far as they have to be.
+    pub(super) is_typed: bool,
     /// It is executed for the second time, as the server has closed its result before its end.
     pub(super) is_outgrown: bool,
     /// It is part of a transaction block.
@@ -52,6 +54,7 @@ impl<H: CasHandler> PendingRequest<H> {
             statement: None,
             is_cached: false,
             is_pinned: false,
+            is_typed: false,
             is_outgrown: false,
             in_block: false,
             is_settling: false,

@@ -208,6 +208,21 @@ impl Request {
         }
     }
 
+    /// Replaces the text of a statement that is executed by one with the types of its values.
+    pub(super) fn retype(&mut self, typed: Arc<str>) {
+        if let Request::Execute(Execute { sql, .. }) | Request::Open { sql, .. } = self {
+            *sql = typed;
+        }
+    }
+
+    /// The text of a statement that is executed with values of the response handler.
+    pub(super) fn text_with_values(&self) -> Option<&Arc<str>> {
+        match self {
+            Request::Execute(Execute { sql, .. }) | Request::Open { sql, .. } => Some(sql),
+            _ => None,
+        }
+    }
+
     /// Returns true if statements that were prepared before it may have other columns after it.
     pub(super) fn changes_definitions(&self) -> bool {
         self.sql().is_some_and(|sql| lexer::effect(sql) == lexer::Effect::ChangesDefinitions)

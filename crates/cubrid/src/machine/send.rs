@@ -10,6 +10,8 @@ use super::{CasHandler, Expect, Machine, Phase};
 use crate::lexer;
 use crate::messages::client::{self, Execute};
 use crate::messages::{execute, function, parameter, prepare, savepoint, tran};
+use crate::mirrored;
+use crate::types::cast::Cast;
 use crate::types::encode::{coded, encode_row};
 use headrace_core::{CodeSet, Mismatch, Parameters, Verb, WriteBuffer, limits};
 use std::borrow::Cow;
@@ -173,6 +175,7 @@ impl<H: CasHandler> Machine<H> {
     /// Starts the execution or preparation of a statement, or starts it again.
     fn start_statement(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
+        self.write_types(at, cx);
         let Some(sql) = self.queue[at].request.sql().cloned() else { return };
         let holds = match self.queue[at].request {
             Request::Open { holds, .. } => Some(holds),
@@ -216,6 +219,45 @@ impl<H: CasHandler> Machine<H> {
         self.open_results.close(&closed);
         client::prepare(write_buffer.tail(), self.info, &text, flags, autocommit, &closed);
         self.expect(Expect::Prepare);
+    }
+
+    /// Writes the types of the values into the text of a statement, where it would be typed without regard to them.
+    fn write_types(&mut self, at: usize, cx: H::Context<'_>) {
+        let pending = &mut self.queue[at];
+        if pending.is_typed {
+            return;
+        }
+        pending.is_typed = true;
+        let Some(sql) = pending.request.text_with_values().cloned() else { return };
+        if self.statements.get(&sql).is_some_and(|known| !known.is_mirrored) {
+            return;
+        }
+        let is_batch = pending.is_batch();
+        let Some(handler) = &mut pending.slot.handler else { return };
+        let places = mirrored::mirrored(&sql);
+        if places.is_empty() {
+            return;
+        }
+        let mut types = vec![Cast::Null; places.last().map_or(0, |(number, _)| number + 1)];
+        let mut add = |handler: &mut H| {
+            let params = handler.params(cx);
+            for (number, _) in &places {
+                let own = params.get(*number).map_or(Cast::Other, |value| Cast::of(&value));
+                types[*number] = types[*number].with(own);
+            }
+        };
+        if !is_batch {
+            add(handler);
+        } else if handler.rereads() {
+            // One statement is for all rows of a batch.
+            while handler.next_row(cx).unwrap_or(false) {
+                add(handler);
+            }
+            handler.rewind(cx);
+        }
+        if let Some(typed) = mirrored::with_types(&sql, |number| types[number].name()) {
+            pending.request.retype(typed.into());
+        }
     }
 
     /// The statement of the request that was started last is known: executes it, or begins its batch.

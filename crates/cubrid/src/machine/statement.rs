@@ -5,6 +5,7 @@ use crate::lexer;
 use crate::messages::description::Field;
 use crate::messages::server::Prepared as Reply;
 use crate::messages::statement;
+use crate::mirrored::mirrored;
 use crate::types::{self, Decoder};
 use headrace_core::column::Kind;
 use headrace_core::{Column, Described, Epoch, Prepared};
@@ -50,6 +51,8 @@ pub struct Statement {
     pub columns: Option<Arc<Columns>>,
     /// The text has several statements. The number of parameters is that of all, everything else is of the first.
     pub is_several: bool,
+    /// Parameters of it have to be sent with the types of their values in the text.
+    pub is_mirrored: bool,
     /// Its result did not fit into the page for which the server took it: see [`Statement::is_outgrown`].
     outgrown: AtomicBool,
     epoch: Epoch,
@@ -63,7 +66,9 @@ impl Statement {
         }
         let columns = statement::has_rows(statement_type).then(|| Arc::new(Columns::new(fields)));
         let is_several = lexer::is_several(&sql);
-        Self { sql, handle, statement_type, parameters, columns, is_several, outgrown: AtomicBool::new(false), epoch }
+        let is_mirrored = parameters > 0 && !mirrored(&sql).is_empty();
+        let outgrown = AtomicBool::new(false);
+        Self { sql, handle, statement_type, parameters, columns, is_several, is_mirrored, outgrown, epoch }
     }
 
     /// The result of a query of the catalogue.

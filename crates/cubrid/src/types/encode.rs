@@ -215,7 +215,7 @@ fn decimal<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<u8, V::Error> {
 }
 
 /// A decimal number without exponent and without zeros before its point, which count as digits.
-fn plain_decimal(text: &str) -> Result<Cow<'_, str>, Mismatch> {
+pub(super) fn plain_decimal(text: &str) -> Result<Cow<'_, str>, Mismatch> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => ("-", digits),
         None => ("", text.strip_prefix('+').unwrap_or(text)),

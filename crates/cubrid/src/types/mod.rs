@@ -1,5 +1,6 @@
 //! Column values ([`decode`]), parameters ([`encode`]) and zones of time ([`zone`]).
 
+pub mod cast;
 mod column;
 pub mod decode;
 pub mod encode;

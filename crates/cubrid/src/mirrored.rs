@@ -1,0 +1,172 @@
+//! Parameters to which the server gives the type of what is beside them.
+//!
+//! CUBRID types a parameter when it prepares the statement. Arithmetic and many functions wait for the value, and where a
+//! parameter is stored or compared it is converted, as a literal is. But a result of CASE, IF or DECODE gets the type of
+//! the other results, and the value is converted to that: `IF(a > b, ?, 0)` makes 2 of 1.5, and results that are all
+//! parameters become text. The elements of `{?, 1}` are read as INTs, whatever was bound: 1.5 is 1073217536. Some functions
+//! take a parameter for text or bits. (Measured with 11.3.2; its source has it in `pt_eval_expr_type`.) With the type of
+//! its value written around it, such a parameter means what a literal means.
+
+use crate::lexer::Lexer;
+use headrace_core::token::{Kind, Token};
+use std::ops::Range;
+
+/// Functions with such arguments, and the numbers of these.
+const FUNCTIONS: [(&str, Range<usize>); 13] = [
+    ("if", 1..3),
+    ("decode", 0..usize::MAX),
+    ("nullif", 0..2),
+    ("greatest", 0..usize::MAX),
+    ("least", 0..usize::MAX),
+    ("date_add", 0..1),
+    ("adddate", 0..1),
+    ("date_sub", 0..1),
+    ("subdate", 0..1),
+    ("ascii", 0..1),
+    ("hex", 0..1),
+    ("octet_length", 0..1),
+    ("bit_length", 0..1),
+];
+
+/// What a token is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Frame {
+    /// Parentheses whose content is something else: of a query, or of another function.
+    Other,
+    /// Parentheses around an operand, which is what they are in.
+    Group { mirrors: bool },
+    /// The arguments of a function, of which some are mirrored.
+    Arguments { at: usize, mirrored: Range<usize> },
+    /// The elements of a collection in braces.
+    Elements,
+    /// CASE, in one of its results or not.
+    Case { is_result: bool },
+}
+
+impl Frame {
+    fn mirrors(&self) -> bool {
+        match self {
+            Self::Other => false,
+            Self::Elements => true,
+            Self::Group { mirrors } => *mirrors,
+            Self::Arguments { at, mirrored } => mirrored.contains(at),
+            Self::Case { is_result } => *is_result,
+        }
+    }
+}
+
+/// The numbers of a statement's placeholders that are such parameters, and their positions in its text.
+pub fn mirrored(sql: &str) -> Vec<(usize, usize)> {
+    let (mut found, mut count) = (Vec::new(), 0);
+    let mut frames: Vec<Frame> = Vec::new();
+    let mut before: Option<Token> = None;
+    let mut tokens = Lexer::new(sql).peekable();
+    while let Some(token) = tokens.next() {
+        let word = |token: &Token| if token.kind == Kind::Word { &sql[token.start..token.end] } else { "" };
+        let is = |word: &str, known: &str| word.eq_ignore_ascii_case(known);
+        match token.kind {
+            Kind::Placeholder => {
+                if frames.last().is_some_and(Frame::mirrors) {
+                    found.push((count, token.start));
+                }
+                count += 1;
+            }
+            Kind::Punctuation(b'(') => {
+                let name = before.as_ref().map_or("", word);
+                let next = tokens.peek().map_or("", word);
+                let function = FUNCTIONS.iter().find(|(function, _)| is(name, function));
+                let is_query = is(next, "select") || is(next, "with");
+                frames.push(match function {
+                    Some((_, mirrored)) => Frame::Arguments { at: 0, mirrored: mirrored.clone() },
+                    None if is_query || is_name(name) => Frame::Other,
+                    None => Frame::Group { mirrors: frames.last().is_some_and(Frame::mirrors) },
+                });
+            }
+            Kind::Punctuation(b')') => while frames.pop().is_some_and(|frame| matches!(frame, Frame::Case { .. })) {},
+            Kind::Punctuation(b'{') => frames.push(Frame::Elements),
+            Kind::Punctuation(b'}') if frames.last() == Some(&Frame::Elements) => drop(frames.pop()),
+            Kind::Punctuation(b',') => {
+                if let Some(Frame::Arguments { at, .. }) = frames.last_mut() {
+                    *at += 1;
+                }
+            }
+            Kind::Word if before.as_ref().is_some_and(|before| before.kind == Kind::Punctuation(b'.')) => {}
+            Kind::Word => {
+                let word = word(&token);
+                match frames.last_mut() {
+                    _ if is(word, "case") => frames.push(Frame::Case { is_result: false }),
+                    Some(Frame::Case { is_result }) if is(word, "then") || is(word, "else") => *is_result = true,
+                    Some(Frame::Case { is_result }) if is(word, "when") => *is_result = false,
+                    Some(Frame::Case { .. }) if is(word, "end") => drop(frames.pop()),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+        before = Some(token);
+    }
+    found
+}
+
+/// Returns true if a word before parentheses is a name, of a function as a rule, and no operator or part of CASE.
+fn is_name(word: &str) -> bool {
+    const OPERATORS: [&str; 13] =
+        ["case", "when", "then", "else", "and", "or", "xor", "not", "div", "mod", "like", "between", "is"];
+    !word.is_empty() && !OPERATORS.iter().any(|operator| word.eq_ignore_ascii_case(operator))
+}
+
+/// A statement with the types of the values around such parameters; `None` if there are no types to write.
+pub fn with_types(sql: &str, mut type_of: impl FnMut(usize) -> Option<String>) -> Option<String> {
+    let mut out = String::new();
+    let mut from = 0;
+    for (number, at) in mirrored(sql) {
+        let Some(name) = type_of(number) else { continue };
+        out += &sql[from..at];
+        out += "CAST(? AS ";
+        out += &name;
+        out.push(')');
+        from = at + 1;
+    }
+    if from == 0 {
+        return None;
+    }
+    out += &sql[from..];
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_of_case_if_and_decode_are_mirrored() {
+        for (sql, expected) in [
+            ("select if(a > ?, ?, (?)) from t where a = ?", &[1, 2][..]),
+            ("select IF (?, upper(?), ? + 1)", &[2]),
+            ("select decode(?, 1, ?, ?)", &[0, 1, 2]),
+            ("select {?, 1}, nullif(?, '', {fn x(?)}), date_add(?, interval ? day), ?", &[0, 1, 3]),
+            ("update t set a = case when b = ? then ? else -(?) end, b = ? where c = ?", &[1, 2]),
+            ("select case ? when ? then ? end, ?", &[2]),
+            ("select case when a = ? then case b when ? then ? else ? end else (select ? from t) end", &[2, 3]),
+            ("select case when a in (?, ?) then coalesce(?, 1) end", &[]),
+            ("insert into t (a, b) values (?, ?)", &[]),
+            ("select t.case, ? from t where a.end = ? and x.then = ?", &[]),
+            ("select 'case when then ?', \"if\"(?, ?) -- if(1, ?, ?)", &[]),
+            ("drop table if exists t", &[]),
+            ("select if(1 = 1, ?", &[0]),
+            (")) end ) case", &[]),
+        ] {
+            let numbers: Vec<usize> = mirrored(sql).into_iter().map(|(number, _)| number).collect();
+            assert_eq!(numbers, expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn types_are_written_around_them() {
+        let types = |number: usize| [None, Some("DOUBLE".to_owned()), None][number].clone();
+        let typed = with_types("select if(a = ?, ?, ?) from t", types);
+        assert_eq!(typed.as_deref(), Some("select if(a = ?, CAST(? AS DOUBLE), ?) from t"));
+        assert_eq!(with_types("select if(1 = 1, ?, 5), '한'", |_| None), None);
+        assert_eq!(with_types("select ?", |_| Some("DOUBLE".to_owned())), None);
+    }
+}

@@ -1,0 +1,127 @@
+//! The types that literals have, for parameters whose type is written into the statement.
+
+use super::encode::plain_decimal;
+use headrace_core::{Value, ValueKind};
+
+/// The digits of a NUMERIC.
+const DIGITS: usize = 38;
+
+/// The type that a value has as a literal, or that several values have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cast {
+    /// NULL goes with every type.
+    Null,
+    /// INTEGER.
+    Integer,
+    /// BIGINT.
+    Bigint,
+    /// NUMERIC with its digits before and after the point.
+    Numeric {
+        /// Before it.
+        whole: usize,
+        /// After it.
+        fraction: usize,
+    },
+    /// DOUBLE.
+    Double,
+    /// A type without numbers.
+    Named(&'static str),
+    /// There is no literal, or no common type.
+    Other,
+}
+
+impl Cast {
+    /// The type of a literal of the value.
+    pub fn of<V: Value>(value: &V) -> Self {
+        match value.kind() {
+            ValueKind::Null => Self::Null,
+            ValueKind::Bool => Self::Integer,
+            ValueKind::Int => match value.int().map(i32::try_from) {
+                Ok(Ok(_)) => Self::Integer,
+                Ok(Err(_)) => Self::Bigint,
+                Err(_) => Self::numeric(value),
+            },
+            ValueKind::Decimal => Self::numeric(value),
+            ValueKind::Float => Self::Double,
+            ValueKind::Text | ValueKind::Uuid | ValueKind::Inet | ValueKind::Cidr => Self::Named("VARCHAR"),
+            ValueKind::Bytes => Self::Named("BIT VARYING"),
+            ValueKind::Date => Self::Named("DATE"),
+            ValueKind::Time => Self::Named("TIME"),
+            ValueKind::Timestamp => Self::Named("DATETIME"),
+            ValueKind::TimestampTz => Self::Named("DATETIMETZ"),
+            _ => Self::Other,
+        }
+    }
+
+    fn numeric<V: Value>(value: &V) -> Self {
+        let found = value.with_decimal(|text| {
+            let plain = plain_decimal(text).ok()?;
+            let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
+            let whole = whole.trim_start_matches(['-', '0']).len();
+            Some(Self::Numeric { whole, fraction: fraction.len() })
+        });
+        found.ok().flatten().unwrap_or(Self::Other)
+    }
+
+    /// The type that takes the values of both.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        let numeric = |cast| match cast {
+            Self::Integer => Some((10, 0)),
+            Self::Bigint => Some((19, 0)),
+            Self::Numeric { whole, fraction } => Some((whole, fraction)),
+            _ => None,
+        };
+        match (self, other) {
+            (Self::Null, cast) | (cast, Self::Null) => cast,
+            (left, right) if left == right => left,
+            (Self::Integer, Self::Bigint) | (Self::Bigint, Self::Integer) => Self::Bigint,
+            (Self::Double, cast) | (cast, Self::Double) if numeric(cast).is_some() => Self::Double,
+            (left, right) => match (numeric(left), numeric(right)) {
+                (Some(left), Some(right)) => {
+                    let (whole, fraction) = (left.0.max(right.0), left.1.max(right.1));
+                    if whole + fraction > DIGITS { Self::Double } else { Self::Numeric { whole, fraction } }
+                }
+                _ => Self::Other,
+            },
+        }
+    }
+
+    /// Its name in CAST; `None` if there is no type to write.
+    pub fn name(self) -> Option<String> {
+        Some(match self {
+            Self::Null | Self::Other => return None,
+            Self::Integer => "INTEGER".into(),
+            Self::Bigint => "BIGINT".into(),
+            Self::Numeric { whole, fraction } => format!("NUMERIC({}, {fraction})", (whole + fraction).max(1)),
+            Self::Double => "DOUBLE".into(),
+            Self::Named(name) => name.into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_several_types_have_one_that_takes_all() {
+        let money = Cast::Numeric { whole: 5, fraction: 2 };
+        let date = Cast::Named("DATE");
+        for (left, right, expected) in [
+            (Cast::Null, Cast::Integer, Some("INTEGER")),
+            (Cast::Integer, Cast::Bigint, Some("BIGINT")),
+            (Cast::Integer, money, Some("NUMERIC(12, 2)")),
+            (Cast::Numeric { whole: 0, fraction: 3 }, Cast::Null, Some("NUMERIC(3, 3)")),
+            (money, Cast::Numeric { whole: 1, fraction: 34 }, Some("DOUBLE")),
+            (money, Cast::Double, Some("DOUBLE")),
+            (date, date, Some("DATE")),
+            (date, Cast::Integer, None),
+            (date, Cast::Other, None),
+            (Cast::Null, Cast::Null, None),
+        ] {
+            assert_eq!(left.with(right).name().as_deref(), expected);
+            assert_eq!(right.with(left).name().as_deref(), expected);
+        }
+    }
+}
