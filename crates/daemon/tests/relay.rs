@@ -698,6 +698,25 @@ fn discard_all_is_done_whatever_fails_after_it() {
     assert_eq!(pair.told(), [replies(b"12"), completed("DISCARD ALL", b'I')[..17].to_vec(), replies(b"1EZI")].concat());
 }
 
+#[test]
+fn discard_all_leaves_the_unnamed_statement_its_session() {
+    for (unnamed, keeps) in [(true, true), (false, false)] {
+        let mut pair = Pair::new(&Arc::new(Catalog::default()));
+        assert_eq!(pair.client(&say().query("listen a").0), Ok(Then::Wait));
+        pair.answer(&completed("LISTEN", b'I'));
+        assert!(pair.relay.pinned().is_some());
+        if unnamed {
+            assert_eq!(pair.client(&say().parse("", "select 1").sync().0), Ok(Then::Wait));
+            pair.answer(&replies(b"1ZI"));
+        }
+        assert_eq!(pair.client(&say().parse("d", "discard all").sync().0), Ok(Then::Wait));
+        pair.answer(&replies(b"1ZI"));
+        assert_eq!(pair.client(&say().bind("d").execute().sync().0), Ok(Then::Wait));
+        pair.answer(&[replies(b"2"), completed("DISCARD ALL", b'I')[..17].to_vec()].concat());
+        assert_eq!(pair.relay.pinned().is_some(), keeps);
+    }
+}
+
 /// A description of one column of this type.
 fn description(oid: u8) -> Vec<u8> {
     let mut out = replies(b"t");

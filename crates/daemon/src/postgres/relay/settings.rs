@@ -230,8 +230,11 @@ impl Relay {
                 server.parameters.insert(name.clone(), value.clone());
             }
         }
-        // What DISCARD ALL does not undo keeps its session.
-        self.pinned = server.spoiled.or_else(|| self.settings.name_temporary_schema().then_some(TEMPORARY_TABLE));
+        // What DISCARD ALL does not undo keeps its session, and so does an unnamed statement that was parsed there, other than
+        // the DISCARD itself.
+        let needs = self.names.get(b"").is_some_and(|unnamed| !unnamed.effects.resets.contains(&Reset::Discard));
+        let temporary = self.settings.name_temporary_schema().then_some(TEMPORARY_TABLE);
+        self.pinned = server.spoiled.or(temporary).or(self.pinned.filter(|_| needs));
     }
 
     /// An execution that sets settings back was passed on: what the client has begun with follows it, in the same
