@@ -115,12 +115,6 @@ class TypeCode:
 
     It is a ``str`` only where the name means the same in every database. Libraries such as polars take names for those
     of types they know, and would make floats of ``numeric``, or integers of ``int4range``.
-
-    Args:
-        name: the name, with precision and scale.
-        oid: the number.
-        base: the name without them; None for the same.
-        plain: it means the same everywhere; None to decide by the name.
     """
 
     oid: int
@@ -129,6 +123,14 @@ class TypeCode:
     _plain: bool | None
 
     def __new__(cls, name: str, oid: int, base: str | None = None, plain: bool | None = None) -> TypeCode:
+        """Makes one.
+
+        Args:
+            name: the name, with precision and scale.
+            oid: the number.
+            base: the name without them; None for the same.
+            plain: it means the same everywhere; None to decide by the name.
+        """
         is_text = _is_plain(name.lower()) if plain is None else plain
         self: TypeCode = str.__new__(_TextCode, name) if is_text else object.__new__(TypeCode)
         self.oid = oid
