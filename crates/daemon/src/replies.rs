@@ -80,6 +80,11 @@ impl From<Refused> for Ended {
         match reason {
             Refused::Malformed(message) => Self::new(PROTOCOL_VIOLATION, format!("headraced: {message}")),
             Refused::TooLarge(message) => Self::new(TOO_LARGE, format!("headraced: {message}")),
+            Refused::CancelledBegin => Self::new(
+                CANCELLED,
+                "headraced: the request was cancelled while it waited for a server connection, and was to begin a \
+                 transaction; the connection is closed, as what was sent after it would be executed outside of one",
+            ),
             Refused::Transaction => Self::new(
                 NO_TRANSACTIONS,
                 "headraced: a transaction of several statements is not possible with pool_mode = \"statement\"",

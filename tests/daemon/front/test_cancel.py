@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import socket
 import struct
 import threading
 import time
@@ -12,9 +14,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import psycopg
 import pytest
 
+from headrace import _daemon
 from waiting import until
 
-from ..raw import SYNC, TERMINATE, answers, bind, message, parse, query, sqlstates, startup, values
+from ..raw import SYNC, TERMINATE, Client, answers, bind, message, messages, parse, query, sqlstates, startup, values
+from ..test_cancelled_settings import CANCEL
 from .conftest import Front
 
 SHORT_STATEMENTS = 150
@@ -136,3 +140,33 @@ def test_late_cancel_is_for_nobody_else(front: Front) -> None:
         for each in running:
             each.result(timeout=END_SECONDS)
         assert cancelling.execute(query).fetchone() == (1,)
+
+
+def test_nothing_behind_a_begin_that_was_cancelled_is_stored(front: Front) -> None:
+    table = front.table("cancelled", "n int primary key")
+    path = front.folder / ".s.PGSQL.5432"
+    name = f"{front.name}_one"
+
+    def waits() -> bool:
+        status = json.loads(_daemon.ask(str(front.folder), "GET", "/status")[1])
+        return any(pool["waiting"] for pool in status["pools"] if pool["pool"].endswith(f"@{name}"))
+
+    holder, client = (Client.local(path, user="me", database=name) for _ in range(2))
+    key = next(body for tag, body in messages(client.welcome) if tag == b"K")
+    with holder.socket, client.socket:
+        holder.ask(query("begin"))
+        holder.ask(query(f"select 1{front.one_row}"))
+        client.send(query("begin") + query(f"insert into {table} values (1)"))
+        until(waits)
+        with socket.socket(socket.AF_UNIX) as canceller:
+            canceller.settimeout(END_SECONDS)
+            canceller.connect(str(path))
+            canceller.sendall(CANCEL + key)
+            assert canceller.recv(1) == b""
+        assert sqlstates(client.receive()) == ["57014"]
+        holder.ask(query("rollback"))
+        assert sqlstates(client.receive()) == ["25P02"]
+        assert sqlstates(client.ask(query("commit"))) == []
+        assert sqlstates(client.ask(query(f"insert into {table} values (2)"))) == []
+    with front.direct() as admin:
+        assert admin.fetch(f"select n from {table}") == [(2,)]

@@ -492,6 +492,10 @@ impl<B: Backend> Session<'_, B> {
         }
         for verb in verbs {
             if let Err(failure) = self.verb(&verb).await? {
+                if matches!(verb, Verb::Begin(_)) {
+                    // What the client has sent after it, without waiting, is not to be executed outside of a transaction.
+                    self.block = Block::Failed;
+                }
                 return Ok(Err(failure));
             }
         }

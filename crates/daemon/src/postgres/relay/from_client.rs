@@ -371,7 +371,7 @@ fn text_of(bytes: &[u8]) -> String {
 
 /// The portal and the statement of a Bind, and where they end; `None` if they have not been received.
 #[expect(clippy::type_complexity, reason = "used once, where it is taken apart")]
-fn bind_names(bytes: &[u8], length: usize) -> Result<Option<(Vec<u8>, Vec<u8>, usize)>, Refused> {
+pub(super) fn bind_names(bytes: &[u8], length: usize) -> Result<Option<(Vec<u8>, Vec<u8>, usize)>, Refused> {
     let there = &bytes[5..bytes.len().min(length)];
     let found =
         name_of(there).and_then(|(portal, rest)| name_of(rest).map(|(statement, after)| (portal, statement, after)));

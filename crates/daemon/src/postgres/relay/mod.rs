@@ -85,6 +85,8 @@ pub enum Refused {
     TooLarge(String),
     /// A transaction begins where the server connection goes back after each statement.
     Transaction,
+    /// What was to begin a transaction was cancelled while it waited for a server connection.
+    CancelledBegin,
 }
 
 /// What is left after the messages of a client.

@@ -1,20 +1,26 @@
 //! A request that was cancelled before a server connection was lent.
 
+use super::from_client::{bind_names, name_of};
 use super::{Refused, Relay, client_header};
 use crate::replies;
 use headrace_core::{ReadBuffer, WriteBuffer};
 use headrace_postgres::messages::tag::frontend as client;
+use headrace_postgres::sql::begins_block;
 
 impl Relay {
     /// The client has cancelled what it waits for, before a server connection was lent: its request ends with an error.
     /// Returns false if there is nothing to cancel.
     ///
     /// # Errors
-    /// [`Refused`]: the client has to be told, and closed.
+    /// [`Refused`]: the client has to be told, and closed. That is so where the request was to begin a transaction: what
+    /// the client has sent after it without waiting would be executed outside of one.
     pub fn cancelled(&mut self, input: &ReadBuffer, output: &mut WriteBuffer) -> Result<bool, Refused> {
         let Some((tag, length)) = client_header(input.unread())? else { return Ok(false) };
         if matches!(tag, client::SYNC | client::TERMINATE) {
             return Ok(false);
+        }
+        if tag == client::QUERY && self.may_begin(tag, input.unread(), length) {
+            return Err(Refused::CancelledBegin);
         }
         replies::cancelled(output.tail());
         match tag {
@@ -51,8 +57,25 @@ impl Relay {
                     (self.skipping, self.skipped) = (false, length);
                     replies::idle(output.tail());
                 }
+                _ if self.may_begin(tag, input.unread(), length) => return Err(Refused::CancelledBegin),
                 _ => self.skipped = length,
             }
+        }
+    }
+
+    /// Returns true if a message is to begin a transaction, or is not there as a whole yet.
+    fn may_begin(&self, tag: u8, bytes: &[u8], length: usize) -> bool {
+        let begins = |text: &[u8]| std::str::from_utf8(text).map_or(true, begins_block);
+        let text_of = |bytes: &[u8]| name_of(bytes).is_none_or(|(text, _)| begins(text));
+        match (tag, bytes.get(5..length)) {
+            (client::QUERY, Some(body)) => text_of(body),
+            (client::PARSE, Some(body)) => name_of(body).is_none_or(|(_, rest)| text_of(rest)),
+            (client::QUERY | client::PARSE, None) => true,
+            (client::BIND, _) => match bind_names(bytes, length) {
+                Ok(Some((_, name, _))) => self.names.get(&name).is_some_and(|statement| text_of(&statement.body)),
+                _ => true,
+            },
+            _ => false,
         }
     }
 }
