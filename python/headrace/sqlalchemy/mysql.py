@@ -245,9 +245,15 @@ class MySQLDialect_headrace(MySQLDialect):
         return ("AUTOCOMMIT", "READ COMMITTED", "READ UNCOMMITTED", "REPEATABLE READ", "SERIALIZABLE")
 
     def set_isolation_level(self, dbapi_connection: Any, level: Any) -> None:
-        dbapi_connection.autocommit = level == "AUTOCOMMIT"
-        if level != "AUTOCOMMIT":
-            super().set_isolation_level(dbapi_connection, level)
+        try:
+            dbapi_connection.autocommit = level == "AUTOCOMMIT"
+            if level != "AUTOCOMMIT":
+                super().set_isolation_level(dbapi_connection, level)
+        except BaseException:
+            # The server may have done it, and the pool sets back only what has ended without an error: a task that is
+            # cancelled here would leave the next one a session that commits each statement.
+            _unwrapped(dbapi_connection).close()
+            raise
 
     def reset_isolation_level(self, dbapi_conn: Any) -> None:
         try:

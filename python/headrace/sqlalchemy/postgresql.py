@@ -509,8 +509,13 @@ class PGDialect_headrace(PGDialect):
         return ("AUTOCOMMIT", "READ COMMITTED", "READ UNCOMMITTED", "REPEATABLE READ", "SERIALIZABLE")
 
     def set_isolation_level(self, dbapi_connection: Any, level: str) -> None:
-        dbapi_connection.autocommit = level == "AUTOCOMMIT"
-        dbapi_connection.isolation_level = None if level == "AUTOCOMMIT" else level.lower()
+        try:
+            dbapi_connection.autocommit = level == "AUTOCOMMIT"
+            dbapi_connection.isolation_level = None if level == "AUTOCOMMIT" else level.lower()
+        except BaseException:
+            # The pool sets back only what has ended without an error, and not what a task has that is cancelled here.
+            getattr(dbapi_connection, "dbapi_connection", dbapi_connection).close()
+            raise
 
     def get_isolation_level(self, dbapi_connection: Any) -> Any:
         idle = dbapi_connection.transaction_status == TransactionStatus.IDLE
