@@ -49,12 +49,17 @@ class Daemon:
         return int(found)
 
 
-@pytest.fixture(scope="session")
-def program() -> Path:
-    """The built daemon."""
+def built() -> Path:
+    """The daemon, which is built."""
     assert shutil.which("cargo"), "the daemon is built by cargo: install Rust by rustup (https://rustup.rs)"
     subprocess.run(["cargo", "build", "--quiet", "--package", "headrace-daemon"], cwd=ROOT, check=True)
     return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "headraced"
+
+
+@pytest.fixture(scope="session")
+def program() -> Path:
+    """The built daemon."""
+    return built()
 
 
 @pytest.fixture

@@ -18,6 +18,9 @@ SECONDS = float(times(4))
 """Of each ledger. `python -m ledgers` runs one for as long as one likes."""
 BETWEEN_FAILOVERS = 4.0
 """Seconds."""
+PLACES = ("driver",)
+"""What the programs go through. `python -m ledgers DATABASE --place daemon` (facade, sqlalchemy, pgbouncer) goes
+through others; headraced before MariaDB and MySQL fails there with blocks in pipelines, which is not mended yet."""
 
 
 @pytest.fixture(params=["threads", "tasks"])
@@ -37,7 +40,7 @@ def own(request: pytest.FixtureRequest) -> Iterator[tuple[Database, Restarting |
 def faults_of_restarted(own: tuple[Database, Restarting | None], shell: str) -> list[str]:
     """The faults of a ledger on that server, which then has another port."""
     db, server = own
-    work = Work(db, SHELLS[shell](), random.randrange(1_000_000), server)
+    work = Work(db, SHELLS[shell](), random.randrange(1_000_000), server, places=PLACES)
     faults = _faults(work)
     db.url = work.direct(work.way.target)
     return faults
@@ -47,7 +50,7 @@ def faults_of_restarted(own: tuple[Database, Restarting | None], shell: str) -> 
 def faults_of_shared(request: pytest.FixtureRequest, shell: str) -> list[str]:
     """Those of a ledger on the server of all tests, which cannot be reached for a moment."""
     db = database(request, request.module.DATABASE)
-    return _faults(Work(db, SHELLS[shell](), random.randrange(1_000_000), None))
+    return _faults(Work(db, SHELLS[shell](), random.randrange(1_000_000), None, places=PLACES))
 
 
 def _faults(work: Work) -> list[str]:
@@ -56,4 +59,5 @@ def _faults(work: Work) -> list[str]:
     assert work.trouble is not None
     assert work.book.counts()["acknowledged"] > 100, work.errors
     assert work.trouble.counts["fail_over"], work.trouble.counts
+    assert all(work.done[place.name] for place in work.places), work.done
     return [f"--seed {work.seed}: {fault}" for fault in faults]

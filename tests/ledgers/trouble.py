@@ -9,13 +9,16 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import headrace
 from ends.way import WHERE, Way
 from servers import Database
 
 from .servers import Restarting
+
+if TYPE_CHECKING:
+    from .work import Work
 
 AWAY = 0.3
 """Seconds for which a server cannot be reached, where it is not started again."""
@@ -34,7 +37,7 @@ class Trouble:
         url: Callable[[int], str],
         way: Way,
         chance: random.Random,
-        lent: Callable[[], list[Any]],
+        work: Work,
         server: Restarting | None,
         every: float,
     ) -> None:
@@ -42,7 +45,7 @@ class Trouble:
         self.url = url
         self.way = way
         self.chance = chance
-        self.lent = lent
+        self.work = work
         self.server = server
         self.every = every
         """Seconds from one failover to the next."""
@@ -71,6 +74,8 @@ class Trouble:
                 kinds += [self.kill, self.kill]
             if self.db.cancelling is not None:
                 kinds += [self.cancel, self.cancel]
+            if self.work.daemons:
+                kinds += [self.kill_the_daemon]
             due = time.monotonic() + self.every * self.chance.uniform(0.3, 0.6)
             while not self._stop.wait(self.chance.uniform(*BETWEEN)):
                 one = self.chance.choice(kinds)
@@ -91,7 +96,7 @@ class Trouble:
 
     def kill(self) -> bool:
         """Has the server end a session."""
-        numbers = self.db.sessions(self.admin(), self.lent())
+        numbers = self.db.sessions(self.admin(), self.work.used(is_direct=True))
         if numbers:
             self.db.end(self.admin(), self.chance.choice(numbers), self.way.target)
         return bool(numbers)
@@ -99,7 +104,7 @@ class Trouble:
     def cancel(self) -> bool:
         """Has the server end what a session executes, which may have ended in the meantime."""
         assert self.db.cancelling is not None
-        numbers = self.db.sessions(self.admin(), self.lent())
+        numbers = self.db.sessions(self.admin(), self.work.used(is_direct=True))
         if numbers:
             with contextlib.suppress(headrace.Error):
                 self.admin().executescript(self.db.cancelling.format(self.chance.choice(numbers)))
@@ -107,7 +112,7 @@ class Trouble:
 
     def cancel_by_the_client(self) -> bool:
         """The same as a program does that has other threads."""
-        blocking = [conn for conn in self.lent() if not hasattr(conn, "set_autocommit")]
+        blocking = [conn for conn in self.work.used() if not hasattr(conn, "set_autocommit")]
         if not blocking:
             return False
         with contextlib.suppress(headrace.Error):
@@ -121,6 +126,10 @@ class Trouble:
     def cut_at_a_message(self) -> None:
         """Ends every connection at a message."""
         self.way.arm(self.chance.randint(1, MOST), self.chance.choice(WHERE))
+
+    def kill_the_daemon(self) -> None:
+        """Kills headraced, and starts it again in its place."""
+        self.chance.choice(self.work.daemons).restart()
 
     def fail_over(self) -> None:
         """Ends the server, and passes what comes to its successor; or the server cannot be reached for a while."""

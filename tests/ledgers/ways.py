@@ -22,16 +22,22 @@ class Known:
 
     run: Way
     drivers: tuple[str, ...]
+    place: str
+    """What it goes through to the server."""
 
 
 WAYS: dict[str, Known] = {}
 
 
-def way(*drivers: str) -> Callable[[Way], Way]:
+class Left(Exception):
+    """A block is left by an error of the program's own."""
+
+
+def way(*drivers: str, place: str = "driver") -> Callable[[Way], Way]:
     """Adds a way."""
 
     def add(function: Way) -> Way:
-        WAYS[function.__name__] = Known(function, drivers)
+        WAYS[function.__name__] = Known(function, drivers, place)
         return function
 
     return add

@@ -10,7 +10,7 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,49 +18,42 @@ import headrace
 from company.shells import Now, Shell
 from ends.way import Way
 from headrace import errors
+from headrace.compat.mysqldb import MySQLError
 from servers import Database
 
+from . import ways_alchemy, ways_facade
 from .book import ACCOUNTS, Book, Told, Unit, make_tables
+from .daemon import Daemon
+from .places import OPTIONS, PLACES, STUCK, Alchemy, Place, cause
 from .servers import Restarting
 from .trouble import Trouble
 from .ways import WAYS, Known
 
+__all__ = ["ways_alchemy", "ways_facade"]
+
 WORKERS = 4
-SIZE = 3
-"""Connections of a pool: fewer than workers."""
-STUCK = 15.0
-"""Seconds that a statement may take, or a connection may be waited for: more than any server is away."""
-PATIENCE = 0.5
-"""Seconds that a pool waits at most before it tries to connect again: attempts fail often here."""
 LIMIT = 60.0
 """Seconds that everything may take after its time."""
-OPTIONS: dict[str, dict[str, Any]] = {
-    "postgresql": {},
-    "mysql": {"local_infile": True, "multi_statements": True},
-    "informix": {"lock_wait": 5},
-    "cubrid": {"lock_timeout": 5},
-}
-"""Keywords of connect, by driver."""
-EXPECTED = (errors.OperationalError, errors.InFailedSqlTransaction, errors.QueryCanceled)
-"""Classes of the errors of what befalls a session; any other one is a fault."""
-REFUSALS = (errors.QueryCanceled, errors.DeadlockDetected, errors.SerializationFailure)
-"""Errors of a statement that was executed by nobody."""
 CANCELLED = 0.25
 """How many jobs are cancelled that are tasks."""
 SOON = 0.02
 """Seconds within which they are, and within which statements time out that are to."""
 
+Own = dict[tuple["Place", bool], Any]
+"""A worker's own connections: by what they go through, and whether in autocommit."""
+
 
 class Job:
     """What a worker does once."""
 
-    def __init__(self, work: Work, chance: random.Random, own: dict[bool, Any], name: str) -> None:
+    def __init__(self, work: Work, place: Place, chance: random.Random, own: Own, name: str) -> None:
         self.work = work
+        self.place = place
         self.chance = chance
         self.name = name
         self.tasks = work.shell.tasks
-        self.mark = work.db.mark
-        self.insert = f"insert into journal values ({work.db.marks(5)})"
+        self.mark = place.mark
+        self.insert = f"insert into journal values ({', '.join([place.mark] * 5)})"
         self.units: list[Unit] = []
         self.is_one = False
         """All is one transaction that ends after a body."""
@@ -77,7 +70,7 @@ class Job:
 
     def unit(self, parts: int = 1) -> Unit:
         """A transaction that begins."""
-        unit = self.work.book.new(self.name, parts)
+        unit = self.work.book.new(self.said, parts)
         self.units.append(unit)
         return unit
 
@@ -112,28 +105,40 @@ class Job:
 
     async def own(self, *, autocommit: bool) -> Any:
         """The worker's own connection."""
-        conn = self._own.get(autocommit)
-        if conn is None or conn.closed:
+        key = self.place, autocommit
+        conn = self._own.get(key)
+        if conn is None or self.place.is_closed(conn):
             if conn is not None:
-                await conn.close()
-            conn = self._own[autocommit] = await self.connect(autocommit=autocommit)
-        self.work.uses(conn)
+                await self.closed(conn)
+                del self._own[key]
+            conn = self._own[key] = await self.connect(autocommit=autocommit)
         return conn
 
     async def connect(self, *, autocommit: bool) -> Any:
         """A new connection."""
-        conn = await self.work.shell.connect(self.work.url, autocommit=autocommit, **self.work.options)
-        self.work.uses(conn)
-        return conn
+        return await self.place.connect(autocommit=autocommit)
 
-    @contextlib.asynccontextmanager
-    async def lent(self, *, autocommit: bool) -> AsyncIterator[Any]:
+    def lent(self, *, autocommit: bool) -> contextlib.AbstractAsyncContextManager[Any]:
         """A pool's connection."""
-        async with self.work.pools[autocommit].connection() as conn:
-            self.work.uses(conn)
-            yield conn
+        return self.place.lent(autocommit=autocommit)
+
+    @property
+    def engine(self) -> Any:
+        """SQLAlchemy's."""
+        assert isinstance(self.place, Alchemy)
+        return self.place.engine
+
+    async def closed(self, conn: Any) -> None:
+        """Closes a connection, which may be closed or lost already."""
+        with contextlib.suppress(errors.Error, MySQLError):
+            await conn.close()
 
     # what the worker uses
+
+    @property
+    def said(self) -> str:
+        """What it is, for a fault."""
+        return f"{self.name} through {self.place.name}"
 
     def fail(self, error: BaseException) -> None:
         """Something of it was not told to be stored."""
@@ -143,17 +148,17 @@ class Job:
             unit.error = f"{type(error).__name__}: {error}"[:200]
             if self.is_one:
                 unit.told = Told.UNKNOWN if self.is_requested else Told.REFUSED
-            elif unit is self.units[0] and unit is self.units[-1] and isinstance(error, REFUSALS):
+            elif unit is self.units[0] and unit is self.units[-1] and self.place.is_refusal(error):
                 unit.told = Told.REFUSED
 
     async def tidy(self) -> None:
         """Leaves no transaction open in the worker's own connections."""
-        for autocommit, conn in list(self._own.items()):
+        for key, conn in list(self._own.items()):
             try:
                 await conn.rollback()
-            except errors.Error:
-                await conn.close()
-                del self._own[autocommit]
+            except (errors.Error, MySQLError):
+                await self.closed(conn)
+                del self._own[key]
 
 
 def _at_port(url: str, usual: str, port: int) -> str:
@@ -164,7 +169,24 @@ def _at_port(url: str, usual: str, port: int) -> str:
 class Work:
     """A ledger of a database, in a shell."""
 
-    def __init__(self, db: Database, shell: Shell, seed: int, server: Restarting | None) -> None:
+    def __init__(
+        self,
+        db: Database,
+        shell: Shell,
+        seed: int,
+        server: Restarting | None,
+        places: Sequence[str] = (),
+        ways: Sequence[str] = (),
+    ) -> None:
+        """
+        Args:
+            db: the database.
+            shell: how the workers are run.
+            seed: determines what is done, and what befalls it.
+            server: the server, if it can be killed and started again.
+            places: what the workers go through; all if there are none.
+            ways: what they do; everything if there are none.
+        """
         found = re.search(r":(\d+)/", db.url)
         assert found is not None
         self.direct = partial(_at_port, db.url, found[1])
@@ -178,16 +200,21 @@ class Work:
         if db.supports_unprepared:
             self.options["prepared"] = seed // 4 % 4 > 0
         self.book = Book()
-        self.pools: dict[bool, Any] = {}
+        self.daemons: list[Daemon] = []
         self.errors: Counter[str] = Counter()
-        self.names = [name for name, known in WAYS.items() if not known.drivers or db.kind in known.drivers]
-        """The ways of this database."""
+        known = [PLACES[name] for name in places or PLACES]
+        self.places = [place(self) for place in known if place.is_for(self)]
+        """What the workers go through."""
+        self.choices = [(place, name) for place in self.places for name in place.ways() if name in (ways or WAYS)]
+        """Each of their ways."""
         self.examples: dict[str, str] = {}
         """Of each class of errors the first."""
         self.strange: list[str] = []
         self.progress = time.monotonic()
         self.trouble: Trouble | None = None
-        self._used: dict[int, Any] = {}
+        self.done: Counter[str] = Counter()
+        """How many jobs have ended without an error, by the name of what they went through."""
+        self._used: dict[int, tuple[Any, bool]] = {}
         self._lock = threading.Lock()
 
     def run(self, seconds: float, every: float) -> list[str]:
@@ -195,7 +222,7 @@ class Work:
         with headrace.connect(self.direct(self.way.target), autocommit=True) as admin:
             make_tables(admin, self.db.mark)
         chance = random.Random(f"{self.seed} trouble")
-        self.trouble = Trouble(self.db, self.direct, self.way, chance, self.used, self.server, every)
+        self.trouble = Trouble(self.db, self.direct, self.way, chance, self, self.server, every)
         try:
             self.shell.run(self._run(seconds), seconds + LIMIT)
         finally:
@@ -209,18 +236,8 @@ class Work:
     async def _run(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         async with contextlib.AsyncExitStack() as stack:
-            for autocommit in (True, False):
-                self.pools[autocommit] = await stack.enter_async_context(
-                    self.shell.pool(
-                        self.url,
-                        min_size=0,
-                        max_size=SIZE,
-                        timeout=STUCK,
-                        backoff_max=PATIENCE,
-                        reset="discard" if self.seed // 2 % 2 and "discard" in self.db.resets.MODES else "rollback",
-                        kwargs={"autocommit": autocommit, **self.options},
-                    )
-                )
+            for place in self.places:
+                await stack.enter_async_context(place.opened())
             assert self.trouble is not None
             stack.enter_context(self.trouble.made())
             workers = [self._worker(number, end) for number in range(WORKERS)]
@@ -228,16 +245,17 @@ class Work:
 
     async def _worker(self, number: int, end: float) -> None:
         chance = random.Random(f"{self.seed} {number}")
-        own: dict[bool, Any] = {}
+        own: Own = {}
         try:
             while time.monotonic() < end:
-                name = chance.choice(self.names)
-                job = Job(self, random.Random(chance.random()), own, name)
+                place, name = chance.choice(self.choices)
+                job = Job(self, place, random.Random(chance.random()), own, name)
                 await self._do(job, WAYS[name])
                 self.progress = time.monotonic()
         finally:
             for conn in own.values():
-                await conn.close()
+                with contextlib.suppress(errors.Error, MySQLError):
+                    await conn.close()
 
     async def _do(self, job: Job, known: Known) -> None:
         began = time.monotonic()
@@ -251,36 +269,45 @@ class Work:
             else:
                 await known.run(job)
             self.errors["none"] += 1
+            self.done[job.place.name] += 1
             return
-        except (*EXPECTED, TimeoutError) as error:
+        except Exception as error:
             job.fail(error)
-            self.errors[type(error).__name__] += 1
-            self.examples.setdefault(type(error).__name__, f"{job.name}: {error}")
+            if not isinstance(cause(error), (*job.place.expected, TimeoutError)):
+                self.strange.append(f"{job.said}: {''.join(traceback.format_exception(error))}")
+                await job.tidy()
+                return
+            kind = type(cause(error)).__name__
+            self.errors[kind] += 1
+            self.examples.setdefault(f"{job.place.name}, {kind}", f"{job.name}: {error}")
             is_late = time.monotonic() - began > STUCK
             if is_late or (isinstance(error, TimeoutError) and not job.is_impatient):
-                self.strange.append(f"{job.name} took {time.monotonic() - began:.1f} s: {type(error).__name__} {error}")
+                self.strange.append(f"{job.said} took {time.monotonic() - began:.1f} s: {type(error).__name__} {error}")
         except asyncio.CancelledError as error:
             job.fail(error)
             self.errors["cancelled"] += 1
             if not is_cancelled:
                 raise
-        except Exception as error:
-            job.fail(error)
-            self.strange.append(f"{job.name}: {''.join(traceback.format_exception(error))}")
         await job.tidy()
 
-    def uses(self, conn: Any) -> None:
-        """Notes a connection that trouble may befall."""
+    def daemon(self, target: str) -> Daemon:
+        """A new one, which trouble may befall."""
+        self.daemons.append(Daemon(target))
+        return self.daemons[-1]
+
+    def uses(self, conn: Any, *, is_direct: bool) -> None:
+        """Notes a connection that trouble may befall, and whether the session is its own."""
         found = conn.value if isinstance(conn, Now) else conn
         with self._lock:
-            self._used[id(found)] = found
-            if len(self._used) > 3 * WORKERS:
-                self._used = {key: each for key, each in self._used.items() if not each.closed}
+            self._used[id(found)] = found, is_direct
+            if len(self._used) > 3 * WORKERS * len(self.places):
+                self._used = {key: each for key, each in self._used.items() if not each[0].closed}
 
-    def used(self) -> list[Any]:
-        """Connections that are open, in the order of their first use."""
+    def used(self, *, is_direct: bool = False) -> list[Any]:
+        """Connections that are open, in the order of their first use; those whose session is their own, or all."""
         with self._lock:
-            return [conn for conn in self._used.values() if not conn.closed]
+            found = list(self._used.values())
+        return [conn for conn, direct in found if not conn.closed and (direct or not is_direct)]
 
     def _left(self, admin: Any) -> Iterator[str]:
         """Sessions that the server still has, where it lists them."""

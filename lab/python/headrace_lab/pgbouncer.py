@@ -11,9 +11,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
-from headrace.testing import PostgresServer, ServerUnavailable
+from headrace.testing import ServerUnavailable
 
 from .debian import debian_package
 
@@ -38,6 +38,19 @@ START_TIMEOUT_S: Final = 30.0
 """Seconds that it may take until its socket exists."""
 
 
+class Server(Protocol):
+    """What is behind it, such as a :class:`headrace.testing.PostgresServer`."""
+
+    @property
+    def host(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def user(self) -> str: ...
+    @property
+    def database(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class PgBouncer:
     """One that runs."""
@@ -49,7 +62,7 @@ class PgBouncer:
 
 @contextlib.contextmanager
 def pgbouncer(
-    program: str | Path, server: PostgresServer, more: str = "", size: int = 3, host: str | None = None
+    program: str | Path, server: Server, more: str = "", size: int = 3, host: str | None = None
 ) -> Iterator[PgBouncer]:
     """Runs one as long as the block does.
 
