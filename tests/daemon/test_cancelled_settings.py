@@ -75,7 +75,9 @@ def connected(path: Path, **parameters: str) -> tuple[socket.socket, bytes]:
 
 def test_cancel_is_for_the_query_behind_the_settings(program: Path, folder: Path, server: PostgresServer) -> None:
     with Slow() as slow:
-        text = config(server, app="pool_size = 1").replace(f"port = {server.port}", f"port = {slow.port}")
+        text = config(server, app='pool_size = 1\nsslmode = "disable"').replace(
+            f"port = {server.port}", f"port = {slow.port}"
+        )
         with started(program, folder, text, server) as daemon:
             client, key = connected(daemon.socket)
             other, _ = connected(daemon.socket, TimeZone="Asia/Tokyo")
