@@ -22,6 +22,14 @@ SOON = 15.0
 """Seconds in which a limit of LIMIT is seen on a busy machine, and none of 30."""
 
 
+@pytest.fixture(autouse=True)
+def others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this process knows of brokers that other tests had is nothing to this one, whose ports may be theirs."""
+    monkeypatch.setattr("headrace.cubrid.settings.unreachable", known := {})
+    for shell in ("headrace.cubrid.opening", "headrace.aio.cubrid.opening"):
+        monkeypatch.setattr(f"{shell}.unreachable", known)
+
+
 @pytest.fixture
 def port(url: str) -> int:
     """The port of a broker that is there."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headrace._shared.settings import shuffled
 from headrace.errors import (
     CannotConnectNow,
     ConnectionClosed,
@@ -305,12 +307,25 @@ def test_a_search_that_is_given_up_closes_its_session() -> None:
     assert session.closed
 
 
+def reverse(places: list[Any]) -> list[Any]:
+    return places[::-1]
+
+
+def test_workers_with_the_same_seed_come_to_other_hosts() -> None:
+    orders = []
+    for _ in range(2):
+        random.seed(1)
+        orders.append(shuffled(range(30)))
+    assert orders[0] != orders[1]
+    assert [sorted(order) for order in orders] == [[*range(30)]] * 2
+
+
 def test_load_balancing_shuffles_hosts_and_addresses() -> None:
     given = options(host="a,b", sslmode="disable", load_balance_hosts="random")
-    _, tried = run(given, {"a": refused(), "1": refused(), "2": refused()}, {"b": ["1", "2"]}, shuffle=list.reverse)
+    _, tried = run(given, {"a": refused(), "1": refused(), "2": refused()}, {"b": ["1", "2"]}, shuffle=reverse)
     assert tried == ["2/no", "1/no", "a/no"]
     given = options(host="a,b", sslmode="disable")
-    _, tried = run(given, {"a": refused(), "b": refused()}, shuffle=list.reverse)
+    _, tried = run(given, {"a": refused(), "b": refused()}, shuffle=reverse)
     assert tried == ["a/no", "b/no"]
 
 

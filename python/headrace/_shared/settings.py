@@ -5,10 +5,18 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from ..errors import ProgrammingError
 from .redact import MASK, SECRETS
+
+T = TypeVar("T")
+
+
+def shuffled(places: Iterable[T]) -> list[T]:
+    """``places`` in an order that the operating system's random numbers decide: with those of :mod:`random`, all
+    workers that begin with the same seed would come to the same host."""
+    return sorted(places, key=lambda _: os.urandom(8))
 
 
 def nearest(name: str, choices: Iterable[str]) -> str:

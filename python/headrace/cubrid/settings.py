@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from .. import defaults
 from .._shared.known import KnownSettings, ReusableOptions
-from .._shared.settings import Settings, nearest, port_number
+from .._shared.settings import Settings, nearest, port_number, shuffled
 from ..errors import Error, InvalidPassword, NotSupportedError, OperationalError, ProgrammingError
 from .parse import parse
 
@@ -115,11 +115,7 @@ class ConnectOptions(ReusableOptions):
     def places(self) -> list[tuple[str, int]]:
         """The brokers, in the order in which they are tried: shuffled with ``load_balance``, and those last that were
         not reached within ``rc_time``."""
-        places = list(self.hosts)
-        if self.load_balance:
-            import random
-
-            random.shuffle(places)
+        places = shuffled(self.hosts) if self.load_balance else self.hosts
         now = time.monotonic()
         return sorted(places, key=lambda place: now - unreachable.get(place, -_NO_LIMIT) < self.rc_time)
 

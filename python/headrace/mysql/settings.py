@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from .. import defaults
 from .._shared.known import KnownSettings, ReusableOptions
-from .._shared.settings import Settings, nearest
+from .._shared.settings import Settings, nearest, shuffled
 from .._shared.url import parse_url
 from ..errors import NotSupportedError, ProgrammingError
 from .optionfiles import Option, read_login_path, read_options
@@ -213,11 +213,7 @@ class ConnectOptions(ReusableOptions):
         if self.socket is not None:
             return [(None, 0)]
         places: list[tuple[str | None, int]] = [*self.hosts]
-        if self.load_balance_hosts == "random":
-            import random
-
-            random.shuffle(places)
-        return places
+        return shuffled(places) if self.load_balance_hosts == "random" else places
 
     def session_variables(self) -> str | None:
         """The SET statement that makes the session what was asked for, None where nothing was."""

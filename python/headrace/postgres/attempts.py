@@ -20,6 +20,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .._shared.settings import shuffled
 from ..errors import (
     CannotConnectNow,
     ConnectionClosed,
@@ -162,13 +163,9 @@ def _told(where: str, error: DatabaseError) -> str:
     return text if text.startswith("connection to ") else f"connection to {where} failed: {text}"
 
 
-def _shuffle(places: list[Any]) -> None:
-    import random
-
-    random.shuffle(places)
-
-
-def attempts(options: ConnectOptions, *, shuffle: Callable[[list[Any]], None] = _shuffle) -> Generator[Step, Any, Any]:
+def attempts(
+    options: ConnectOptions, *, shuffle: Callable[[list[Any]], list[Any]] = shuffled
+) -> Generator[Step, Any, Any]:
     """Tries every host, address and TLS mode in libpq's order; returns the first session that will do.
 
     ``shuffle`` puts hosts and addresses in another order for ``load_balance_hosts=random``.
@@ -178,7 +175,7 @@ def attempts(options: ConnectOptions, *, shuffle: Callable[[list[Any]], None] = 
     """
     hosts = list(options.hosts)
     if options.load_balance_hosts == "random":
-        shuffle(hosts)
+        hosts = shuffle(hosts)
     passes = ["standby", "any"] if options.target_session_attrs == "prefer-standby" else [options.target_session_attrs]
     failures = _Failures([])
     for wanted in passes:
@@ -191,7 +188,7 @@ def attempts(options: ConnectOptions, *, shuffle: Callable[[list[Any]], None] = 
 
 
 def _addresses(
-    options: ConnectOptions, host: Host, failures: _Failures, shuffle: Callable[[list[Any]], None]
+    options: ConnectOptions, host: Host, failures: _Failures, shuffle: Callable[[list[Any]], list[Any]]
 ) -> Generator[Step, Any, list[tuple[str, int] | None]]:
     if host.is_unix:
         return [None]
@@ -205,7 +202,7 @@ def _addresses(
     if not found:
         failures.add(str(host), connect_failed(f"the host {host.host!r} has no address"))
     if options.load_balance_hosts == "random":
-        shuffle(found)
+        found = shuffle(found)
     return found
 
 
