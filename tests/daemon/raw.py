@@ -43,6 +43,11 @@ def describe(statement: str) -> bytes:
     return message(b"D", f"S{statement}\0".encode())
 
 
+def describe_portal() -> bytes:
+    """A Describe of the unnamed portal."""
+    return message(b"D", b"P\0")
+
+
 def close(statement: str) -> bytes:
     """A Close of a statement."""
     return message(b"C", f"S{statement}\0".encode())

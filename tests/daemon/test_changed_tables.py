@@ -13,7 +13,20 @@ import headrace
 from headrace.testing import PostgresServer
 
 from .conftest import Daemon
-from .raw import EXECUTE, SYNC, Client, bind, close, describe, message, messages, parse, query, sqlstates
+from .raw import (
+    EXECUTE,
+    SYNC,
+    Client,
+    bind,
+    close,
+    describe,
+    describe_portal,
+    message,
+    messages,
+    parse,
+    query,
+    sqlstates,
+)
 
 TYPES = {23: ("int", b"\0\0\0\1"), 700: ("real", struct.pack("!f", 1.0)), 25: ("text", b"1")}
 STEPS = 250
@@ -21,10 +34,10 @@ CHECKED_SECONDS = 0.3
 
 
 class Reader:
-    """A client that knows the type of the column from its statement's description, and reads rows in binary."""
+    """A client that knows the type of the column from a description, and reads rows in binary."""
 
-    def __init__(self, client: Client, text: str) -> None:
-        self.client, self.text = client, text
+    def __init__(self, client: Client, text: str, describes: str) -> None:
+        self.client, self.text, self.describes = client, text, describes
         self.number = 0
         self.prepare()
 
@@ -33,7 +46,8 @@ class Reader:
         columns: list[bytes] = []
         while not columns:
             old, self.number = self.number, self.number + 1
-            answer = self.client.ask(close(f"s{old}") + parse(self.name, self.text) + describe(self.name) + SYNC)
+            described = describe(self.name) if self.describes == "statement" else self.bound() + describe_portal()
+            answer = self.client.ask(close(f"s{old}") + parse(self.name, self.text) + described + SYNC)
             columns = [body for tag, body in messages(answer) if tag == b"T"]
             # What others have prepared just before may be refused once.
             assert columns or sqlstates(answer) == ["0A000"]
@@ -44,10 +58,13 @@ class Reader:
         """The statement's."""
         return f"s{self.number}"
 
+    def bound(self) -> bytes:
+        """A Bind of the statement."""
+        return message(b"B", f"\0{self.name}\0".encode() + struct.pack("!hhhh", 0, 0, 1, 1))
+
     def read(self) -> None:
         """Executes it: either the row is of the type that was told, or it is refused as the server refuses it."""
-        binary = message(b"B", f"\0{self.name}\0".encode() + struct.pack("!hhhh", 0, 0, 1, 1))
-        answer = self.client.ask(binary + EXECUTE + SYNC)
+        answer = self.client.ask(self.bound() + EXECUTE + SYNC)
         if errors := sqlstates(answer):
             assert errors == ["0A000"]
             assert b"RRevalidateCachedQuery\0" in answer
@@ -58,8 +75,9 @@ class Reader:
 
 
 @pytest.mark.parametrize("database", ["one", "two", "app", "session"])
-def test_rows_are_of_the_type_that_their_client_was_told(daemon: Daemon, database: str) -> None:
-    chance = random.Random(database)
+@pytest.mark.parametrize("describes", ["statement", "portal"])
+def test_rows_are_of_the_type_that_their_client_was_told(daemon: Daemon, database: str, describes: str) -> None:
+    chance = random.Random(database + describes)
     clients = [
         Client.local(daemon.socket, user="me", database=database) for _ in range(1 if database == "session" else 4)
     ]
@@ -73,7 +91,7 @@ def test_rows_are_of_the_type_that_their_client_was_told(daemon: Daemon, databas
         admin.executescript(
             "drop table if exists retyped; create table retyped (a int); insert into retyped values (1)"
         )
-        readers = [Reader(each, "select a from retyped") for each in clients]
+        readers = [Reader(each, "select a from retyped", describes) for each in clients]
         for _ in range(STEPS):
             match chance.randrange(8):
                 case 0:
@@ -107,7 +125,10 @@ def test_new_clients_do_not_fail_after_a_change(daemon: Daemon) -> None:
         admin.execute("drop table migrated")
 
 
-def test_unnamed_statement_is_what_its_client_was_told(daemon: Daemon, server: PostgresServer) -> None:
+@pytest.mark.parametrize("described", [describe(""), bind("") + describe_portal()], ids=["statement", "portal"])
+def test_unnamed_statement_is_what_its_client_was_told(
+    daemon: Daemon, server: PostgresServer, described: bytes
+) -> None:
     direct = socket.create_connection(("127.0.0.1", server.port))
     with (
         Client(direct, user="postgres", database="postgres") as admin,
@@ -115,7 +136,7 @@ def test_unnamed_statement_is_what_its_client_was_told(daemon: Daemon, server: P
         Client.local(daemon.socket, user="me", database="two") as two,
     ):
         admin.ask(query("drop table if exists renamed; create table renamed (a int); insert into renamed values (1)"))
-        told = one.ask(parse("", "select * from renamed") + describe("") + SYNC)
+        told = one.ask(parse("", "select * from renamed") + described + SYNC)
         assert sqlstates(told) == []
         two.ask(query("begin"))
         admin.ask(query("alter table renamed add b int"))

@@ -36,6 +36,8 @@ pub const CHECKED_FOR: Duration = Duration::from_millis(250);
 /// The same of a database other than PostgreSQL, for all statements of a session: how long their columns are told without
 /// asking.
 pub const DESCRIBED_FOR: Duration = Duration::from_secs(1);
+/// Portals of one client that are open at one time, beyond which it keeps its server connection.
+pub const PORTALS: usize = 1000;
 /// Texts of prepared statements that a pool remembers, in addition to those that a client holds.
 pub const KNOWN_STATEMENTS: usize = 5000;
 /// Bytes of those texts.

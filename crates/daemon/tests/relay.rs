@@ -82,6 +82,18 @@ impl Say {
         frontend::bind_empty(&mut self.0, "", statement);
         self
     }
+    fn bind_portal(mut self, portal: &str, statement: &str) -> Self {
+        frontend::bind_empty(&mut self.0, portal, statement);
+        self
+    }
+    fn describe_portal(mut self, portal: &str) -> Self {
+        frontend::describe(&mut self.0, Target::Portal, portal);
+        self
+    }
+    fn close_portal(mut self, portal: &str) -> Self {
+        frontend::close(&mut self.0, Target::Portal, portal);
+        self
+    }
     fn describe(mut self, statement: &str) -> Self {
         frontend::describe(&mut self.0, Target::Statement, statement);
         self
@@ -717,41 +729,87 @@ fn discard_all_leaves_the_unnamed_statement_its_session() {
     }
 }
 
-/// A description of one column of this type.
-fn description(oid: u8) -> Vec<u8> {
-    let mut out = replies(b"t");
+/// A description of one column of this type, in this format.
+fn columns(oid: u8, format: u8) -> Vec<u8> {
+    let mut out = Vec::new();
     frontend::message(&mut out, backend::ROW_DESCRIPTION, |out| {
-        out.extend_from_slice(&[0, 1, b'a', 0, 0, 0, 64, 1, 0, 1, 0, 0, 0, oid, 0, 4, 255, 255, 255, 255, 0, 0]);
+        out.extend_from_slice(&[0, 1, b'a', 0, 0, 0, 64, 1, 0, 1, 0, 0, 0, oid, 0, 4, 255, 255, 255, 255, 0, format]);
     });
     out
 }
 
+/// The same of a statement.
+fn description(oid: u8) -> Vec<u8> {
+    [replies(b"t"), columns(oid, 0)].concat()
+}
+
+const TEXT: &str = "select a from t";
+
+/// What a client sends to be told of a statement, each with the answer.
+type WayToBeTold = Vec<(Say, Vec<u8>)>;
+
+fn ways_to_be_told() -> [WayToBeTold; 4] {
+    let by_portal = |format| {
+        let said = say().parse("a", TEXT).bind("a").describe_portal("").execute().sync();
+        vec![(said, [replies(b"12"), columns(23, format), replies(b"DCZI")].concat())]
+    };
+    [
+        vec![(say().parse("a", TEXT).describe("a").sync(), [replies(b"1"), description(23), replies(b"ZI")].concat())],
+        by_portal(0),
+        by_portal(1),
+        vec![
+            (say().query("begin").parse("a", TEXT).bind_portal("p", "a").sync(), replies(b"CZT12ZT")),
+            (
+                say().bind_portal("q", "a").describe_portal("p").sync(),
+                [replies(b"2"), columns(23, 1), replies(b"ZT")].concat(),
+            ),
+            (say().query("commit"), replies(b"CZI")),
+        ],
+    ]
+}
+
 /// A client that was told of a statement, and is lent a session that has not prepared it.
-fn told_elsewhere() -> Pair {
+fn told_elsewhere(way: &WayToBeTold) -> Pair {
     let mut pair = Pair::new(&Arc::new(Catalog::default()));
-    assert_eq!(pair.client(&say().parse("a", "select a from t").describe("a").sync().0), Ok(Then::Wait));
-    pair.answer(&[replies(b"1"), description(23), replies(b"ZI")].concat());
+    for (said, answered) in way {
+        assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+        pair.answer(answered);
+        assert_eq!(pair.told(), *answered);
+    }
     pair.sent();
+    // The same session, which need not be asked.
+    assert_eq!(pair.client(&say().bind("a").execute().sync().0), Ok(Then::Wait));
+    assert_eq!(texts(&pair.sent()), ["B", "E", "S"]);
+    pair.answer(&replies(b"2DCZI"));
     pair.told();
     pair.server = ServerState::new(BTreeMap::new(), 2);
     assert_eq!(pair.client(&say().bind("a").execute().sync().0), Ok(Then::Wait));
-    assert_eq!(texts(&pair.sent()), ["select a from t", "D", "H"]);
+    assert_eq!(texts(&pair.sent()), [TEXT, "D", "H"]);
     pair
 }
 
 #[test]
 fn statement_that_is_prepared_again_is_what_the_client_was_told() {
-    let mut pair = told_elsewhere();
-    pair.answer(&[replies(b"1"), description(23)].concat());
-    assert_eq!(pair.told(), b"");
-    assert_eq!(texts(&pair.sent()), ["B", "E", "S"]);
-    pair.answer(&replies(b"2DCZI"));
-    assert_eq!(pair.told(), replies(b"2DCZI"));
+    for way in &ways_to_be_told() {
+        let mut pair = told_elsewhere(way);
+        pair.answer(&[replies(b"1"), description(23)].concat());
+        assert_eq!(pair.told(), b"");
+        assert_eq!(texts(&pair.sent()), ["B", "E", "S"]);
+        pair.answer(&replies(b"2DCZI"));
+        assert_eq!(pair.told(), replies(b"2DCZI"));
+        // It is known there now.
+        assert_eq!(pair.client(&say().bind("a").execute().sync().0), Ok(Then::Wait));
+        assert_eq!(texts(&pair.sent()), ["B", "E", "S"]);
+    }
 }
 
 #[test]
 fn statement_whose_columns_have_changed_is_refused_as_by_the_server() {
-    let mut pair = told_elsewhere();
+    ways_to_be_told().iter().for_each(is_refused_as_by_the_server);
+}
+
+fn is_refused_as_by_the_server(way: &WayToBeTold) {
+    let mut pair = told_elsewhere(way);
     pair.answer(&[replies(b"1"), description(25)].concat());
     let sent = pair.sent();
     assert_eq!(texts(&sent), ["headraced_outdated", "E", "S"], "it is not executed");
@@ -766,6 +824,58 @@ fn statement_whose_columns_have_changed_is_refused_as_by_the_server() {
     // The client prepares it again.
     assert_eq!(pair.client(&say().parse("b", "select a from t").describe("b").sync().0), Ok(Then::Wait));
     assert_eq!(texts(&pair.sent()), ["C", "select a from t", "D", "S"]);
+}
+
+#[test]
+fn portal_whose_bind_was_skipped_says_nothing_of_a_statement() {
+    let mut pair = Pair::new(&Arc::new(Catalog::default()));
+    let said = say().parse("a", TEXT).parse("b", "select b from t").query("begin");
+    assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+    pair.answer(&replies(b"11CZT"));
+    assert_eq!(pair.client(&say().bind_portal("p", "a").sync().0), Ok(Then::Wait));
+    pair.answer(&replies(b"2ZT"));
+    let said = say().bind("nosuch").bind_portal("p", "b").sync().query("rollback to s").describe_portal("p").sync();
+    assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+    pair.answer(&[replies(b"EZECZT"), columns(23, 1), replies(b"ZT")].concat());
+    assert_eq!(pair.client(&say().query("commit").0), Ok(Then::Wait));
+    pair.answer(&replies(b"CZI"));
+    pair.sent();
+    pair.server = ServerState::new(BTreeMap::new(), 2);
+    assert_eq!(pair.client(&say().bind("b").execute().sync().0), Ok(Then::Wait));
+    assert_eq!(texts(&pair.sent()), ["select b from t", "B", "E", "S"], "the client was not told of it");
+    pair.answer(&replies(b"12DCZI"));
+    pair.sent();
+    assert_eq!(pair.client(&say().bind("a").execute().sync().0), Ok(Then::Wait));
+    assert_eq!(texts(&pair.sent()), [TEXT, "D", "H"], "it was told of this one");
+}
+
+#[test]
+fn client_with_more_portals_than_are_remembered_keeps_its_session() {
+    let most = headrace_daemon::limits::PORTALS;
+    for (closes, keeps) in [(true, false), (false, true)] {
+        let mut pair = Pair::new(&Arc::new(Catalog::default()));
+        assert_eq!(pair.client(&say().parse("a", TEXT).query("begin").0), Ok(Then::Wait));
+        pair.answer(&replies(b"1CZT"));
+        for n in 0..=most {
+            let bound = say().bind_portal(&format!("p{n}"), "a");
+            let said = if closes { bound.close_portal(&format!("p{n}")) } else { bound };
+            assert_eq!(pair.client(&said.sync().0), Ok(Then::Wait));
+            pair.answer(&replies(if closes { b"23ZT" } else { b"2ZT" }));
+        }
+        assert_eq!(pair.relay.pinned().is_some(), keeps);
+    }
+}
+
+#[test]
+fn columns_that_are_those_of_a_cursor_are_not_compared() {
+    let mut pair = Pair::new(&Arc::new(Catalog::default()));
+    let said = say().parse("a", "fetch 1 from c").bind("a").describe_portal("").execute().sync();
+    assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+    pair.answer(&[replies(b"12"), columns(23, 0), replies(b"DCZI")].concat());
+    pair.sent();
+    pair.server = ServerState::new(BTreeMap::new(), 2);
+    assert_eq!(pair.client(&say().bind("a").execute().sync().0), Ok(Then::Wait));
+    assert_eq!(texts(&pair.sent()), ["fetch 1 from c", "B", "E", "S"]);
 }
 
 #[test]

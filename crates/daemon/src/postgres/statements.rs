@@ -1,12 +1,13 @@
 //! Prepared statements, shared by all clients of a pool.
 
-use crate::limits::{DESCRIPTION_BYTES, KNOWN_STATEMENT_BYTES, KNOWN_STATEMENTS, SHARED_FOR};
+use super::description::{Description, FirstDescription};
+use crate::limits::{KNOWN_STATEMENT_BYTES, KNOWN_STATEMENTS, SHARED_FOR};
 use crate::lock;
 use headrace_postgres::sql::{Effects, effects, has_moment};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A statement as a client's Parse has it: its text, and the types of its parameters.
@@ -20,40 +21,7 @@ pub struct Statement {
     settings: Option<Arc<str>>,
     id: u64,
     made: Instant,
-    /// What a server has first said of it. Most often all say the same.
-    described: OnceLock<Description>,
-}
-
-/// ParameterDescription, and RowDescription or NoData.
-pub type Description = Arc<[u8]>;
-
-/// Returns true if a program that was told the one can read the rows, and write the parameters, of the other: it is what
-/// the server compares before it says that a cached plan must not change its result (`equalRowTypes`), and the types
-/// of the parameters. Which table a column comes from may differ.
-pub fn are_alike(one: &[u8], other: &[u8]) -> bool {
-    let (Some((parameters, columns)), Some((others, theirs))) = (parts(one), parts(other)) else { return false };
-    parameters == others && (columns == theirs || columns[..1] == theirs[..1] && fields(columns).eq(fields(theirs)))
-}
-
-/// The two messages of a description.
-fn parts(description: &[u8]) -> Option<(&[u8], &[u8])> {
-    let length = description.get(1..5)?.try_into().map(u32::from_be_bytes).ok()? as usize;
-    description.split_at_checked(1 + length).filter(|(_, columns)| !columns.is_empty())
-}
-
-/// The columns of a RowDescription: name, and type with its length and modifier and the format. Of NoData there is one
-/// without either.
-fn fields(message: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    const ORIGIN: usize = 4 + 2;
-    const TYPE: usize = 4 + 2 + 4 + 2;
-    let mut left = message.get(7..);
-    std::iter::from_fn(move || {
-        let bytes = left?;
-        let end = bytes.iter().position(|byte| *byte == 0)?;
-        let (name, rest) = bytes.split_at(end + 1);
-        left = rest.get(ORIGIN + TYPE..);
-        Some((name, rest.get(ORIGIN..ORIGIN + TYPE).unwrap_or_default()))
-    })
+    pub(super) first_description: FirstDescription,
 }
 
 impl Statement {
@@ -65,12 +33,6 @@ impl Statement {
     /// Its name on every server connection.
     pub fn name(&self) -> Vec<u8> {
         name_of(self.id)
-    }
-
-    /// A description of it, which those that say the same share.
-    fn description(&self, described: &[u8]) -> Description {
-        let first = self.described.get_or_init(|| described.into());
-        if **first == *described { Arc::clone(first) } else { described.into() }
     }
 
     /// Returns true if it may be parsed under these settings. One client's own may under any: what it has then is what it
@@ -193,7 +155,14 @@ pub fn own(body: &[u8]) -> Arc<Statement> {
 
 fn make(body: &[u8], settings: Option<Arc<str>>, made: Instant) -> Statement {
     let id = NUMBERS.fetch_add(1, Ordering::Relaxed);
-    Statement { body: body.into(), effects: effects(&text_of(body)), settings, id, made, described: OnceLock::new() }
+    Statement {
+        body: body.into(),
+        effects: effects(&text_of(body)),
+        settings,
+        id,
+        made,
+        first_description: FirstDescription::default(),
+    }
 }
 
 fn text_of(body: &[u8]) -> Cow<'_, str> {
@@ -208,48 +177,23 @@ pub struct OnServer {
     capacity: usize,
     /// The unnamed statement.
     unnamed: Option<u64>,
-    unnamed_described: Described,
+    unnamed_description: Option<Description>,
 }
 
+/// A statement with a name that a server connection has.
 #[derive(Debug)]
-struct Prepared {
+pub struct Prepared {
     used: u64,
-    described: Described,
+    /// What the server has said of it since it was parsed there.
+    pub description: Option<Description>,
     /// When the server has last parsed it, or found that it fits.
     checked: Instant,
-}
-
-/// What a server connection has said of a statement since it was parsed there.
-#[derive(Clone, Debug, Default)]
-pub enum Described {
-    /// It was not asked.
-    #[default]
-    Not,
-    /// This.
-    So(Description),
-    /// More than is kept.
-    AtLength,
-}
-
-impl Described {
-    fn of(statement: &Statement, described: &[u8]) -> Self {
-        match described.len() <= DESCRIPTION_BYTES {
-            true => Self::So(statement.description(described)),
-            false => Self::AtLength,
-        }
-    }
 }
 
 impl OnServer {
     /// None yet, and at most so many.
     pub fn new(capacity: usize) -> Self {
-        Self {
-            used: HashMap::new(),
-            clock: 0,
-            capacity: capacity.max(1),
-            unnamed: None,
-            unnamed_described: Described::Not,
-        }
+        Self { used: HashMap::new(), clock: 0, capacity: capacity.max(1), unnamed: None, unnamed_description: None }
     }
 
     /// Whether it is there. It counts as used.
@@ -259,14 +203,12 @@ impl OnServer {
         self.used.get_mut(&id).map(|entry| entry.used = clock).is_some()
     }
 
-    /// What the server has said of one with a name; `None` if it is not there. It counts as used.
-    pub fn used(&mut self, id: u64) -> Option<&Described> {
+    /// One with a name, if it is there. It counts as used.
+    pub fn used(&mut self, id: u64) -> Option<&Prepared> {
         self.clock += 1;
-        let clock = self.clock;
-        self.used.get_mut(&id).map(|entry| {
-            entry.used = clock;
-            &entry.described
-        })
+        let entry = self.used.get_mut(&id)?;
+        entry.used = self.clock;
+        Some(entry)
     }
 
     /// It is being prepared. Returns the one to close for it.
@@ -278,37 +220,27 @@ impl OnServer {
             self.used.remove(&evicted);
         }
         self.clock += 1;
-        let prepared = Prepared { used: self.clock, described: Described::Not, checked: Instant::now() };
+        let prepared = Prepared { used: self.clock, description: None, checked: Instant::now() };
         self.used.insert(id, prepared);
         evicted
     }
 
-    /// The server has described one that it has just prepared or found to fit. Returns what is kept of it.
-    pub fn describe(&mut self, statement: &Statement, described: &[u8]) -> Described {
-        let described = Described::of(statement, described);
+    /// The server has described one that it has just prepared or found to fit.
+    pub fn describe(&mut self, statement: &Statement, description: &Description) {
+        let description = description.clone();
         if let Some(entry) = self.used.get_mut(&statement.id) {
-            entry.described = described.clone();
+            entry.description = Some(description.after(entry.description.as_ref()));
             entry.checked = Instant::now();
         } else if self.unnamed == Some(statement.id) {
-            self.unnamed_described = described.clone();
+            self.unnamed_description = Some(description.after(self.unnamed_description.as_ref()));
         }
-        described
     }
 
     /// What the server has said of it, as one with a name or as the unnamed one.
-    pub fn described(&self, id: u64) -> &Described {
+    pub fn description(&self, id: u64) -> Option<&Description> {
         match self.used.get(&id) {
-            Some(entry) => &entry.described,
-            None if self.unnamed == Some(id) => &self.unnamed_described,
-            None => &Described::Not,
-        }
-    }
-
-    /// The same of one with a name, if it can be told again.
-    pub fn description(&self, id: u64) -> Option<Description> {
-        match &self.used.get(&id)?.described {
-            Described::So(description) => Some(Arc::clone(description)),
-            Described::Not | Described::AtLength => None,
+            Some(entry) => entry.description.as_ref(),
+            None => self.unnamed_description.as_ref().filter(|_| self.unnamed == Some(id)),
         }
     }
 
@@ -325,7 +257,7 @@ impl OnServer {
     /// The unnamed statement is another one, or there is none.
     pub fn set_unnamed(&mut self, id: Option<u64>) {
         self.unnamed = id;
-        self.unnamed_described = Described::Not;
+        self.unnamed_description = None;
     }
 
     /// It is not there after all.
@@ -352,7 +284,6 @@ impl OnServer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headrace_postgres::messages::frontend;
 
     #[test]
     fn a_text_is_parsed_again_for_those_who_come_later() {
@@ -364,41 +295,6 @@ mod tests {
         assert_ne!(second, first);
         assert_eq!(id(now + SHARED_FOR * 3 / 2), second);
         assert_eq!(lock(&catalog.known).count, 1);
-    }
-
-    /// A description with a column of a table.
-    fn description(name: &str, table: u32, oid: u32) -> Vec<u8> {
-        let mut out = Vec::new();
-        frontend::message(&mut out, b't', |out| out.extend_from_slice(&[0, 1, 0, 0, 0, 23]));
-        frontend::message(&mut out, b'T', |out| {
-            out.extend_from_slice(&[0, 1]);
-            out.extend_from_slice(name.as_bytes());
-            out.push(0);
-            out.extend_from_slice(&table.to_be_bytes());
-            out.extend_from_slice(&[0, 1]);
-            out.extend_from_slice(&oid.to_be_bytes());
-            out.extend_from_slice(&[0, 4, 255, 255, 255, 255, 0, 0]);
-        });
-        out
-    }
-
-    #[test]
-    fn descriptions_are_alike_if_rows_and_parameters_are_read_alike() {
-        let told = description("a", 16400, 23);
-        for (other, alike) in [
-            (description("a", 16400, 23), true),
-            (description("a", 16999, 23), true),
-            (description("b", 16400, 23), false),
-            (description("a", 16400, 700), false),
-            (description("a", 16400, 23)[..20].to_vec(), false),
-            (b"t\0\0\0\x06\0\0n\0\0\0\x04".to_vec(), false),
-            (Vec::new(), false),
-        ] {
-            assert_eq!(are_alike(&told, &other), alike, "{other:?}");
-        }
-        let mut parameter = told.clone();
-        parameter[10] = 20;
-        assert!(!are_alike(&told, &parameter), "another type of the parameter");
     }
 
     #[test]

@@ -68,6 +68,9 @@ pub struct Effects {
     pub creates: bool,
     /// The server prepares and executes it in a transaction that has failed: it ends that, or is empty.
     pub in_failed_block: bool,
+    /// Its columns are those of the cursor or the statement that it names, whatever that is when it is executed: the server does
+    /// not compare them with those of its Parse.
+    pub borrows_columns: bool,
 }
 
 /// What a text does. What a function does that it calls is not known here, except for `set_config()`.
@@ -92,6 +95,7 @@ fn of_statement(sql: &str, found: &mut Effects) {
     let Some(first) = tokens.next() else { return };
     let is = |words: &[&str]| words.iter().any(|word| first.is(word));
     found.in_failed_block &= is(&["commit", "rollback", "end", "abort", "prepare"]);
+    found.borrows_columns |= is(&["fetch", "execute"]);
     found.creates |= first.is("create");
     found.deallocates |= is(&["deallocate", "discard"]);
     found.settings |= is(&["set", "reset", "discard"]);
@@ -213,6 +217,7 @@ mod tests {
                 ("deallocates", found.deallocates),
                 ("creates", found.creates),
                 ("ends", found.in_failed_block),
+                ("borrows", found.borrows_columns),
             ];
             named.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect::<Vec<_>>().join(" ")
         };
@@ -234,6 +239,8 @@ mod tests {
             ("with q as (insert into t values (1) returning a) select * from q", ""),
             ("(select 1 as a into t)", "creates"),
             ("rollback to s", "ends"),
+            ("fetch 10 from c", "borrows"),
+            ("execute s (1)", "borrows"),
             ("commit; -- the end", "ends"),
             ("", "ends"),
         ] {

@@ -1,8 +1,10 @@
 //! The replies that are to come, in their order.
 
 use super::names::Change;
+use super::portals::Portal;
 use super::spliced::Spliced;
-use crate::postgres::statements::{Description, Statement};
+use crate::postgres::description::Description;
+use crate::postgres::statements::Statement;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -16,18 +18,22 @@ pub enum Expected {
     Refused(u64),
     /// ParseComplete of what is deallocated in place of a statement that only the client has by this name.
     Placeholder,
-    /// BindComplete.
-    Bind(Option<Arc<Statement>>),
-    /// RowDescription or NoData, after ParameterDescription if it is a statement's.
+    /// BindComplete of a portal.
+    Bind(Portal),
+    /// RowDescription or NoData of a statement, after ParameterDescription.
     Describe(Option<Box<Known>>),
+    /// RowDescription or NoData of the portal with this name.
+    DescribePortal(Vec<u8>),
     /// The same of a statement that the client was told of before. It does not see it.
     Check(Arc<Statement>),
     /// An error, in place of the one that the server would have for a statement that does not fit any more.
     Outdated,
     /// CommandComplete, EmptyQueryResponse or PortalSuspended.
     Execute,
-    /// CloseComplete that the client has asked for.
+    /// CloseComplete of a statement that only the server has by its name.
     Close,
+    /// CloseComplete of the portal with this name.
+    ClosePortal(Vec<u8>),
     /// CloseComplete of a statement that makes room.
     Evicted(u64),
     /// CloseComplete of a name that is to mean nothing.

@@ -299,7 +299,13 @@ impl Relay {
                 let (name, _) = name_of(name).ok_or_else(|| malformed("Describe or Close"))?;
                 if *target != Target::Statement as u8 {
                     output.tail().extend_from_slice(message);
-                    self.expect(if tag == client::CLOSE { Expected::Close } else { Expected::Describe(None) });
+                    let portal = name.to_vec();
+                    let is_close = tag == client::CLOSE;
+                    self.expect(if is_close {
+                        Expected::ClosePortal(portal)
+                    } else {
+                        Expected::DescribePortal(portal)
+                    });
                 } else if tag == client::CLOSE {
                     self.close(name, output);
                 } else {

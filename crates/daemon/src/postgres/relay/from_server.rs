@@ -1,9 +1,10 @@
 //! The server's messages on their way to the client.
 
-use super::expected::Expected;
+use super::expected::{Expected, Known};
 use super::names::Change;
+use super::portals::Portal;
 use super::{Relay, ServerState, pass, preparing};
-use crate::postgres::statements::Described;
+use crate::postgres::description::Description;
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::backend::{
@@ -12,6 +13,9 @@ use headrace_postgres::messages::backend::{
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::backend;
 use headrace_postgres::sql::TEMPORARY_TABLE;
+
+/// Why a client keeps its connection of whose portals not all are remembered.
+const MANY_PORTALS: &str = "many portals";
 
 /// Errors that are counted by SQLSTATE while a server connection is lent.
 const ERRORS: usize = 64;
@@ -97,7 +101,8 @@ impl Relay {
             backend::PARAMETER_DESCRIPTION => self.described = message.to_vec(),
             backend::ROW_DESCRIPTION | backend::NO_DATA => {
                 if let Some(Expected::Validation(statement)) = self.expected.front() {
-                    let description = [&std::mem::take(&mut self.described), message].concat();
+                    let description =
+                        Description::of_statement(statement, &std::mem::take(&mut self.described), message);
                     server.prepared.describe(statement, &description);
                 }
             }
@@ -108,7 +113,8 @@ impl Relay {
 
     fn awaits(&self, tag: u8) -> bool {
         let front = self.expected.front();
-        tag == backend::ROW_DESCRIPTION && matches!(front, Some(Expected::Describe(_) | Expected::Check(_)))
+        let describes = matches!(front, Some(Expected::Describe(_) | Expected::DescribePortal(_) | Expected::Check(_)));
+        tag == backend::ROW_DESCRIPTION && describes
     }
 
     /// Notes what a message of the server says; returns true if the client sees it.
@@ -152,6 +158,7 @@ impl Relay {
             },
             backend::CLOSE_COMPLETE => match self.expected.pop() {
                 Some(Expected::Close) => {}
+                Some(Expected::ClosePortal(name)) => self.portals.closed(&name),
                 Some(Expected::Cleared) => return Ok(false),
                 Some(Expected::Evicted(id)) => {
                     self.altered(id);
@@ -159,23 +166,38 @@ impl Relay {
                 }
                 _ => return Err(unexpected(tag)),
             },
-            backend::BIND_COMPLETE if matches!(front, Some(Expected::Bind(_))) => drop(self.expected.pop()),
+            backend::BIND_COMPLETE if matches!(front, Some(Expected::Bind(_))) => {
+                if let Some(Expected::Bind(portal)) = self.expected.pop()
+                    && !self.portals.bound(portal)
+                {
+                    self.pinned.get_or_insert(MANY_PORTALS);
+                }
+            }
             backend::PARAMETER_DESCRIPTION => {
                 self.described = message.to_vec();
                 return Ok(!matches!(front, Some(Expected::Check(_))));
             }
             backend::ROW_DESCRIPTION | backend::NO_DATA
-                if matches!(front, Some(Expected::Describe(_) | Expected::Check(_))) =>
+                if matches!(front, Some(Expected::Describe(_) | Expected::DescribePortal(_) | Expected::Check(_))) =>
             {
+                let parameters = std::mem::take(&mut self.described);
                 match self.expected.pop() {
                     Some(Expected::Describe(Some(known))) => {
-                        let description = [&std::mem::take(&mut self.described), message].concat();
-                        let described = server.prepared.describe(&known.statement, &description);
-                        let told = if let Described::So(told) = &described { Some(told) } else { None };
-                        self.names.tell(&known.name, &known.statement, told);
+                        let Known { name, statement } = *known;
+                        let description = Description::of_statement(&statement, &parameters, message);
+                        server.prepared.describe(&statement, &description);
+                        self.names.tell(&name, &statement, &description);
+                    }
+                    Some(Expected::DescribePortal(name)) => {
+                        if let Some(Portal { statement_name, statement: Some(statement), .. }) = self.portals.get(&name)
+                        {
+                            let description = Description::of_portal(statement, message);
+                            server.prepared.describe(statement, &description);
+                            self.names.tell(statement_name, statement, &description);
+                        }
                     }
                     Some(Expected::Check(statement)) => {
-                        let description = [&std::mem::take(&mut self.described), message].concat();
+                        let description = Description::of_statement(&statement, &parameters, message);
                         server.prepared.describe(&statement, &description);
                         return Ok(false);
                     }
@@ -248,6 +270,7 @@ impl Relay {
         self.deallocating = None;
         self.creates &= !self.expected.is_empty();
         if server.status == TransactionStatus::Idle {
+            self.portals.clear();
             self.awaited.clear();
             if self.expected.is_empty() {
                 self.settings.settled();
@@ -310,7 +333,7 @@ impl Relay {
         let severity = error.field(headrace_postgres::messages::tag::field::SEVERITY_UNTRANSLATED);
         self.told_why = matches!(severity, "FATAL" | "PANIC");
         let asked = match self.expected.front() {
-            Some(Expected::Bind(statement)) => statement.as_ref(),
+            Some(Expected::Bind(portal)) => portal.statement.as_ref(),
             Some(Expected::Check(statement)) => Some(statement),
             Some(Expected::Describe(known)) => known.as_ref().map(|known| &known.statement),
             _ => None,
@@ -380,8 +403,10 @@ impl Relay {
                     frontend::message(output.tail(), tag, |_| {});
                 }
                 Some(Expected::Known(known, description)) => {
-                    output.tail().extend_from_slice(&description);
-                    self.names.tell(&known.name, &known.statement, Some(&description));
+                    for message in description.messages().into_iter().flatten() {
+                        output.tail().extend_from_slice(message);
+                    }
+                    self.names.tell(&known.name, &known.statement, &description);
                 }
                 Some(Expected::Ready) => frontend::message(output.tail(), backend::READY_FOR_QUERY, |out| {
                     out.push(match server.status {

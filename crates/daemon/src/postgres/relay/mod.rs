@@ -17,6 +17,7 @@ mod from_client;
 mod from_server;
 mod names;
 mod passing_over;
+mod portals;
 mod preparing;
 mod settings;
 mod spliced;
@@ -28,6 +29,7 @@ use headrace_core::{ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::tag::frontend as client;
 use headrace_postgres::sql::TEMPORARY_TABLE;
 use names::Names;
+use portals::Portals;
 use settings::Settings;
 pub use settings::is_settable;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -103,6 +105,7 @@ pub enum Then {
 pub struct Relay {
     catalog: Arc<Catalog>,
     names: Names,
+    portals: Portals,
     /// The statements that this client has closed. One that it prepares again is to be parsed by the server: a table may
     /// have changed since, and to prepare its statements again is what a client can do about it.
     closed: HashSet<u64>,
@@ -180,6 +183,7 @@ impl Relay {
         Self {
             catalog,
             names: Names::default(),
+            portals: Portals::default(),
             closed: HashSet::new(),
             expected: Replies::default(),
             group: 0,

@@ -3,7 +3,8 @@
 //! A message that the server has not answered yet may be skipped, because of an error in one before it. So what it does
 //! to a name is kept apart until its reply has come.
 
-use crate::postgres::statements::{Description, Statement};
+use crate::postgres::description::Description;
+use crate::postgres::statements::Statement;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -57,12 +58,12 @@ impl Names {
         Some((&named.statement, named.told.as_ref()))
     }
 
-    /// The client is told of the statement that it knows by a name.
-    pub fn tell(&mut self, name: &[u8], statement: &Statement, described: Option<&Description>) {
+    /// The client is told of the statement that it knows by a name, or of the one that [`Names::replace`] has replaced since.
+    pub fn tell(&mut self, name: &[u8], statement: &Statement, description: &Description) {
         if let Some(named) = self.known.get_mut(name)
-            && named.statement.id() == statement.id()
+            && (named.statement.id() == statement.id() || named.statement.body == statement.body)
         {
-            named.told = described.cloned();
+            named.told = Some(description.clone().after(named.told.as_ref()));
         }
     }
 

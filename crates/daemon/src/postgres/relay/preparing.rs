@@ -3,8 +3,10 @@
 use super::expected::{Expected, Known};
 use super::from_client::{is_awaited, name_of};
 use super::names::Change;
+use super::portals::Portal;
 use super::{Relay, ServerState};
-use crate::postgres::statements::{Described, PREFIX, Statement, are_alike, name_of as server_name, own};
+use crate::postgres::description::Comparison;
+use crate::postgres::statements::{PREFIX, Statement, name_of as server_name, own};
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::backend::ServerError;
 use headrace_postgres::messages::frontend;
@@ -60,7 +62,8 @@ impl Relay {
             TransactionStatus::Failed => false,
         };
         let id = known.as_ref().filter(|_| in_order && !name.is_empty()).map(|known| known.statement.id());
-        match (known, id.and_then(|id| server.prepared.description(id))) {
+        let description = id.and_then(|id| server.prepared.description(id)).filter(|known| known.messages().is_some());
+        match (known, description.cloned()) {
             (Some(known), Some(description)) => self.expect(Expected::Known(known, description)),
             (known, _) => {
                 self.send(client::DESCRIBE, &on_server, output);
@@ -72,33 +75,36 @@ impl Relay {
     /// Whether what the client was told of a statement is what it gets, if it binds it on this server connection.
     pub(super) fn check(&mut self, name: &[u8], server: &mut ServerState, output: &mut WriteBuffer) -> Checked {
         let Some((statement, told)) = self.names.known(name) else { return Checked::Fits(None) };
-        match (server.prepared.used(statement.id()), told) {
-            (Some(_), None) => return Checked::Fits(Some(Arc::clone(statement))),
-            (Some(Described::So(described)), Some(told)) if Arc::ptr_eq(described, told) => {
+        if let Some(prepared) = server.prepared.used(statement.id()) {
+            let is_shared = |told| prepared.description.as_ref().is_some_and(|own| own.is_shared_with(told));
+            if told.is_none_or(is_shared) {
                 return Checked::Fits(Some(Arc::clone(statement)));
             }
-            _ => {}
         }
         // In a transaction that has failed it executes nothing.
         let told = match told {
-            Some(told) if server.status != TransactionStatus::Failed => Arc::clone(told),
+            Some(told) if server.status != TransactionStatus::Failed && !statement.effects.borrows_columns => {
+                told.clone()
+            }
             _ => return Checked::Fits(None),
         };
         let (on_server, Some(statement)) = self.on_server(name, server, output) else { return Checked::Fits(None) };
-        match server.prepared.described(statement.id()) {
-            Described::So(described) if are_alike(described, &told) => {
-                let described = Arc::clone(described);
-                self.names.tell(name, &statement, Some(&described));
+        let description = server.prepared.description(statement.id());
+        match description.map_or(Comparison::Unknown, |description| description.compare(&told)) {
+            Comparison::Fits => {
+                if let Some(description) = description {
+                    self.names.tell(name, &statement, &description.as_far_as(&told));
+                }
                 Checked::Fits(None)
             }
-            Described::Not => {
+            Comparison::Unknown => {
                 self.send(client::DESCRIBE, &on_server, output);
                 frontend::flush(output.tail());
                 self.expect(Expected::Check(statement));
                 self.waits_for_effects = true;
                 Checked::Waits
             }
-            Described::So(_) | Described::AtLength => {
+            Comparison::Differs => {
                 self.catalog.outdated(&statement);
                 match name.is_empty() {
                     true => server.prepared.set_unnamed(None),
@@ -228,7 +234,7 @@ impl Relay {
         out.push(0);
         input.consume(after);
         self.to_server = rest;
-        self.expect(Expected::Bind(statement));
+        self.expect(Expected::Bind(Portal { name: portal, statement_name: name, statement }));
     }
 
     fn binds(&mut self, portal: &[u8], statement: &Arc<Statement>) {
