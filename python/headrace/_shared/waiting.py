@@ -13,7 +13,7 @@ import time
 import warnings
 import weakref
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from .. import defaults, errors
@@ -268,12 +268,21 @@ class BlockingWaiting(ConnectionBase[R]):
     def _forsake(self, cursors: Iterable[BlockingCursor[Any]], _end: Any) -> None:
         """Discards the unread results of a pipeline, and cancels the statement that the server executes: they are not
         needed after an interrupt or a timeout. One by one they would not be cancelled, as each has others after it."""
-        wire = self._core.wire
-        try:
+
+        def unread() -> Iterator[Any]:
             for cursor in cursors:
                 ticket, cursor._pending = cursor._pending, None
                 if ticket is not None:
-                    wire.discard(ticket)
+                    yield ticket
+
+        self._forsake_all(unread())
+
+    def _forsake_all(self, tickets: Iterable[Any]) -> None:
+        """Discards requests, and cancels the one of them that the server executes, or one that was discarded before."""
+        wire = self._core.wire
+        try:
+            for ticket in tickets:
+                wire.discard(ticket)
             if not wire.closed and wire.pause_at_discarded():
                 self._cancel_abandoned(None, _patience())
         except BaseException:

@@ -119,8 +119,8 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
             assert result.columns is not None, "first() has looked"
             make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
             while True:
-                ahead = reading.ahead(result)
-                if ahead is not None:
+                asked = reading.ahead(result)
+                if asked:
                     self._push(0, timeout)
                 rows: Any = result.rows
                 if rows:
@@ -128,10 +128,9 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
                     # Another thread may go on with it.
                     gate.pass_on()
                 del rows
-                if ahead is None:
+                if not result.suspended:
                     return
-                reading.check_open()
-                result = reading.check(self._wait(ahead, timeout))
+                result = self._next_block(reading, timeout)
         finally:
             self._end_reading(reading, timeout)
 
@@ -145,19 +144,30 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
             result: Result = self._wait(reading.begin(), timeout)
             reading.first(result, gate)
             while True:
-                ahead = reading.ahead(result)
-                if ahead is not None:
+                asked = reading.ahead(result)
+                if asked:
                     self._push(0, timeout)
                 while (batch := sink.take()) is not None:
                     yield batch
                     # Another thread may go on with it.
                     gate.pass_on()
-                if ahead is None:
+                if not result.suspended:
                     return
-                reading.check_open()
-                result = reading.check(self._wait(ahead, timeout))
+                result = self._next_block(reading, timeout)
         finally:
             self._end_reading(reading, timeout)
+
+    def _next_block(self, reading: Reading, timeout: float | None) -> Result:
+        """Waits for the next block. Without it those that were asked for after it are not received either."""
+        reading.check_open()
+        try:
+            return reading.check(self._wait(reading.awaited(), timeout))
+        except errors.Error:
+            raise
+        except BaseException:
+            if rest := reading.rest():
+                self._forsake_all(rest)
+            raise
 
     def _end_reading(self, reading: Reading, timeout: float | None) -> None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +27,8 @@ _ENDED: Final = (
     "rollback() or the end of a transaction() block, or was rolled back to an earlier savepoint; collect its rows "
     "first, use a second connection, or a named cursor with withhold=True"
 )
+_ARROW_AHEAD: Final = 2
+"""Fetches of record batches that are asked for at a time: the server sends one while another is decoded."""
 _RESET: Final = "the stream cannot be read on: the connection was reset while it was open"
 
 COPYING: Final = (
@@ -51,7 +54,9 @@ class Reading(Opened):
         number = next(core.numbers)
         self._portal = f"headrace_{number}", number
         self._columns: Columns | None = None
-        self._asked: Any = None
+        self._ahead = 1 if arrow is None else _ARROW_AHEAD
+        self._asked: deque[Any] = deque()
+        """The tickets of the blocks that are asked for, in their order, from the one that is received next."""
         self._gate: Callable[[], None] | None = None
         self._resets = core.resets
         self.began = False
@@ -67,16 +72,17 @@ class Reading(Opened):
         if self._fetch_size < 1:
             raise ProgrammingError("fetch_size must be at least 1")
         self._resets = core.resets
-        self._asked = core.wire.execute(
+        asked = core.wire.execute(
             *self._query,
             prelude=core.begin_statement(),
             portal=(self._portal, self._fetch_size),
             named=core.named,
             arrow=self._arrow,
         )
+        self._asked.append(asked)
         self.began = True
         core.readings.add(self)
-        return self._asked
+        return asked
 
     def first(self, result: Result, gate: Callable[[], None]) -> None:
         """The first block is there. ``gate`` refuses other statements of the reader while the connection is the
@@ -89,15 +95,30 @@ class Reading(Opened):
             self._gate = gate
             self._core.wire.occupy(gate)
 
-    def ahead(self, result: Result) -> Any:
-        """Queues the fetch of the block after ``result``; returns its ticket, or None at the end."""
-        self._asked = None
-        if result.suspended:
-            assert self._columns is not None, "rows have columns"
-            if self._arrow is not None:
-                self._fetch_size = self._arrow.fetch_rows()
-            self._asked = self._core.wire.fetch(self._portal, self._fetch_size, self._columns, arrow=self._arrow)
-        return self._asked
+    def ahead(self, result: Result) -> list[Any]:
+        """Queues fetches of the blocks after ``result``, up to as many as are asked for at a time; returns the tickets
+        of those that were not asked for before."""
+        asked = self._asked
+        asked.popleft()
+        if not result.suspended:
+            return []
+        assert self._columns is not None, "rows have columns"
+        if self._arrow is not None:
+            self._fetch_size = self._arrow.fetch_rows()
+        known = len(asked)
+        while len(asked) < self._ahead:
+            asked.append(self._core.wire.fetch(self._portal, self._fetch_size, self._columns, arrow=self._arrow))
+        return list(asked)[known:]
+
+    def awaited(self) -> Any:
+        """The ticket of the block that is received next."""
+        return self._asked[0]
+
+    def rest(self) -> list[Any]:
+        """The tickets of all blocks that are not there yet, which nobody is going to ask for."""
+        left = [asked for asked in self._asked if not asked.done()]
+        self._asked.clear()
+        return left
 
     def check(self, result: Result) -> Result:
         """A block, unless the transaction was over when it was asked for."""
@@ -133,6 +154,7 @@ class Reading(Opened):
             return None
         if core.resets != self._resets:
             return None
-        if discard and self._asked is not None and not self._asked.done():
-            core.wire.discard(self._asked)
+        if discard:
+            for asked in self.rest():
+                core.wire.discard(asked)
         return core.wire.close_portal(self._portal) if is_open else None

@@ -188,13 +188,19 @@ class LoopWaiting(ConnectionBase[R]):
         """Discards the unread results of a pipeline, and cancels the statement that the server executes: they are not
         needed after a cancellation or a timeout. One by one they would not be cancelled, as each has others after it.
         ``end`` is the Sync after them, or None."""
-        wire = self._core.wire
         if end is not None:
             end.add_done_callback(look_at)
+        futures = []
         for cursor in cursors:
             future, cursor._pending = cursor._pending, None
-            if future is None:
-                continue
+            if future is not None:
+                futures.append(future)
+        self._forsake_all(futures)
+
+    def _forsake_all(self, futures: Iterable[Any]) -> None:
+        """Discards requests, and cancels the one of them that the server executes, or one that was discarded before."""
+        wire = self._core.wire
+        for future in futures:
             if future.done():
                 look_at(future)
             else:

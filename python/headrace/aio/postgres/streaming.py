@@ -151,20 +151,20 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
             assert result.columns is not None, "first() has looked"
             make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
             while True:
-                ahead = reading.ahead(result)
-                if ahead is not None:
-                    ahead.add_done_callback(look_at)  # asyncio only
-                    # blocking: self._push(0, timeout)
+                asked = reading.ahead(result)
+                for ticket in asked:  # asyncio only
+                    ticket.add_done_callback(look_at)
+                # blocking: if asked:
+                # blocking:     self._push(0, timeout)
                 rows: Any = result.rows
                 if rows:
                     yield rows if make is None else list(map(make, rows))
                     # Another task may go on with it.
                     gate.pass_on()
                 del rows
-                if ahead is None:
+                if not result.suspended:
                     return
-                reading.check_open()
-                result = reading.check(await self._wait(ahead, timeout))
+                result = await self._next_block(reading, timeout)
         finally:
             await self._end_reading(reading, timeout)
 
@@ -183,20 +183,32 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
             result: Result = await self._wait(reading.begin(), timeout)
             reading.first(result, gate)
             while True:
-                ahead = reading.ahead(result)
-                if ahead is not None:
-                    ahead.add_done_callback(look_at)  # asyncio only
-                    # blocking: self._push(0, timeout)
+                asked = reading.ahead(result)
+                for ticket in asked:  # asyncio only
+                    ticket.add_done_callback(look_at)
+                # blocking: if asked:
+                # blocking:     self._push(0, timeout)
                 while (batch := sink.take()) is not None:
                     yield batch
                     # Another task may go on with it.
                     gate.pass_on()
-                if ahead is None:
+                if not result.suspended:
                     return
-                reading.check_open()
-                result = reading.check(await self._wait(ahead, timeout))
+                result = await self._next_block(reading, timeout)
         finally:
             await self._end_reading(reading, timeout)
+
+    async def _next_block(self, reading: Reading, timeout: float | None) -> Result:
+        """Waits for the next block. Without it those that were asked for after it are not received either."""
+        reading.check_open()
+        try:
+            return reading.check(await self._wait(reading.awaited(), timeout))
+        except errors.Error:
+            raise
+        except BaseException:
+            if rest := reading.rest():
+                self._forsake_all(rest)
+            raise
 
     async def _end_reading(self, reading: Reading, timeout: float | None) -> None:
         try:
