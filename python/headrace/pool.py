@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import defaults
 from ._shared.pool_core import told_again
+from ._shared.pool_frames import PoolFrames
 from ._shared.pool_settings import PoolStats, ResetMode, Settings
 from ._shared.pool_work import PoolConnection, PoolWork, Waiter, commit, end_dropped, maintain
 from .errors import PoolClosed
@@ -38,7 +39,7 @@ else:
 _IDLE = TransactionStatus.IDLE
 
 
-class ConnectionPool(PoolWork[C]):
+class ConnectionPool(PoolFrames, PoolWork[C]):
     """Lends connections to threads, the longest waiting first.
 
     ``with pool.connection() as conn:`` commits at the end of the block and rolls back when it raises an exception. A

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import subprocess
 import sys
 from decimal import Decimal
 from typing import Any
@@ -14,10 +17,14 @@ import pytest
 import headrace
 from headrace import errors
 from servers import Database
+from headrace.aio.pool import AsyncConnectionPool
+from headrace.pool import ConnectionPool
 
 ROWS = [(0, "zero", Decimal("0.500")), (1, None, Decimal("-1.250")), (2, "two", None)]
 SQL = "select n, name, amount from arrow_frames order by n"
 METHODS = ["fetch_arrow", "fetch_arrow_table", "fetch_record_batch", "fetch_df", "fetch_polars"]
+FRAMES = ["fetch_arrow_table", "fetch_df", "fetch_polars"]
+"""What pools have."""
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +79,41 @@ async def test_a_loop_connection_makes_it(any_db: Database, method: str) -> None
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", FRAMES)
+@pytest.mark.parametrize("shell", ["blocking", "asyncio"])
+def test_a_pool_makes_it(any_db: Database, shell: str, method: str) -> None:
+    some = SQL.replace("order", f"where n > {any_db.question_mark} order")
+    with shell_pool(shell, any_db.url) as call:
+        made = call(method, some, 0)
+        assert isinstance(made, CLASSES[method])
+        assert rows(made) == ROWS[1:]
+        with pytest.raises(TypeError, match=rf"{method}\(\) has no keyword 'n'"):
+            call(method, SQL, n=1)
+        with pytest.raises(errors.DatabaseError):
+            call(method, "select * from no_such_table")
+        # The only connection is back each time.
+        assert rows(call(method, SQL, timeout=60.0)) == ROWS
+
+
+@contextlib.contextmanager
+def shell_pool(shell: str, url: str) -> Iterator[Callable[..., Any]]:
+    """A pool of one connection; yields what calls its methods."""
+    if shell == "blocking":
+        with ConnectionPool(url, min_size=1, max_size=1, timeout=60.0) as pool:
+            yield lambda method, *args, **keywords: getattr(pool, method)(*args, **keywords)
+        return
+    loop = asyncio.new_event_loop()
+    try:
+        apool = AsyncConnectionPool(url, min_size=1, max_size=1, timeout=60.0, open=False)
+        loop.run_until_complete(apool.open())
+        try:
+            yield lambda method, *args, **keywords: loop.run_until_complete(getattr(apool, method)(*args, **keywords))
+        finally:
+            loop.run_until_complete(apool.close())
+    finally:
+        loop.close()
+
+
 def test_a_cursor_makes_it(any_db: Database, method: str) -> None:
     some = SQL.replace("order", f"where n > {any_db.question_mark} order")
     with any_db.connect() as conn, conn.cursor() as cursor:
