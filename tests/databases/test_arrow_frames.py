@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -16,15 +17,15 @@ import pytest
 
 import headrace
 from headrace import errors
-from servers import Database
 from headrace.aio.pool import AsyncConnectionPool
 from headrace.pool import ConnectionPool
+from servers import Database
 
 ROWS = [(0, "zero", Decimal("0.500")), (1, None, Decimal("-1.250")), (2, "two", None)]
 SQL = "select n, name, amount from arrow_frames order by n"
-METHODS = ["fetch_arrow", "fetch_arrow_table", "fetch_record_batch", "fetch_df", "fetch_polars"]
 FRAMES = ["fetch_arrow_table", "fetch_df", "fetch_polars"]
 """What pools have."""
+METHODS = ["fetch_arrow", "fetch_arrow_table", "fetch_record_batch", "fetch_df", "fetch_polars"]
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +79,6 @@ async def test_a_loop_connection_makes_it(any_db: Database, method: str) -> None
         assert rows(made) == ROWS
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("method", FRAMES)
 @pytest.mark.parametrize("shell", ["blocking", "asyncio"])
 def test_a_pool_makes_it(any_db: Database, shell: str, method: str) -> None:
@@ -114,6 +114,7 @@ def shell_pool(shell: str, url: str) -> Iterator[Callable[..., Any]]:
         loop.close()
 
 
+@pytest.mark.parametrize("method", METHODS)
 def test_a_cursor_makes_it(any_db: Database, method: str) -> None:
     some = SQL.replace("order", f"where n > {any_db.question_mark} order")
     with any_db.connect() as conn, conn.cursor() as cursor:
@@ -143,7 +144,8 @@ def test_a_cursor_without_an_arrow_result(any_db: Database, method: str) -> None
         with pytest.raises(errors.ProgrammingError, match="nothing was executed by execute_arrow"):
             getattr(cursor, method)()
         cursor.execute(SQL)
-        with pytest.raises(errors.ProgrammingError, match="has made Python objects"):
+        # The error names the call that does it.
+        with pytest.raises(errors.ProgrammingError, match=rf"has made Python objects.* connection\.{method}\(sql"):
             getattr(cursor, method)()
         assert cursor.fetchall() == ROWS
         cursor.execute_arrow("delete from arrow_frames where n = 2")
@@ -217,6 +219,18 @@ def test_a_package_that_is_missing_is_named(
         with pytest.raises(ModuleNotFoundError, match=wanted):
             getattr(cursor, method)()
         assert len(conn.fetch_arrow(SQL)) == 3
+
+
+def test_a_table_does_not_import_pandas(any_db: Database) -> None:
+    program = (
+        "import headrace, sys\n"
+        f"conn = headrace.connect({any_db.url!r})\n"
+        f"assert conn.fetch_arrow_table({SQL!r}).num_rows == 3\n"
+        f"assert conn.cursor().execute_arrow({SQL!r}).fetch_arrow_table().num_rows == 3\n"
+        "conn.close()\n"
+        "assert 'pandas' not in sys.modules, 'pandas was imported'\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 def test_a_value_that_does_not_fit(url: str) -> None:

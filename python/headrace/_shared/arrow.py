@@ -50,8 +50,9 @@ def _package(name: str, method: str, *others: str) -> Any:
 
 
 def table_maker(method: str) -> Callable[[Any], Any]:
-    """Makes a pyarrow.Table."""
-    return _package("pyarrow", method).table  # type: ignore[no-any-return]
+    """Makes a pyarrow.Table. Its function ``table`` would import pandas, to see whether it is given a frame."""
+    from_stream = _package("pyarrow", method).RecordBatchReader.from_stream
+    return lambda result: from_stream(result).read_all()
 
 
 def reader_maker(method: str) -> Callable[[Any], Any]:
@@ -62,7 +63,7 @@ def reader_maker(method: str) -> Callable[[Any], Any]:
 def frame_maker(method: str) -> Callable[[Any], Any]:
     """Makes a pandas.DataFrame."""
     _package("pandas", method, "pyarrow")
-    table = _package("pyarrow", method).table
+    table = table_maker(method)
     return lambda result: table(result).to_pandas()
 
 

@@ -229,12 +229,16 @@ class CursorBase(Generic[R]):
             InterfaceError: the cursor is closed.
             ProgrammingError: the last statement was not executed by :meth:`execute_arrow`, or returned no rows.
         """
+        return self._arrow_rows("fetch_arrow")
+
+    def _arrow_rows(self, method: str) -> ArrowResult:
         self._check()
         if self._arrow is None:
             raise ProgrammingError(
-                "no Arrow result: "
+                f"no Arrow result for {method}(): "
                 + (
-                    "execute_arrow() makes one, and execute() has made Python objects of the rows already"
+                    "execute() has made Python objects of the rows already; use "
+                    f"connection.{method}(sql, ...), or execute_arrow() in place of execute()"
                     if self._rows is not None or self._pending is not None
                     else "nothing was executed by execute_arrow(), or the statement returned no rows"
                 )
@@ -252,7 +256,7 @@ class CursorBase(Generic[R]):
             InterfaceError: the cursor is closed.
             ProgrammingError: the last statement was not executed by :meth:`execute_arrow`, or returned no rows.
         """
-        return table_maker("fetch_arrow_table")(self.fetch_arrow())
+        return table_maker("fetch_arrow_table")(self._arrow_rows("fetch_arrow_table"))
 
     def fetch_record_batch(self) -> Any:
         """Returns the rows of :meth:`execute_arrow` as a reader of pyarrow.
@@ -265,7 +269,7 @@ class CursorBase(Generic[R]):
             InterfaceError: the cursor is closed.
             ProgrammingError: the last statement was not executed by :meth:`execute_arrow`, or returned no rows.
         """
-        return reader_maker("fetch_record_batch")(self.fetch_arrow())
+        return reader_maker("fetch_record_batch")(self._arrow_rows("fetch_record_batch"))
 
     def fetch_df(self) -> Any:
         """Returns the rows of :meth:`execute_arrow` as a data frame of pandas.
@@ -278,7 +282,7 @@ class CursorBase(Generic[R]):
             InterfaceError: the cursor is closed.
             ProgrammingError: the last statement was not executed by :meth:`execute_arrow`, or returned no rows.
         """
-        return frame_maker("fetch_df")(self.fetch_arrow())
+        return frame_maker("fetch_df")(self._arrow_rows("fetch_df"))
 
     def fetch_polars(self) -> Any:
         """Returns the rows of :meth:`execute_arrow` as a data frame of polars.
@@ -292,7 +296,7 @@ class CursorBase(Generic[R]):
             InterfaceError: the cursor is closed.
             ProgrammingError: the last statement was not executed by :meth:`execute_arrow`, or returned no rows.
         """
-        return polars_maker("fetch_polars")(self.fetch_arrow())
+        return polars_maker("fetch_polars")(self._arrow_rows("fetch_polars"))
 
     def _next_set(self) -> bool | None:
         self._check()
