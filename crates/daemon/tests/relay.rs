@@ -606,6 +606,58 @@ fn text_under_a_taken_name_does_not_become_a_shared_statement() {
     assert!(pair.relay.is_settled(&pair.server));
 }
 
+/// ErrorResponse.
+fn error(sqlstate: &str, text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let fields = format!("SERROR\0VERROR\0C{sqlstate}\0M{text}\0\0");
+    frontend::message(&mut out, backend::ERROR_RESPONSE, |out| out.extend_from_slice(fields.as_bytes()));
+    out
+}
+
+/// A client with a statement that is called `n1`, and the name that it has on the server.
+fn with_statement() -> (Pair, String) {
+    let mut pair = Pair::new(&Arc::new(Catalog::default()));
+    assert_eq!(pair.client(&say().parse("n1", "select 1").sync().0), Ok(Then::Wait));
+    pair.answer(&replies(b"1ZI"));
+    pair.told();
+    let sent = pair.sent();
+    let name = sent[5..].split(|byte| *byte == 0).next().unwrap_or_default();
+    (pair, String::from_utf8_lossy(name).into_owned())
+}
+
+#[test]
+fn errors_have_the_names_of_the_client() {
+    for said in [say().parse("n1", "select 2").sync(), say().bind("n1").sync()] {
+        let (mut pair, name) = with_statement();
+        assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+        pair.answer(&[error("42P05", &format!("statement \"{name}\" is the culprit")), replies(b"ZI")].concat());
+        assert_eq!(pair.told(), [error("42P05", "statement \"n1\" is the culprit"), replies(b"ZI")].concat());
+        pair.sent();
+        assert_eq!(pair.client(&say().bind("n1").sync().0), Ok(Then::Wait));
+        assert_eq!(texts(&pair.sent()), ["B", "S"], "it is what it was");
+    }
+}
+
+#[test]
+fn statement_that_a_function_has_deallocated_is_prepared_again() {
+    let (mut pair, _) = with_statement();
+    assert_eq!(pair.client(&say().bind("n1").execute().sync().0), Ok(Then::Wait));
+    pair.answer(&[error("26000", "prepared statement does not exist"), replies(b"ZI")].concat());
+    pair.sent();
+    assert_eq!(pair.client(&say().bind("n1").execute().sync().0), Ok(Then::Wait));
+    assert_eq!(texts(&pair.sent()), ["select 1", "B", "E", "S"]);
+}
+
+#[test]
+fn name_whose_statement_a_function_has_deallocated_is_free() {
+    let (mut pair, _) = with_statement();
+    assert_eq!(pair.client(&say().parse("n1", "select 2").sync().bind("n1").sync().0), Ok(Then::Wait));
+    assert_eq!(texts(&pair.sent()), ["select 2", "S"]);
+    pair.answer(&replies(b"1ZI"));
+    assert_eq!(pair.told(), replies(b"1ZI"));
+    assert_eq!(texts(&pair.sent()), ["C", "select 2", "B", "S"], "under a name that is nobody else's");
+}
+
 #[test]
 fn end_of_a_session_that_owes_nothing_is_no_reply() {
     let mut pair = Pair::new(&Arc::new(Catalog::default()));

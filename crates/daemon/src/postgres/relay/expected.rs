@@ -13,9 +13,10 @@ use std::sync::Arc;
 pub enum Expected {
     /// ParseComplete of a statement. Without a change the client has not sent this Parse.
     Parse { statement: u64, named: bool, change: Option<Change> },
-    /// None: the client prepares something by a name that it has already, or in a transaction that has failed. On the server
-    /// the name is that of this statement.
-    Refused(u64),
+    /// An error: the client prepares something by a name that it has already, or in a transaction that has failed. On the
+    /// server the name is that of the statement with this number. ParseComplete comes if something else than a message has
+    /// deallocated that: a function. Then the name is the client's new statement, as without the daemon.
+    Refused(u64, Change),
     /// ParseComplete of what is deallocated in place of a statement that only the client has by this name.
     Placeholder,
     /// BindComplete of a portal.

@@ -17,6 +17,9 @@ use headrace_postgres::sql::TEMPORARY_TABLE;
 /// Why a client keeps its connection of whose portals not all are remembered.
 const MANY_PORTALS: &str = "many portals";
 
+/// SQLSTATE of a statement that is not there: `invalid_sql_statement_name`.
+const NO_SUCH_STATEMENT: &str = "26000";
+
 /// Errors that are counted by SQLSTATE while a server connection is lent.
 const ERRORS: usize = 64;
 
@@ -149,10 +152,11 @@ impl Relay {
                     return Ok(shown);
                 }
                 Some(Expected::Placeholder) => return Ok(false),
-                // What it was to be refused for is not so any more: the shared name has a client's own text.
-                Some(Expected::Refused(statement)) => {
+                // The shared name has a client's own text.
+                Some(Expected::Refused(statement, change)) => {
                     server.prepared.remove(statement);
                     server.stale.push(statement);
+                    self.names.done(change);
                 }
                 _ => return Err(unexpected(tag)),
             },
@@ -232,6 +236,10 @@ impl Relay {
                 let other = match front {
                     Some(Expected::Query(_, Some(spliced))) => Some(spliced.error(body)),
                     Some(Expected::Outdated) => preparing::outdated(body)?,
+                    Some(Expected::Refused(statement, change)) => preparing::renamed(body, *statement, &change.name),
+                    Some(Expected::Bind(Portal { statement_name, statement: Some(statement), .. })) => {
+                        preparing::renamed(body, statement.id(), statement_name)
+                    }
                     _ => None,
                 };
                 self.failed(other.as_deref().unwrap_or(body), server)?;
@@ -345,6 +353,14 @@ impl Relay {
             self.catalog.outdated(statement);
             server.prepared.remove(statement.id());
             server.stale.push(statement.id());
+        } else if let Some(statement) = asked
+            && error.sqlstate() == NO_SUCH_STATEMENT
+        {
+            // A function has deallocated it. It is prepared again before its next use.
+            match server.prepared.is_unnamed(statement.id()) {
+                true => server.prepared.set_unnamed(None),
+                false => server.prepared.remove(statement.id()),
+            }
         }
         match self.expected.front() {
             None | Some(Expected::Query(..) | Expected::Function | Expected::Sync) => return Ok(()),
@@ -372,7 +388,9 @@ impl Relay {
                     self.altered(id);
                     server.stale.push(id);
                 }
-                Some(Expected::Made(_, Some(change)) | Expected::Query(change, _)) => self.names.skipped(&change),
+                Some(Expected::Made(_, Some(change)) | Expected::Refused(_, change) | Expected::Query(change, _)) => {
+                    self.names.skipped(&change)
+                }
                 _ => {}
             }
         }

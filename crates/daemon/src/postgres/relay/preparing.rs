@@ -37,6 +37,14 @@ pub(super) fn outdated(body: &[u8]) -> Result<Option<Vec<u8>>, Fatal> {
     Ok(is_its_own.then(|| fields.to_vec()))
 }
 
+/// An error with the name that a client has for a statement, in place of the one that it has on the server; `None` if it does
+/// not name it.
+pub(super) fn renamed(error: &[u8], id: u64, name: &[u8]) -> Option<Vec<u8>> {
+    let [on_server, own] = [&*server_name(id), name].map(|name| [&b"\""[..], name, b"\""].concat());
+    let at = error.windows(on_server.len()).position(|bytes| bytes == on_server)?;
+    Some([&error[..at], &own[..], &error[at + on_server.len()..]].concat())
+}
+
 impl Relay {
     pub(super) fn close(&mut self, name: &[u8], output: &mut WriteBuffer) {
         let id = self.names.get(name).map(|statement| statement.id());
@@ -163,8 +171,7 @@ impl Relay {
         if let Some(statement) = self.names.get(name).cloned() {
             // The server's own error says that it exists already, if it exists there.
             let statement = self.prepare(name, statement, server, output);
-            self.send_parse(&statement.name(), body, output);
-            return self.expect(Expected::Refused(statement.id()));
+            return self.parse_refused(name, &statement, body, output);
         }
         let mut statement = self.found.take().unwrap_or_else(|| self.statement(body));
         if self.closed.remove(&statement.id()) {
@@ -173,8 +180,7 @@ impl Relay {
         }
         if server.prepared.has(statement.id()) {
             if server.status == TransactionStatus::Failed && !statement.effects.in_failed_block {
-                self.send_parse(&statement.name(), body, output);
-                return self.expect(Expected::Refused(statement.id()));
+                return self.parse_refused(name, &statement, body, output);
             }
             self.spared += 1;
             let change = self.changes(Change { name: name.to_vec(), to: Some(statement) });
@@ -184,6 +190,14 @@ impl Relay {
         self.send_parse(&statement.name(), &self.sent_body(&statement), output);
         self.prepared += 1;
         self.parses(name, &statement);
+    }
+
+    /// Has the server refuse a Parse, by the name of a statement that it has.
+    fn parse_refused(&mut self, name: &[u8], statement: &Statement, body: &[u8], output: &mut WriteBuffer) {
+        self.send_parse(&statement.name(), body, output);
+        let change = Change { name: name.to_vec(), to: Some(own(body)) };
+        self.names.sent(&change, self.group);
+        self.expect(Expected::Refused(statement.id(), change));
     }
 
     /// A message that changes a name is passed on, or answered here: nothing can undo it if nothing before it in its group
