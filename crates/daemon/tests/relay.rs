@@ -9,17 +9,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One client, and the session that is lent to it.
-struct Pair {
-    relay: Relay,
-    server: ServerState,
-    from_client: ReadBuffer,
-    from_server: ReadBuffer,
-    to_server: WriteBuffer,
-    to_client: WriteBuffer,
+pub struct Pair {
+    pub relay: Relay,
+    pub server: ServerState,
+    pub from_client: ReadBuffer,
+    pub from_server: ReadBuffer,
+    pub to_server: WriteBuffer,
+    pub to_client: WriteBuffer,
 }
 
 impl Pair {
-    fn new(catalog: &Arc<Catalog>) -> Self {
+    pub fn new(catalog: &Arc<Catalog>) -> Self {
         Self {
             relay: Relay::new(Arc::clone(catalog), BTreeMap::new()),
             server: ServerState::new(BTreeMap::from([("TimeZone".into(), "UTC".into())]), 2),
@@ -31,12 +31,12 @@ impl Pair {
     }
 
     /// The same of a client that was welcomed with this time zone, on a session whose own is UTC.
-    fn in_zone(zone: &str) -> Self {
+    pub fn in_zone(zone: &str) -> Self {
         let parameters = BTreeMap::from([("TimeZone".into(), zone.into())]);
         Self { relay: Relay::new(Arc::default(), parameters), ..Self::new(&Arc::default()) }
     }
 
-    fn client(&mut self, bytes: &[u8]) -> Result<Then, Refused> {
+    pub fn client(&mut self, bytes: &[u8]) -> Result<Then, Refused> {
         self.from_client.extend(bytes);
         loop {
             let then = self.relay.from_client(&mut self.from_client, &mut self.server, &mut self.to_server)?;
@@ -49,88 +49,88 @@ impl Pair {
     }
 
     /// The server answers, and what the client has sent goes on.
-    fn answer(&mut self, bytes: &[u8]) {
+    pub fn answer(&mut self, bytes: &[u8]) {
         self.server(bytes);
         assert_eq!(self.client(b""), Ok(Then::Wait));
     }
 
-    fn server(&mut self, bytes: &[u8]) {
+    pub fn server(&mut self, bytes: &[u8]) {
         self.from_server.extend(bytes);
         let done = self.relay.from_server(&mut self.from_server, &mut self.server, &mut self.to_client);
         done.expect("the server keeps to the protocol");
     }
 
-    fn sent(&mut self) -> Vec<u8> {
+    pub fn sent(&mut self) -> Vec<u8> {
         self.to_server.take()
     }
 
-    fn told(&mut self) -> Vec<u8> {
+    pub fn told(&mut self) -> Vec<u8> {
         self.to_client.take()
     }
 }
 
 /// The messages of a client, one after the other.
 #[derive(Default)]
-struct Say(Vec<u8>);
+pub struct Say(pub Vec<u8>);
 
 impl Say {
-    fn parse(mut self, name: &str, sql: &str) -> Self {
+    pub fn parse(mut self, name: &str, sql: &str) -> Self {
         frontend::parse(&mut self.0, name, sql, &[]);
         self
     }
-    fn bind(mut self, statement: &str) -> Self {
+    pub fn bind(mut self, statement: &str) -> Self {
         frontend::bind_empty(&mut self.0, "", statement);
         self
     }
-    fn bind_portal(mut self, portal: &str, statement: &str) -> Self {
+    pub fn bind_portal(mut self, portal: &str, statement: &str) -> Self {
         frontend::bind_empty(&mut self.0, portal, statement);
         self
     }
-    fn describe_portal(mut self, portal: &str) -> Self {
+    pub fn describe_portal(mut self, portal: &str) -> Self {
         frontend::describe(&mut self.0, Target::Portal, portal);
         self
     }
-    fn close_portal(mut self, portal: &str) -> Self {
+    pub fn close_portal(mut self, portal: &str) -> Self {
         frontend::close(&mut self.0, Target::Portal, portal);
         self
     }
-    fn describe(mut self, statement: &str) -> Self {
+    pub fn describe(mut self, statement: &str) -> Self {
         frontend::describe(&mut self.0, Target::Statement, statement);
         self
     }
-    fn close(mut self, statement: &str) -> Self {
+    pub fn close(mut self, statement: &str) -> Self {
         frontend::close(&mut self.0, Target::Statement, statement);
         self
     }
-    fn execute(mut self) -> Self {
+    pub fn execute(mut self) -> Self {
         frontend::execute(&mut self.0, "", 0);
         self
     }
-    fn sync(mut self) -> Self {
+    pub fn sync(mut self) -> Self {
         frontend::sync(&mut self.0);
         self
     }
-    fn flush(mut self) -> Self {
+    pub fn flush(mut self) -> Self {
         frontend::flush(&mut self.0);
         self
     }
-    fn query(mut self, sql: &str) -> Self {
+    pub fn query(mut self, sql: &str) -> Self {
         frontend::query(&mut self.0, "", sql);
         self
     }
-    fn copy(mut self, data: &[u8]) -> Self {
+    pub fn copy(mut self, data: &[u8]) -> Self {
         frontend::copy_data(&mut self.0, data);
         frontend::copy_done(&mut self.0);
         self
     }
 }
 
-fn say() -> Say {
+pub fn say() -> Say {
     Say::default()
 }
 
 /// Messages of a server by their tags; `E` is an error, and `Z` is followed by the status.
-fn replies(tags: &[u8]) -> Vec<u8> {
+pub fn replies(tags: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut tags = tags.iter();
     while let Some(tag) = tags.next() {
@@ -295,7 +295,7 @@ fn changed_table_makes_the_server_describe_again() {
 }
 
 /// A reply to a Query, with this tag of CommandComplete and this status afterwards.
-fn completed(tag: &str, status: u8) -> Vec<u8> {
+pub fn completed(tag: &str, status: u8) -> Vec<u8> {
     let mut out = Vec::new();
     frontend::message(&mut out, backend::COMMAND_COMPLETE, |out| {
         out.extend_from_slice(tag.as_bytes());
@@ -547,7 +547,7 @@ fn session_is_settled_when_nothing_is_owed_and_no_transaction_is_open() {
 }
 
 /// The text of each Query, and the tags of other messages.
-fn texts(bytes: &[u8]) -> Vec<String> {
+pub fn texts(bytes: &[u8]) -> Vec<String> {
     let (mut found, mut at) = (Vec::new(), 0);
     while at < bytes.len() {
         let length = u32::from_be_bytes(bytes[at + 1..at + 5].try_into().expect("four bytes")) as usize;

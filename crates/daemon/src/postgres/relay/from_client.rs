@@ -1,6 +1,7 @@
 //! The client's messages on their way to the server.
 
 use super::expected::Expected;
+use super::group::Event;
 use super::names::Change;
 use super::preparing::Checked;
 use super::{Refused, Relay, ServerState, Then, client_header, is_settable, pass};
@@ -50,31 +51,22 @@ impl Relay {
                 self.skipped = length;
                 continue;
             }
-            if self.skipping && !matches!(tag, client::SYNC | client::TERMINATE) {
+            if self.group.is_skipped() && !matches!(tag, client::SYNC | client::TERMINATE) {
                 self.skipped = length;
                 continue;
             }
             self.requests += usize::from(matches!(tag, client::SYNC | client::QUERY));
-            if tag == client::SYNC && self.is_answered_here(output) {
-                self.expect(Expected::Ready);
-                self.end_group();
-                (self.unsynced, self.flushed, self.skipped) = (false, false, length);
+            if tag == client::SYNC && self.is_answered_here() {
+                self.end_group(Event::SyncHere, Expected::Ready);
+                self.skipped = length;
                 continue;
             }
-            match tag {
-                client::SYNC => (self.unsynced, self.skipping, self.flushed) = (false, false, false),
-                client::QUERY => self.flushed = false,
-                client::FLUSH => {
-                    self.flushed = true;
-                    if !self.expected.are_owed() {
-                        self.skipped = length;
-                        continue;
-                    }
-                }
-                client::BIND | client::EXECUTE | client::PARSE | client::DESCRIBE | client::CLOSE => {
-                    self.unsynced = true
-                }
-                _ => {}
+            if tag == client::FLUSH && !self.expected.are_owed() {
+                self.skipped = length;
+                continue;
+            }
+            if matches!(tag, client::BIND | client::EXECUTE | client::PARSE | client::DESCRIBE | client::CLOSE) {
+                self.group.go(Event::Begun);
             }
             match tag {
                 client::TERMINATE => return Ok(Then::Terminate),
@@ -119,13 +111,13 @@ impl Relay {
                 | client::FUNCTION_CALL => {
                     match tag {
                         client::EXECUTE => self.expect(Expected::Execute),
-                        client::SYNC => self.expect(Expected::Sync),
+                        client::SYNC => self.end_group(Event::Sync, Expected::Sync),
                         client::FUNCTION_CALL => {
                             if !is_large_object(&input.unread()[..FUNCTION_BYTES.min(length)]) {
                                 self.pinned.get_or_insert(FUNCTION_CALL);
                                 server.spoiled.get_or_insert(FUNCTION_CALL);
                             }
-                            self.expect(Expected::Function);
+                            self.end_group(Event::Query, Expected::Function);
                         }
                         client::COPY_DONE | client::COPY_FAIL => {
                             self.copies_in = false;
@@ -134,12 +126,6 @@ impl Relay {
                         _ => {}
                     }
                     self.to_server = length;
-                    if tag == client::SYNC {
-                        self.synced = output.mark() + length as u64;
-                    }
-                    if matches!(tag, client::SYNC | client::FUNCTION_CALL) {
-                        self.end_group();
-                    }
                 }
                 client::QUERY | client::PARSE | client::DESCRIBE | client::CLOSE => {
                     if length > WHOLE_MESSAGE {
@@ -172,12 +158,8 @@ impl Relay {
 
     /// Returns true if nothing that the client has sent since its last Sync was passed on, and the server owes nothing:
     /// then it has nothing to say to the next Sync either.
-    fn is_answered_here(&self, output: &WriteBuffer) -> bool {
-        self.synced == output.mark()
-            && !self.skipping
-            && !self.copies_in
-            && !self.expected.is_empty()
-            && !self.expected.are_owed()
+    fn is_answered_here(&self) -> bool {
+        self.group.leaves_sync_here() && !self.copies_in && !self.expected.is_empty() && !self.expected.are_owed()
     }
 
     fn wait_for_replies(&mut self) -> Then {
@@ -192,14 +174,15 @@ impl Relay {
             return false;
         }
         if self.expected.len() >= REPLIES {
-            if !self.hurried && self.unsynced {
+            if !self.hurried && !self.group.is_complete() {
                 frontend::flush(output.tail());
             }
             self.hurried = true;
             return true;
         }
         self.hurried = false;
-        self.waits_for_effects || self.gives_way && !self.unsynced && server.status == TransactionStatus::Idle
+        let is_between = self.group.is_complete() && server.status == TransactionStatus::Idle;
+        self.waits_for_effects || self.gives_way && is_between
     }
 
     /// Returns true if a message relies on one of an earlier group that the server may skip.
@@ -207,7 +190,7 @@ impl Relay {
         if self.expected.is_empty() {
             return false;
         }
-        let is_uncertain = |name: &[u8]| !name.is_empty() && self.names.is_uncertain(name, self.group);
+        let is_uncertain = |name: &[u8]| !name.is_empty() && self.names.is_uncertain(name, self.group.number());
         let groups = self.expected.have_groups();
         match (tag, body) {
             // What comes before it is not to be taken for what it does.
@@ -240,7 +223,7 @@ impl Relay {
 
     fn relies_on_others(&self, name: &[u8]) -> bool {
         !self.expected.is_empty()
-            && (self.names.is_uncertain(name, self.group)
+            && (self.names.is_uncertain(name, self.group.number())
                 || self.names.get(name).is_some_and(|statement| self.is_uncertain(statement.id())))
     }
 
@@ -282,11 +265,9 @@ impl Relay {
                     (None, None) => output.tail().extend_from_slice(message),
                 }
                 self.takes_effect(&effects);
-                self.synced = output.mark();
                 let change = Change { name: Vec::new(), to: None };
-                self.names.sent(&change, self.group);
-                self.expect(Expected::Query(change, spliced));
-                self.end_group();
+                self.names.sent(&change, self.group.number());
+                self.end_group(Event::Query, Expected::Query(change, spliced));
             }
             client::PARSE => {
                 let (name, rest) = name_of(body).ok_or_else(|| malformed("Parse"))?;

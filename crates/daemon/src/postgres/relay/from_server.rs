@@ -1,6 +1,7 @@
 //! The server's messages on their way to the client.
 
 use super::expected::{Expected, Known};
+use super::group::Event;
 use super::names::Change;
 use super::portals::Portal;
 use super::{Relay, ServerState, pass, preparing};
@@ -230,7 +231,10 @@ impl Relay {
                     self.expected.remove(1);
                 }
                 self.copies_in = !self.expected.iter().any(|expected| matches!(expected, Expected::CopyEnd));
-                self.unsynced |= extended && !self.expected.iter().any(|expected| matches!(expected, Expected::Sync));
+                let has_sync = self.expected.iter().any(|expected| matches!(expected, Expected::Sync));
+                if extended && !has_sync && !self.group.is_open() {
+                    self.group.go(Event::SyncIgnored);
+                }
             }
             backend::ERROR_RESPONSE => {
                 let other = match front {
@@ -397,15 +401,17 @@ impl Relay {
         if ends_unnamed {
             self.names.set(Change { name: Vec::new(), to: None });
         }
-        self.skipping = self.expected.is_empty();
+        if self.expected.is_empty() {
+            self.group.go(Event::Error);
+        }
         Ok(())
     }
 
-    /// Puts in the replies that are due. If the server owes a reply after them, they wait for it and are sent with it,
-    /// unless the client may wait for them: one wakeup of the client instead of two. They do not wait where the client's
-    /// next message waits for them, since the server may owe the others only after that.
+    /// Puts in the replies that are due. If the server owes a reply after them that comes whatever the client does, they wait
+    /// for it and are sent with it: one wakeup of the client instead of two. They do not wait where a group is not complete,
+    /// nor where the client's next message waits for them: the server may send the others only after that.
     pub fn settle(&mut self, server: &ServerState, output: &mut WriteBuffer) {
-        if self.flushed || self.waits_for_replies || !self.expected.are_owed() {
+        if !self.group.is_complete() || self.waits_for_replies || !self.expected.are_owed() {
             self.put_in(server, output);
         }
     }

@@ -15,6 +15,7 @@ mod deallocate;
 mod expected;
 mod from_client;
 mod from_server;
+mod group;
 mod names;
 mod passing_over;
 mod portals;
@@ -25,6 +26,8 @@ mod spliced;
 use super::statements::{Catalog, OnServer, Statement, own};
 use crate::limits::{CHECKED_FOR, KNOWN_STATEMENTS, WHOLE_MESSAGE};
 use expected::{Expected, Replies};
+pub use group::TRANSITIONS;
+use group::{Event, Group};
 use headrace_core::{ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::tag::frontend as client;
 use headrace_postgres::sql::TEMPORARY_TABLE;
@@ -110,14 +113,11 @@ pub struct Relay {
     /// have changed since, and to prepare its statements again is what a client can do about it.
     closed: HashSet<u64>,
     expected: Replies,
-    /// Counts the groups of the client's messages.
-    group: u64,
+    group: Group,
     /// The statement for the text of the Parse that is next.
     found: Option<Arc<Statement>>,
     /// How long a statement that others have prepared is taken to fit the tables without asking.
     pub checked_for: Duration,
-    /// Something of this group was passed on to the server: what follows in it may be skipped.
-    passed: bool,
     /// Statements whose Parse or Close was not answered, the group of the last one, and how many there are.
     altered: HashMap<u64, (u64, usize)>,
     /// The server has sent an error with which the session ends.
@@ -132,16 +132,8 @@ pub struct Relay {
     creates: bool,
     /// The server was asked to send what it has, since [`REPLIES`](crate::limits::REPLIES) are to come.
     hurried: bool,
-    /// The client has sent messages of the extended protocol, and no Sync after them.
-    unsynced: bool,
-    /// The client has sent Flush, and no Sync after it: it may wait for each reply by itself.
-    flushed: bool,
-    /// Position in the stream to the server after the last message that it answers with ReadyForQuery.
-    synced: u64,
     /// ParameterDescription of the statement that is being described.
     described: Vec<u8>,
-    /// An error makes the server skip what comes before the client's next Sync, so it need not be sent.
-    skipping: bool,
     /// The server waits for the data of a COPY of the extended protocol, and ignores Sync.
     copies_in: bool,
     /// Bytes of the client's message that is skipped.
@@ -186,10 +178,9 @@ impl Relay {
             portals: Portals::default(),
             closed: HashSet::new(),
             expected: Replies::default(),
-            group: 0,
+            group: Group::default(),
             found: None,
             checked_for: CHECKED_FOR,
-            passed: false,
             altered: HashMap::new(),
             told_why: false,
             awaited: Vec::new(),
@@ -197,11 +188,7 @@ impl Relay {
             deallocating: None,
             creates: false,
             hurried: false,
-            unsynced: false,
-            flushed: false,
-            synced: 0,
             described: Vec::new(),
-            skipping: false,
             copies_in: false,
             skipped: 0,
             to_server: 0,
@@ -229,7 +216,7 @@ impl Relay {
     /// Returns true if a server connection is needed for what the client has sent. It is not for a part of a header, nor
     /// for a part of a Query, which [`Relay::from_client`] would leave where it is.
     pub fn needs_server(&self, input: &mut ReadBuffer) -> bool {
-        if self.skipping || self.skipped > 0 {
+        if self.group.is_skipped() || self.skipped > 0 {
             // A cancelled request is not complete yet.
             return false;
         }
@@ -266,22 +253,24 @@ impl Relay {
         self.closed.insert(id);
     }
 
-    /// A reply is to come.
+    /// A reply to a message of a group is to come.
     fn expect(&mut self, expected: Expected) {
-        self.passed |= !expected.is_put_in();
+        if !expected.is_put_in() {
+            self.group.go(Event::Sent);
+        }
         self.expected.push(expected);
     }
 
-    /// A group of the client's messages is complete.
-    fn end_group(&mut self) {
-        self.group += 1;
-        self.passed = false;
+    /// A group is complete: the reply to its last message is to come.
+    fn end_group(&mut self, event: Event, expected: Expected) {
+        self.group.go(event);
+        self.expected.push(expected);
     }
 
     /// A Parse or Close of a statement is sent.
     fn alters(&mut self, id: u64) {
-        let entry = self.altered.entry(id).or_insert((self.group, 0));
-        *entry = (self.group, entry.1 + 1);
+        let entry = self.altered.entry(id).or_insert((0, 0));
+        *entry = (self.group.number(), entry.1 + 1);
     }
 
     /// It was answered or skipped.
@@ -296,7 +285,7 @@ impl Relay {
 
     /// Returns true if whether the server has a statement depends on a message of an earlier group that was not answered.
     fn is_uncertain(&self, id: u64) -> bool {
-        self.altered.get(&id).is_some_and(|(group, _)| *group < self.group)
+        self.altered.get(&id).is_some_and(|(group, _)| *group < self.group.number())
     }
 
     /// The statement for a text that is parsed now.
@@ -316,8 +305,7 @@ impl Relay {
     /// Returns true if every request was answered, and none has begun.
     pub fn owes_nothing(&self) -> bool {
         self.expected.is_empty()
-            && !self.unsynced
-            && !self.skipping
+            && self.group.is_complete()
             && self.to_server == 0
             && self.skipped == 0
             && self.to_client == 0

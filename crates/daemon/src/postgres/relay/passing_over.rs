@@ -1,6 +1,7 @@
 //! A request that was cancelled before a server connection was lent.
 
 use super::from_client::{bind_names, name_of};
+use super::group::Event;
 use super::{Refused, Relay, client_header};
 use crate::replies;
 use headrace_core::{ReadBuffer, WriteBuffer};
@@ -16,7 +17,7 @@ impl Relay {
     /// the client has sent after it without waiting would be executed outside of one.
     pub fn cancelled(&mut self, input: &ReadBuffer, output: &mut WriteBuffer) -> Result<bool, Refused> {
         let Some((tag, length)) = client_header(input.unread())? else { return Ok(false) };
-        if matches!(tag, client::SYNC | client::TERMINATE) {
+        if matches!(tag, client::SYNC | client::TERMINATE) || !self.group.is_complete() {
             return Ok(false);
         }
         if tag == client::QUERY && self.may_begin(tag, input.unread(), length) {
@@ -28,7 +29,7 @@ impl Relay {
                 self.skipped = length;
                 replies::idle(output.tail());
             }
-            _ => self.skipping = true,
+            _ => self.group.go(Event::Cancel),
         }
         Ok(true)
     }
@@ -47,14 +48,15 @@ impl Relay {
                     return Ok(());
                 }
             }
-            if !self.skipping {
+            if !self.group.is_cancelled() {
                 return Ok(());
             }
             let Some((tag, length)) = client_header(input.unread())? else { return Ok(()) };
             match tag {
-                client::TERMINATE => self.skipping = false,
+                client::TERMINATE => self.group.go(Event::Terminate),
                 client::SYNC => {
-                    (self.skipping, self.skipped) = (false, length);
+                    self.group.go(Event::SyncHere);
+                    self.skipped = length;
                     replies::idle(output.tail());
                 }
                 _ if self.may_begin(tag, input.unread(), length) => return Err(Refused::CancelledBegin),

@@ -138,13 +138,12 @@ impl Relay {
             return false;
         }
         let statement = self.statement(body);
-        let is_first = !self.passed && self.expected.is_empty() && server.status == TransactionStatus::Idle;
+        let is_first = !self.group.is_open() && self.expected.is_empty() && server.status == TransactionStatus::Idle;
         let is_others = is_first && server.prepared.has(statement.id()) && !self.closed.contains(&statement.id());
         if is_others && !server.prepared.is_checked(statement.id(), self.checked_for) {
             self.send(client::DESCRIBE, &statement.name(), output);
             frontend::sync(output.tail());
             self.expected.push(Expected::Validation(statement));
-            self.synced = output.mark();
             return true;
         }
         self.found = Some(statement);
@@ -196,25 +195,25 @@ impl Relay {
     fn parse_refused(&mut self, name: &[u8], statement: &Statement, body: &[u8], output: &mut WriteBuffer) {
         self.send_parse(&statement.name(), body, output);
         let change = Change { name: name.to_vec(), to: Some(own(body)) };
-        self.names.sent(&change, self.group);
+        self.names.sent(&change, self.group.number());
         self.expect(Expected::Refused(statement.id(), change));
     }
 
     /// A message that changes a name is passed on, or answered here: nothing can undo it if nothing before it in its group
     /// can fail.
     fn changes(&mut self, change: Change) -> Option<Change> {
-        if !self.passed && !self.names.is_uncertain(&change.name, u64::MAX) {
+        if !self.group.is_open() && !self.names.is_uncertain(&change.name, u64::MAX) {
             self.names.set(change);
             return None;
         }
-        self.names.sent(&change, self.group);
+        self.names.sent(&change, self.group.number());
         Some(change)
     }
 
     /// The client's Parse of a statement was sent.
     fn parses(&mut self, name: &[u8], statement: &Arc<Statement>) {
         let change = Change { name: name.to_vec(), to: Some(Arc::clone(statement)) };
-        self.names.sent(&change, self.group);
+        self.names.sent(&change, self.group.number());
         self.alters(statement.id());
         self.expect(Expected::Parse { statement: statement.id(), named: !name.is_empty(), change: Some(change) });
     }

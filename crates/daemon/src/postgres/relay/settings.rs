@@ -211,13 +211,12 @@ impl ServerState {
 impl Relay {
     /// Gives the server connection that was just lent this client's settings, ahead of the client's own messages.
     pub fn adapt(&mut self, server: &mut ServerState, output: &mut WriteBuffer) {
-        self.flushed = false;
         self.give_settings(server, output);
     }
 
     /// Gives it those that it has not since DISCARD ALL, once everything before was answered.
     pub(super) fn adapt_again(&mut self, server: &mut ServerState, output: &mut WriteBuffer) {
-        if self.settings.differs && self.has_all_replies() && self.to_server == 0 && !self.skipping {
+        if self.settings.differs && self.has_all_replies() && self.to_server == 0 && !self.group.is_skipped() {
             self.give_settings(server, output);
         }
     }
@@ -301,7 +300,6 @@ impl Relay {
                 }
             }
         }
-        self.synced = output.mark();
     }
 
     /// Returns true if the server connection has not been given this client's settings yet.
