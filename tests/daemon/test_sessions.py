@@ -16,7 +16,9 @@ from waiting import until
 from .conftest import Daemon, config, started
 from .raw import Client, message, query, sqlstates, values
 
-PAGE = Path(__file__).parents[2] / "docs" / "howto" / "daemon-sessions.md"
+_TEXT = (Path(__file__).parents[2] / "docs" / "howto" / "daemon-sessions.md").read_text()
+PAGES = dict(part.split("\n", 1) for part in _TEXT.split("\n## ")[1:])
+"""The sections of the page."""
 KEPT = re.compile(r"^\| `(?P<sql>.*)` \| .* \| (?P<end>reset|closed) \|$", re.MULTILINE)
 SHARED = re.compile(r"^\| `(?P<sql>.*)` \| (?:(?!\|).)* \|$", re.MULTILINE)
 PID = query("select pg_backend_pid()")
@@ -24,9 +26,15 @@ PID = query("select pg_backend_pid()")
 SEEN = "select count(*) from pg_replication_slots where slot_name like 'sessions%'"
 
 
-def kept() -> list[tuple[str, str]]:
+def kept(page: str = PAGES["PostgreSQL"]) -> list[tuple[str, str]]:
     """The lines of the first table."""
-    return KEPT.findall(PAGE.read_text())
+    return KEPT.findall(page)
+
+
+def shared(page: str) -> list[str]:
+    """Those of the second."""
+    _, _, table = page.partition("| what becomes of it |")
+    return SHARED.findall(table)
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +84,10 @@ def test_connection_is_reset_or_closed(daemon: Daemon, sql: str, end: str, datab
 
 
 def test_what_ends_with_its_transaction_keeps_nothing(daemon: Daemon) -> None:
-    _, _, page = PAGE.read_text().partition("## What is not kept")
-    shared = SHARED.findall(page)
-    assert len(shared) == 5
+    statements = shared(PAGES["PostgreSQL"])
+    assert len(statements) == 5
     with Client.local(daemon.socket, user="me", database="one") as one:
-        for sql in shared:
+        for sql in statements:
             assert sqlstates(one.ask(query("begin") + query(sql) + query("commit"), 3)) == []
             with Client.local(daemon.socket, user="me", database="one") as two:
                 assert values(one.ask(PID)) == values(two.ask(PID)), sql

@@ -188,7 +188,11 @@ pub fn answer(all: &Tokens<'_>, words: &[String], dialect: &dyn Dialect) -> Opti
             [name] if is_setting(name) => Some(command("RESET", Effect::Reset((*name).into()))),
             _ => None,
         },
-        "discard" => Some(command("DISCARD ALL", Effect::Discard)),
+        "discard" => match words.get(1..)? {
+            ["all"] => Some(command("DISCARD ALL", Effect::Discard)),
+            ["plans" | "sequences" | "temp" | "temporary"] => Some(command("DISCARD", Effect::None)),
+            _ => None,
+        },
         "unlisten" => Some(command("UNLISTEN", Effect::None)),
         "close" if words.get(1) == Some(&"all") => Some(command("CLOSE CURSOR ALL", Effect::None)),
         "deallocate" => deallocate(all, &words),
@@ -231,10 +235,10 @@ fn set(all: &Tokens<'_>, words: &[&str], dialect: &dyn Dialect) -> Option<Answer
     let name = match rest {
         ["time", "zone", ..] => "timezone",
         ["names", ..] if dialect.system() != "MySQL" => "client_encoding",
-        [name, ..] if is_setting(name) => name,
+        [name, ..] if is_setting(name) && !dialect.has_variable(name) => name,
         _ => return None,
     };
-    // MySQL and CUBRID have variables of these names, which are set with `=`, too.
+    // CUBRID has variables of these names, which are set with `=`, too.
     let after = all.tokens.iter().skip_while(|token| !all.text(token).eq_ignore_ascii_case(rest[0])).skip(1);
     let value: Vec<&str> = after
         .map(|token| all.text(token))

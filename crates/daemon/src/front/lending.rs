@@ -2,10 +2,11 @@
 
 use super::backend::Backend;
 use super::cancelling::cancel_until;
+use super::pool::Lent;
 use super::portal::Portal;
 use super::replies::Failure;
 use super::requests::{READ_AHEAD, all, has_executed, has_left};
-use super::session::Session;
+use super::session::{Block, Session};
 use crate::config::PoolMode;
 use crate::limits::RESET_TIMEOUT;
 use crate::registry::Activity;
@@ -84,17 +85,50 @@ impl<B: Backend> Session<'_, B> {
             }
             return lent.opened.server.close(());
         }
-        let open = lent.opened.server.connection.machine.transaction() != TransactionStatus::Idle;
         let used = self.pinned.is_some() || self.pool.mode == PoolMode::Session;
-        let reset = if used { B::reset(&self.pool.name) } else { Some(Vec::new()) };
-        let Some(reset) = reset else { return lent.opened.server.close(()) };
+        if let Some(lent) = self.cleaned(lent, used).await {
+            self.pool.take_back(lent);
+        }
+    }
+
+    /// DISCARD ALL: the session is as good as new, or the next statement has another one.
+    pub(super) async fn discard(&mut self) -> Result<Result<(), Failure>, Ended> {
+        self.settle().await?;
+        if self.block != Block::None || self.status() != TransactionStatus::Idle {
+            return Ok(Err(Failure::new("25001", "DISCARD ALL cannot run inside a transaction block")));
+        }
+        self.close_portals().await?;
+        let used = self.pinned.is_some() || self.pool.mode == PoolMode::Session && self.has_begun;
+        if let Some(lent) = self.lent.take_if(|_| used) {
+            self.lent = self.cleaned(lent, used).await;
+        }
+        self.unpin();
+        self.refresh_dialect();
+        Ok(Ok(()))
+    }
+
+    /// A session without what its client has left there: its transaction, and what was `used` of the session. `None` if
+    /// only its end undoes that, or it cannot be undone soon.
+    async fn cleaned(&mut self, mut lent: Lent<B>, used: bool) -> Option<Lent<B>> {
+        let open = lent.opened.server.connection.machine.transaction() != TransactionStatus::Idle;
+        let reset = match used || self.outlasting {
+            true => B::reset(&self.pool.name).filter(|_| !self.outlasting),
+            false => Some(Vec::new()),
+        };
+        let Some(reset) = reset else {
+            lent.opened.server.close(());
+            return None;
+        };
+        let server = &mut lent.opened.server;
         let cleaning = async {
-            let server = &mut lent.opened.server;
             (!open || has_executed(server, &Verb::Rollback(IfUnsent::Forget)).await) && all(server, reset).await
         };
         match timeout(RESET_TIMEOUT, cleaning).await {
-            Ok(true) => self.pool.take_back(lent),
-            _ => lent.opened.server.close(()),
+            Ok(true) => Some(lent),
+            _ => {
+                lent.opened.server.close(());
+                None
+            }
         }
     }
 }

@@ -6,10 +6,37 @@ use headrace_core::token::{Kind, Token};
 /// What a statement has to do with the state of the session that executes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pin {
-    /// It leaves something that no other client must find.
+    /// It leaves something that no other client must find, and that the server's reset of the session undoes, if it has one.
     Leaves(&'static str),
+    /// It leaves something that only the end of the session undoes, or it is not known what.
+    Outlasts(&'static str),
+    /// It is none that is known. If the server cannot parse it either, it leaves nothing.
+    Unknown,
     /// It asks for the result of an earlier statement, which may have been another client's.
     AsksForEarlier,
+    /// It asks for such a result, and leaves it in something that a reset undoes.
+    KeepsEarlier(&'static str),
+}
+
+impl Pin {
+    /// What the statement leaves in its session, if it leaves anything.
+    pub fn left(self) -> Option<&'static str> {
+        match self {
+            Self::Leaves(what) | Self::Outlasts(what) | Self::KeepsEarlier(what) => Some(what),
+            Self::Unknown => Some("a statement that may change the session"),
+            Self::AsksForEarlier => None,
+        }
+    }
+
+    /// Returns true if nothing but the end of the session undoes it.
+    pub fn outlasts(self) -> bool {
+        matches!(self, Self::Outlasts(_) | Self::Unknown)
+    }
+
+    /// Returns true if the answer depends on what the session has executed before.
+    pub fn asks_for_earlier(self) -> bool {
+        matches!(self, Self::AsksForEarlier | Self::KeepsEarlier(_))
+    }
 }
 
 impl<'a> Tokens<'a> {
@@ -80,7 +107,7 @@ fn is_one_of(text: &str, known: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Pin::{self, AsksForEarlier, Leaves};
+    use super::Pin::{self, AsksForEarlier, KeepsEarlier, Leaves, Outlasts, Unknown};
     use crate::front::backend::{CubridDialect, InformixDialect, MySqlDialect};
     use crate::front::sql::{Action, Dialect, statement};
 
@@ -118,8 +145,22 @@ mod tests {
             ("flush tables with read lock", Some(Leaves("FLUSH TABLES with a lock"))),
             ("flush tables t for export", Some(Leaves("FLUSH TABLES with a lock"))),
             ("create or replace temporary table t (a int)", Some(Leaves("a temporary table"))),
-            ("select 1 /*! + 1 */", Some(Leaves("a comment that some servers execute"))),
-            ("/*!99999 select */ set @x = 1", Some(Leaves("a comment that some servers execute"))),
+            ("select 1 /*! + 1 */", Some(Outlasts("a comment that some servers execute"))),
+            ("/*!99999 select */ set @x = 1", Some(Outlasts("a comment that some servers execute"))),
+            ("do sleep(0)", None),
+            ("do @x := 1", variable),
+            ("do get_lock('l', 0)", lock),
+            ("unlock tables", None),
+            ("set role admin", Some(Outlasts("SET ROLE"))),
+            ("SET SESSION AUTHORIZATION a@localhost", Some(Outlasts("SET ROLE"))),
+            ("set statement max_statement_time = 1 for set role admin", Some(Outlasts("SET ROLE"))),
+            ("set resource group batch", Some(Outlasts("SET RESOURCE GROUP"))),
+            ("set names latin1", Some(Leaves("SET"))),
+            ("execute s", Some(Outlasts("EXECUTE of a text that is not known"))),
+            ("call p()", Some(Outlasts("a procedure, which may do anything"))),
+            ("if 1 then set role admin; end if", Some(Outlasts("a compound statement"))),
+            ("xa start 'x'", Some(Outlasts("a transaction of XA"))),
+            ("selec 1", Some(Unknown)),
             ("select last_insert_id()", Some(AsksForEarlier)),
             ("select `last_insert_id`()", Some(AsksForEarlier)),
             ("select found_rows()", Some(AsksForEarlier)),
@@ -132,7 +173,7 @@ mod tests {
             ("show warnings limit 1", Some(AsksForEarlier)),
             ("show errors", Some(AsksForEarlier)),
             ("show count(*) warnings", Some(AsksForEarlier)),
-            ("get diagnostics condition 1 @p = message_text", Some(AsksForEarlier)),
+            ("get diagnostics condition 1 @p = message_text", Some(KeepsEarlier("a user variable"))),
         ] {
             assert_eq!(pins(&MySqlDialect::default(), sql), pin, "{sql}");
         }
@@ -140,9 +181,13 @@ mod tests {
 
     #[test]
     fn what_informix_leaves_in_a_session_is_found_anywhere_in_the_statement() {
-        let temporary = Some(Leaves("a temporary table"));
+        let temporary = Some(Outlasts("a temporary table"));
         for (sql, pin) in [
             ("select tabid, temp from systables", None),
+            ("create database other with log", Some(Outlasts("DATABASE"))),
+            ("create table database (n int)", None),
+            ("select tabid from systables into scratch tt", temporary),
+            ("selec 1", Some(Unknown)),
             (&format!("select {} tabid from systables into temp tt", columns(70)), temporary),
             ("with a as (select 1 as b from systables) select b from a into temp tt", temporary),
             ("create temp table tt (a int)", temporary),
@@ -157,7 +202,11 @@ mod tests {
     fn what_cubrid_leaves_in_a_session_is_found_anywhere_in_the_statement() {
         for (sql, pin) in [
             ("select s.currval, row_count from a", None),
-            (&format!("select {} @x := 1", columns(70)), Some(Leaves("a user variable"))),
+            (&format!("select {} @x := 1", columns(70)), Some(Outlasts("a user variable"))),
+            ("do @x := 1", Some(Outlasts("a user variable"))),
+            ("prepare s from 'select 1'", Some(Outlasts("a prepared statement of SQL"))),
+            ("show trace", Some(AsksForEarlier)),
+            ("selec 1", Some(Unknown)),
             ("select last_insert_id()", Some(AsksForEarlier)),
             ("select row_count()", Some(AsksForEarlier)),
         ] {

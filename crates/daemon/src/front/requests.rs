@@ -36,6 +36,9 @@ const PASSED_ON: usize = 16 * 1024;
 /// Bytes of a client's messages that are read ahead.
 pub(super) const READ_AHEAD: usize = 128 * 1024;
 
+/// The SQLSTATE of a text that the server cannot parse.
+const SYNTAX_ERROR: &str = "42601";
+
 /// A request to the server.
 #[derive(Debug)]
 pub(super) struct Running<E> {
@@ -46,6 +49,8 @@ pub(super) struct Running<E> {
     shape: Shape,
     /// What is parsed after it may have another meaning.
     pub(super) changes_session: bool,
+    /// The client keeps its session for this alone, unless the server cannot parse it.
+    pub(super) unpins_unparsed: bool,
     /// The memory of its parameters.
     _held: Option<Held>,
 }
@@ -61,8 +66,9 @@ impl<E> Running<E> {
         let id = client.connection.machine.submit(B::execute(server.sql.clone(), is_text), handler);
         // The simple protocol has no NoData.
         let describes = describes && !is_text;
-        let changes_session = matches!(server.pins, Some(Pin::Leaves(_)));
-        Self { id, slot, command: server.command.clone(), describes, shape, changes_session, _held: held }
+        let changes_session = server.pins.and_then(Pin::left).is_some();
+        let command = server.command.clone();
+        Self { id, slot, command, describes, shape, changes_session, unpins_unparsed: false, _held: held }
     }
 
     /// Returns true if the server has answered all of it.
@@ -214,6 +220,9 @@ impl<B: Backend> Session<'_, B> {
                 self.pool.stats.errors.add(failure.sqlstate.clone());
                 failure.write(out);
                 drop(slot);
+                if running.unpins_unparsed && failure.sqlstate == SYNTAX_ERROR {
+                    self.unpin();
+                }
                 self.cancelling = None;
                 self.skipping = true;
                 self.queue.iter_mut().for_each(|item| item.is_muted = true);

@@ -1,7 +1,7 @@
 //! A client of a database that is not PostgreSQL's: its messages, and the session that it is lent.
 
 use super::backend::Backend;
-use super::catalog::{SETTINGS, VERSION, shown};
+use super::catalog::{Effect, SETTINGS, VERSION, shown};
 use super::memory::Held;
 use super::messages::{Broken, Message, length};
 use super::pins::Pin;
@@ -68,6 +68,8 @@ pub(super) struct Session<'a, B: Backend> {
     pub(super) skipping: bool,
     pub(super) block: Block,
     pub(super) pinned: Option<&'static str>,
+    /// The session has something that its reset does not undo.
+    pub(super) outlasting: bool,
     pub(super) isolation: Option<Isolation>,
     /// A portal that is to be described, most often by the execution that follows.
     pub(super) describing: Option<String>,
@@ -115,6 +117,7 @@ pub async fn serve<B: Backend>(
         skipping: false,
         block: Block::None,
         pinned: None,
+        outlasting: false,
         isolation: None,
         describing: None,
         leaving: false,
@@ -360,6 +363,10 @@ impl<B: Backend> Session<'_, B> {
         }
         match action {
             Action::Empty => self.local(|out| replies::bare(out, tag::EMPTY_QUERY_RESPONSE)),
+            Action::Answer(answer) if answer.effect == Effect::Discard => {
+                let done = self.discard().await?;
+                return Ok(done.and_then(|()| self.answer(answer, formats)));
+            }
             Action::Answer(answer) => return Ok(self.answer(answer, formats)),
             Action::Transaction(verb) => return self.transaction(verb).await,
             Action::Refused(failure) => return Ok(Err(failure.clone())),
@@ -392,10 +399,11 @@ impl<B: Backend> Session<'_, B> {
         if let Err(failure) = self.borrow().await? {
             return Ok(Err(failure));
         }
-        self.pin(server.pins);
+        let is_first = self.pin(server.pins);
         let Some(lent) = &mut self.lent else { return Ok(Ok(())) };
         let limit = execution.limit.take();
-        let running = Running::execute(&mut lent.opened.server, execution);
+        let mut running = Running::execute(&mut lent.opened.server, execution);
+        running.unpins_unparsed = is_first && server.pins == Some(Pin::Unknown);
         self.queue.push_back(Item::of(running, limit));
         Ok(Ok(()))
     }
@@ -403,7 +411,7 @@ impl<B: Backend> Session<'_, B> {
     /// Refuses a question for the result of an earlier statement where that may have been another client's.
     fn check(&self, pin: Option<Pin>) -> Result<(), Failure> {
         let keeps = self.pool.mode == PoolMode::Session || self.pinned.is_some() || self.block != Block::None;
-        if pin != Some(Pin::AsksForEarlier) || keeps {
+        if !pin.is_some_and(Pin::asks_for_earlier) || keeps {
             return Ok(());
         }
         let message = "headraced: outside of a transaction each statement may have another session, so there is no earlier \
@@ -411,14 +419,27 @@ impl<B: Backend> Session<'_, B> {
         Err(Failure::unsupported(message).hint("execute both in a transaction, or use pool_mode = \"session\""))
     }
 
-    /// Keeps the session for this client, if a statement leaves something in it.
-    fn pin(&mut self, pin: Option<Pin>) {
-        let (Some(Pin::Leaves(reason)), PoolMode::Transaction) = (pin, self.pool.mode) else { return };
-        if self.pinned.is_none() {
-            self.pool.stats.pins.add(reason);
+    /// Keeps the session for this client, if a statement leaves something in it. Returns true if it is the first that does.
+    fn pin(&mut self, pin: Option<Pin>) -> bool {
+        let Some((pin, reason)) = pin.and_then(|pin| Some((pin, pin.left()?))) else { return false };
+        let is_first = self.pinned.is_none() && !self.outlasting;
+        self.outlasting |= pin.outlasts();
+        if self.pool.mode == PoolMode::Transaction {
+            if self.pinned.is_none() {
+                self.pool.stats.pins.add(reason);
+            }
+            let reason = *self.pinned.get_or_insert(reason);
+            self.of.turns(Activity::Pinned(reason));
         }
-        let reason = *self.pinned.get_or_insert(reason);
-        self.of.turns(Activity::Pinned(reason));
+        is_first
+    }
+
+    /// What has kept the session for this client is not there any more.
+    pub(super) fn unpin(&mut self) {
+        self.outlasting = false;
+        if self.pinned.take().is_some() {
+            self.of.turns(Activity::Active);
+        }
     }
 
     /// The status of the client's transaction.

@@ -23,6 +23,10 @@ pub trait Dialect {
     }
     /// What a statement has to do with the state of its session; `first` is its first word in lower case.
     fn pins(&self, first: &str, all: &Tokens<'_>) -> Option<Pin>;
+    /// Returns true if the server has a variable with the name of a setting of PostgreSQL: SET is the server's then.
+    fn has_variable(&self, _name: &str) -> bool {
+        false
+    }
     /// The name of the database system.
     fn system(&self) -> &'static str;
 }

@@ -27,18 +27,20 @@ impl Dialect for CubridDialect {
     fn pins(&self, first: &str, all: &Tokens<'_>) -> Option<Pin> {
         let leaves = match first {
             "select" | "insert" | "update" | "delete" | "replace" | "merge" | "with" | "values" | "create" | "drop"
-            | "alter" | "truncate" | "rename" | "show" | "desc" | "describe" | "grant" | "revoke" => {
+            | "alter" | "truncate" | "rename" | "show" | "desc" | "describe" | "grant" | "revoke" | "do" => {
                 if all.assigns_variable() {
                     "a user variable"
                 } else {
-                    return all.calls(&["last_insert_id", "row_count"]).then_some(Pin::AsksForEarlier);
+                    let asks = all.calls(&["last_insert_id", "row_count"]) || all.has_words(&["show", "trace"]);
+                    return asks.then_some(Pin::AsksForEarlier);
                 }
             }
             "set" => "SET",
-            "call" => "a procedure",
-            _ => "a statement that may change the session",
+            "prepare" | "execute" | "deallocate" => "a prepared statement of SQL",
+            "call" | "evaluate" => "a procedure",
+            _ => return Some(Pin::Unknown),
         };
-        Some(Pin::Leaves(leaves))
+        Some(Pin::Outlasts(leaves))
     }
 
     fn system(&self) -> &'static str {

@@ -34,19 +34,24 @@ impl Dialect for InformixDialect {
 
     fn pins(&self, first: &str, all: &Tokens<'_>) -> Option<Pin> {
         let leaves = match first {
-            "create" | "drop" if all.has_word(&["temp"]) => "a temporary table",
-            "select" | "with" if all.has_words(&["into", "temp"]) => "a temporary table",
+            // The new database is the current one of the session from then on.
+            "create" if all.has_words(&["create", "database"]) => "DATABASE",
+            "create" | "drop" if all.has_word(&["temp", "scratch"]) => "a temporary table",
+            "select" | "with" if all.has_words(&["into", "temp"]) || all.has_words(&["into", "scratch"]) => {
+                "a temporary table"
+            }
             "select" | "insert" | "update" | "delete" | "merge" | "with" | "create" | "drop" | "alter" | "truncate"
             | "rename" | "grant" | "revoke" => {
                 let asks = all.calls(&["dbinfo"]) || all.has_column(&["currval"]);
                 return asks.then_some(Pin::AsksForEarlier);
             }
             "set" => "SET",
+            "lock" | "unlock" => "LOCK TABLE",
             "database" | "close" => "DATABASE",
             "execute" | "call" => "a routine",
-            _ => "a statement that may change the session",
+            _ => return Some(Pin::Unknown),
         };
-        Some(Pin::Leaves(leaves))
+        Some(Pin::Outlasts(leaves))
     }
 
     fn system(&self) -> &'static str {

@@ -31,31 +31,48 @@ impl Dialect for MySqlDialect {
 
     /// Statements that change nothing but tables leave nothing, unless they name user variables or locks.
     fn pins(&self, first: &str, all: &Tokens<'_>) -> Option<Pin> {
-        let leaves = match first {
+        let pin = match first {
             // The lexer cannot know which server has which part of it.
-            _ if self.has_executable_comment(all.sql) => "a comment that some servers execute",
-            "get" => return Some(Pin::AsksForEarlier),
-            "create" | "drop" if all.has_word(&["temporary"]) => "a temporary table",
-            "flush" if all.has_word(&["lock", "export"]) => "FLUSH TABLES with a lock",
+            _ if self.has_executable_comment(all.sql) => Pin::Outlasts("a comment that some servers execute"),
+            "get" => Pin::KeepsEarlier("a user variable"),
+            "create" | "drop" if all.has_word(&["temporary"]) => Pin::Leaves("a temporary table"),
+            "flush" if all.has_word(&["lock", "export"]) => Pin::Leaves("FLUSH TABLES with a lock"),
             "select" | "insert" | "update" | "delete" | "replace" | "with" | "values" | "table" | "create" | "drop"
             | "alter" | "truncate" | "rename" | "show" | "explain" | "describe" | "desc" | "analyze" | "grant"
-            | "revoke" | "kill" | "optimize" | "check" | "flush" => {
+            | "revoke" | "kill" | "optimize" | "check" | "flush" | "do" | "help" | "checksum" | "repair" | "cache"
+            | "unlock" => {
                 if all.calls(&["get_lock", "release_lock", "release_all_locks"]) {
-                    "a lock of GET_LOCK"
+                    Pin::Leaves("a lock of GET_LOCK")
                 } else if all.assigns_variable() {
-                    "a user variable"
+                    Pin::Leaves("a user variable")
                 } else {
                     return asks_for_earlier(first, all).then_some(Pin::AsksForEarlier);
                 }
             }
-            "set" => "SET",
-            "use" => "USE",
-            "lock" => "LOCK TABLES",
-            "prepare" | "execute" => "a prepared statement of SQL",
-            "call" => "a procedure, which may set variables",
-            _ => "a statement that may change the session",
+            // COM_RESET_CONNECTION keeps these.
+            "set" if all.has_word(&["role", "authorization"]) => Pin::Outlasts("SET ROLE"),
+            "set" if all.has_words(&["resource", "group"]) => Pin::Outlasts("SET RESOURCE GROUP"),
+            "set" => Pin::Leaves("SET"),
+            "use" => Pin::Leaves("USE"),
+            "lock" => Pin::Leaves("LOCK TABLES"),
+            "backup" => Pin::Leaves("BACKUP"),
+            "handler" => Pin::Leaves("HANDLER"),
+            "load" => Pin::Leaves("LOAD, which may set variables"),
+            "prepare" | "deallocate" => Pin::Leaves("a prepared statement of SQL"),
+            "execute" => Pin::Outlasts("EXECUTE of a text that is not known"),
+            "call" => Pin::Outlasts("a procedure, which may do anything"),
+            "begin" | "if" | "case" | "loop" | "repeat" | "while" | "for" | "declare" => {
+                Pin::Outlasts("a compound statement")
+            }
+            "xa" => Pin::Outlasts("a transaction of XA"),
+            "binlog" => Pin::Outlasts("BINLOG"),
+            _ => Pin::Unknown,
         };
-        Some(Pin::Leaves(leaves))
+        Some(pin)
+    }
+
+    fn has_variable(&self, name: &str) -> bool {
+        ["lc_messages", "transaction_isolation", "transaction_read_only"].contains(&name)
     }
 
     fn system(&self) -> &'static str {
