@@ -65,6 +65,38 @@ def test_what_no_decimal_can_be_is_refused(conn: Any) -> None:
             conn.fetch_arrow(sql)
 
 
+def test_digits_are_those_of_attributes_and_domains(url: str, conn: Any) -> None:
+    conn.execute("drop type if exists offer, digits cascade")
+    conn.execute("drop domain if exists price, cheap cascade")
+    conn.execute("create domain price as numeric(30, 0)")
+    conn.execute("create domain cheap as price")
+    conn.execute("create type digits as (v numeric(60, 30), at timestamp(0))")
+    conn.execute("create type offer as (p price, c cheap[], n numeric(10, 2), d digits, free numeric)")
+    number = decimal.Decimal("123456789012345678901234567890")
+    sql = (
+        f"select array[{number}::price] as domains, array[{number}::cheap] as nested, "
+        f"row({number}, array[{number}::cheap], 1.5, row(1e-30, '2024-05-06'), 2)::offer as o"
+    )
+    price, exact = pyarrow.decimal128(30, 0), pyarrow.decimal256(60, 30)
+    digits = pyarrow.struct([("v", exact), ("at", pyarrow.timestamp("s"))])
+    offer = pyarrow.struct(
+        [
+            ("p", price),
+            ("c", pyarrow.list_(price)),
+            ("n", pyarrow.decimal128(10, 2)),
+            ("d", digits),
+            ("free", pyarrow.decimal128(38, 20)),
+        ]
+    )
+    with dbapi.connect(url, autocommit=True) as adbc, adbc.cursor() as cursor:
+        cursor.execute(sql)
+        for table in (pyarrow.table(conn.fetch_arrow(sql)), cursor.fetch_arrow_table()):
+            assert table.schema.types == [pyarrow.list_(price), pyarrow.list_(price), offer]
+            (row,) = table.to_pylist()
+            assert (row["domains"], row["nested"], row["o"]["c"]) == ([number], [number], [number])
+            assert row["o"]["d"]["v"] == decimal.Decimal("1e-30")
+
+
 def test_partitions_have_the_type_that_they_were_planned_with(url: str, conn: Any) -> None:
     conn.execute("create table if not exists wide_sums (id int primary key, n numeric)")
     conn.execute("truncate wide_sums")

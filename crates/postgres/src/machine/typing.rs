@@ -200,7 +200,7 @@ fn is_converted_alike<V: Value>(value: &V, kind: ValueKind, target: Oid) -> bool
 fn base_of(registry: &TypeRegistry, mut oid: Oid) -> Oid {
     for _ in 0..limits::NESTING {
         match registry.kind(oid) {
-            Kind::Domain { base } => oid = base,
+            Kind::Domain { base, .. } => oid = base,
             _ => break,
         }
     }

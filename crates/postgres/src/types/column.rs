@@ -1,7 +1,7 @@
 //! The properties of a column by its type, in the form of [`headrace_core::column`].
 
 use super::builtin::{self, Scalar};
-use super::registry::{self, TypeRegistry};
+use super::registry::{self, Attribute, TypeRegistry};
 use super::{Oid, oid};
 use crate::messages::backend::Field;
 use headrace_core::column::{Column, Fraction, Kind, Native, Part};
@@ -51,9 +51,11 @@ fn kind(registry: &TypeRegistry, oid: u32, modifier: i32, depth: usize) -> Kind 
             other => Kind::Multirange(other.into()),
         },
         registry::Kind::Composite { fields } => {
-            Kind::Record(fields.iter().map(|(name, oid)| (name.as_str().into(), inner(*oid, -1))).collect())
+            let attribute = |field: &Attribute| (field.name.as_str().into(), inner(field.oid, field.modifier));
+            Kind::Record(fields.iter().map(attribute).collect())
         }
-        registry::Kind::Domain { base } => inner(base, modifier),
+        // The server describes a column of a domain by the modifier of the base, and an item or attribute without one.
+        registry::Kind::Domain { base, modifier: own } => inner(base, if own < 0 { modifier } else { own }),
         registry::Kind::Enum | registry::Kind::Unknown => Kind::Text,
     }
 }
@@ -194,18 +196,33 @@ mod tests {
         let mut registry = TypeRegistry::default();
         let mut add = |oid, name: &str, kind| registry.register(oid, UserType { name: name.into(), kind });
         add(20_001, "mood", registry::Kind::Enum);
-        add(20_002, "positive", registry::Kind::Domain { base: 23 });
-        add(20_003, "pair", registry::Kind::Composite { fields: [("a".into(), 23), ("b".into(), 20_001)].into() });
+        let attribute = |name: &str, oid, modifier| Attribute { name: name.into(), oid, modifier };
+        add(20_002, "positive", registry::Kind::Domain { base: 23, modifier: -1 });
+        let fields = [attribute("a", 23, -1), attribute("b", 20_001, -1)].into();
+        add(20_003, "pair", registry::Kind::Composite { fields });
         add(20_004, "pair[]", registry::Kind::Array { element: 20_003 });
-        add(20_005, "loop", registry::Kind::Domain { base: 20_005 });
+        add(20_005, "loop", registry::Kind::Domain { base: 20_005, modifier: -1 });
+        let price = (10 << 16 | 2) + 4;
+        add(20_006, "price", registry::Kind::Domain { base: oid::NUMERIC, modifier: price });
+        add(20_007, "price[]", registry::Kind::Array { element: 20_006 });
+        let fields = [attribute("at", 1114, 0), attribute("price", 20_006, -1), attribute("cost", 1231, price)].into();
+        add(20_008, "offer", registry::Kind::Composite { fields });
+        add(20_009, "cheap", registry::Kind::Domain { base: 20_006, modifier: -1 });
         registry.set_custom([(25, false)].into());
         let pair = Kind::Record([("a".into(), INT), ("b".into(), Kind::Text)].into());
+        let price = Kind::Decimal { precision: Some(10), scale: Some(2) };
+        let cost = Kind::List(price.clone().into());
+        let at = Kind::Timestamp(Fraction::NONE);
         for (oid, expected) in [
             (20_001, Kind::Text),
             (20_002, INT),
             (20_003, pair.clone()),
             (20_004, Kind::List(pair.into())),
             (20_005, Kind::Text),
+            (20_006, price.clone()),
+            (20_007, cost.clone()),
+            (20_008, Kind::Record([("at".into(), at), ("price".into(), price.clone()), ("cost".into(), cost)].into())),
+            (20_009, price),
             (25, Kind::Other("text".into())),
         ] {
             assert_eq!(kind(&registry, oid, -1, 0), expected, "{oid}");

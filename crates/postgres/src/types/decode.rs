@@ -130,7 +130,7 @@ impl Decoder {
             }
             Kind::Scalar(scalar) => Decoder::Scalar(scalar),
             Kind::Enum => Decoder::Scalar(Scalar::Text),
-            Kind::Domain { base } => Self::binary(registry, base, depth + 1)?,
+            Kind::Domain { base, .. } => Self::binary(registry, base, depth + 1)?,
             Kind::Array { element } => {
                 let decoder = *inner(element)?;
                 Decoder::Array(Box::new(ArrayPlan { element, decoder, registry: registry.clone() }))
@@ -138,8 +138,10 @@ impl Decoder {
             Kind::Range { subtype } => Decoder::Range(inner(subtype)?),
             Kind::Multirange { range } => Decoder::Multirange(inner(range)?),
             Kind::Composite { fields } => {
-                let attributes: Option<Vec<_>> =
-                    fields.iter().map(|(_, oid)| Some((*oid, Self::binary(registry, *oid, depth + 1)?))).collect();
+                let attributes: Option<Vec<_>> = fields
+                    .iter()
+                    .map(|field| Some((field.oid, Self::binary(registry, field.oid, depth + 1)?)))
+                    .collect();
                 Decoder::Composite(CompositePlan::new(registry, oid, attributes?))
             }
         })
@@ -173,13 +175,14 @@ impl Decoder {
                 Decoder::ParseStyled(Styled::Date(scalar, registry.date_order))
             }
             Kind::Scalar(scalar) => Decoder::Parse(scalar),
-            Kind::Domain { base } => Self::text(registry, base, depth + 1),
+            Kind::Domain { base, .. } => Self::text(registry, base, depth + 1),
             Kind::Array { .. } if oid::VECTORS.contains(&oid) => Decoder::ParseVector,
             Kind::Array { element } => Decoder::ParseArray(inner(element), registry.separator(element)),
             Kind::Range { subtype } => Decoder::ParseRange(inner(subtype)),
             Kind::Multirange { range } => Decoder::ParseMultirange(inner(range)),
             Kind::Composite { fields } => {
-                let attributes = fields.iter().map(|(_, oid)| (*oid, Self::text(registry, *oid, depth + 1))).collect();
+                let attributes =
+                    fields.iter().map(|field| (field.oid, Self::text(registry, field.oid, depth + 1))).collect();
                 Decoder::ParseComposite(CompositePlan::new(registry, oid, attributes))
             }
             Kind::Enum | Kind::Unknown => Decoder::AsText,

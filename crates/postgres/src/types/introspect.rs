@@ -67,12 +67,14 @@ fn query(oids: &[Oid], altered: &str) -> String {
                FROM (SELECT pg_catalog.to_jsonb(g) AS j FROM pg_catalog.pg_range g) g \
                WHERE (g.j OPERATOR(pg_catalog.->>) 'rngmultitypid')::pg_catalog.oid \
                  OPERATOR(pg_catalog.=) t.oid) END, \
-           (SELECT pg_catalog.string_agg(a.atttypid::pg_catalog.text OPERATOR(pg_catalog.||) ' ' \
+           CASE WHEN t.typtype OPERATOR(pg_catalog.=) 'd' THEN t.typtypmod::pg_catalog.text ELSE \
+             (SELECT pg_catalog.string_agg(a.atttypid::pg_catalog.text OPERATOR(pg_catalog.||) ' ' \
+               OPERATOR(pg_catalog.||) a.atttypmod::pg_catalog.text OPERATOR(pg_catalog.||) ' ' \
                OPERATOR(pg_catalog.||) pg_catalog.replace(a.attname::pg_catalog.text, E'\\n', U&'\\FFFF'), E'\\n' \
                ORDER BY a.attnum) \
              FROM pg_catalog.pg_attribute a WHERE t.typtype OPERATOR(pg_catalog.=) 'c' \
              AND a.attrelid OPERATOR(pg_catalog.=) t.typrelid \
-             AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped), \
+             AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped) END, \
            t.typdelim::pg_catalog.text \
          FROM wanted w JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) w.oid"
     )

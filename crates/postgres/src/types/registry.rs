@@ -28,10 +28,10 @@ pub enum Kind {
         /// The type of its ranges.
         range: Oid,
     },
-    /// A composite type: names and types of its attributes.
+    /// A composite type.
     Composite {
-        /// In order.
-        fields: Arc<[(String, Oid)]>,
+        /// Its attributes, in order.
+        fields: Arc<[Attribute]>,
     },
     /// An enumeration: travels as text.
     Enum,
@@ -39,9 +39,22 @@ pub enum Kind {
     Domain {
         /// The type it restricts.
         base: Oid,
+        /// The modifier of that type; -1 if the domain has none.
+        modifier: i32,
     },
     /// A type of which only its number is known: travels as text.
     Unknown,
+}
+
+/// An attribute of a composite type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub oid: Oid,
+    /// The modifier of its type; -1 if it has none.
+    pub modifier: i32,
 }
 
 impl Kind {
@@ -51,7 +64,7 @@ impl Kind {
             Kind::Array { element: inner }
             | Kind::Range { subtype: inner }
             | Kind::Multirange { range: inner }
-            | Kind::Domain { base: inner } => Some(inner),
+            | Kind::Domain { base: inner, .. } => Some(inner),
             _ => None,
         }
     }
@@ -169,7 +182,7 @@ impl TypeRegistry {
         let inner = |oid: Oid| depth == 0 || self.agrees_within(other, oid, depth - 1);
         kind == other.kind(oid)
             && match &kind {
-                Kind::Composite { fields } => fields.iter().all(|(_, oid)| inner(*oid)),
+                Kind::Composite { fields } => fields.iter().all(|field| inner(field.oid)),
                 kind => kind.inner().is_none_or(inner),
             }
     }
@@ -224,7 +237,7 @@ impl TypeRegistry {
         let related = || related.and_then(|text| text.parse().ok()).unwrap_or(0);
         let kind = match kind {
             "a" => Kind::Array { element: related() },
-            "d" => Kind::Domain { base: related() },
+            "d" => Kind::Domain { base: related(), modifier: fields.and_then(|text| text.parse().ok()).unwrap_or(-1) },
             "e" => Kind::Enum,
             "r" => Kind::Range { subtype: related() },
             "m" => Kind::Multirange { range: related() },
@@ -237,12 +250,13 @@ impl TypeRegistry {
     }
 }
 
-/// `oid name` pairs, one per line: a line feed in an attribute's name is written as U+FFFF by the query.
-fn composite(text: &str) -> Arc<[(String, Oid)]> {
-    text.lines()
-        .filter_map(|line| {
-            let (oid, name) = line.split_once(' ')?;
-            Some((name.replace('\u{ffff}', "\n"), oid.parse().ok()?))
-        })
-        .collect()
+/// `oid modifier name`, one attribute per line: a line feed in its name is written as U+FFFF by the query.
+fn composite(text: &str) -> Arc<[Attribute]> {
+    let attribute = |line: &str| {
+        let mut parts = line.splitn(3, ' ');
+        let (oid, modifier, name) = (parts.next()?, parts.next()?, parts.next()?);
+        let name = name.replace('\u{ffff}', "\n");
+        Some(Attribute { name, oid: oid.parse().ok()?, modifier: modifier.parse().ok()? })
+    };
+    text.lines().filter_map(attribute).collect()
 }

@@ -11,7 +11,7 @@ const COMPOSITE: u32 = 99_999;
 
 /// The catalogue's rows for [`COMPOSITE`].
 fn catalogue() -> Vec<u8> {
-    data_row(&[Some(b"99999"), Some(b"c"), Some(b"c"), None, Some(b"1033 a"), None])
+    data_row(&[Some(b"99999"), Some(b"c"), Some(b"c"), None, Some(b"1033 -1 a"), None])
 }
 
 /// A row whose only column is a composite value as text.

@@ -50,13 +50,13 @@ impl Encoder {
             }
             Kind::Scalar(scalar) => Form::Scalar(scalar),
             Kind::Enum => Form::Scalar(Scalar::Text),
-            Kind::Domain { base } => return Self { oid, ..Self::nested(registry, base, depth + 1) },
+            Kind::Domain { base, .. } => return Self { oid, ..Self::nested(registry, base, depth + 1) },
             Kind::Array { element } if oid::VECTORS.contains(&oid) => Form::Vector(inner(element)),
             Kind::Array { element } => Form::Array(inner(element), registry.separator(element)),
             Kind::Range { subtype } => Form::Range(inner(subtype)),
             Kind::Multirange { range } => Form::Multirange(inner(range)),
             Kind::Composite { fields } => Form::Composite(
-                fields.iter().map(|(name, oid)| (name.clone(), Self::nested(registry, *oid, depth + 1))).collect(),
+                fields.iter().map(|field| (field.name.clone(), Self::nested(registry, field.oid, depth + 1))).collect(),
             ),
         };
         Self { oid, name: registry.name(oid), form, open: false, is_name: oid == oid::NAME }
