@@ -6,6 +6,7 @@ import datetime as dt
 import threading
 from typing import Any
 
+import pyarrow
 import pytest
 
 import headrace
@@ -185,3 +186,17 @@ def test_an_error_of_describing_the_columns_has_its_place_in_the_statement(conne
         assert statement[position - 1 :].startswith(place)
         conn.rollback()
     assert conn.fetchval("SELECT 1") == 1
+
+
+def test_text_for_a_column_of_another_type_is_parsed_in_the_text_format(connect: Connect, schema: str) -> None:
+    conn, table = connect(autocommit=True), f"{schema}.t"
+    conn.execute(f"CREATE TABLE {table} (u uuid, d date, n numeric)")
+    texts = ["12345678-1234-5678-1234-567812345678", "2020-01-01", "1.50"]
+    for rows in ([tuple(texts)], pyarrow.table(dict(zip("udn", ([text] for text in texts), strict=True)))):
+        with pytest.raises(
+            (errors.ProgrammingError, errors.DataError), match='with format="text" the server parses it'
+        ):
+            conn.copy_in(table, rows)
+        assert conn.copy_in(table, rows, format="text") == 1
+    found = conn.fetch(f"SELECT u::text, d::text, n::text FROM {table}")
+    assert found == [tuple(texts)] * 2

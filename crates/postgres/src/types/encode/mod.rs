@@ -154,6 +154,9 @@ impl Encoder {
         match (&self.form, kind) {
             (_, ValueKind::Custom) => self.custom(value, out)?,
             (Form::AsText, _) => return Err(self.wrong(value, " in binary form; use the text format")),
+            (Form::Scalar(_), ValueKind::Text) if !self.is_text() && !self.is_json() => {
+                return Err(self.wrong(value, " in binary form; with format=\"text\" the server parses it"));
+            }
             _ => self.binary(value, kind, out)?,
         }
         patch(out, start)?;
