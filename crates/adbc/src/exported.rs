@@ -14,10 +14,8 @@ use crate::outcome::{self, Failure, Outcome};
 use adbc_core::constants::{ADBC_ERROR_VENDOR_CODE_PRIVATE_DATA, ADBC_STATUS_NOT_IMPLEMENTED, ADBC_STATUS_OK};
 use adbc_core::error::AdbcStatusCode;
 use adbc_ffi::{FFI_AdbcConnection, FFI_AdbcDriver, FFI_AdbcError, FFI_AdbcStatement, FFIDriver};
-use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use headrace_arrow::foreign::{Stream, mended};
-use std::ffi::{c_char, c_int, c_void};
+use headrace_arrow::foreign::{self, Layer, Stream, layer, layered, mended};
 use std::sync::LazyLock;
 
 /// The driver, as C has it.
@@ -94,20 +92,22 @@ unsafe extern "C" fn read_partition(
     status
 }
 
-/// A stream, and the error that it has ended with.
+/// The error that a stream has ended with.
 struct Watched {
-    stream: Stream,
+    stream: FFI_ArrowArrayStream,
     failure: Failure,
     /// The error that was returned last, which lives as long as the stream.
     shown: Option<Box<FFI_AdbcError>>,
 }
 
+impl Layer for Watched {
+    fn within(&mut self) -> &mut FFI_ArrowArrayStream {
+        &mut self.stream
+    }
+}
+
 impl Drop for Watched {
     fn drop(&mut self) {
-        if let Some(release) = self.stream.release {
-            // SAFETY: it was not released, and nobody asks it afterwards.
-            unsafe { release(&raw mut self.stream) }
-        }
         if let Some(mut error) = self.shown.take()
             && let Some(release) = error.release
         {
@@ -120,59 +120,18 @@ impl Drop for Watched {
 /// Puts a stream in place of one, from which its error can be had.
 unsafe fn watch(out: *mut FFI_ArrowArrayStream, failure: Option<Failure>) {
     let Some(failure) = failure else { return };
-    let out = out.cast::<Stream>();
     // SAFETY: the caller's pointer leads to a stream, which is moved out of its place, and another one into it.
     unsafe {
-        let watched = Watched { stream: out.read_unaligned(), failure, shown: None };
-        out.write_unaligned(Stream {
-            get_schema: Some(get_schema),
-            get_next: Some(get_next),
-            get_last_error: Some(get_last_error),
-            release: Some(release),
-            private_data: Box::into_raw(Box::new(watched)).cast::<c_void>(),
-        });
+        let stream = FFI_ArrowArrayStream::from_raw(out);
+        let watched = layered(Watched { stream, failure, shown: None });
+        out.cast::<Stream>().write_unaligned(Stream { release: Some(release), ..watched });
     }
 }
 
-/// That of a stream made by [`watch`].
-unsafe fn watched<'a>(stream: *mut Stream) -> Option<&'a mut Watched> {
-    // SAFETY: the consumer of a stream passes it to its own functions only, and not after its release.
-    unsafe { stream.as_mut()?.private_data.cast::<Watched>().as_mut() }
-}
-
-/// `EINVAL`: a stream that was released, or has no such function.
-const INVALID: c_int = 22;
-
-unsafe extern "C" fn get_schema(stream: *mut Stream, out: *mut FFI_ArrowSchema) -> c_int {
-    // SAFETY: see `watched`.
-    let Some(Watched { stream, .. }) = (unsafe { watched(stream) }) else { return INVALID };
-    // SAFETY: it is asked as its consumer asks.
-    stream.get_schema.map_or(INVALID, |get| unsafe { get(stream, out) })
-}
-
-unsafe extern "C" fn get_next(stream: *mut Stream, out: *mut FFI_ArrowArray) -> c_int {
-    // SAFETY: see `watched`.
-    let Some(Watched { stream, .. }) = (unsafe { watched(stream) }) else { return INVALID };
-    // SAFETY: it is asked as its consumer asks.
-    stream.get_next.map_or(INVALID, |get| unsafe { get(stream, out) })
-}
-
-unsafe extern "C" fn get_last_error(stream: *mut Stream) -> *const c_char {
-    // SAFETY: see `watched`.
-    let Some(Watched { stream, .. }) = (unsafe { watched(stream) }) else { return std::ptr::null() };
-    // SAFETY: it is asked as its consumer asks.
-    stream.get_last_error.map_or(std::ptr::null(), |get| unsafe { get(stream) })
-}
-
+/// By it a stream made by [`watch`] is known: it has one address, which a generic function may not have.
 unsafe extern "C" fn release(stream: *mut Stream) {
     // SAFETY: the consumer's pointer leads to its stream, which it releases once.
-    let Some(stream) = (unsafe { stream.as_mut() }) else { return };
-    let data = std::mem::replace(&mut stream.private_data, std::ptr::null_mut());
-    stream.release = None;
-    if !data.is_null() {
-        // SAFETY: it was made by `watch`.
-        drop(unsafe { Box::from_raw(data.cast::<Watched>()) });
-    }
+    unsafe { foreign::release::<Watched>(stream) }
 }
 
 /// The error that a stream of this driver has ended with; null if there is none.
@@ -188,8 +147,8 @@ unsafe extern "C" fn error_from_array_stream(
     if !is_watched {
         return std::ptr::null();
     }
-    // SAFETY: see `watched`.
-    let Some(watched) = (unsafe { watched(stream) }) else { return std::ptr::null() };
+    // SAFETY: it was made by `watch`.
+    let Some(watched) = (unsafe { layer::<Watched>(stream) }) else { return std::ptr::null() };
     let Some(error) = watched.failure.error() else { return std::ptr::null() };
     if !status.is_null() {
         // SAFETY: the driver manager's place for it.

@@ -4,11 +4,11 @@ use crate::flat::{
     Binaries, Bools, Dates, Decimals, Durations, Fault, Fixed, Flat, Floats32, Floats64, Intervals, Ints, Months,
     Nulls, Times, Timestamps, Uuids,
 };
-use crate::free::Free;
 use crate::nested::Nested;
 use crate::options::{Options, UNLIMITED_PRECISION, UNLIMITED_SCALE};
 use crate::schema::is_text_instead;
 use crate::text::{Rendered, Texts};
+use crate::unconstrained::Unconstrained;
 use arrow_array::ArrayRef;
 use arrow_array::types::{
     Decimal128Type, Decimal256Type, DurationMicrosecondType, DurationMillisecondType, DurationSecondType, Int8Type,
@@ -94,7 +94,7 @@ builders! {
     /// Exact numbers.
     Decimal256(Flat<Decimals<Decimal256Type>>);
     /// Exact numbers of any digits, until their type is known.
-    Free(Flat<Free>);
+    Unconstrained(Flat<Unconstrained>);
     /// Text.
     Text(Flat<Texts>);
     /// Bytes.
@@ -205,11 +205,11 @@ impl Builder {
         Self::Nested(nested)
     }
 
-    /// A column without values, whose type the first of them determine, if that is left open: [`crate::free`].
+    /// A column without values, whose type the first of them determine, if that is left open: [`crate::unconstrained`].
     pub fn open(kind: &Kind, data_type: &DataType, options: &Options) -> Self {
         match (kind, data_type) {
             (Kind::Decimal { .. }, DataType::Decimal128(UNLIMITED_PRECISION, UNLIMITED_SCALE)) if !options.fixed => {
-                Self::Free(Flat::new(Free::default(), options))
+                Self::Unconstrained(Flat::new(Unconstrained::default(), options))
             }
             _ => Self::new(kind, data_type, options),
         }
@@ -217,7 +217,7 @@ impl Builder {
 
     /// From now on the values are of this type. There are none yet.
     pub fn fix(&mut self, data_type: &DataType, options: &Options) {
-        let Self::Free(_) = self else { return };
+        let Self::Unconstrained(_) = self else { return };
         *self = match data_type {
             DataType::Decimal256(precision, scale) => {
                 Self::Decimal256(Flat::new(Decimals::new(*precision, *scale), options))

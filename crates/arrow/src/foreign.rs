@@ -101,10 +101,110 @@ impl Nulls {
     }
 }
 
-/// A stream, and where its batches have columns of nulls.
+/// What lies between a stream and its consumer: it asks the stream in the consumer's place.
+pub trait Layer {
+    /// The stream.
+    fn within(&mut self) -> &mut FFI_ArrowArrayStream;
+
+    /// A batch has come, or a released array after the last one.
+    ///
+    /// # Safety
+    /// The array is one of the stream's type that nobody else has, or a released one.
+    unsafe fn received(&mut self, _: *mut FFI_ArrowArray) {}
+}
+
+/// A stream that consists of a layer and the stream within.
+pub fn layered<L: Layer>(layer: L) -> Stream {
+    Stream {
+        get_schema: Some(get_schema::<L>),
+        get_next: Some(get_next::<L>),
+        get_last_error: Some(get_last_error::<L>),
+        release: Some(release::<L>),
+        private_data: Box::into_raw(Box::new(layer)).cast::<c_void>(),
+    }
+}
+
+/// `EINVAL`: a stream that was released, or has no such function.
+const INVALID: c_int = 22;
+
+/// The layer of a stream; `None` of one that was released.
+///
+/// # Safety
+/// The pointer is null, or leads to a stream that was made by [`layered`] of a layer of this type.
+pub unsafe fn layer<'a, L: Layer>(stream: *mut Stream) -> Option<&'a mut L> {
+    // SAFETY: the caller's promise.
+    unsafe { stream.as_mut()?.private_data.cast::<L>().as_mut() }
+}
+
+/// The stream within. Its pointer is valid for as long as the layer.
+fn within(layer: &mut impl Layer) -> *mut Stream {
+    // The layout is the same.
+    std::ptr::from_mut(layer.within()).cast()
+}
+
+unsafe extern "C" fn get_schema<L: Layer>(stream: *mut Stream, out: *mut FFI_ArrowSchema) -> c_int {
+    // SAFETY: the consumer of a stream passes it to its own functions only; the one within is asked as its consumer asks.
+    unsafe {
+        let Some(layer) = layer::<L>(stream) else { return INVALID };
+        let stream = within(layer);
+        (*stream).get_schema.map_or(INVALID, |get| get(stream, out))
+    }
+}
+
+unsafe extern "C" fn get_next<L: Layer>(stream: *mut Stream, out: *mut FFI_ArrowArray) -> c_int {
+    // SAFETY: as above; what was written is an array of the stream's type, or a released one.
+    unsafe {
+        let Some(layer) = layer::<L>(stream) else { return INVALID };
+        let stream = within(layer);
+        let Some(get) = (*stream).get_next else { return INVALID };
+        let failed = get(stream, out);
+        if failed == 0 {
+            layer.received(out);
+        }
+        failed
+    }
+}
+
+unsafe extern "C" fn get_last_error<L: Layer>(stream: *mut Stream) -> *const c_char {
+    // SAFETY: as above.
+    unsafe {
+        let Some(layer) = layer::<L>(stream) else { return std::ptr::null() };
+        let stream = within(layer);
+        (*stream).get_last_error.map_or(std::ptr::null(), |get| get(stream))
+    }
+}
+
+/// Ends a stream that was made by [`layered`], and the one within.
+///
+/// # Safety
+/// The pointer is null, or leads to such a stream, of a layer of this type.
+pub unsafe extern "C" fn release<L: Layer>(stream: *mut Stream) {
+    // SAFETY: the caller's promise. The stream within is released as the layer is dropped.
+    unsafe {
+        let Some(stream) = stream.as_mut() else { return };
+        let data = std::mem::replace(&mut stream.private_data, std::ptr::null_mut());
+        stream.release = None;
+        if !data.is_null() {
+            drop(Box::from_raw(data.cast::<L>()));
+        }
+    }
+}
+
+/// Where the batches of a stream have columns of nulls.
 struct Mended {
     stream: FFI_ArrowArrayStream,
     nulls: Nulls,
+}
+
+impl Layer for Mended {
+    fn within(&mut self) -> &mut FFI_ArrowArrayStream {
+        &mut self.stream
+    }
+
+    unsafe fn received(&mut self, array: *mut FFI_ArrowArray) {
+        // SAFETY: the caller's promise, and the layout is the same.
+        unsafe { self.nulls.mend(array.cast::<Array>()) }
+    }
 }
 
 /// The same stream, whose columns of nulls have no buffers. Those of polars have one, which Arrow's library refuses and
@@ -120,71 +220,9 @@ pub fn mended(mut stream: FFI_ArrowArrayStream) -> FFI_ArrowArrayStream {
         }
     };
     let Some(nulls) = nulls else { return stream };
-    let mut made = Stream {
-        get_schema: Some(get_schema),
-        get_next: Some(get_next),
-        get_last_error: Some(get_last_error),
-        release: Some(release),
-        private_data: Box::into_raw(Box::new(Mended { stream, nulls })).cast::<c_void>(),
-    };
+    let mut made = layered(Mended { stream, nulls });
     // SAFETY: the layout is the same, and what is left is marked as released, so that it is released once.
     unsafe { FFI_ArrowArrayStream::from_raw((&raw mut made).cast::<FFI_ArrowArrayStream>()) }
-}
-
-/// `EINVAL`: a stream that was released, or has no such function.
-const INVALID: c_int = 22;
-
-/// That of a stream made by [`mended`], and the stream within.
-///
-/// # Safety
-/// The stream was made by it.
-unsafe fn parts<'a>(stream: *mut Stream) -> Option<(&'a mut Stream, &'a Nulls)> {
-    // SAFETY: the consumer of a stream passes it to its own functions only, and not after its release.
-    unsafe {
-        let mended = stream.as_mut()?.private_data.cast::<Mended>().as_mut()?;
-        Some((&mut *(&raw mut mended.stream).cast::<Stream>(), &mended.nulls))
-    }
-}
-
-unsafe extern "C" fn get_schema(stream: *mut Stream, out: *mut FFI_ArrowSchema) -> c_int {
-    // SAFETY: see `parts`; the stream within is asked as its consumer asks.
-    unsafe {
-        let Some((stream, _)) = parts(stream) else { return INVALID };
-        stream.get_schema.map_or(INVALID, |get| get(stream, out))
-    }
-}
-
-unsafe extern "C" fn get_next(stream: *mut Stream, out: *mut FFI_ArrowArray) -> c_int {
-    // SAFETY: as above; what was written is an array of the stream's type, or a released one.
-    unsafe {
-        let Some((stream, nulls)) = parts(stream) else { return INVALID };
-        let Some(get) = stream.get_next else { return INVALID };
-        let failed = get(stream, out);
-        if failed == 0 {
-            nulls.mend(out.cast::<Array>());
-        }
-        failed
-    }
-}
-
-unsafe extern "C" fn get_last_error(stream: *mut Stream) -> *const c_char {
-    // SAFETY: as above.
-    unsafe {
-        let Some((stream, _)) = parts(stream) else { return std::ptr::null() };
-        stream.get_last_error.map_or(std::ptr::null(), |get| get(stream))
-    }
-}
-
-unsafe extern "C" fn release(stream: *mut Stream) {
-    // SAFETY: the consumer's pointer leads to its stream, which it releases once. The one within is released as it is dropped.
-    unsafe {
-        let Some(stream) = stream.as_mut() else { return };
-        let data = std::mem::replace(&mut stream.private_data, std::ptr::null_mut());
-        stream.release = None;
-        if !data.is_null() {
-            drop(Box::from_raw(data.cast::<Mended>()));
-        }
-    }
 }
 
 #[cfg(test)]
@@ -202,10 +240,11 @@ mod tests {
         unsafe extern "C" fn next(stream: *mut Stream, out: *mut FFI_ArrowArray) -> c_int {
             // SAFETY: only streams made below have this function.
             unsafe {
-                let (within, nulls) = parts(stream).unwrap();
-                assert_eq!(within.get_next.unwrap()(within, out), 0);
+                let mended = layer::<Mended>(stream).unwrap();
+                let within = within(mended);
+                assert_eq!((*within).get_next.unwrap()(within, out), 0);
                 let add = |array: *mut Array| (*array).n_buffers = 1;
-                each(nulls, out.cast(), &add);
+                each(&mended.nulls, out.cast(), &add);
             }
             0
         }

@@ -4,7 +4,7 @@
 //! * [`batches`]: a [`headrace_core::ColumnSink`] that makes record batches of a bounded size;
 //! * [`export`]: schemas and batches in Arrow's C data interface;
 //! * [`input`]: record batches of other programs as rows of parameters; [`foreign`]: the streams that they come in;
-//! * [`builder`]: the values of one column: flat ones, texts, lists, structs; [`free`]: numbers of any digits.
+//! * [`builder`]: the values of one column: flat ones, texts, lists, structs; [`unconstrained`]: numbers of any digits.
 //!
 //! One policy holds for rows and for Arrow: every value is exact, or the result fails with the column's name.
 #![deny(unsafe_code)]
@@ -15,12 +15,12 @@ pub mod export;
 pub mod flat;
 #[allow(unsafe_code)]
 pub mod foreign;
-pub mod free;
 pub mod input;
 pub mod nested;
 pub mod options;
 pub mod schema;
 pub mod text;
+pub mod unconstrained;
 
 pub use arrow_array::{RecordBatch, RecordBatchReader};
 pub use arrow_schema::{ArrowError, SchemaRef};

@@ -37,6 +37,8 @@ pub struct Nested {
     /// The depth below which everything is skipped, because it does not fit the column's type.
     skipped: Option<usize>,
     null_unrepresentable: bool,
+    /// The value that has begun is null, for want of a place for a part of it.
+    is_nulled: bool,
     fault: Option<Fault>,
 }
 
@@ -51,6 +53,7 @@ impl Nested {
             depth: 0,
             skipped: None,
             null_unrepresentable,
+            is_nulled: false,
             fault: None,
         }
     }
@@ -130,14 +133,20 @@ impl Nested {
 
     #[cold]
     fn misfit_with(&mut self, what: &str, hint: &str) {
-        if !self.null_unrepresentable {
+        if self.null_unrepresentable {
+            self.is_nulled = self.depth > 0;
+        } else {
             let (index, reason) = (self.len(), format!("{what} does not fit into the column's Arrow type{hint}"));
             self.fault.get_or_insert(Fault { index, reason });
         }
     }
 
     /// Ends a value of this column.
-    fn close(&mut self, is_value: bool) {
+    fn close(&mut self, mut is_value: bool) {
+        let is_nulled = std::mem::take(&mut self.is_nulled);
+        if !matches!(self.form, Form::Range { .. }) {
+            is_value &= !is_nulled;
+        }
         match &mut self.form {
             Form::List { offsets, .. } => {
                 let items = self.parts.first().map_or(0, Builder::len);
@@ -145,6 +154,7 @@ impl Nested {
                     Ok(end) => offsets.push(end),
                     Err(_) => {
                         offsets.push(offsets.last().copied().unwrap_or_default());
+                        is_value = false;
                         self.misfit("a list that makes the batch longer than 2^31 items");
                     }
                 }

@@ -14,7 +14,7 @@ pub const DECIMAL256_PRECISION: u8 = 76;
 /// Arrow's type of a column of exact numbers whose type does not limit their digits (`numeric` without a precision).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Numeric {
-    /// `decimal128(38, 20)`, or what the numbers of the first batch need: [`crate::free`]. A later number that does not
+    /// `decimal128(38, 20)`, or what the numbers of the first batch need: [`crate::unconstrained`]. A later number that does not
     /// fit fails the result.
     #[default]
     Decimal,

@@ -242,6 +242,43 @@ fn values_that_arrow_lacks_are_null_if_the_caller_wants_it() {
     assert!(batches(&Kind::Date, options, &[&[cell(|s| s.invalid("short"))]]).refused().is_some());
 }
 
+#[test]
+fn a_list_of_lists_is_null_as_a_whole_if_the_caller_wants_it() {
+    let options = Options { null_unrepresentable: true, ..Options::default() };
+    let square = || {
+        cell(|s| {
+            s.begin(Container::List, 2);
+            for _ in 0..2 {
+                s.begin(Container::List, 1);
+                s.int(1);
+                s.end();
+            }
+            s.end();
+        })
+    };
+    let of = |kind: &Kind, cells: &[Cell]| {
+        let batch = batches(kind, options, &[cells]).take().expect("no value is refused");
+        let array = batch.column(0).clone();
+        array.to_data().validate_full().unwrap();
+        (0..array.len()).map(|row| array.is_null(row)).collect::<Vec<_>>()
+    };
+    let kind = Kind::List(Box::new(INT32));
+    assert_eq!(of(&kind, &[list(&[1, 2]), square(), list(&[]), square()]), [false, true, false, true]);
+    // In a composite value it is the attribute that is null.
+    let attribute = cell(|s| {
+        s.begin(Container::Record { type_id: 1 }, 1);
+        s.begin(Container::List, 1);
+        s.begin(Container::List, 0);
+        s.end();
+        s.end();
+        s.end();
+    });
+    let record = Kind::Record([("a".into(), kind)].into());
+    let batch = batches(&record, options, &[&[attribute]]).take().expect("no value is refused");
+    let array = batch.column(0).as_struct();
+    assert!(array.is_valid(0) && array.column(0).is_null(0));
+}
+
 fn list(items: &'static [i64]) -> Cell {
     cell(move |s| {
         s.begin(Container::List, items.len());

@@ -255,7 +255,9 @@ impl Column {
             DataType::Null => (ValueKind::Null, Values::Null),
             DataType::Boolean => (ValueKind::Bool, Values::Bool(array.as_boolean().values().clone())),
             DataType::Int8 if extension == "arrow.bool8" => {
-                (ValueKind::Bool, Values::Whole(Whole::I8(primitive::<Int8Type>(array))))
+                // Any number but 0 is true, and none of them is a number.
+                let numbers = primitive::<Int8Type>(array);
+                (ValueKind::Bool, Values::Bool(BooleanBuffer::collect_bool(numbers.len(), |row| numbers[row] != 0)))
             }
             DataType::UInt64 => (ValueKind::Int, Values::Unsigned(primitive::<UInt64Type>(array))),
             data_type if data_type.is_integer() => (ValueKind::Int, Values::Whole(whole(array).ok_or_else(unknown)?)),

@@ -19,13 +19,13 @@ const WIDE_SCALE: u32 = 38;
 
 /// The numbers of a column until its type is known.
 #[derive(Debug)]
-pub struct Free {
+pub struct Unconstrained {
     /// Those until the first that does not fit.
     narrow: Decimals<Decimal128Type>,
     wide: Option<Wide>,
 }
 
-impl Default for Free {
+impl Default for Unconstrained {
     fn default() -> Self {
         Self { narrow: Decimals::new(UNLIMITED_PRECISION, UNLIMITED_SCALE), wide: None }
     }
@@ -34,14 +34,28 @@ impl Default for Free {
 /// Numbers of any digits, with as few after the point as they need.
 #[derive(Debug)]
 struct Wide {
-    values: Vec<(i256, u32)>,
+    values: Vec<i256>,
+    /// Of each value how many of its digits are after the point.
+    scales: Vec<u8>,
     nulls: NullBufferBuilder,
     /// The most digits before the point, and after it.
     whole: u32,
     fraction: u32,
 }
 
+impl Default for Wide {
+    fn default() -> Self {
+        let nulls = NullBufferBuilder::new(0);
+        Self { values: Vec::new(), scales: Vec::new(), nulls, whole: 0, fraction: 0 }
+    }
+}
+
 impl Wide {
+    /// The bytes of its values.
+    fn bytes(&self) -> usize {
+        size_of_val(self.values.as_slice()) + self.scales.len()
+    }
+
     /// Adds a number; returns false if no type has room for it and those before it. Then it was not added.
     fn push(&mut self, mut value: i256, mut scale: u32) -> bool {
         let ten = i256::from_i128(10);
@@ -55,13 +69,16 @@ impl Wide {
             return false;
         }
         (self.whole, self.fraction) = (whole, fraction);
-        self.values.push((value, scale));
+        self.values.push(value);
+        // As many as the type has digits, or less.
+        self.scales.push(scale as u8);
         self.nulls.append_non_null();
         true
     }
 
     fn push_null(&mut self) {
-        self.values.push((i256::ZERO, 0));
+        self.values.push(i256::ZERO);
+        self.scales.push(0);
         self.nulls.append_null();
     }
 
@@ -78,11 +95,11 @@ impl Wide {
     fn array(mut self) -> Result<ArrayRef, ArrowError> {
         let (precision, scale) = self.shape();
         let ten = i256::from_i128(10);
-        let at_scale = |(value, own): &(i256, u32)| {
+        let at_scale = |(value, own): (&i256, &u8)| {
             // The shape has room for it.
-            ten.checked_pow(scale - own).and_then(|power| value.checked_mul(power)).unwrap_or_default()
+            ten.checked_pow(scale - u32::from(*own)).and_then(|power| value.checked_mul(power)).unwrap_or_default()
         };
-        let values = self.values.iter().map(at_scale);
+        let values = self.values.iter().zip(&self.scales).map(at_scale);
         let nulls = self.nulls.finish();
         Ok(if precision == DECIMAL128_PRECISION {
             let values: Vec<i128> = values.map(|value| value.to_i128().unwrap_or_default()).collect();
@@ -94,12 +111,12 @@ impl Wide {
     }
 }
 
-impl Free {
+impl Unconstrained {
     /// Those until now as numbers of any digits.
     #[cold]
     fn widened(&mut self) -> Option<&mut Wide> {
         if self.wide.is_none() {
-            let mut wide = Wide { values: Vec::new(), nulls: NullBufferBuilder::new(0), whole: 0, fraction: 0 };
+            let mut wide = Wide::default();
             let before = self.narrow.finish().ok()?;
             for value in before.as_primitive::<Decimal128Type>() {
                 match value {
@@ -130,7 +147,7 @@ fn parts(ascii: &str) -> (Option<i256>, u32) {
     (i256::from_string(&format!("{whole}{fraction}")), fraction.len() as u32)
 }
 
-impl Build for Free {
+impl Build for Unconstrained {
     fn null(&mut self) {
         match &mut self.wide {
             Some(wide) => wide.push_null(),
@@ -144,7 +161,7 @@ impl Build for Free {
         self.wide.take().map_or_else(|| self.narrow.finish(), Wide::array)
     }
     fn bytes(&self) -> usize {
-        self.wide.as_ref().map_or_else(|| self.narrow.bytes(), |wide| wide.values.len() * size_of::<i256>())
+        self.wide.as_ref().map_or_else(|| self.narrow.bytes(), Wide::bytes)
     }
     fn int(&mut self, value: i64) -> Put {
         self.decimal128(value < 0, value.unsigned_abs().into(), 0)
@@ -176,15 +193,15 @@ mod tests {
 
     /// The type and the values of numbers, of which none is a null.
     fn made(numbers: &[&str]) -> (DataType, Vec<String>) {
-        let mut free = Free::default();
+        let mut column = Unconstrained::default();
         for number in numbers {
             match *number {
-                "" => free.null(),
-                number => free.decimal(number).unwrap(),
+                "" => column.null(),
+                number => column.decimal(number).unwrap(),
             }
         }
-        assert_eq!(free.count(), numbers.len());
-        let array = free.finish().unwrap();
+        assert_eq!(column.count(), numbers.len());
+        let array = column.finish().unwrap();
         let text = |row: usize| arrow_array_text(&array, row);
         (array.data_type().clone(), (0..array.len()).map(text).collect())
     }
@@ -230,13 +247,15 @@ mod tests {
 
     #[test]
     fn what_no_type_has_room_for_is_a_fault() {
-        let mut free = Free::default();
-        assert!(free.decimal("NaN").unwrap_err().contains("NaN does not fit"));
-        free.decimal("1").unwrap();
-        assert!(free.decimal(&format!("1{}", "0".repeat(76))).is_err());
-        assert!(free.decimal(&format!("0.{}1", "0".repeat(80))).is_err());
-        free.decimal(&format!("1{}", "0".repeat(60))).unwrap();
-        assert!(free.decimal(&format!("0.{}1", "0".repeat(20))).is_err());
-        assert_eq!(free.finish().unwrap().len(), 2);
+        let mut column = Unconstrained::default();
+        assert!(column.decimal("NaN").unwrap_err().contains("NaN does not fit"));
+        column.decimal("1").unwrap();
+        assert!(column.decimal(&format!("1{}", "0".repeat(76))).is_err());
+        assert!(column.decimal(&format!("0.{}1", "0".repeat(80))).is_err());
+        column.decimal(&format!("1{}", "0".repeat(60))).unwrap();
+        // The number, and where its point is.
+        assert_eq!(column.bytes(), 2 * (size_of::<i256>() + 1));
+        assert!(column.decimal(&format!("0.{}1", "0".repeat(20))).is_err());
+        assert_eq!(column.finish().unwrap().len(), 2);
     }
 }
