@@ -91,6 +91,7 @@ class PartitionedWrite:
 
         Raises:
             ModuleNotFoundError: pyarrow is not installed.
+            ProgrammingError: the write has not begun, or was committed or aborted.
             OperationalError: no connection could be opened.
             DatabaseError: the server refused the rows.
         """
@@ -104,7 +105,15 @@ class PartitionedWrite:
         marks = ", ".join([rules.MARK] * len(rows.columns))
         with contextlib.closing(self._connect(url)) as connection:
             sql = f"INSERT INTO {into} VALUES ({marks})"
-            _cursor(connection).executemany(sql, rows.reader)
+            try:
+                _cursor(connection).executemany(sql, rows.reader)
+            except UndefinedTable as error:
+                if not self.staging:
+                    raise
+                raise ProgrammingError(
+                    f"rows for {self.table} can be written after begin(), and before commit() or abort(): "
+                    f"there is no table {self.staging}"
+                ) from error
             connection.commit()
         return Written(attempt, rows.count, tuple(name for name in rows.columns if name != _ATTEMPT))
 

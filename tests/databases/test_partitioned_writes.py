@@ -159,6 +159,18 @@ def test_aborted_write_leaves_nothing(staged: Database, conn: Any) -> None:
     assert numbers(conn) == [-1]
 
 
+def test_rows_are_written_between_begin_and_commit(staged: Database, conn: Any) -> None:
+    job = partitioned_write(staged.url, table="written")
+    with pytest.raises(ProgrammingError, match=r"rows for written can be written after begin\(\)"):
+        job.write(rows(0, 10), url=staged.url)
+    job.begin(url=staged.url)
+    assert job.write(rows(0, 10), url=staged.url).rows == 10
+    job.abort(url=staged.url)
+    with pytest.raises(ProgrammingError, match=r"before commit\(\) or abort\(\)"):
+        job.write(rows(0, 10), url=staged.url)
+    assert numbers(conn) == [-1]
+
+
 def test_attempts_of_another_write_change_nothing(staged: Database, conn: Any) -> None:
     job, other = begun(staged), begun(staged)
     done = job.write(rows(0, 10), url=staged.url)
