@@ -155,6 +155,76 @@ SUMMER_TIME = (
 NAIVE = {"naive": pa.array([datetime.datetime(2024, 5, 6, 12, 0)])}
 
 
+DEPENDENTS = {
+    "aware datetime(6)": "column 'aware' of the table has the type datetime",
+    "aware varchar(40)": "column 'aware' of the table has the type varchar",
+    "aware timestamp null, naive timestamp null": "column 'naive' of the table is given values without a zone",
+    "aware timestamp null, naive datetime, day date as (date(aware)) stored": "column 'day' of the table is computed",
+    "aware timestamp null, naive datetime, day date as (date(aware)) virtual": "column 'day' of the table is computed",
+    "aware timestamp null, naive datetime, made datetime default now()": "column 'made' of the table has a default",
+    "aware timestamp null, naive datetime, n int default 7, nil date default null": "",
+}
+"""Columns of a table, and why one of instants and one without are not inserted in UTC; nothing if they are."""
+
+
+@pytest.mark.parametrize("any_db", ["mariadb", "mysql"], indirect=True)
+@pytest.mark.parametrize("columns", DEPENDENTS)
+@pytest.mark.parametrize("kind", ["table", "temporary table"])
+def test_an_instant_is_right_in_every_column_or_refused(
+    any_db: Database, conn: dbapi.Connection, columns: str, kind: str
+) -> None:
+    """Where an hour comes twice, and where the zone is the same all year."""
+    temporary = kind != "table"
+    if "virtual" in columns and temporary and any_db.name == "mysql":
+        pytest.skip("the server has no such tables")
+    data = pa.table({**AWARE, **(NAIVE if "naive" in columns else {})})
+    with conn.cursor() as cursor:
+        for statement in SUMMER_TIME:
+            run(cursor, statement)
+        run(cursor, "drop table if exists dependent")
+        run(cursor, f"create {kind} dependent ({columns})")
+        run(cursor, "set time_zone = '+02:00'")
+        assert cursor.adbc_ingest("dependent", data, mode="append", temporary=temporary) == 1
+        shown = [*data.column_names, *(["day"] if "day" in columns else [])]
+        query = f"select {', '.join(f'cast({name} as char(16))' for name in shown)} from dependent"
+        wanted = {"aware": "2024-10-27 03:30", "naive": "2024-05-06 12:00", "day": "2024-10-27"}
+        assert rows(conn, query) == [tuple(wanted[name] for name in shown)]
+        run(cursor, "delete from dependent")
+        run(cursor, "set time_zone = 'Test/Summer'")
+        if DEPENDENTS[columns]:
+            with pytest.raises(dbapi.NotSupportedError, match=DEPENDENTS[columns]):
+                cursor.adbc_ingest("dependent", data, mode="append", temporary=temporary)
+            assert rows(conn, "select count(*) from dependent") == [(0,)]
+            return
+        assert cursor.adbc_ingest("dependent", data, mode="append", temporary=temporary) == 1
+        query = "select unix_timestamp(aware), cast(naive as char(16)), n, nil, @@time_zone from dependent"
+        assert rows(conn, query) == [(1729992600, "2024-05-06 12:00", 7, None, "Test/Summer")]
+
+
+@pytest.mark.parametrize("any_db", ["mariadb", "mysql"], indirect=True)
+def test_an_instant_is_refused_that_a_trigger_or_a_view_sees(any_db: Database, conn: dbapi.Connection) -> None:
+    with conn.cursor() as cursor:
+        for statement in (
+            *SUMMER_TIME,
+            "drop view if exists seen",
+            "drop table if exists watched",
+            "create table watched (aware timestamp null, day date)",
+            "create view seen as select aware from watched",
+            "create trigger watching before insert on watched for each row set new.day = date(new.aware)",
+            "set time_zone = 'Test/Summer'",
+        ):
+            run(cursor, statement)
+        for name in ("seen", "watched"):
+            with pytest.raises(dbapi.NotSupportedError, match="has triggers, or is a view"):
+                cursor.adbc_ingest(name, pa.table(AWARE), mode="append")
+        assert rows(conn, "select count(*) from watched") == [(0,)]
+        # A table that is made has neither.
+        assert cursor.adbc_ingest("unwatched", pa.table({**NAIVE, **AWARE}), mode="replace") == 1
+        assert rows(conn, "select unix_timestamp(aware), cast(naive as char(16)) from unwatched") == [
+            (1729992600, "2024-05-06 12:00")
+        ]
+
+
 def zoned(cursor: dbapi.Cursor, zone: str) -> None:
     """The session's time zone, and an empty table whose columns depend on it."""
     run(cursor, "drop table if exists zoned")
@@ -191,10 +261,10 @@ def test_instants_are_refused_where_an_hour_comes_twice_and_the_table_depends_on
         for statement in SUMMER_TIME:
             run(cursor, statement)
         run(cursor, "set time_zone = 'Test/Summer'")
-        with pytest.raises(dbapi.NotSupportedError, match="defaults or triggers"):
+        with pytest.raises(dbapi.NotSupportedError, match="column 'made' of the table has a default"):
             cursor.adbc_ingest("zoned", pa.table(AWARE), mode="append")
         run(cursor, "alter table zoned drop column made")
-        with pytest.raises(dbapi.NotSupportedError, match="column 'naive' has timestamps without a zone"):
+        with pytest.raises(dbapi.NotSupportedError, match="column 'naive' of the table is given values without a zone"):
             cursor.adbc_ingest("zoned", pa.table({**NAIVE, **AWARE}), mode="append")
         assert cursor.adbc_ingest("zoned", pa.table(AWARE), mode="append") == 1
         assert rows(conn, "select unix_timestamp(aware), @@time_zone from zoned") == [(1729992600, "Test/Summer")]
@@ -264,6 +334,19 @@ def test_another_catalog_is_refused_or_meant(any_db: Database, conn: dbapi.Conne
         catalog = conn.adbc_current_catalog
         assert conn.adbc_get_table_schema("t", catalog_filter=catalog).names
         assert cursor.adbc_ingest("nowhere", data, mode="create", catalog_name=catalog) == 1
+
+
+def test_a_schema_or_catalog_is_that_of_one_ingestion(any_db: Database, conn: dbapi.Connection) -> None:
+    if any_db.name not in ("postgresql", "mariadb", "mysql"):
+        pytest.skip("there is one schema that a test may write to")
+    data, keyword = pa.table({"id": [1]}), "db_schema_name" if any_db.name == "postgresql" else "catalog_name"
+    with conn.cursor() as cursor:
+        run(cursor, "drop table if exists here")
+        run(cursor, "create schema if not exists elsewhere")
+        cursor.adbc_ingest("here", data, mode="replace", **{keyword: "elsewhere"})
+        cursor.adbc_ingest("here", data, mode="create")
+        assert rows(conn, "select count(*) from here") == rows(conn, "select count(*) from elsewhere.here") == [(1,)]
+        run(cursor, "drop table elsewhere.here")
 
 
 @pytest.mark.parametrize("any_db", ["mariadb", "mysql"], indirect=True)
@@ -359,6 +442,19 @@ def test_objects_at_each_depth(any_db: Database, conn: dbapi.Connection) -> None
         assert names(columns, *path, "table_constraints", "constraint_column_names") == [["id"]]
         # Only a foreign key refers to other columns.
         assert names(columns, *path, "table_constraints", "constraint_column_usage") == [None]
+
+
+def test_the_servers_own_schemas_are_shown_to_who_asks_for_them(url: str) -> None:
+    own = {"pg_catalog", "information_schema"}
+    with dbapi.connect(url, autocommit=True) as conn:
+        path = ("catalog_db_schemas", "db_schema_name")
+        shown = names(conn.adbc_get_objects(depth="db_schemas").read_all().to_pylist(), *path)
+        assert "public" in shown
+        assert not own & set(shown)
+        every = names(conn.adbc_get_objects(depth="db_schemas", db_schema_filter="%").read_all().to_pylist(), *path)
+        assert own < set(every)
+        found = conn.adbc_get_objects(depth="tables", table_name_filter="columns").read_all().to_pylist()
+        assert names(found, "catalog_db_schemas", "db_schema_tables", "table_name") == []
 
 
 def test_facts_about_driver_and_server(any_db: Database, conn: dbapi.Connection) -> None:

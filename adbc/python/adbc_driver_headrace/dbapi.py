@@ -96,6 +96,8 @@ class Cursor(adbc_driver_manager.dbapi.Cursor):
             NotSupportedError: a column of polars has Python's objects.
             Error: the server or the driver refused them.
         """
+        # The driver manager sets what it is given, and leaves what it was given for another table.
+        self._stmt.set_options(**dict.fromkeys(("adbc.ingest.target_catalog", "adbc.ingest.target_db_schema"), ""))
         return super().adbc_ingest(table_name, _told(data), mode, **options)
 
     def execute(self, operation: bytes | str, parameters: Any = None) -> Cursor:

@@ -131,7 +131,10 @@ impl Bound {
     /// The stream has failed, or the row is null.
     pub fn advance(&mut self) -> Result<bool, Unsent> {
         match &self.batch {
-            Some(batch) if self.at + 1 < batch.rows() => self.at += 1,
+            Some(batch) if self.at + 1 < batch.rows() => {
+                self.check_cancelled()?;
+                self.at += 1;
+            }
             _ => {
                 self.batch = self.next_batch()?;
                 self.at = 0;
@@ -190,7 +193,11 @@ impl Bound {
     /// batch, which are then the current one in turn.
     pub fn each(&mut self, mut write: impl FnMut(&Row<'_, Unsent>) -> bool) {
         let Some(batch) = self.batch.as_deref() else { return };
-        while write(&batch.row(self.at, None)) && self.at + 1 < batch.rows() && !batch.is_null(self.at + 1) {
+        let cancel = self.cancel.as_deref();
+        // What is cancelled has no next row.
+        let goes_on =
+            |at: usize| at < batch.rows() && !batch.is_null(at) && !cancel.is_some_and(|cancel| cancel.is_wanted());
+        while write(&batch.row(self.at, None)) && goes_on(self.at + 1) {
             batch.settle();
             self.at += 1;
         }

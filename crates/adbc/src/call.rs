@@ -45,8 +45,8 @@ struct State {
     cancelled: bool,
     over: bool,
     error: Option<Error>,
-    /// Rows of the result were dropped, and why: it is not complete.
-    discarded: Option<&'static str>,
+    /// Rows of the result were dropped: it is not complete, and this is what its reader is told.
+    discarded: Option<Error>,
 }
 
 impl Reply {
@@ -80,7 +80,8 @@ impl Reply {
     /// Returns true once there is something to take, or the request is over.
     pub fn is_ready(&self) -> bool {
         let state = self.lock();
-        state.over || state.batches.as_ref().is_some_and(|batches| batches.ready() > 0 || batches.refused().is_some())
+        let has_come = |batches: &Batches| batches.ready() > 0 || batches.refused().is_some();
+        state.over || state.discarded.is_none() && state.batches.as_ref().is_some_and(has_come)
     }
 
     /// The schema; without columns if the statement returns no rows.
@@ -108,7 +109,7 @@ impl Reply {
     }
 
     /// Drops the rows that come, and what has come. Who reads the result is told the reason.
-    pub fn discard(&self, reason: &'static str) {
+    pub fn discard(&self, reason: Error) {
         let mut state = self.lock();
         state.take = Take::Nothing;
         state.discarded = Some(reason);
@@ -138,8 +139,8 @@ impl Reply {
     /// The request has failed, a value does not fit its column, or the result was discarded.
     pub fn take(&self) -> Result<Option<RecordBatch>, Error> {
         let mut state = self.lock();
-        if let Some(reason) = state.discarded {
-            return Err(crate::error::state(format!("the result was not read to its end: {reason}")));
+        if let Some(reason) = &state.discarded {
+            return Err(reason.clone());
         }
         if let Some(batches) = &mut state.batches {
             if let Some(batch) = batches.take() {

@@ -3,13 +3,12 @@
 use crate::database::{get_arrow, number, set_arrow};
 use crate::error::{of, unsupported};
 use crate::info::info;
-use crate::link::Link;
+use crate::link::{Core, Link};
 use crate::objects::{Filter, objects};
 use crate::options::{flag, missing, text, unknown};
 use crate::outcome;
 use crate::partition;
 use crate::reader::Reader;
-use crate::session::Cancel;
 use crate::statement::HeadraceStatement;
 use crate::statistics::statistics;
 use adbc_core::constants::{
@@ -37,13 +36,17 @@ pub struct HeadraceConnection {
 /// A stream of record batches.
 type Batches = Box<dyn RecordBatchReader + Send + 'static>;
 
-/// Cancels what runs on a connection.
-pub struct Canceller(pub Arc<Cancel>);
+/// Cancels what a connection or a statement has under way.
+pub struct Canceller {
+    /// Its link.
+    pub link: Link,
+    /// What any of the connection's statements has, too.
+    pub any: bool,
+}
 
 impl CancelHandle for Canceller {
     fn try_cancel(&self) -> Result<()> {
-        self.0.request();
-        Ok(())
+        self.link.request_cancel(self.any)
     }
 }
 
@@ -129,8 +132,8 @@ impl Optionable for HeadraceConnection {
                 let known = LEVELS.iter().find(|(_, known)| *known == level);
                 Ok(known.map_or(ADBC_OPTION_ISOLATION_LEVEL_DEFAULT, |(name, _)| name).to_owned())
             }
-            OptionConnection::CurrentCatalog => self.link.lock()?.current_catalog(),
-            OptionConnection::CurrentSchema => self.link.lock()?.current_schema(),
+            OptionConnection::CurrentCatalog => self.link.running(Core::current_catalog),
+            OptionConnection::CurrentSchema => self.link.running(Core::current_schema),
             other => get_arrow(&self.arrow, other.as_ref()).ok_or_else(|| missing(other.as_ref())),
         }
     }
@@ -152,16 +155,15 @@ impl Connection for HeadraceConnection {
     type StatementType = HeadraceStatement;
 
     fn new_statement(&mut self) -> Result<HeadraceStatement> {
-        Ok(HeadraceStatement::new(self.link.clone(), self.arrow))
+        Ok(HeadraceStatement::new(self.link.of_statement(), self.arrow))
     }
 
     fn get_cancel_handle(&self) -> Box<dyn CancelHandle> {
-        Box::new(Canceller(self.link.cancel().clone()))
+        Box::new(Canceller { link: self.link.clone(), any: true })
     }
 
     fn get_info(&self, codes: Option<HashSet<InfoCode>>) -> Result<Batches> {
-        let mut core = self.link.lock()?;
-        one(info(&mut core, codes.as_ref())?)
+        one(self.link.running(|core| info(core, codes.as_ref()))?)
     }
 
     fn get_objects(
@@ -174,16 +176,16 @@ impl Connection for HeadraceConnection {
         column: Option<&str>,
     ) -> Result<Batches> {
         let filter = Filter { depth, catalog, schema, table, types: types.as_deref(), column };
-        let mut core = self.link.lock()?;
-        one(objects(&mut core, &filter)?)
+        one(self.link.running(|core| objects(core, &filter))?)
     }
 
     fn get_table_schema(&self, catalog: Option<&str>, schema: Option<&str>, table: &str) -> Result<Schema> {
-        let mut core = self.link.lock()?;
-        core.check_catalog(catalog)?;
-        let name = core.dialect.qualified(catalog, schema, table)?;
-        let query = core.dialect.no_rows(&name);
-        Ok(core.schema(&query, self.arrow)?.as_ref().clone())
+        self.link.running(|core| {
+            core.check_catalog(catalog)?;
+            let name = core.dialect.qualified(catalog, schema, table)?;
+            let query = core.dialect.no_rows(&name);
+            Ok(core.schema(&query, self.arrow)?.as_ref().clone())
+        })
     }
 
     fn get_table_types(&self) -> Result<Batches> {
@@ -205,8 +207,7 @@ impl Connection for HeadraceConnection {
         table: Option<&str>,
         _approximate: bool,
     ) -> Result<Batches> {
-        let mut core = self.link.lock()?;
-        one(statistics(&mut core, catalog, schema, table)?)
+        one(self.link.running(|core| statistics(core, catalog, schema, table))?)
     }
 
     fn commit(&mut self) -> Result<()> {

@@ -5,7 +5,6 @@ use crate::databases::{dialect, open};
 use crate::error::invalid;
 use crate::link::Link;
 use crate::options::{count, missing, text, unknown};
-use crate::session::Cancel;
 use crate::target::Target;
 use crate::uri::Uri;
 use adbc_core::error::{Error, Result, Status};
@@ -13,7 +12,6 @@ use adbc_core::options::{OptionConnection, OptionDatabase, OptionValue};
 use adbc_core::{Database, Optionable};
 use headrace_arrow::{Numeric, Options};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// The prefix of the options that are the driver's own.
 pub const PREFIX: &str = "headrace.";
@@ -196,9 +194,8 @@ impl Database for HeadraceDatabase {
         options: impl IntoIterator<Item = (OptionConnection, OptionValue)>,
     ) -> Result<HeadraceConnection> {
         let target = self.target()?;
-        let cancel = Arc::new(Cancel::default());
-        let session = open(&target, cancel.clone())?;
-        let link = Link::new(session, dialect(target.kind), cancel);
+        let session = open(&target)?;
+        let link = Link::new(session, dialect(target.kind));
         let mut connection = HeadraceConnection::new(link, self.arrow);
         for (key, value) in options {
             connection.set_option(key, value)?;

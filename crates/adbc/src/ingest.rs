@@ -150,11 +150,39 @@ impl Ingest {
     }
 }
 
-/// The name of the first column of timestamps with a zone, or without one.
-pub fn timestamps(schema: &Schema, zoned: bool) -> Option<&str> {
-    let is_wanted =
-        |field: &&Arc<Field>| matches!(field.data_type(), DataType::Timestamp(_, zone) if zone.is_some() == zoned);
-    schema.fields().iter().find(is_wanted).map(|field| field.name().as_str())
+/// The name of the first column of timestamps with a zone.
+pub fn instants(schema: &Schema) -> Option<&str> {
+    schema.fields().iter().find(|field| are_instants(field)).map(|field| field.name().as_str())
+}
+
+fn are_instants(field: &Field) -> bool {
+    matches!(field.data_type(), DataType::Timestamp(_, Some(_)))
+}
+
+/// Why rows of a schema, whose instants are inserted while the session's time zone is UTC, become others by that: what a
+/// column of their table is. Its name, type, default, and how the server computes its values are as `SHOW COLUMNS` has them.
+pub fn dependence(schema: &Schema, column: [&str; 2], default: Option<&str>, extra: &str) -> Option<String> {
+    let [name, ty] = column;
+    // Names of columns are the same in any case.
+    let given = schema.fields().iter().find(|field| field.name().to_lowercase() == name.to_lowercase());
+    let is_timestamp = ty.to_ascii_lowercase().starts_with("timestamp");
+    let extra = extra.to_ascii_uppercase();
+    let what = match given {
+        _ if ["VIRTUAL", "STORED", "PERSISTENT"].iter().any(|word| extra.contains(word)) => {
+            "is computed in the session's time zone".to_owned()
+        }
+        Some(field) if are_instants(field) && !is_timestamp => {
+            format!("has the type {ty}, whose values are in the session's time zone")
+        }
+        Some(field) if is_timestamp && !are_instants(field) && field.data_type() != &DataType::Null => {
+            format!("is given values without a zone, and has the type {ty}, which takes them for the session's")
+        }
+        None if default.is_some_and(|text| is_timestamp || text.parse::<f64>().is_err()) => {
+            "has a default, which may depend on the session's time zone".to_owned()
+        }
+        _ => return None,
+    };
+    Some(format!("column '{}' of the table {what}", headrace_core::shortened(name)))
 }
 
 /// The schema of the same rows whose instants are timestamps without a zone.
@@ -275,6 +303,36 @@ mod tests {
             ("", "", None),
         ] {
             assert_eq!(fixed_offset(zone, system), offset, "{zone} {system}");
+        }
+    }
+
+    #[test]
+    fn columns_that_depend_on_the_zone_are_found() {
+        let instant = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+        let schema = Schema::new(vec![
+            Field::new("at", instant, true),
+            Field::new("Naive", DataType::Timestamp(TimeUnit::Second, None), true),
+            Field::new("none", DataType::Null, true),
+        ]);
+        for (column, default, extra, wanted) in [
+            (["at", "timestamp(6)"], Some("current_timestamp(6)"), "on update current_timestamp(6)", None),
+            (["AT", "datetime"], None, "", Some("column 'AT' of the table has the type datetime")),
+            (["naive", "datetime"], None, "", None),
+            (["naive", "TIMESTAMP"], None, "", Some("column 'naive' of the table is given values without a zone")),
+            (["none", "timestamp"], None, "", None),
+            (["id", "int"], None, "auto_increment", None),
+            (["n", "int"], Some("0"), "", None),
+            (["at2", "timestamp"], Some("0"), "", Some("column 'at2' of the table has a default")),
+            (["made", "datetime"], Some("CURRENT_TIMESTAMP"), "DEFAULT_GENERATED", Some("column 'made'")),
+            (["day", "date"], None, "STORED GENERATED", Some("column 'day' of the table is computed")),
+            (["day", "date"], None, "VIRTUAL GENERATED", Some("column 'day' of the table is computed")),
+        ] {
+            let found = dependence(&schema, column, default, extra);
+            match (&found, wanted) {
+                (None, None) => {}
+                (Some(found), Some(wanted)) if found.starts_with(wanted) => {}
+                _ => panic!("{column:?}: {found:?}, wanted {wanted:?}"),
+            }
         }
     }
 

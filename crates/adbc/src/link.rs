@@ -2,9 +2,9 @@
 
 use crate::bound::Bound;
 use crate::call::{Reply, Take};
-use crate::databases::Dialect;
+use crate::databases::{Dialect, Zone};
 use crate::error::{cancelled, failed_transaction, inherited, of, state, unsupported};
-use crate::ingest::{Ingest, Instants, Mode, Plan, fixed_offset, timestamps};
+use crate::ingest::{Ingest, Instants, Mode, Plan, dependence, fixed_offset, instants};
 use crate::session::{Ask, Cancel, Rows, Session};
 use crate::table::Table;
 use adbc_core::error::{Error, Result, Status};
@@ -25,7 +25,7 @@ pub struct Core {
     modes: Modes,
     /// The result that is being read: it has the session to itself.
     reading: Option<Arc<Reply>>,
-    /// Set by another thread while a call is running.
+    /// The requests to cancel what is under way.
     cancel: Arc<Cancel>,
 }
 
@@ -39,17 +39,31 @@ const ROLLED_BACK: &str = "the transaction was rolled back";
 #[derive(Clone)]
 pub struct Link {
     core: Arc<Mutex<Core>>,
+    /// Those for calls of this object: the connection, or a statement with its readers.
     cancel: Arc<Cancel>,
+    /// Those for calls of the connection, such as the reading of a partition.
+    connection: Arc<Cancel>,
+    /// Those for the last call of any.
+    last: Arc<Mutex<Arc<Cancel>>>,
     /// The process that has opened it. Bytes that the child of a fork sent would corrupt the session.
     process: u32,
 }
 
 impl Link {
     /// Of a session.
-    pub fn new(session: Box<dyn Session>, dialect: &'static dyn Dialect, cancel: Arc<Cancel>) -> Self {
+    pub fn new(session: Box<dyn Session>, dialect: &'static dyn Dialect) -> Self {
+        let cancel = Arc::new(Cancel::default());
         let core =
             Core { session, dialect, autocommit: true, modes: Modes::default(), reading: None, cancel: cancel.clone() };
-        Self { core: Arc::new(Mutex::new(core)), cancel, process: std::process::id() }
+        let last = Arc::new(Mutex::new(cancel.clone()));
+        let core = Arc::new(Mutex::new(core));
+        Self { core, connection: cancel.clone(), cancel, last, process: std::process::id() }
+    }
+
+    /// The same connection for a statement, whose calls are cancelled by themselves.
+    #[must_use]
+    pub fn of_statement(&self) -> Self {
+        Self { cancel: Arc::default(), ..self.clone() }
     }
 
     /// The state, for one thread at a time.
@@ -67,9 +81,25 @@ impl Link {
         if self.process == std::process::id() { Ok(()) } else { Err(inherited()) }
     }
 
-    /// The place of cancel requests.
-    pub fn cancel(&self) -> &Arc<Cancel> {
-        &self.cancel
+    /// The same for a call that can be cancelled.
+    fn hold(&self) -> Result<MutexGuard<'_, Core>> {
+        let mut core = self.lock()?;
+        core.cancel = self.cancel.clone();
+        core.session.watch(self.cancel.clone());
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = self.cancel.clone();
+        Ok(core)
+    }
+
+    /// Requests the cancellation of what is under way: of this object or the connection, or with `any` of a statement.
+    ///
+    /// # Errors
+    /// Nothing is.
+    pub fn request_cancel(&self, any: bool) -> Result<()> {
+        let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if self.cancel.request() || self.connection.request() || any && last().request() {
+            return Ok(());
+        }
+        Err(state("nothing is under way that could be cancelled"))
     }
 
     /// Executes a statement, and waits for its first batch or its end.
@@ -77,9 +107,8 @@ impl Link {
     /// # Errors
     /// It has failed, or another result is being read.
     pub fn execute(&self, sql: &Arc<str>, bound: Option<Bound>, options: Options) -> Result<Arc<Reply>> {
-        let mut core = self.lock()?;
         self.cancel.begin();
-        let executed = core.execute(sql, bound, Rows::Many, options, Take::Batches);
+        let executed = self.hold().and_then(|mut core| core.execute(sql, bound, Rows::Many, options, Take::Batches));
         if !executed.as_ref().is_ok_and(|reply| !reply.is_over()) {
             self.cancel.end();
         }
@@ -91,35 +120,36 @@ impl Link {
     /// # Errors
     /// As [`Link::execute`].
     pub fn update(&self, sql: &Arc<str>, bound: Option<Bound>) -> Result<Option<u64>> {
-        let mut core = self.lock()?;
-        self.cancel.begin();
-        let executed = core.update(sql, bound, Rows::Many);
-        self.cancel.end();
-        executed
+        self.running(|core| core.update(sql, bound, Rows::Many))
     }
 
-    /// How rows of a schema are ingested.
+    /// Makes a table if that is wanted, and inserts rows of a schema; returns their number. `bound` makes them, whose
+    /// instants are to be inserted in this way.
     ///
     /// # Errors
-    /// The database has no type for a column, or no such tables.
-    pub fn plan(&self, ingest: &Ingest, schema: &Schema) -> Result<Plan> {
-        let mut core = self.lock()?;
-        self.cancel.begin();
-        let plan = core.plan(ingest, schema);
-        self.cancel.end();
-        plan
+    /// As [`Link::execute`]; or the database has no type for a column, or no such tables.
+    pub fn ingest(
+        &self,
+        ingest: &Ingest,
+        schema: &Schema,
+        bound: impl FnOnce(Instants) -> Result<Bound>,
+    ) -> Result<Option<u64>> {
+        self.running(|core| {
+            let plan = core.plan(ingest, schema)?;
+            core.ingest(&plan, bound(plan.instants)?)
+        })
     }
 
-    /// Makes a table if that is wanted, and inserts rows; returns their number.
+    /// A call that can be cancelled from its beginning to its end, whatever it consists of.
     ///
     /// # Errors
-    /// As [`Link::execute`].
-    pub fn ingest(&self, plan: &Plan, bound: Bound) -> Result<Option<u64>> {
-        let mut core = self.lock()?;
+    /// As the call; or the process is the child of a fork.
+    pub fn running<T>(&self, call: impl FnOnce(&mut Core) -> Result<T>) -> Result<T> {
+        // Before it has its turn.
         self.cancel.begin();
-        let ingested = core.ingest(plan, bound);
+        let done = self.hold().and_then(|mut core| call(&mut core));
         self.cancel.end();
-        ingested
+        done
     }
 
     /// The next batch of a result; `None` at its end.
@@ -128,13 +158,16 @@ impl Link {
     /// The statement has failed, was cancelled, or its result was discarded; or the process is the child of a fork.
     pub fn next(&self, reply: &Arc<Reply>) -> Result<Option<RecordBatch>> {
         self.check_process()?;
-        if let Some(batch) = reply.take()? {
+        if self.cancel.is_wanted() && !reply.is_over() {
+            // Nor is what has come already returned.
+            reply.discard(cancelled());
+        } else if let Some(batch) = reply.take()? {
             return Ok(Some(batch));
         }
         if reply.is_over() {
             return Ok(None);
         }
-        let mut core = self.lock()?;
+        let mut core = self.hold()?;
         let advanced = core.advance(reply);
         if reply.is_over() || advanced.is_err() {
             self.cancel.end();
@@ -150,7 +183,7 @@ impl Link {
             return;
         }
         // The connection may have failed, or be another process's; then there is nothing to end.
-        let Ok(mut core) = self.lock() else { return };
+        let Ok(mut core) = self.hold() else { return };
         let _ = core.discard(reply, reason);
         self.cancel.end();
     }
@@ -251,7 +284,7 @@ impl Core {
 
     /// How the instants among rows of a schema are inserted.
     fn instants(&mut self, ingest: &Ingest, schema: &Schema) -> Result<Instants> {
-        let (Some(zone), Some(column)) = (self.dialect.zone(), timestamps(schema, true)) else {
+        let (Some(zone), Some(column)) = (self.dialect.zone(), instants(schema)) else {
             return Ok(Instants::AsTheyAre);
         };
         let found = Table::of(&self.query(zone.query())?);
@@ -261,24 +294,40 @@ impl Core {
         }
         let refused = |other: String| {
             unsupported(format!(
-                "column '{}' has instants, and the session's time zone {name} has none for an hour that comes twice a year. \
+                "column '{}' has timestamps with a zone, and in the session's time zone {name} an hour comes twice a year. \
                  They would be inserted in UTC, but {other}: execute SET time_zone = '+00:00', or another offset, first",
                 headrace_core::shortened(column)
             ))
         };
-        if let Some(naive) = timestamps(schema, false) {
-            let naive = headrace_core::shortened(naive);
-            return Err(refused(format!("column '{naive}' has timestamps without a zone, which are in the session's")));
-        }
-        if let (Mode::Append | Mode::CreateAppend, Some(table)) = (ingest.mode, &ingest.table) {
-            let columns: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-            let catalog = ingest.catalog.as_deref().or(ingest.schema.as_deref());
-            let dependants = self.value(&zone.dependants(catalog, table, &columns))?;
-            if dependants.is_some_and(|count| count != "0") {
-                return Err(refused("the table has defaults or triggers of its own".to_owned()));
-            }
+        if let (Mode::Append | Mode::CreateAppend, Some(table)) = (ingest.mode, &ingest.table)
+            && let Some(other) = self.dependence(zone, ingest, table, schema)?
+        {
+            return Err(refused(other));
         }
         Ok(Instants::InUtc(zone.in_utc()))
+    }
+
+    /// Why rows cannot be inserted into a table that is there while the session's time zone is another.
+    fn dependence(&mut self, zone: &dyn Zone, ingest: &Ingest, table: &str, schema: &Schema) -> Result<Option<String>> {
+        let catalog = ingest.catalog.as_deref().or(ingest.schema.as_deref());
+        let name = self.dialect.qualified(ingest.catalog.as_deref(), ingest.schema.as_deref(), table)?;
+        let columns = match self.query(&zone.columns(&name)) {
+            Ok(columns) => Table::of(&columns).into_rows(),
+            // It is made.
+            Err(error) if error.status == Status::NotFound && ingest.mode == Mode::CreateAppend => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let depends = |column: &Vec<Option<String>>| {
+            let text = |at: usize| column.get(at).and_then(Option::as_deref);
+            let [name, ty, extra] = [0, 1, 5].map(|at| text(at).unwrap_or_default());
+            dependence(schema, [name, ty], text(4), extra)
+        };
+        if let Some(found) = columns.iter().find_map(depends) {
+            return Ok(Some(found));
+        }
+        // A temporary table has none, whatever another one of its name has.
+        let has_triggers = !ingest.temporary && self.value(&zone.triggers(catalog, table))?.as_deref() != Some("0");
+        Ok(has_triggers.then(|| "the table has triggers, or is a view".to_owned()))
     }
 
     /// A name of a catalog, where the database has no other than that of the connection.
@@ -313,13 +362,15 @@ impl Core {
     }
 
     fn submit(&mut self, ask: &Ask, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
-        if self.cancel.is_wanted() {
-            // A request to cancel what the server has not begun with would be lost.
-            return Err(cancelled());
-        }
+        self.check_cancelled()?;
         let bound = bound.map(|bound| bound.until(self.cancel.clone()));
         self.session.submit(ask, bound, reply)?;
         self.session.drive(reply, &mut || reply.is_ready())
+    }
+
+    /// A request to cancel what the server has not begun with would be lost.
+    fn check_cancelled(&self) -> Result<()> {
+        if self.cancel.is_wanted() { Err(cancelled()) } else { Ok(()) }
     }
 
     /// The columns of a statement that is not executed.
@@ -329,6 +380,7 @@ impl Core {
     pub fn describe(&mut self, sql: &Arc<str>, options: Options) -> Result<Arc<Reply>> {
         self.check_free()?;
         self.begin()?;
+        self.check_cancelled()?;
         let reply = Reply::new(options, Take::All);
         self.session.submit(&Ask::Describe { sql: sql.clone() }, None, &reply)?;
         self.session.drive(&reply, &mut || reply.is_over())?;
@@ -425,9 +477,10 @@ impl Core {
             return Ok(());
         }
         self.reading = None;
-        reply.discard(reason);
+        reply.discard(state(format!("the result was not read to its end: {reason}")));
         if self.session.transaction() == TransactionStatus::Idle || self.autocommit {
-            self.session.stop();
+            self.cancel.begin();
+            self.cancel.request();
         }
         self.session.resume();
         let driven = self.session.drive(reply, &mut || reply.is_over());
@@ -553,3 +606,6 @@ impl Core {
 fn autocommits() -> Error {
     state("the connection is in autocommit mode, in which there is no transaction to end")
 }
+
+#[cfg(test)]
+mod tests;

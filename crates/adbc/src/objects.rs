@@ -109,8 +109,10 @@ pub fn objects(core: &mut Core, filter: &Filter<'_>) -> Result<RecordBatch> {
     if filter.depth != ObjectDepth::Catalogs {
         for row in query(core, dialect.schemas())? {
             let [catalog, name] = fields(row);
+            let is_hidden = filter.schema.is_none() && name.as_deref().is_some_and(|name| dialect.is_own_schema(name));
             if let Some(catalog) = catalogs.iter_mut().find(|known| known.name == catalog)
                 && passes(name.as_deref(), filter.schema)
+                && !is_hidden
             {
                 let tables = (filter.depth != ObjectDepth::Schemas).then(Vec::new);
                 catalog.schemas.get_or_insert_default().push(Schema { name, tables });

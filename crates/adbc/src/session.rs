@@ -7,16 +7,18 @@ use crate::error::{of, of_fatal, of_mismatch, of_server, unsupported};
 use crate::target::{Place, Target};
 use adbc_core::error::{Error, Result, Status};
 use headrace_core::{
-    Cancellation, Fatal, FatalKind, Interrupt, NextStep, Protocol as _, Session as _, TransactionStatus, Verb,
+    Cancellation, Fatal, FatalKind, Interrupt, NextStep, Protocol as _, Session as _, TransactionStatus, Verb, limits,
 };
 use headrace_io::blocking::{Client, cancel};
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 /// The time limit of a cancel request.
 const CANCEL: Duration = Duration::from_secs(10);
+/// A cancel request is repeated after this: the server may not have begun with the statement when it came.
+const CANCEL_AGAIN: Duration = Duration::from_millis(500);
 
 /// How many rows of parameters a statement has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +73,8 @@ pub trait Session: Send {
     fn drive(&mut self, reply: &Reply, until: &mut dyn FnMut() -> bool) -> Result<()>;
     /// The response handler that was full has room again.
     fn resume(&mut self);
-    /// Cancels the running statement.
-    fn stop(&mut self);
+    /// From now on the running statement is that of these requests for cancellation.
+    fn watch(&mut self, cancel: Arc<Cancel>);
     /// The transaction.
     fn transaction(&self) -> TransactionStatus;
     /// A parameter that the server has reported when the session was opened: its version.
@@ -81,42 +83,41 @@ pub trait Session: Send {
     fn close(&mut self);
 }
 
-/// A request for the cancellation of the running statement, made by another thread.
+/// Requests for the cancellation of what a statement or a connection has under way, made by other threads.
 #[derive(Debug, Default)]
-pub struct Cancel {
-    /// A statement is running, or its rows are being read.
-    pub running: AtomicBool,
-    wanted: AtomicBool,
-}
+pub struct Cancel(AtomicU8);
+
+/// Nothing is under way.
+const IDLE: u8 = 0;
+/// A call is, also while it waits for its turn; or rows are being read.
+const RUNNING: u8 = 1;
+/// It is to be cancelled.
+const WANTED: u8 = 2;
 
 impl Cancel {
-    /// Requests it, if a statement is running.
-    pub fn request(&self) {
-        if self.running.load(Ordering::SeqCst) {
-            self.wanted.store(true, Ordering::SeqCst);
-        }
+    /// Requests it; returns false if nothing is under way.
+    pub fn request(&self) -> bool {
+        self.0.compare_exchange(RUNNING, WANTED, Ordering::SeqCst, Ordering::SeqCst) != Err(IDLE)
     }
 
-    /// A statement begins.
+    /// A call begins.
     pub fn begin(&self) {
-        self.wanted.store(false, Ordering::SeqCst);
-        self.running.store(true, Ordering::SeqCst);
+        self.0.store(RUNNING, Ordering::SeqCst);
     }
 
-    /// The statement has ended.
+    /// The call has ended, and there are no rows to read.
     pub fn end(&self) {
-        self.running.store(false, Ordering::SeqCst);
-        self.wanted.store(false, Ordering::SeqCst);
+        self.0.store(IDLE, Ordering::SeqCst);
     }
 
     /// Withdraws the request; returns true if there was one.
     pub fn take(&self) -> bool {
-        self.wanted.swap(false, Ordering::SeqCst)
+        self.0.compare_exchange(WANTED, RUNNING, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 
     /// Returns true if it was requested.
     pub fn is_wanted(&self) -> bool {
-        self.wanted.load(Ordering::SeqCst)
+        self.0.load(Ordering::SeqCst) == WANTED
     }
 }
 
@@ -135,7 +136,7 @@ impl<D: Database> Live<D> {
     ///
     /// # Errors
     /// There is none, or it has refused the session.
-    pub fn open(target: &Target, cancel: Arc<Cancel>) -> Result<Self> {
+    pub fn open(target: &Target) -> Result<Self> {
         let mut last = None;
         for place in target.places()? {
             match Self::open_at(target, &place) {
@@ -144,7 +145,7 @@ impl<D: Database> Live<D> {
                         client: Some(client),
                         target: target.clone(),
                         place,
-                        cancel,
+                        cancel: Arc::default(),
                         database: PhantomData,
                     });
                 }
@@ -277,17 +278,18 @@ impl<D: Database> Session for Live<D> {
     }
 
     fn drive(&mut self, reply: &Reply, until: &mut dyn FnMut() -> bool) -> Result<()> {
-        let mut sent = false;
+        let cancel = self.cancel.clone();
+        // When a cancel request is sent again.
+        let mut next = None;
+        let is_due = |next: Option<Instant>| cancel.is_wanted() && next.is_none_or(|at| at <= Instant::now());
         while !until() {
-            if self.cancel.is_wanted() && !sent {
+            if is_due(next) {
                 reply.cancelled();
-                sent = self.try_stop();
+                let pause = if self.try_stop() { CANCEL_AGAIN } else { limits::TICK };
+                next = Some(Instant::now() + pause);
             }
-            let cancel = self.cancel.clone();
             let client = self.client()?;
-            // Where the cancel request has to be tried again, after a tick.
-            let tried = std::cell::Cell::new(!sent && cancel.is_wanted());
-            let over = client.drive((), None, |_| until() || (cancel.is_wanted() && !sent && !tried.replace(false)));
+            let over = client.drive((), None, |_| until() || is_due(next));
             match over {
                 // A response handler is full.
                 Ok(false) if !until() => return Ok(()),
@@ -310,8 +312,8 @@ impl<D: Database> Session for Live<D> {
         }
     }
 
-    fn stop(&mut self) {
-        self.try_stop();
+    fn watch(&mut self, cancel: Arc<Cancel>) {
+        self.cancel = cancel;
     }
 
     fn transaction(&self) -> TransactionStatus {

@@ -87,13 +87,15 @@ impl HeadraceStatement {
 
     fn ingest(&mut self) -> Result<Option<u64>> {
         let rows = self.bound.take().ok_or_else(|| state("no rows are bound to ingest"))?;
-        let plan = self.link.plan(&self.ingest, &rows.schema())?;
-        let rows = match plan.instants {
-            Instants::AsTheyAre => rows,
-            Instants::Moved(offset) => rows.in_zone(offset)?,
-            Instants::InUtc(_) => rows.in_zone(0)?,
-        };
-        self.link.ingest(&plan, rows.bound(self.meaning()?)?)
+        let (schema, meaning) = (rows.schema(), self.meaning()?);
+        self.link.ingest(&self.ingest, &schema, |instants| {
+            let rows = match instants {
+                Instants::AsTheyAre => rows,
+                Instants::Moved(offset) => rows.in_zone(offset)?,
+                Instants::InUtc(_) => rows.in_zone(0)?,
+            };
+            rows.bound(meaning)
+        })
     }
 
     /// Ends the result of the last execution, which the next one makes invalid.
@@ -202,7 +204,7 @@ impl Statement for HeadraceStatement {
     fn execute_schema(&mut self) -> Result<Schema> {
         let sql = self.sql()?;
         self.release_last();
-        let reply = self.link.lock()?.describe(&sql, self.arrow)?;
+        let reply = self.link.running(|core| core.describe(&sql, self.arrow))?;
         Ok(reply.schema().as_ref().clone())
     }
 
@@ -216,7 +218,8 @@ impl Statement for HeadraceStatement {
     }
 
     fn get_parameter_schema(&self) -> Result<Schema> {
-        let reply = self.link.lock()?.describe(&self.sql()?, self.arrow)?;
+        let sql = self.sql()?;
+        let reply = self.link.running(|core| core.describe(&sql, self.arrow))?;
         Ok(reply.parameters())
     }
 
@@ -237,7 +240,7 @@ impl Statement for HeadraceStatement {
     }
 
     fn get_cancel_handle(&self) -> Box<dyn CancelHandle> {
-        Box::new(Canceller(self.link.cancel().clone()))
+        Box::new(Canceller { link: self.link.clone(), any: false })
     }
 }
 

@@ -8,7 +8,7 @@ mod postgres;
 use crate::bound::Bound;
 use crate::call::Call;
 use crate::error::Refusal;
-use crate::session::{Cancel, Live, Rows, Session};
+use crate::session::{Live, Rows, Session};
 use crate::target::{self, Encryption, Place, Target};
 use adbc_core::error::Result;
 use arrow_schema::DataType;
@@ -59,9 +59,11 @@ pub trait Zone: Sync {
     fn query(&self) -> &'static str;
     /// The statements that set it to UTC and back.
     fn in_utc(&self) -> [&'static str; 2];
-    /// The query for the number of columns that have a default, besides those that are named, and of triggers: their
-    /// values may depend on the zone.
-    fn dependants(&self, catalog: Option<&str>, table: &str, columns: &[&str]) -> String;
+    /// The query for the columns of a table, temporary ones too, in order: name, type, and of no interest here two more, the
+    /// default, and how the server computes its values. `name` is quoted.
+    fn columns(&self, name: &str) -> String;
+    /// The query for the number of triggers that a table has; of a view it is not 0.
+    fn triggers(&self, catalog: Option<&str>, table: &str) -> String;
 }
 
 /// The SQL of a database.
@@ -158,6 +160,10 @@ pub trait Dialect: Send + Sync + std::fmt::Debug {
     fn catalogs(&self) -> &'static str;
     /// The query for schemas: catalog, schema.
     fn schemas(&self) -> &'static str;
+    /// A schema is the server's own: its objects are those of a program that asks for it by a filter.
+    fn is_own_schema(&self, _name: &str) -> bool {
+        false
+    }
     /// The query for tables: catalog, schema, table, type.
     fn tables(&self) -> &'static str;
     /// The query for columns, in the order of their tables: catalog, schema, table, column, position, remarks, type,
@@ -237,11 +243,11 @@ fn other(kind: &Kind) -> Option<String> {
 ///
 /// # Errors
 /// No server takes a connection, or it has refused the session.
-pub fn open(target: &Target, cancel: Arc<Cancel>) -> Result<Box<dyn Session>> {
+pub fn open(target: &Target) -> Result<Box<dyn Session>> {
     Ok(match target.kind {
-        target::Kind::Postgres => Box::new(Live::<postgres::Postgres>::open(target, cancel)?),
-        target::Kind::MySql => Box::new(Live::<mysql::MySql>::open(target, cancel)?),
-        target::Kind::Informix => Box::new(Live::<informix::Informix>::open(target, cancel)?),
-        target::Kind::Cubrid => Box::new(Live::<cubrid::Cubrid>::open(target, cancel)?),
+        target::Kind::Postgres => Box::new(Live::<postgres::Postgres>::open(target)?),
+        target::Kind::MySql => Box::new(Live::<mysql::MySql>::open(target)?),
+        target::Kind::Informix => Box::new(Live::<informix::Informix>::open(target)?),
+        target::Kind::Cubrid => Box::new(Live::<cubrid::Cubrid>::open(target)?),
     })
 }

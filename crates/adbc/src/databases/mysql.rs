@@ -94,16 +94,17 @@ impl Zone for Sql {
             "SET @@SESSION.time_zone = @headrace_time_zone",
         ]
     }
-    fn dependants(&self, catalog: Option<&str>, table: &str, columns: &[&str]) -> String {
+    fn columns(&self, name: &str) -> String {
+        // Of temporary tables the information schema has none.
+        format!("SHOW COLUMNS FROM {name}")
+    }
+    fn triggers(&self, catalog: Option<&str>, table: &str) -> String {
         let schema = catalog.map_or_else(|| "DATABASE()".to_owned(), literal);
-        let (table, columns) =
-            (literal(table), columns.iter().map(|name| literal(name)).collect::<Vec<_>>().join(", "));
-        // In MariaDB a default of NULL is the text NULL.
+        let table = literal(table);
         format!(
-            "SELECT (SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = {table} \
-             AND COLUMN_NAME NOT IN ({columns}) AND (COLUMN_DEFAULT <> 'NULL' OR EXTRA LIKE '%on update%')) + \
-             (SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = {schema} \
-             AND EVENT_OBJECT_TABLE = {table} AND EVENT_MANIPULATION = 'INSERT')"
+            "SELECT (SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = {schema} \
+             AND EVENT_OBJECT_TABLE = {table} AND EVENT_MANIPULATION = 'INSERT') + \
+             (SELECT COUNT(*) FROM information_schema.VIEWS WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = {table})"
         )
     }
 }

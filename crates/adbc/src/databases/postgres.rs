@@ -237,6 +237,9 @@ impl Dialect for Sql {
         "SELECT current_database()::text, nspname::text FROM pg_catalog.pg_namespace \
          WHERE nspname !~ '^pg_(toast|temp)' ORDER BY 2"
     }
+    fn is_own_schema(&self, name: &str) -> bool {
+        matches!(name, "pg_catalog" | "information_schema")
+    }
     fn tables(&self) -> &'static str {
         "SELECT current_database()::text, n.nspname::text, c.relname::text, CASE c.relkind WHEN 'r' THEN 'table' \
          WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized_view' WHEN 'f' THEN 'foreign_table' \
