@@ -214,7 +214,7 @@ fn parse_of_a_known_text_is_answered_here_in_its_place() {
     std::mem::swap(&mut other.server, &mut pair.server);
     let said = say().query("select 2").parse("b", "select 1").bind("b").execute().close("b").sync();
     assert_eq!(other.client(&said.0), Ok(Then::Wait));
-    assert_eq!(other.relay.spared, 1);
+    assert_eq!(other.relay.counters.spared, 1);
     other.server(&replies(b"TCZI"));
     // Its ParseComplete is sent together with what comes next.
     assert_eq!(other.told(), replies(b"TCZI"));
@@ -422,7 +422,7 @@ fn statement_that_its_client_has_closed_is_parsed_again_and_then_shared() {
         pair.server(&replies(replied));
         assert_eq!(pair.told(), replies(told));
     }
-    assert_eq!(pair.relay.prepared, 2);
+    assert_eq!(pair.relay.counters.prepared, 2);
     let mut other = Pair::new(&catalog);
     std::mem::swap(&mut other.server, &mut pair.server);
     assert_eq!(other.client(&prepare()), Ok(Then::Wait));
@@ -664,14 +664,14 @@ fn end_of_a_session_that_owes_nothing_is_no_reply() {
     assert_eq!(pair.client(&say().query("select 1").0), Ok(Then::Wait));
     pair.server(&[replies(b"TDCZI"), fatal()].concat());
     assert_eq!(pair.told(), replies(b"TDCZI"));
-    assert!(pair.relay.is_settled(&pair.server) && !pair.relay.has_told_why());
+    assert!(pair.relay.is_settled(&pair.server) && !pair.relay.has_sent_fatal_error());
     assert!(!pair.server.can_be_lent_again());
     // In a transaction the client has lost something.
     let mut pair = Pair::new(&Arc::new(Catalog::default()));
     assert_eq!(pair.client(&say().query("begin").0), Ok(Then::Wait));
     pair.server(&[replies(b"CZT"), fatal()].concat());
     assert_eq!(pair.told(), [replies(b"CZT"), fatal()].concat());
-    assert!(pair.relay.has_told_why());
+    assert!(pair.relay.has_sent_fatal_error());
 }
 
 #[test]
@@ -681,7 +681,7 @@ fn client_with_a_session_of_its_own_is_told_why_it_ends() {
     assert_eq!(pair.client(&say().query("select 1").0), Ok(Then::Wait));
     pair.server(&[replies(b"TDCZI"), fatal()].concat());
     assert_eq!(pair.told(), [replies(b"TDCZI"), fatal()].concat());
-    assert!(pair.relay.has_told_why());
+    assert!(pair.relay.has_sent_fatal_error());
 }
 
 #[test]

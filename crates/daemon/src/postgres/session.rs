@@ -80,7 +80,7 @@ pub async fn serve(
             Ok(Stopped::Elsewhere) => {}
             Ok(Stopped::ClientLeft) => break Ok(()),
             // An error would become a piece of a row, or follow the server's own. The end of the connection says enough.
-            Err(_) if session.relay.is_within_message() || session.relay.has_told_why() => break Ok(()),
+            Err(_) if session.relay.is_within_message() || session.relay.has_sent_fatal_error() => break Ok(()),
             Err(ended) => break Err(ended),
         }
     };
@@ -452,11 +452,12 @@ impl Session {
         let Some(lent) = &self.lent else { return };
         let stats = &self.pool.stats;
         stats.sent.add(lent.server.buffers.write_buffer.mark() - self.sent_before);
-        stats.received.add(std::mem::take(&mut self.relay.received));
-        stats.spared.add(std::mem::take(&mut self.relay.spared));
-        stats.prepared.add(std::mem::take(&mut self.relay.prepared));
-        stats.prepared_again.add(std::mem::take(&mut self.relay.prepared_again));
-        for sqlstate in self.relay.errors.drain(..) {
+        let counted = std::mem::take(&mut self.relay.counters);
+        stats.received.add(counted.received);
+        stats.spared.add(counted.spared);
+        stats.prepared.add(counted.prepared);
+        stats.prepared_again.add(counted.prepared_again);
+        for sqlstate in counted.errors {
             stats.errors.add(sqlstate);
         }
     }

@@ -16,7 +16,7 @@ impl Relay {
     /// The client's name of the statement that a text deallocates, if it is one that was prepared by Parse.
     pub(super) fn deallocated_by(&self, sql: &str) -> Option<Vec<u8>> {
         let Some(Deallocated::Statement(name)) = deallocates(sql) else { return None };
-        self.names.get(name.as_bytes()).is_some().then(|| name.into_bytes())
+        self.client.names.get(name.as_bytes()).is_some().then(|| name.into_bytes())
     }
 
     /// The same of a prepared statement.
@@ -40,7 +40,7 @@ impl Relay {
     pub(super) fn deallocate(&mut self, name: Vec<u8>, output: &mut WriteBuffer) {
         self.placeholder(output);
         frontend::query(output.tail(), "", &format!("DEALLOCATE {PREFIX}gone"));
-        self.deallocating = Some(name);
+        self.in_flight.deallocating = Some(name);
     }
 
     /// Has the server parse a DEALLOCATE again, which is about to be executed: what the name stands for may have changed

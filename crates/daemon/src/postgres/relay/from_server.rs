@@ -3,8 +3,9 @@
 use super::expected::{Expected, Known};
 use super::group::Event;
 use super::names::Change;
+use super::partial::Partial;
 use super::portals::Portal;
-use super::{Relay, ServerState, pass, preparing};
+use super::{Relay, ServerState, comparing, preparing};
 use crate::postgres::description::Description;
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus, WriteBuffer};
@@ -37,8 +38,8 @@ impl Relay {
     ) -> Result<(), Fatal> {
         self.settle(server, output);
         while output.len() < WRITE_BUFFER_HIGH_BYTES {
-            if self.to_client > 0 {
-                if !pass(input, output, &mut self.to_client) {
+            if !self.to_client.is_none() {
+                if !self.to_client.go_on(input, output) {
                     return Ok(());
                 }
                 continue;
@@ -50,7 +51,7 @@ impl Relay {
                 server.ends = true;
                 return Ok(());
             }
-            if self.expected.front().is_some_and(Expected::is_own) {
+            if self.in_flight.replies.front().is_some_and(Expected::is_own) {
                 if input.unread().len() < length {
                     input.want(length);
                     return Ok(());
@@ -60,9 +61,9 @@ impl Relay {
                 self.settle(server, output);
                 continue;
             }
-            self.received += length as u64;
+            self.counters.received += length as u64;
             if is_long(tag) && !self.awaits(tag) {
-                self.to_client = length;
+                self.to_client = Partial::pass_on(length);
                 continue;
             }
             if input.unread().len() < length {
@@ -85,7 +86,7 @@ impl Relay {
         match tag {
             backend::ERROR_RESPONSE => {
                 let error = ServerError::parse(body)?;
-                if let Some(Expected::Validation(statement)) = self.expected.front() {
+                if let Some(Expected::Validation(statement)) = self.in_flight.replies.front() {
                     self.catalog.outdated(statement);
                     server.prepared.remove(statement.id());
                     server.stale.push(statement.id());
@@ -99,14 +100,14 @@ impl Relay {
                 server.parameters.insert(name, value);
             }
             backend::READY_FOR_QUERY => {
-                self.expected.pop();
+                self.in_flight.replies.pop();
                 server.status = transaction_status(body)?;
             }
-            backend::PARAMETER_DESCRIPTION => self.described = message.to_vec(),
+            backend::PARAMETER_DESCRIPTION => self.in_flight.parameters = message.to_vec(),
             backend::ROW_DESCRIPTION | backend::NO_DATA => {
-                if let Some(Expected::Validation(statement)) = self.expected.front() {
+                if let Some(Expected::Validation(statement)) = self.in_flight.replies.front() {
                     let description =
-                        Description::of_statement(statement, &std::mem::take(&mut self.described), message);
+                        Description::of_statement(statement, &std::mem::take(&mut self.in_flight.parameters), message);
                     server.prepared.describe(statement, &description);
                 }
             }
@@ -116,7 +117,7 @@ impl Relay {
     }
 
     fn awaits(&self, tag: u8) -> bool {
-        let front = self.expected.front();
+        let front = self.in_flight.replies.front();
         let describes = matches!(front, Some(Expected::Describe(_) | Expected::DescribePortal(_) | Expected::Check(_)));
         tag == backend::ROW_DESCRIPTION && describes
     }
@@ -130,14 +131,14 @@ impl Relay {
         output: &mut WriteBuffer,
     ) -> Result<bool, Fatal> {
         let body = &message[5..];
-        let front = self.expected.front();
+        let front = self.in_flight.replies.front();
         if matches!(front, Some(Expected::Restoring)) {
             match tag {
                 backend::PARSE_COMPLETE
                 | backend::BIND_COMPLETE
                 | backend::COMMAND_COMPLETE
                 | backend::CLOSE_COMPLETE => {
-                    self.expected.pop();
+                    self.in_flight.replies.pop();
                     return Ok(false);
                 }
                 backend::NOTICE_RESPONSE => return Ok(false),
@@ -145,11 +146,11 @@ impl Relay {
             }
         }
         match tag {
-            backend::PARSE_COMPLETE => match self.expected.pop() {
+            backend::PARSE_COMPLETE => match self.in_flight.replies.pop() {
                 Some(Expected::Parse { statement, change, .. }) => {
-                    self.altered(statement);
+                    self.in_flight.altered(statement);
                     let shown = change.is_some();
-                    change.into_iter().for_each(|change| self.names.done(change));
+                    change.into_iter().for_each(|change| self.client.names.done(change));
                     return Ok(shown);
                 }
                 Some(Expected::Placeholder) => return Ok(false),
@@ -157,48 +158,49 @@ impl Relay {
                 Some(Expected::Refused(statement, change)) => {
                     server.prepared.remove(statement);
                     server.stale.push(statement);
-                    self.names.done(change);
+                    self.client.names.done(change);
                 }
                 _ => return Err(unexpected(tag)),
             },
-            backend::CLOSE_COMPLETE => match self.expected.pop() {
+            backend::CLOSE_COMPLETE => match self.in_flight.replies.pop() {
                 Some(Expected::Close) => {}
-                Some(Expected::ClosePortal(name)) => self.portals.closed(&name),
+                Some(Expected::ClosePortal(name)) => self.in_flight.portals.closed(&name),
                 Some(Expected::Cleared) => return Ok(false),
                 Some(Expected::Evicted(id)) => {
-                    self.altered(id);
+                    self.in_flight.altered(id);
                     return Ok(false);
                 }
                 _ => return Err(unexpected(tag)),
             },
             backend::BIND_COMPLETE if matches!(front, Some(Expected::Bind(_))) => {
-                if let Some(Expected::Bind(portal)) = self.expected.pop()
-                    && !self.portals.bound(portal)
+                if let Some(Expected::Bind(portal)) = self.in_flight.replies.pop()
+                    && !self.in_flight.portals.bound(portal)
                 {
-                    self.pinned.get_or_insert(MANY_PORTALS);
+                    self.client.pinned.get_or_insert(MANY_PORTALS);
                 }
             }
             backend::PARAMETER_DESCRIPTION => {
-                self.described = message.to_vec();
+                self.in_flight.parameters = message.to_vec();
                 return Ok(!matches!(front, Some(Expected::Check(_))));
             }
             backend::ROW_DESCRIPTION | backend::NO_DATA
                 if matches!(front, Some(Expected::Describe(_) | Expected::DescribePortal(_) | Expected::Check(_))) =>
             {
-                let parameters = std::mem::take(&mut self.described);
-                match self.expected.pop() {
+                let parameters = std::mem::take(&mut self.in_flight.parameters);
+                match self.in_flight.replies.pop() {
                     Some(Expected::Describe(Some(known))) => {
                         let Known { name, statement } = *known;
                         let description = Description::of_statement(&statement, &parameters, message);
                         server.prepared.describe(&statement, &description);
-                        self.names.tell(&name, &statement, &description);
+                        self.client.names.tell(&name, &statement, &description);
                     }
                     Some(Expected::DescribePortal(name)) => {
-                        if let Some(Portal { statement_name, statement: Some(statement), .. }) = self.portals.get(&name)
+                        if let Some(Portal { statement_name, statement: Some(statement), .. }) =
+                            self.in_flight.portals.get(&name)
                         {
                             let description = Description::of_portal(statement, message);
                             server.prepared.describe(statement, &description);
-                            self.names.tell(statement_name, statement, &description);
+                            self.client.names.tell(statement_name, statement, &description);
                         }
                     }
                     Some(Expected::Check(statement)) => {
@@ -211,15 +213,15 @@ impl Relay {
             }
             backend::COMMAND_COMPLETE | backend::EMPTY_QUERY_RESPONSE | backend::PORTAL_SUSPENDED => {
                 if tag == backend::COMMAND_COMPLETE {
-                    if let Some(Expected::Query(_, Some(spliced))) = self.expected.front_mut()
+                    if let Some(Expected::Query(_, Some(spliced))) = self.in_flight.replies.front_mut()
                         && !spliced.completed()
                     {
                         return Ok(false);
                     }
                     self.completed(command_complete(body)?, server, output);
                 }
-                if matches!(self.expected.front(), Some(Expected::Execute)) {
-                    self.expected.pop();
+                if matches!(self.in_flight.replies.front(), Some(Expected::Execute)) {
+                    self.in_flight.replies.pop();
                 }
             }
             backend::COPY_IN_RESPONSE | backend::COPY_BOTH_RESPONSE
@@ -227,11 +229,11 @@ impl Relay {
             {
                 let extended = matches!(front, Some(Expected::Execute));
                 // A server that copies in ignores Sync up to the end of the data, and needs one after it.
-                while matches!(self.expected.get(1), Some(Expected::Sync)) {
-                    self.expected.remove(1);
+                while matches!(self.in_flight.replies.get(1), Some(Expected::Sync)) {
+                    self.in_flight.replies.remove(1);
                 }
-                self.copies_in = !self.expected.iter().any(|expected| matches!(expected, Expected::CopyEnd));
-                let has_sync = self.expected.iter().any(|expected| matches!(expected, Expected::Sync));
+                server.copies_in = !self.in_flight.replies.iter().any(|expected| matches!(expected, Expected::CopyEnd));
+                let has_sync = self.in_flight.replies.iter().any(|expected| matches!(expected, Expected::Sync));
                 if extended && !has_sync && !self.group.is_open() {
                     self.group.go(Event::SyncIgnored);
                 }
@@ -239,7 +241,7 @@ impl Relay {
             backend::ERROR_RESPONSE => {
                 let other = match front {
                     Some(Expected::Query(_, Some(spliced))) => Some(spliced.error(body)),
-                    Some(Expected::Outdated) => preparing::outdated(body)?,
+                    Some(Expected::Outdated) => comparing::outdated(body)?,
                     Some(Expected::Refused(statement, change)) => preparing::renamed(body, *statement, &change.name),
                     Some(Expected::Bind(Portal { statement_name, statement: Some(statement), .. })) => {
                         preparing::renamed(body, statement.id(), statement_name)
@@ -257,11 +259,11 @@ impl Relay {
                 let (name, value) = parameter_status(body)?;
                 if std::str::from_utf8(body).is_err() {
                     // It could not be set again.
-                    self.pinned.get_or_insert("a setting that is not in UTF-8");
+                    self.client.pinned.get_or_insert("a setting that is not in UTF-8");
                 }
-                let shown = self.settings.reported(&name, &value, server.status == TransactionStatus::Idle);
-                if self.settings.name_temporary_schema() {
-                    self.pinned.get_or_insert(TEMPORARY_TABLE);
+                let shown = self.client.settings.reported(&name, &value, server.status == TransactionStatus::Idle);
+                if self.client.settings.name_temporary_schema() {
+                    self.client.pinned.get_or_insert(TEMPORARY_TABLE);
                 }
                 server.parameters.insert(name, value);
                 return Ok(shown);
@@ -273,19 +275,19 @@ impl Relay {
 
     /// A group was answered.
     fn ready(&mut self, body: &[u8], server: &mut ServerState) -> Result<(), Fatal> {
-        match self.expected.pop() {
-            Some(Expected::Query(change, _)) => self.names.done(change),
+        match self.in_flight.replies.pop() {
+            Some(Expected::Query(change, _)) => self.client.names.done(change),
             Some(Expected::Sync | Expected::Function) => {}
             _ => return Err(unexpected(backend::READY_FOR_QUERY)),
         }
         server.status = transaction_status(body)?;
-        self.deallocating = None;
-        self.creates &= !self.expected.is_empty();
+        self.in_flight.deallocating = None;
+        self.in_flight.creates &= !self.in_flight.replies.is_empty();
         if server.status == TransactionStatus::Idle {
-            self.portals.clear();
-            self.awaited.clear();
-            if self.expected.is_empty() {
-                self.settings.settled();
+            self.in_flight.portals.clear();
+            self.in_flight.awaited.clear();
+            if self.in_flight.replies.is_empty() {
+                self.client.settings.settled();
             }
             // It is as it was before if the transaction was rolled back, and others have it only now otherwise.
             if std::mem::take(&mut server.changed) {
@@ -300,17 +302,17 @@ impl Relay {
             b"DISCARD ALL" | b"DEALLOCATE ALL" => {
                 server.prepared.clear();
                 server.stale.clear();
-                self.names.take().into_iter().for_each(|statement| self.closes(statement.id()));
+                self.client.names.take().into_iter().for_each(|statement| self.client.closes(statement.id()));
                 if tag == b"DISCARD ALL" {
                     self.discarded(server, output);
                 }
             }
             b"DEALLOCATE" => {
-                if let Some(name) = self.deallocating.take() {
-                    if let Some(id) = self.names.get(&name).map(|statement| statement.id()) {
-                        self.closes(id);
+                if let Some(name) = self.in_flight.deallocating.take() {
+                    if let Some(id) = self.client.names.get(&name).map(|statement| statement.id()) {
+                        self.client.closes(id);
                     }
-                    self.names.set(Change { name, to: None });
+                    self.client.names.set(Change { name, to: None });
                 }
             }
             _ => {}
@@ -318,7 +320,7 @@ impl Relay {
         // SELECT is also the tag of what makes a table of rows.
         if tag == b"DO"
             || [&b"CREATE "[..], b"ALTER ", b"DROP "].iter().any(|verb| tag.starts_with(verb))
-            || self.creates && tag.starts_with(b"SELECT")
+            || self.in_flight.creates && tag.starts_with(b"SELECT")
         {
             self.parse_again();
             server.changed = true;
@@ -329,7 +331,7 @@ impl Relay {
     /// daemon.
     fn parse_again(&mut self) {
         // Such tables are made and dropped often, and are nobody else's.
-        if self.pinned != Some(TEMPORARY_TABLE) {
+        if self.client.pinned != Some(TEMPORARY_TABLE) {
             self.catalog.clear();
         }
     }
@@ -338,13 +340,13 @@ impl Relay {
     /// there was not.
     fn failed(&mut self, body: &[u8], server: &mut ServerState) -> Result<(), Fatal> {
         let error = ServerError::parse(body)?;
-        if self.errors.len() < ERRORS {
-            self.errors.push(error.sqlstate().to_owned());
+        if self.counters.errors.len() < ERRORS {
+            self.counters.errors.push(error.sqlstate().to_owned());
         }
-        self.copies_in = false;
+        server.copies_in = false;
         let severity = error.field(headrace_postgres::messages::tag::field::SEVERITY_UNTRANSLATED);
-        self.told_why = matches!(severity, "FATAL" | "PANIC");
-        let asked = match self.expected.front() {
+        self.sent_fatal_error = matches!(severity, "FATAL" | "PANIC");
+        let asked = match self.in_flight.replies.front() {
             Some(Expected::Bind(portal)) => portal.statement.as_ref(),
             Some(Expected::Check(statement)) => Some(statement),
             Some(Expected::Describe(known)) => known.as_ref().map(|known| &known.statement),
@@ -366,7 +368,7 @@ impl Relay {
                 false => server.prepared.remove(statement.id()),
             }
         }
-        match self.expected.front() {
+        match self.in_flight.replies.front() {
             None | Some(Expected::Query(..) | Expected::Function | Expected::Sync) => return Ok(()),
             // The client may send no Sync, for which the server would wait.
             Some(Expected::Placeholder | Expected::Cleared) => {
@@ -376,32 +378,33 @@ impl Relay {
             _ => {}
         }
         // What was to become the unnamed statement has ended the one before, though it is refused.
-        let ends_unnamed = matches!(self.expected.front(), Some(Expected::Parse { named: false, change: Some(_), .. }));
-        while !matches!(self.expected.front(), None | Some(Expected::Sync)) {
-            match self.expected.pop() {
+        let ends_unnamed =
+            matches!(self.in_flight.replies.front(), Some(Expected::Parse { named: false, change: Some(_), .. }));
+        while !matches!(self.in_flight.replies.front(), None | Some(Expected::Sync)) {
+            match self.in_flight.replies.pop() {
                 Some(Expected::Parse { statement, named, change }) => {
-                    self.altered(statement);
+                    self.in_flight.altered(statement);
                     if named {
                         server.prepared.remove(statement);
                     } else {
                         server.prepared.set_unnamed(None);
                     }
-                    change.iter().for_each(|change| self.names.skipped(change));
+                    change.iter().for_each(|change| self.client.names.skipped(change));
                 }
                 Some(Expected::Evicted(id)) => {
-                    self.altered(id);
+                    self.in_flight.altered(id);
                     server.stale.push(id);
                 }
                 Some(Expected::Made(_, Some(change)) | Expected::Refused(_, change) | Expected::Query(change, _)) => {
-                    self.names.skipped(&change)
+                    self.client.names.skipped(&change)
                 }
                 _ => {}
             }
         }
         if ends_unnamed {
-            self.names.set(Change { name: Vec::new(), to: None });
+            self.client.names.set(Change { name: Vec::new(), to: None });
         }
-        if self.expected.is_empty() {
+        if self.in_flight.replies.is_empty() {
             self.group.go(Event::Error);
         }
         Ok(())
@@ -411,26 +414,26 @@ impl Relay {
     /// for it and are sent with it: one wakeup of the client instead of two. They do not wait where a group is not complete,
     /// nor where the client's next message waits for them: the server may send the others only after that.
     pub fn settle(&mut self, server: &ServerState, output: &mut WriteBuffer) {
-        if !self.group.is_complete() || self.waits_for_replies || !self.expected.are_owed() {
+        if !self.group.is_complete() || self.waits_for_replies || !self.in_flight.replies.are_owed() {
             self.put_in(server, output);
         }
     }
 
     fn put_in(&mut self, server: &ServerState, output: &mut WriteBuffer) {
-        if self.to_client > 0 {
+        if !self.to_client.is_none() {
             return;
         }
-        while self.expected.front().is_some_and(Expected::is_put_in) {
-            match self.expected.pop() {
+        while self.in_flight.replies.front().is_some_and(Expected::is_put_in) {
+            match self.in_flight.replies.pop() {
                 Some(Expected::Made(tag, change)) => {
-                    change.into_iter().for_each(|change| self.names.done(change));
+                    change.into_iter().for_each(|change| self.client.names.done(change));
                     frontend::message(output.tail(), tag, |_| {});
                 }
                 Some(Expected::Known(known, description)) => {
                     for message in description.messages().into_iter().flatten() {
                         output.tail().extend_from_slice(message);
                     }
-                    self.names.tell(&known.name, &known.statement, &description);
+                    self.client.names.tell(&known.name, &known.statement, &description);
                 }
                 Some(Expected::Ready) => frontend::message(output.tail(), backend::READY_FOR_QUERY, |out| {
                     out.push(match server.status {

@@ -1,8 +1,9 @@
 //! A request that was cancelled before a server connection was lent.
 
-use super::from_client::{bind_names, name_of};
+use super::framing::{bind_names, client_header, name_of};
 use super::group::Event;
-use super::{Refused, Relay, client_header};
+use super::partial::Partial;
+use super::{Refused, Relay};
 use crate::replies;
 use headrace_core::{ReadBuffer, WriteBuffer};
 use headrace_postgres::messages::tag::frontend as client;
@@ -26,7 +27,7 @@ impl Relay {
         replies::cancelled(output.tail());
         match tag {
             client::QUERY | client::FUNCTION_CALL => {
-                self.skipped = length;
+                self.to_server = Partial::Skip(length);
                 replies::idle(output.tail());
             }
             _ => self.group.go(Event::Cancel),
@@ -40,13 +41,8 @@ impl Relay {
     /// As [`Relay::cancelled`].
     pub fn pass_over(&mut self, input: &mut ReadBuffer, output: &mut WriteBuffer) -> Result<(), Refused> {
         loop {
-            if self.skipped > 0 {
-                let n = self.skipped.min(input.unread().len());
-                input.consume(n);
-                self.skipped -= n;
-                if self.skipped > 0 {
-                    return Ok(());
-                }
+            if !self.to_server.consume(input) {
+                return Ok(());
             }
             if !self.group.is_cancelled() {
                 return Ok(());
@@ -56,11 +52,11 @@ impl Relay {
                 client::TERMINATE => self.group.go(Event::Terminate),
                 client::SYNC => {
                     self.group.go(Event::SyncHere);
-                    self.skipped = length;
+                    self.to_server = Partial::Skip(length);
                     replies::idle(output.tail());
                 }
                 _ if self.may_begin(tag, input.unread(), length) => return Err(Refused::CancelledBegin),
-                _ => self.skipped = length,
+                _ => self.to_server = Partial::Skip(length),
             }
         }
     }
@@ -74,7 +70,9 @@ impl Relay {
             (client::PARSE, Some(body)) => name_of(body).is_none_or(|(_, rest)| text_of(rest)),
             (client::QUERY | client::PARSE, None) => true,
             (client::BIND, _) => match bind_names(bytes, length) {
-                Ok(Some((_, name, _))) => self.names.get(&name).is_some_and(|statement| text_of(&statement.body)),
+                Ok(Some((_, name, _))) => {
+                    self.client.names.get(&name).is_some_and(|statement| text_of(&statement.body))
+                }
                 _ => true,
             },
             _ => false,

@@ -1,13 +1,10 @@
 //! The settings that a server reports: they follow their client from one server connection to the next.
 
-use super::expected::Expected;
-use super::spliced::Spliced;
-use super::{Relay, ServerState};
-use crate::limits::RESETS;
-use headrace_core::{TransactionStatus, WriteBuffer};
+use super::ServerState;
+use headrace_core::WriteBuffer;
 use headrace_postgres::messages::frontend;
-use headrace_postgres::messages::tag::{Target, backend};
-use headrace_postgres::sql::{Reset, TEMPORARY_TABLE, resets};
+use headrace_postgres::messages::tag::backend;
+use headrace_postgres::sql::Reset;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -28,12 +25,6 @@ pub fn is_settable(name: &str) -> bool {
     SETTABLE.iter().any(|other| other.eq_ignore_ascii_case(name))
 }
 
-/// Name of the portal and the statement that set what a client has begun with.
-const RESTORING: &str = "headraced_restoring";
-
-/// Why a client keeps its connection that may have the session's own settings.
-const UNCLEAR_RESET: &str = "a RESET in a text that can be read in two ways, or many of them";
-
 /// Those that decide what a text means when it is parsed.
 const MEANING: [&str; 6] =
     ["client_encoding", "DateStyle", "IntervalStyle", "search_path", "standard_conforming_strings", "TimeZone"];
@@ -43,7 +34,7 @@ const MEANING: [&str; 6] =
 #[derive(Debug)]
 pub struct Settings {
     /// Their values.
-    values: BTreeMap<String, String>,
+    pub(super) values: BTreeMap<String, String>,
     /// As they were when the client was welcomed.
     first: BTreeMap<String, String>,
     /// The values of [`MEANING`].
@@ -52,7 +43,7 @@ pub struct Settings {
     uncertain: bool,
     /// The server connection has its own values since DISCARD ALL, which are none of the client's. It is given the client's
     /// before it receives anything else.
-    differs: bool,
+    pub(super) differs: bool,
 }
 
 impl Settings {
@@ -91,7 +82,7 @@ impl Settings {
 
     /// The server has executed DISCARD ALL. The client is told of the settings that it has begun with, as the server would
     /// have told it.
-    fn discarded(&mut self, output: &mut WriteBuffer) {
+    pub(super) fn discarded(&mut self, output: &mut WriteBuffer) {
         self.differs = true;
         let differs = |(name, value): &(&String, &String)| is_settable(name) && self.values.get(*name) != Some(*value);
         let changed: Vec<(String, String)> =
@@ -109,7 +100,7 @@ impl Settings {
 
     /// The statements that follow one that sets settings back: they set those that the session would have otherwise than
     /// the client has begun with.
-    fn restoring(&self, reset: &Reset, server: &ServerState) -> Vec<String> {
+    pub(super) fn restoring(&self, reset: &Reset, server: &ServerState) -> Vec<String> {
         let (only, scope) = match reset {
             Reset::Discard => return Vec::new(),
             Reset::All => (None, "SESSION"),
@@ -205,105 +196,5 @@ impl ServerState {
         // The server reads a message in the encoding that was set before it.
         let texts = if others.is_ascii() { vec![encoding + &others] } else { vec![encoding, others] };
         texts.into_iter().filter(|sql| !sql.is_empty()).collect()
-    }
-}
-
-impl Relay {
-    /// Gives the server connection that was just lent this client's settings, ahead of the client's own messages.
-    pub fn adapt(&mut self, server: &mut ServerState, output: &mut WriteBuffer) {
-        self.give_settings(server, output);
-    }
-
-    /// Gives it those that it has not since DISCARD ALL, once everything before was answered.
-    pub(super) fn adapt_again(&mut self, server: &mut ServerState, output: &mut WriteBuffer) {
-        if self.settings.differs && self.has_all_replies() && self.to_server == 0 && !self.group.is_skipped() {
-            self.give_settings(server, output);
-        }
-    }
-
-    /// The server has executed DISCARD ALL: its session has the settings that it was opened with.
-    pub(super) fn discarded(&mut self, server: &mut ServerState, output: &mut WriteBuffer) {
-        self.settings.discarded(output);
-        for (name, value) in &server.defaults {
-            if is_settable(name) {
-                server.parameters.insert(name.clone(), value.clone());
-            }
-        }
-        // What DISCARD ALL does not undo keeps its session, and so does an unnamed statement that was parsed there, other than
-        // the DISCARD itself.
-        let needs = self.names.get(b"").is_some_and(|unnamed| !unnamed.effects.resets.contains(&Reset::Discard));
-        let temporary = self.settings.name_temporary_schema().then_some(TEMPORARY_TABLE);
-        self.pinned = server.spoiled.or(temporary).or(self.pinned.filter(|_| needs));
-    }
-
-    /// An execution that sets settings back was passed on: what the client has begun with follows it, in the same
-    /// transaction and before anything else.
-    pub(super) fn restore(&mut self, resets: &[Reset], server: &ServerState, output: &mut WriteBuffer) {
-        let restoring: Vec<String> = resets.iter().flat_map(|reset| self.settings.restoring(reset, server)).collect();
-        for sql in restoring {
-            let out = output.tail();
-            // A cancel between the Parse and the Close of the last time has left it, where its name would be taken.
-            frontend::close(out, Target::Statement, RESTORING);
-            frontend::parse(out, RESTORING, &sql, &[]);
-            frontend::bind_empty(out, RESTORING, RESTORING);
-            frontend::execute(out, RESTORING, 0);
-            frontend::close(out, Target::Portal, RESTORING);
-            frontend::close(out, Target::Statement, RESTORING);
-            for _ in 0..6 {
-                self.expect(Expected::Restoring);
-            }
-        }
-    }
-
-    /// The same in a script: `None` if it can be passed on as it is.
-    pub(super) fn restored(&mut self, sql: &str, is_utf8: bool, server: &ServerState) -> Option<(String, Spliced)> {
-        let found = if is_utf8 { resets(sql, RESETS) } else { None };
-        let Some((resets, statements)) = found else {
-            // Where it ends is not known, or there are too many, so nothing is put there.
-            self.pinned.get_or_insert(UNCLEAR_RESET);
-            return None;
-        };
-        let mut spliced = Spliced::new(statements);
-        let (mut text, mut done) = (String::new(), 0);
-        for at in resets {
-            let restoring = self.settings.restoring(&at.reset, server);
-            // By itself a SET LOCAL does nothing but warn.
-            let is_void =
-                matches!(at.reset, Reset::Local(_)) && statements == 1 && server.status == TransactionStatus::Idle;
-            if restoring.is_empty() || is_void {
-                continue;
-            }
-            text.push_str(&sql[done..at.end]);
-            done = at.end;
-            // The statement may end with a comment.
-            let put_in = restoring.iter().map(|sql| format!("\n;{sql}")).collect::<String>();
-            spliced.put_in(at.index, restoring.len(), sql[..at.end].chars().count(), put_in.len());
-            text.push_str(&put_in);
-        }
-        text.push_str(&sql[done..]);
-        spliced.has_any().then_some((text, spliced))
-    }
-
-    fn give_settings(&mut self, server: &mut ServerState, output: &mut WriteBuffer) {
-        let again = std::mem::take(&mut self.settings.differs);
-        let texts = server.adaptation(&self.settings.values);
-        for sql in &texts {
-            frontend::query(output.tail(), "", sql);
-            server.prepared.set_unnamed(None);
-            self.expected.push(Expected::Own);
-        }
-        if again {
-            // What the server has reported last it does not report again, though it was something else meanwhile.
-            for (name, value) in self.settings.values.iter().filter(|(name, _)| is_settable(name)) {
-                if let Some(own) = server.parameters.get_mut(name) {
-                    own.clone_from(value);
-                }
-            }
-        }
-    }
-
-    /// Returns true if the server connection has not been given this client's settings yet.
-    pub fn adapts(&self) -> bool {
-        self.expected.front().is_some_and(Expected::is_own)
     }
 }

@@ -1,0 +1,110 @@
+//! What a client was told of a statement, beside what it would get: they are compared before it is bound or shared.
+
+use super::expected::Expected;
+use super::framing::name_of;
+use super::{Relay, ServerState};
+use crate::postgres::description::Comparison;
+use crate::postgres::statements::Statement;
+use headrace_core::{Fatal, TransactionStatus, WriteBuffer};
+use headrace_postgres::messages::backend::ServerError;
+use headrace_postgres::messages::frontend;
+use headrace_postgres::messages::tag::frontend as client;
+use std::sync::Arc;
+
+/// What a statement that does not fit any more is refused by: a name and a text that is none.
+const OUTDATED: &str = "headraced_outdated";
+
+/// What becomes of a Bind.
+#[derive(Debug)]
+pub(super) enum Checked {
+    /// It is passed on. With a statement, the server has that one by its shared name.
+    Fits(Option<Arc<Statement>>),
+    /// The server was asked, and it waits for the answer.
+    Waits,
+    /// The client would read the rows as something else: it is refused, as the server refuses a plan that has changed.
+    Differs,
+}
+
+/// The error of a statement that does not fit any more, in place of the one that the server has for [`OUTDATED`]; `None` for
+/// any other error.
+pub(super) fn outdated(body: &[u8]) -> Result<Option<Vec<u8>>, Fatal> {
+    const SYNTAX_ERROR: &str = "42601";
+    let is_its_own = ServerError::parse(body)?.sqlstate() == SYNTAX_ERROR;
+    let fields =
+        b"SERROR\0VERROR\0C0A000\0Mcached plan must not change result type\0Fplancache.c\0RRevalidateCachedQuery\0\0";
+    Ok(is_its_own.then(|| fields.to_vec()))
+}
+
+impl Relay {
+    /// Whether what the client was told of a statement is what it gets, if it binds it on this server connection.
+    pub(super) fn check(&mut self, name: &[u8], server: &mut ServerState, output: &mut WriteBuffer) -> Checked {
+        let Some((statement, told)) = self.client.names.known(name) else { return Checked::Fits(None) };
+        if let Some(prepared) = server.prepared.used(statement.id()) {
+            let is_shared = |told| prepared.description.as_ref().is_some_and(|own| own.is_shared_with(told));
+            if told.is_none_or(is_shared) {
+                return Checked::Fits(Some(Arc::clone(statement)));
+            }
+        }
+        // In a transaction that has failed it executes nothing.
+        let told = match told {
+            Some(told) if server.status != TransactionStatus::Failed && !statement.effects.borrows_columns => {
+                told.clone()
+            }
+            _ => return Checked::Fits(None),
+        };
+        let (on_server, Some(statement)) = self.on_server(name, server, output) else { return Checked::Fits(None) };
+        let description = server.prepared.description(statement.id());
+        match description.map_or(Comparison::Unknown, |description| description.compare(&told)) {
+            Comparison::Fits => {
+                if let Some(description) = description {
+                    self.client.names.tell(name, &statement, &description.as_far_as(&told));
+                }
+                Checked::Fits(None)
+            }
+            Comparison::Unknown => {
+                self.send(client::DESCRIBE, &on_server, output);
+                frontend::flush(output.tail());
+                self.expect(Expected::Check(statement));
+                self.in_flight.awaits_effects = true;
+                Checked::Waits
+            }
+            Comparison::Differs => {
+                self.catalog.outdated(&statement);
+                match name.is_empty() {
+                    true => server.prepared.set_unnamed(None),
+                    false => {
+                        server.prepared.remove(statement.id());
+                        server.stale.push(statement.id());
+                    }
+                }
+                // It is no statement in any transaction, so the server refuses it.
+                frontend::parse(output.tail(), OUTDATED, OUTDATED, &[]);
+                self.expect(Expected::Outdated);
+                Checked::Differs
+            }
+        }
+    }
+
+    /// Has the server look whether a statement still fits its tables that others have prepared, before a client gets it that
+    /// prepares the text: that client could not tell why it is refused. Returns true if it waits for that.
+    pub(super) fn validates(&mut self, body: &[u8], server: &mut ServerState, output: &mut WriteBuffer) -> bool {
+        self.found = None;
+        let Some((name, body)) = name_of(body).filter(|(name, _)| !name.is_empty()) else { return false };
+        if self.client.names.get(name).is_some() {
+            return false;
+        }
+        let statement = self.statement(body);
+        let is_first =
+            !self.group.is_open() && self.in_flight.replies.is_empty() && server.status == TransactionStatus::Idle;
+        let is_others =
+            is_first && server.prepared.has(statement.id()) && !self.client.closed.contains(&statement.id());
+        if is_others && !server.prepared.is_checked(statement.id(), self.checked_for) {
+            self.send(client::DESCRIBE, &statement.name(), output);
+            frontend::sync(output.tail());
+            self.in_flight.replies.push(Expected::Validation(statement));
+            return true;
+        }
+        self.found = Some(statement);
+        false
+    }
+}

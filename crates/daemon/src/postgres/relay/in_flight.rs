@@ -1,0 +1,59 @@
+//! What is under way between a client and the server connection that it is lent.
+
+use super::expected::Replies;
+use super::portals::Portals;
+use crate::postgres::statements::Statement;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Messages that were passed on, and what follows from them until they are answered: nothing of it is left when the
+/// connection goes back.
+#[derive(Debug, Default)]
+pub struct InFlight {
+    /// The replies that are to come.
+    pub replies: Replies,
+    /// Statements whose Parse or Close was not answered, the group of the last one, and how many there are.
+    altered: HashMap<u64, (u64, usize)>,
+    /// The portals that are bound.
+    pub portals: Portals,
+    /// Portals of statements after whose execution nothing is passed on before that was answered.
+    pub awaited: Vec<(Vec<u8>, Arc<Statement>)>,
+    /// What was passed on changes what the messages after it mean, so they wait for its reply.
+    pub awaits_effects: bool,
+    /// The client's name of the statement that a DEALLOCATE is about which was passed on.
+    pub deallocating: Option<Vec<u8>>,
+    /// What was passed on makes objects to which names in other texts may refer.
+    pub creates: bool,
+    /// The server was asked to send what it has, since [`REPLIES`](crate::limits::REPLIES) are to come.
+    pub flush_sent: bool,
+    /// ParameterDescription of the statement that is being described.
+    pub parameters: Vec<u8>,
+}
+
+impl InFlight {
+    /// A Parse or Close of a statement is sent in this group.
+    pub fn alters(&mut self, id: u64, group: u64) {
+        let entry = self.altered.entry(id).or_insert((group, 0));
+        *entry = (group, entry.1 + 1);
+    }
+
+    /// It was answered or skipped.
+    pub fn altered(&mut self, id: u64) {
+        if let Some((_, count)) = self.altered.get_mut(&id) {
+            *count -= 1;
+            if *count == 0 {
+                self.altered.remove(&id);
+            }
+        }
+    }
+
+    /// Returns true if no such message is unanswered.
+    pub fn alters_nothing(&self) -> bool {
+        self.altered.is_empty()
+    }
+
+    /// Returns true if whether the server has a statement depends on a message of an earlier group that was not answered.
+    pub fn is_uncertain(&self, id: u64, group: u64) -> bool {
+        self.altered.get(&id).is_some_and(|(altered_in, _)| *altered_in < group)
+    }
+}

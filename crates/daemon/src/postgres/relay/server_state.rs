@@ -1,0 +1,50 @@
+//! A server connection, as far as the clients to which it is lent are concerned.
+
+use crate::postgres::statements::OnServer;
+use headrace_core::TransactionStatus;
+use std::collections::BTreeMap;
+
+/// What a server connection has, independent of the client that it is lent to.
+#[derive(Debug)]
+pub struct ServerState {
+    /// The prepared statements.
+    pub prepared: OnServer,
+    /// The settings that the server reports, and their values.
+    pub parameters: BTreeMap<String, String>,
+    /// Their values when the session was opened, which RESET gives them.
+    pub defaults: BTreeMap<String, String>,
+    /// The status of the transaction, of the last ReadyForQuery.
+    pub status: TransactionStatus,
+    /// The transaction has changed what texts mean.
+    pub(super) changed: bool,
+    /// Statements that do not fit their tables any more, to be closed before anything is prepared.
+    pub(super) stale: Vec<u64>,
+    /// The server has said that it ends the session, when no client had asked for anything.
+    pub(super) ends: bool,
+    /// What the session has that DISCARD ALL does not undo.
+    pub(super) spoiled: Option<&'static str>,
+    /// It waits for the data of a COPY, and ignores Sync.
+    pub(super) copies_in: bool,
+}
+
+impl ServerState {
+    /// Of a session that was just opened.
+    pub fn new(parameters: BTreeMap<String, String>, statements: usize) -> Self {
+        Self {
+            prepared: OnServer::new(statements),
+            defaults: parameters.clone(),
+            parameters,
+            status: TransactionStatus::Idle,
+            changed: false,
+            stale: Vec::new(),
+            ends: false,
+            spoiled: None,
+            copies_in: false,
+        }
+    }
+
+    /// Returns true if the session can be another client's after DISCARD ALL.
+    pub fn can_be_lent_again(&self) -> bool {
+        !self.ends && self.spoiled.is_none()
+    }
+}
