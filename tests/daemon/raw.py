@@ -6,6 +6,7 @@ import asyncio
 import socket
 import struct
 from pathlib import Path
+from typing import Self
 
 SECONDS = 30
 READY = b"Z\0\0\0\5"
@@ -144,7 +145,7 @@ class Client:
         self.socket.sendall(TERMINATE)
         self.socket.close()
 
-    def __enter__(self) -> Client:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

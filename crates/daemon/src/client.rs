@@ -2,11 +2,11 @@
 
 use crate::front::fronts;
 use crate::hub::{Asked, Hub, Wanted};
-use crate::limits::STARTUP_TIMEOUT;
+use crate::limits::FAREWELL;
 use crate::log::Rate;
 use crate::postgres::session;
 use crate::registry;
-use crate::replies::{self, DRAINING, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION, TOO_MANY_CLIENTS};
+use crate::replies::{self, CANCELLED, DRAINING, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION, TOO_MANY_CLIENTS};
 use crate::secret::Secret;
 use crate::startup::{First, first, password, response};
 use headrace_connection::Buffers;
@@ -51,7 +51,7 @@ impl Said {
     }
 
     /// The daemon has ended the connection of a client.
-    fn ended(&self, client: &registry::Client, ended: &Ended) {
+    pub fn ended(&self, client: &registry::Client, ended: &Ended) {
         let Some(left_out) = self.ended.allows() else { return };
         let (sqlstate, reason) = (ended.sqlstate, ended.message.as_str());
         let (client, user, database) = (client.number, client.user.as_str(), client.database.as_str());
@@ -94,12 +94,18 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
         }
         place => place,
     };
-    let (asked, password) = match timeout(STARTUP_TIMEOUT, client.start(&hub, &peer)).await {
-        Ok(Ok(Some(found))) => found,
-        Ok(Ok(None)) | Err(_) => return,
-        Ok(Err(ended)) => return client.turn_away(&hub, &peer, &ended).await,
-    };
+    let limit = hub.config().daemon.client_login_timeout();
+    let started = timeout(limit, client.start(&hub, &peer)).await;
     drop(login);
+    let (asked, password) = match started {
+        Ok(Ok(Some(found))) => found,
+        Ok(Ok(None)) => return,
+        Ok(Err(ended)) => return client.turn_away(&hub, &peer, &ended).await,
+        Err(_) => {
+            let what = "headraced: the login has taken longer than client_login_timeout";
+            return client.turn_away(&hub, &peer, &Ended::new(CANCELLED, what)).await;
+        }
+    };
     let entered = hub.registry.enter(asked.newcomer(&peer));
     let is_logged = hub.config().daemon.log_connections;
     if is_logged {
@@ -309,7 +315,7 @@ impl Client {
     /// Sends what is left. A client that is gone, or never reads, is not waited for.
     pub async fn flush(&mut self) {
         self.buffers.close_notify();
-        let _ = timeout(STARTUP_TIMEOUT, self.stream.send_all(&mut self.buffers)).await;
+        let _ = timeout(FAREWELL, self.stream.send_all(&mut self.buffers)).await;
         // A socket that is closed with bytes that nobody has read is an error at the other side.
         while let Ok(Some(Progress::Received)) = self.stream.pull_available(&mut self.buffers) {
             self.buffers.read_buffer.consume(self.buffers.read_buffer.unread().len());

@@ -3,7 +3,7 @@
 //! `curl --unix-socket $XDG_RUNTIME_DIR/headrace/.s.PGSQL.5432.http http://localhost/metrics`
 
 use crate::hub::Hub;
-use crate::limits::{REQUEST_BYTES, STARTUP_TIMEOUT};
+use crate::limits::{FAREWELL, REQUEST_BYTES};
 use crate::{metrics, status};
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -34,7 +34,7 @@ pub async fn serve(mut stream: UnixStream, hub: Arc<Hub>, reload: Reload) {
         stream.shutdown().await
     };
     // Who asks and does not read is not waited for.
-    let _ = timeout(STARTUP_TIMEOUT, answered).await;
+    let _ = timeout(FAREWELL, answered).await;
 }
 
 fn answer(line: &str, hub: &Hub, reload: &Reload) -> (&'static str, &'static str, String) {

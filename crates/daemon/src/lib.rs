@@ -25,6 +25,7 @@ pub mod secret;
 pub mod startup;
 pub mod stats;
 pub mod status;
+pub mod timeouts;
 pub mod traffic;
 
 /// What a mutex holds. What a thread that panicked has left in it is whole: nothing is changed there in two steps.

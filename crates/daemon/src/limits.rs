@@ -12,8 +12,15 @@ pub const QUEUE_LENGTH: usize = CLIENTS;
 pub const QUEUE_WAIT: Duration = Duration::from_secs(30);
 /// How long opening a server connection may take.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a client may take to send its StartupMessage.
-pub const STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a client may take to log in.
+pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a client may take to receive the last that it is sent, and who asks on the second socket to ask.
+pub const FAREWELL: Duration = Duration::from_secs(10);
+/// How long a message of a client may take to be complete, or to bring [`BORROW_BYTES`] more.
+pub const MESSAGE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Bytes of a message, or of a group of messages without its end, for which a server connection is borrowed before it is
+/// complete.
+pub const BORROW_BYTES: usize = 256 * 1024;
 /// Clients of TCP that may be logging in at one time.
 pub const LOGINS: usize = 200;
 /// How long a server connection is kept that nobody uses.

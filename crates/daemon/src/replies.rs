@@ -34,6 +34,12 @@ pub const SERVER_LOST: &str = "HR005";
 pub const NO_TRANSACTIONS: &str = "HR006";
 /// The client has cancelled its request.
 pub const CANCELLED: &str = "57014";
+/// The client was idle in a transaction for too long; of PostgreSQL (`idle_in_transaction_session_timeout`).
+pub const IDLE_IN_TRANSACTION: &str = "25P03";
+/// The transaction has taken too long; of PostgreSQL 17 (`transaction_timeout`).
+pub const LONG_TRANSACTION: &str = "25P04";
+/// The client was idle for too long; of PostgreSQL (`idle_session_timeout`).
+pub const IDLE_SESSION: &str = "57P05";
 /// As many clients are connected as may be.
 pub const TOO_MANY_CLIENTS: &str = "53300";
 /// A setting of the client is malformed.

@@ -2,12 +2,13 @@
 
 use super::tls::SslMode;
 use super::url;
-use super::{May, check_seconds, text};
+use super::{May, bound, check_seconds, text};
 use crate::limits::{
     CHECK_AFTER, CONNECT_TIMEOUT, IDLE_SERVER, LIFETIME, MAX_CONNECTIONS, PASSWORD_LIFETIME, POOL_SIZE, QUEUE_LENGTH,
     QUEUE_WAIT,
 };
 use crate::secret::Secret;
+use crate::timeouts::Timeouts;
 use headrace_core::{Fatal, FatalKind};
 use headrace_io::Address;
 use serde::Deserialize;
@@ -83,6 +84,18 @@ pub struct Database {
     /// Seconds after which a server connection that nobody used is checked before it is lent.
     #[serde(default = "default_check_after")]
     check_after: f64,
+    /// Seconds that a request may take; 0 for any number, as in the next three.
+    #[serde(default)]
+    query_timeout: f64,
+    /// Seconds that a transaction may take.
+    #[serde(default)]
+    transaction_timeout: f64,
+    /// Seconds that a client may do nothing in a transaction.
+    #[serde(default)]
+    idle_transaction_timeout: f64,
+    /// Seconds that a client may do nothing outside of one.
+    #[serde(default)]
+    client_idle_timeout: f64,
     /// What is different for single users of the server.
     #[serde(default)]
     pub users: BTreeMap<String, User>,
@@ -96,7 +109,25 @@ pub struct User {
     pub pool_size: Option<usize>,
     /// When a server connection goes back.
     pub pool_mode: Option<PoolMode>,
+    /// Seconds that a request may take.
+    query_timeout: Option<f64>,
+    /// Seconds that a transaction may take.
+    transaction_timeout: Option<f64>,
+    /// Seconds that a client may do nothing in a transaction.
+    idle_transaction_timeout: Option<f64>,
+    /// Seconds that a client may do nothing outside of one.
+    client_idle_timeout: Option<f64>,
 }
+
+/// A bound for clients: its name, and its seconds for all users and for one.
+type Timeout = (&'static str, fn(&Database) -> f64, fn(&User) -> Option<f64>);
+
+const TIMEOUTS: [Timeout; 4] = [
+    ("query_timeout", |database| database.query_timeout, |user| user.query_timeout),
+    ("transaction_timeout", |database| database.transaction_timeout, |user| user.transaction_timeout),
+    ("idle_transaction_timeout", |database| database.idle_transaction_timeout, |user| user.idle_transaction_timeout),
+    ("client_idle_timeout", |database| database.client_idle_timeout, |user| user.client_idle_timeout),
+];
 
 /// The kind of a database's server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -227,6 +258,13 @@ impl Database {
             check_seconds(name, seconds, May::NotBeZero)?;
         }
         check_seconds("check_after", self.check_after, May::BeZero)?;
+        for (name, of_all, of_user) in TIMEOUTS {
+            check_seconds(name, of_all(self), May::BeZero)?;
+            self.users
+                .values()
+                .filter_map(of_user)
+                .try_for_each(|seconds| check_seconds(name, seconds, May::BeZero))?;
+        }
         if self.password_command.as_ref().is_some_and(Vec::is_empty) {
             return Err("password_command is empty".into());
         }
@@ -295,6 +333,14 @@ impl Database {
     /// When the server connections of a user go back.
     pub fn mode_of(&self, user: &str) -> PoolMode {
         self.users.get(user).and_then(|user| user.pool_mode).unwrap_or(self.pool_mode)
+    }
+
+    /// How long a client of a user may take for what it does.
+    pub fn timeouts_of(&self, user: &str, message: Option<Duration>) -> Timeouts {
+        let user = self.users.get(user);
+        let [query, transaction, idle_transaction, client_idle] =
+            TIMEOUTS.map(|(_, of_all, of_user)| bound(user.and_then(of_user).unwrap_or_else(|| of_all(self))));
+        Timeouts { query, transaction, idle_transaction, client_idle, message }
     }
 
     /// The number of server connections of a user.
@@ -389,6 +435,22 @@ mod tests {
         ] {
             let database = read(text);
             assert_eq!((database.most_connections(), database.lifetime()), (connections, lifetime), "{text}");
+        }
+    }
+
+    #[test]
+    fn timeouts_of_a_user_go_before_those_of_all() {
+        let text = "host = 'h'\nquery_timeout = 7\nclient_idle_timeout = 9\n[users.jo]\nquery_timeout = 0.5\n\
+                    transaction_timeout = 20\nclient_idle_timeout = 0";
+        let database = Database::of_client(text).expect("it is right");
+        let seconds = |seconds| Some(Duration::from_secs_f64(seconds));
+        let all = Timeouts { query: seconds(7.0), client_idle: seconds(9.0), ..Timeouts::default() };
+        assert_eq!(database.timeouts_of("anyone", None), all);
+        let message = seconds(60.0);
+        let of_jo = Timeouts { query: seconds(0.5), transaction: seconds(20.0), message, ..Timeouts::default() };
+        assert_eq!(database.timeouts_of("jo", message), of_jo);
+        for wrong in ["query_timeout = -1", "[users.jo]\nidle_transaction_timeout = nan"] {
+            assert!(Database::of_client(&format!("host = 'h'\n{wrong}")).is_err(), "{wrong}");
         }
     }
 

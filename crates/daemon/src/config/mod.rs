@@ -15,7 +15,7 @@ pub use database::{Database, Driver, PoolMode, TargetSession, addresses};
 pub use tls::SslMode;
 pub use user::LocalUser;
 
-use crate::limits::{CLIENTS, DRAIN, LEAST_SECONDS, MEMORY_MB, MOST_SECONDS};
+use crate::limits::{CLIENTS, DRAIN, LEAST_SECONDS, LOGIN_TIMEOUT, MEMORY_MB, MESSAGE_TIMEOUT, MOST_SECONDS};
 use crate::log::{LogFormat, LogLevel};
 use headrace_tls::Identity;
 use serde::Deserialize;
@@ -52,6 +52,10 @@ pub struct Daemon {
     pub idle_exit: Option<f64>,
     /// Seconds that clients have to end their transactions after SIGTERM.
     pub drain_timeout: f64,
+    /// Seconds that the login of a client may take.
+    client_login_timeout: f64,
+    /// Seconds that a message of a client may take to be complete; 0 for any number.
+    message_timeout: f64,
     /// Clients at one time.
     pub max_clients: usize,
     /// Megabytes for messages of all clients that have to be complete before they are passed on.
@@ -80,6 +84,8 @@ impl Default for Daemon {
         Self {
             idle_exit: None,
             drain_timeout: DRAIN.as_secs_f64(),
+            client_login_timeout: LOGIN_TIMEOUT.as_secs_f64(),
+            message_timeout: MESSAGE_TIMEOUT.as_secs_f64(),
             max_clients: CLIENTS,
             memory_mb: MEMORY_MB,
             log_level: LogLevel::default(),
@@ -119,6 +125,8 @@ impl Daemon {
     fn check(&self) -> Result<(), String> {
         check_seconds("idle_exit", self.idle_exit.unwrap_or_default(), May::BeZero)?;
         check_seconds("drain_timeout", self.drain_timeout, May::BeZero)?;
+        check_seconds("client_login_timeout", self.client_login_timeout, May::NotBeZero)?;
+        check_seconds("message_timeout", self.message_timeout, May::BeZero)?;
         if self.max_clients == 0 || self.memory_mb == 0 {
             return Err("max_clients and memory_mb must be at least 1".into());
         }
@@ -129,6 +137,21 @@ impl Daemon {
     pub fn drain_timeout(&self) -> Duration {
         Duration::from_secs_f64(self.drain_timeout)
     }
+
+    /// How long the login of a client may take.
+    pub fn client_login_timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.client_login_timeout)
+    }
+
+    /// How long a message of a client may take to be complete.
+    pub fn message_timeout(&self) -> Option<Duration> {
+        bound(self.message_timeout)
+    }
+}
+
+/// The bound of a setting whose 0 means none.
+fn bound(seconds: f64) -> Option<Duration> {
+    (seconds > 0.0).then(|| Duration::from_secs_f64(seconds))
 }
 
 /// Which numbers of seconds a setting may have.

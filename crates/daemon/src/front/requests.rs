@@ -14,6 +14,7 @@ use super::values::{COPY_SIGNATURE, Layout, Shape, Writer};
 use crate::limits::RESET_TIMEOUT;
 use crate::lock;
 use crate::replies::Ended;
+use crate::timeouts::expired;
 use headrace_connection::Connection;
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{
@@ -118,6 +119,8 @@ impl<B: Backend> Session<'_, B> {
             return Ok(false);
         }
         let slot = watched.cloned().or_else(|| self.queue.front().map(|item| item.running.slot.clone()));
+        let has_room = self.client.buffers.write_buffer.len() < WRITE_BUFFER_HIGH_BYTES;
+        let first = self.first_to_expire(slot.is_some(), slot.is_none() && has_room);
         let client = &mut *self.client;
         // A message that is not complete is read to its end, if nothing else keeps it from being handled.
         let is_next =
@@ -134,6 +137,7 @@ impl<B: Backend> Session<'_, B> {
             return tokio::select! {
                 moved = client.stream.exchange(&mut client.buffers, reads) => Ok(has_left(&moved)),
                 _ = draining.wait_for(|draining| *draining), if is_idle => Err(self.drained()),
+                what = expired(first) => Err(what.ended()),
             };
         };
         let limit = self.queue.front().and_then(|item| item.limit.as_ref()).map(|(rows, _)| *rows);
@@ -161,6 +165,7 @@ impl<B: Backend> Session<'_, B> {
                 self.cancel_statement().await;
                 Ok(false)
             }
+            what = expired(first) => Err(what.ended()),
         }
     }
 
@@ -202,6 +207,7 @@ impl<B: Backend> Session<'_, B> {
     fn finished(&mut self, item: Item<B::Error>) -> Result<(), Ended> {
         let out = self.client.buffers.write_buffer.tail();
         let Item { running, is_muted, after, .. } = item;
+        self.answered += 1;
         let mut slot = lock(&running.slot);
         let outcome = slot.outcome.take().unwrap_or(Outcome::Done);
         let changes = ["CREATE", "ALTER", "DROP", "RENAME"].iter().any(|verb| running.command.starts_with(verb));
@@ -253,6 +259,7 @@ impl<B: Backend> Session<'_, B> {
                 return Err(self.client_has_left());
             }
         }
+        self.answered += 1;
         let outcome = lock(&slot).outcome.take().unwrap_or(Outcome::Done);
         let failed = failure::<B>(outcome, None)?;
         Ok((slot, failed))

@@ -17,6 +17,7 @@ use crate::hub::Hub;
 use crate::limits::SMALL;
 use crate::registry::{self, Activity, Entered};
 use crate::replies::{DRAINING, Ended, PROTOCOL_VIOLATION, SERVER_LOST, TOO_LARGE};
+use crate::timeouts::{Clock, Doing, Expired, Observed};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, IfUnsent, Isolation, Modes, ReadBuffer, TransactionStatus, Verb};
 use headrace_postgres::messages::tag::backend as tag;
@@ -75,6 +76,11 @@ pub(super) struct Session<'a, B: Backend> {
     pub(super) describing: Option<String>,
     /// The client has said goodbye.
     pub(super) leaving: bool,
+    /// How long the client may take.
+    clock: Clock,
+    /// Counts the client's messages, and the requests of the server that were answered.
+    messages: u64,
+    pub(super) answered: u64,
 }
 
 /// Serves a client until it leaves.
@@ -95,8 +101,12 @@ pub async fn serve<B: Backend>(
     entered.client.turns(Activity::Active);
     let machine = &lent.opened.server.connection.machine;
     let (version, dialect) = (machine.version(), machine.dialect());
+    let timeouts = pool.database.timeouts_of(&pool.user, hub.config().daemon.message_timeout());
     let mut session = Session {
         client,
+        clock: Clock::new(timeouts, Instant::now()),
+        messages: 0,
+        answered: 0,
         user: pool.user.clone(),
         lent: Some(lent),
         pool,
@@ -222,6 +232,7 @@ impl<B: Backend> Session<'_, B> {
     async fn handle(&mut self, bytes: &[u8]) -> Result<(), Ended> {
         let message = Message::read(bytes).map_err(broken)?;
         self.has_begun = true;
+        self.messages += 1;
         if std::mem::take(&mut self.between) {
             self.of.take_cancel().await;
         }
@@ -543,6 +554,25 @@ impl<B: Backend> Session<'_, B> {
     /// The last thing that the client was sent is ReadyForQuery.
     pub(super) fn is_between(&self) -> bool {
         self.between
+    }
+
+    /// What of the client's doings expires first. The server works on a request if there is one; `is_next` if the client's
+    /// next message is to come.
+    pub(super) fn first_to_expire(&mut self, runs: bool, is_next: bool) -> Option<(Instant, Expired)> {
+        let bytes = self.client.buffers.read_buffer.unread().len() as u64;
+        let is_receiving = is_next && bytes > 0;
+        if self.clock.is_free(is_receiving) {
+            return None;
+        }
+        let in_transaction = self.status() != TransactionStatus::Idle || self.block != Block::None;
+        let doing = match runs {
+            true => Doing::Query,
+            false if in_transaction || self.lent.is_some() && !self.between => Doing::Waiting,
+            false => Doing::Nothing,
+        };
+        let (asked, replies) = (self.messages, self.answered);
+        let receiving = is_receiving.then_some((asked, bytes));
+        self.clock.observe(Instant::now(), Observed { doing, in_transaction, asked, replies, receiving })
     }
 
     /// The daemon ends, and the client has no transaction open.

@@ -8,6 +8,7 @@ use crate::config::{Database, PoolMode};
 use crate::lock;
 use crate::secret::Secret;
 use crate::stats::{Shown, Stats};
+use crate::timeouts::Timeouts;
 use crate::traffic::TrafficClass;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -269,6 +270,11 @@ impl Pool {
     pub fn retire(&self) {
         let closed = std::mem::take(&mut *lock(&self.idle.servers));
         drop(closed);
+    }
+
+    /// How long its clients may take; `message` for a message that is not complete.
+    pub fn timeouts(&self, message: Option<Duration>) -> Timeouts {
+        self.database.timeouts_of(self.key.of("user"), message)
     }
 
     /// The number of connections that nobody uses.

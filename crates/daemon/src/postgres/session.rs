@@ -9,12 +9,14 @@ use crate::hub::Hub;
 use crate::limits::{SMALL, TURN};
 use crate::registry::{self, Activity, Entered};
 use crate::replies::{self, DRAINING, Ended, SERVER_LOST};
+use crate::timeouts::{Clock, Doing, Expired, Observed, expired};
 use crate::traffic::{Home, Traffic, TrafficClass, run_on};
 use headrace_connection::Buffers;
 use headrace_core::limits::{READ_BUFFER_BYTES, WRITE_BUFFER_HIGH_BYTES};
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus};
 use headrace_io::{Flow, Progress};
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::watch;
 
 /// How a step of a client's connection ended.
@@ -22,6 +24,7 @@ enum Step {
     Moved,
     ClientLeft,
     ServerLost(Fatal),
+    Expired(Expired),
     Draining,
 }
 
@@ -54,10 +57,13 @@ pub async fn serve(
         Ok(None) => return (client, Ok(())),
         Err(ended) => return (client, Err(ended)),
     };
+    let timeouts = pool.timeouts(hub.config().daemon.message_timeout());
     let mut session = Session {
         client,
         relay,
         pool,
+        clock: Clock::new(timeouts, Instant::now()),
+        replies: 0,
         of: Arc::clone(&entered.client),
         lent: None,
         hub: Arc::clone(hub),
@@ -80,7 +86,11 @@ pub async fn serve(
             Ok(Stopped::Elsewhere) => {}
             Ok(Stopped::ClientLeft) => break Ok(()),
             // An error would become a piece of a row, or follow the server's own. The end of the connection says enough.
-            Err(_) if session.relay.is_within_message() || session.relay.has_sent_fatal_error() => break Ok(()),
+            Err(ended) if session.relay.is_within_message() => {
+                hub.said.ended(&session.of, &ended);
+                break Ok(());
+            }
+            Err(_) if session.relay.has_sent_fatal_error() => break Ok(()),
             Err(ended) => break Err(ended),
         }
     };
@@ -151,6 +161,10 @@ struct Session {
     pool: Arc<Pool>,
     of: Arc<registry::Client>,
     lent: Option<Lent>,
+    /// How long the client may take.
+    clock: Clock,
+    /// Counts replies.
+    replies: u64,
     hub: Arc<Hub>,
     draining: watch::Receiver<bool>,
     traffic: Traffic,
@@ -225,6 +239,7 @@ impl Session {
                 Step::Moved => {}
                 Step::ClientLeft => return Ok(Stopped::ClientLeft),
                 Step::ServerLost(fatal) => return Err(self.server_lost(&fatal)),
+                Step::Expired(what) => return Err(what.ended()),
                 Step::Draining => return Err(Ended::new(DRAINING, "headraced: the daemon ends; connect again")),
             }
         }
@@ -304,6 +319,7 @@ impl Session {
             let received =
                 self.relay.from_server(&mut server.buffers.read_buffer, &mut server.state, &mut client.write_buffer);
             received.map_err(|fatal| Ended::new(SERVER_LOST, format!("headraced: {fatal}")))?;
+            self.replies += u64::from(self.relay.in_flight() < in_flight);
             // What has waited for these replies goes on; nothing else may come that would have it do so.
             if !self.relay.is_waiting_for_replies() || self.relay.in_flight() == in_flight {
                 break then;
@@ -382,12 +398,14 @@ impl Session {
         if self.gather() {
             return Step::Moved;
         }
+        let first = self.first_to_expire();
         let client = &mut self.client;
         let room_to_client = !is_full(&client.buffers);
         let Some(lent) = &mut self.lent else {
             return tokio::select! {
                 moved = client.stream.exchange(&mut client.buffers, true) => of_client(moved),
                 _ = self.draining.wait_for(|draining| *draining) => Step::Draining,
+                what = expired(first) => Step::Expired(what),
             };
         };
         let idle = self.relay.owes_nothing() && lent.server.state.status == TransactionStatus::Idle;
@@ -401,7 +419,30 @@ impl Session {
                 Err(fatal) => Step::ServerLost(fatal),
             },
             _ = self.draining.wait_for(|draining| *draining), if idle => Step::Draining,
+            what = expired(first) => Step::Expired(what),
         }
+    }
+
+    /// What of the client's doings expires first.
+    fn first_to_expire(&mut self) -> Option<(Instant, Expired)> {
+        let read_buffer = &self.client.buffers.read_buffer;
+        let is_receiving = self.lent.as_ref().is_none_or(|lent| !is_full(&lent.server.buffers))
+            && self.relay.is_receiving(read_buffer);
+        if self.clock.is_free(is_receiving) {
+            return None;
+        }
+        let asked = self.lent.as_ref().map_or(0, |lent| lent.server.buffers.write_buffer.mark() - self.sent_before);
+        let status = self.lent.as_ref().map_or(TransactionStatus::Idle, |lent| lent.server.state.status);
+        let in_transaction = status != TransactionStatus::Idle;
+        let doing = match self.relay.has_all_replies() {
+            _ if self.lent.as_ref().is_some_and(|lent| lent.server.state.is_copying_in()) => Doing::Waiting,
+            false => Doing::Query,
+            true if in_transaction || self.lent.is_some() && !self.relay.owes_nothing() => Doing::Waiting,
+            true => Doing::Nothing,
+        };
+        let bytes = asked + read_buffer.unread().len() as u64;
+        let receiving = is_receiving.then_some((self.relay.messages, bytes));
+        self.clock.observe(Instant::now(), Observed { doing, in_transaction, asked, replies: self.replies, receiving })
     }
 
     /// The server has closed the connection. What it sent before has been passed on.

@@ -48,7 +48,7 @@ impl Relay {
             }
             let Some((tag, length)) = client_header(input.unread())? else { return Ok(Then::Wait) };
             match self.message(tag, length, input, server, output)? {
-                Outcome::Handled => {}
+                Outcome::Handled => self.messages += 1,
                 Outcome::Incomplete(bytes) => {
                     input.want(bytes.min(WHOLE_MESSAGE));
                     return Ok(Then::Wait);

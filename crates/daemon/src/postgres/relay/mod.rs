@@ -11,6 +11,7 @@
 //! its own group that was not answered yet, since it is skipped with it; where it would rely on one of an earlier group,
 //! it waits for the reply.
 
+mod borrowing;
 mod client;
 mod comparing;
 mod deallocate;
@@ -32,10 +33,10 @@ mod spliced;
 mod waiting;
 
 use super::statements::{Catalog, Statement, own};
-use crate::limits::{CHECKED_FOR, WHOLE_MESSAGE};
+use crate::limits::CHECKED_FOR;
+use borrowing::{Need, need};
 use client::Client;
 use expected::Expected;
-use framing::client_header;
 pub use group::TRANSITIONS;
 use group::{Event, Group};
 use headrace_core::{ReadBuffer, TransactionStatus};
@@ -105,6 +106,8 @@ pub struct Relay {
     pub checked_for: Duration,
     /// Requests since the server connection was lent.
     pub requests: usize,
+    /// Counts the messages of the client that are handled, if only in part.
+    pub messages: u64,
     /// A text that begins a transaction is refused.
     pub refuses_transactions: bool,
     /// After a request outside of a transaction nothing is passed on until it was answered, so that the server
@@ -131,6 +134,7 @@ impl Relay {
             counters: Counters::default(),
             checked_for: CHECKED_FOR,
             requests: 0,
+            messages: 0,
             refuses_transactions: false,
             gives_way: false,
             keeps_server: false,
@@ -143,8 +147,8 @@ impl Relay {
         self.waits_for_replies
     }
 
-    /// Returns true if a server connection is needed for what the client has sent. It is not for a part of a header, nor
-    /// for a part of a Query, which [`Relay::from_client`] would leave where it is.
+    /// Returns true if a server connection is needed for what the client has sent: a whole group of messages, or so much
+    /// of one that the rest is not waited for.
     pub fn needs_server(&self, input: &mut ReadBuffer) -> bool {
         if self.group.is_skipped() {
             // A cancelled request is not complete yet.
@@ -155,15 +159,18 @@ impl Relay {
             Partial::PassOn(_) => return true,
             Partial::None => {}
         }
-        match client_header(input.unread()) {
-            Ok(None | Some((frontend::TERMINATE, _))) => false,
-            Ok(Some((frontend::QUERY, length))) if input.unread().len() < length && length <= WHOLE_MESSAGE => {
-                input.want(length);
+        match need(input.unread()) {
+            Need::Server => true,
+            Need::Bytes(total) => {
+                total.into_iter().for_each(|total| input.want(total));
                 false
             }
-            // What is refused is refused by `from_client`.
-            Ok(Some(_)) | Err(_) => true,
         }
+    }
+
+    /// Returns true if the client has sent a part of a message, and is to send the rest.
+    pub fn is_receiving(&self, input: &ReadBuffer) -> bool {
+        !self.waits_for_replies && (!self.to_server.is_none() || borrowing::is_cut(input.unread()))
     }
 
     /// Returns true if the client has said goodbye, while it has no server connection.

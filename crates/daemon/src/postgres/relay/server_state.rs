@@ -47,4 +47,9 @@ impl ServerState {
     pub fn can_be_lent_again(&self) -> bool {
         !self.ends && self.spoiled.is_none()
     }
+
+    /// Returns true if the server waits for the client's data of a COPY.
+    pub fn is_copying_in(&self) -> bool {
+        self.copies_in
+    }
 }
