@@ -1,4 +1,4 @@
-"""The command ``headrace daemon``: starts and stops headraced, and shows what it does."""
+"""The command ``headrace daemon``: starts and stops headraced, shows what it does, and passes on what operators order."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from ._shared import daemon
 from .defaults import PORT
@@ -20,6 +21,23 @@ from .errors import Error
 
 _PLAIN = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 STOP_SECONDS = 60
+LOOK_SECONDS = 0.05
+"""Between two looks at what is waited for."""
+
+COLUMNS = {
+    "pools": ("pool", "driver", "mode", "open", "idle", "size", "waiting", "paused"),
+    "clients": (
+        "id", "pid", "address", "name", "database", "user", "application", "state", "state_seconds", "pinned_by",
+    ),
+    "servers": ("id", "pool", "address", "pid", "state", "state_seconds", "open_seconds", "client", "closing"),
+    "statements": ("pool", "name", "holders", "sql"),
+    "databases": (
+        "name", "driver", "host", "port", "dbname", "user", "mode", "size", "most", "open", "clients", "waiting",
+        "paused",
+    ),
+    "config": ("section", "name", "value", "default"),
+}  # fmt: skip
+"""What there is to show, and the columns of each table; ``--json`` has more."""
 
 
 class _Control(http.client.HTTPConnection):
@@ -41,7 +59,7 @@ def ask(folder: str, method: str, path: str) -> tuple[int, str]:
     Args:
         folder: the folder of its sockets.
         method: ``GET`` or ``POST``.
-        path: ``/status``, ``/metrics`` or ``/reload``.
+        path: such as ``/status``, ``/metrics`` or ``/reload``.
 
     Returns:
         The status of HTTP, and the body.
@@ -67,7 +85,7 @@ def main(arguments: Sequence[str]) -> int:
             started = daemon.start(folder, options.config and os.path.abspath(options.config))
             print(f"headraced {'serves' if started else 'was serving already:'} {folder}")
             return 0
-        return {"status": _status, "stop": _stop, "reload": _reload}[options.command](folder, options)
+        return COMMANDS[options.command](folder, options)
     except Error as error:
         print(f"headrace daemon: {error}", file=sys.stderr)
         return 1
@@ -82,17 +100,84 @@ def _parser() -> argparse.ArgumentParser:
     texts = {
         "start": "start it, unless it runs",
         "status": "show its clients, pools and pins",
+        "show": "show one table of what it has",
         "stop": "end it; transactions may end first",
         "reload": "have it read its configuration again",
+        "pause": "lend no server connection of a database, or of all, and wait until all are closed",
+        "resume": "lend them again",
+        "reconnect": "close the server connections of a database, or of all, each as soon as no client has it",
+        "kill": "pause a database, or all, and end the connections of its clients; or end that of one client",
     }
     for name, text in texts.items():
         command = commands.add_parser(name, help=text, description=text)
         command.add_argument("--folder", help="the folder of its sockets (default: HEADRACE_DAEMON_FOLDER, or its own)")
         if name == "start":
             command.add_argument("--config", help="its configuration; without one it ends when nobody needs it")
-        if name == "status":
+        if name == "show":
+            command.add_argument("table", choices=COLUMNS)
+        if name in ("status", "show"):
             command.add_argument("--json", action="store_true", help="print JSON")
+        if name in ORDERS:
+            command.add_argument("database", nargs="?", help="its name in the configuration (default: all databases)")
+        if name == "kill":
+            command.add_argument("--client", type=int, help="the number of a client")
+        if name == "pause":
+            command.add_argument("--no-wait", action="store_true", help="do not wait for transactions to end")
+        if name == "reconnect":
+            command.add_argument("--wait", action="store_true", help="wait until the old ones are closed")
+        if name in ("pause", "reconnect"):
+            command.add_argument("--timeout", type=float, help="seconds to wait (default: any number)")
     return parser
+
+
+def _show(folder: str, options: argparse.Namespace) -> int:
+    found = json.loads(ask(folder, "GET", f"/{options.table}")[1])
+    if options.json:
+        print(json.dumps(found, indent=2))
+        return 0
+    columns = COLUMNS[options.table]
+    rows = [[_cell(column, each[column]) for column in columns] for each in found]
+    print("\n".join(_table([column.removesuffix("_seconds") for column in columns], rows)))
+    return 0
+
+
+def _cell(column: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return _ago(value) if column.endswith("_seconds") else " ".join(str(value).split())
+
+
+def _order(folder: str, options: argparse.Namespace) -> int:
+    database, client = options.database, getattr(options, "client", None)
+    if client is not None and database is not None:
+        print("headrace daemon: --client and a database are both given", file=sys.stderr)
+        return 2
+    query = f"?database={quote(database, safe='')}" if database is not None else ""
+    query = f"?client={client}" if client is not None else query
+    code, said = ask(folder, "POST", f"/{options.command}{query}")
+    if code != 200:
+        print(f"headrace daemon: {said}", file=sys.stderr)
+        return 1
+    waits = options.command == "pause" and not options.no_wait or options.command == "reconnect" and options.wait
+    return _until_closed(folder, options) if waits else 0
+
+
+def _until_closed(folder: str, options: argparse.Namespace) -> int:
+    """Waits until the server connections of before are closed; 1 if they are not in time."""
+    end = None if options.timeout is None else time.monotonic() + options.timeout
+    while True:
+        servers = json.loads(ask(folder, "GET", "/servers")[1])
+        ours = [each for each in servers if options.database in (None, each["name"])]
+        left = [each for each in ours if each["closing"]]
+        if not left:
+            return 0
+        if end is not None and time.monotonic() > end:
+            clients = ", ".join(str(each["client"]) for each in left if each["client"])
+            print(f"headrace daemon: {len(left)} server connections are in use, by clients {clients}", file=sys.stderr)
+            return 1
+        time.sleep(LOOK_SECONDS)
 
 
 def _status(folder: str, options: argparse.Namespace) -> int:
@@ -122,6 +207,16 @@ def _reload(folder: str, options: argparse.Namespace) -> int:
     return 0 if code == 200 else 1
 
 
+ORDERS = ("pause", "resume", "reconnect", "kill")
+COMMANDS: dict[str, Callable[[str, argparse.Namespace], int]] = {
+    "status": _status,
+    "show": _show,
+    "stop": _stop,
+    "reload": _reload,
+    **dict.fromkeys(ORDERS, _order),
+}
+
+
 def shown(status: dict[str, Any]) -> str:
     """The daemon's state as tables."""
     clients, pools = status["clients"], status["pools"]
@@ -137,7 +232,7 @@ def shown(status: dict[str, Any]) -> str:
             [
                 (
                     pool["pool"],
-                    pool["mode"],
+                    pool["mode"] + (", paused" if pool["paused"] else ""),
                     pool["open"],
                     pool["idle"],
                     pool["size"],

@@ -106,7 +106,7 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
             return client.turn_away(&hub, &peer, &Ended::new(CANCELLED, what)).await;
         }
     };
-    let entered = hub.registry.enter(asked.newcomer(&peer));
+    let entered = hub.registry.enter(asked.newcomer(&peer, client.buffers.tls().is_some()));
     let is_logged = hub.config().daemon.log_connections;
     if is_logged {
         hub.said.came(&peer, &entered.client);

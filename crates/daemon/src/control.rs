@@ -1,10 +1,13 @@
-//! The second socket: HTTP with metrics for Prometheus, the state as JSON, and the reloading of the configuration.
+//! The second socket: HTTP with metrics for Prometheus, the state as JSON, and the orders of operators.
 //!
 //! `curl --unix-socket $XDG_RUNTIME_DIR/headrace/.s.PGSQL.5432.http http://localhost/metrics`
 
+use crate::config::decoded;
 use crate::hub::Hub;
 use crate::limits::{FAREWELL, REQUEST_BYTES};
+use crate::orders::Refusal;
 use crate::{metrics, status};
+use serde::Serialize;
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -14,7 +17,7 @@ use tokio::time::timeout;
 pub type Reload = Arc<dyn Fn(&Hub) -> Result<(), String> + Send + Sync>;
 
 /// Answers one request.
-pub async fn serve(mut stream: UnixStream, hub: Arc<Hub>, reload: Reload) {
+pub async fn serve(mut stream: UnixStream, hub: Arc<Hub>) {
     let answered = async {
         let mut request = Vec::new();
         while !request.windows(4).any(|four| four == b"\r\n\r\n") && request.len() < REQUEST_BYTES {
@@ -24,7 +27,7 @@ pub async fn serve(mut stream: UnixStream, hub: Arc<Hub>, reload: Reload) {
         }
         let line =
             String::from_utf8_lossy(request.split(|byte| *byte == b'\r').next().unwrap_or_default()).into_owned();
-        let (status, kind, body) = answer(&line, &hub, &reload);
+        let (status, kind, body) = answer(&line, &hub);
         let head = format!(
             "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
             body.len()
@@ -37,19 +40,61 @@ pub async fn serve(mut stream: UnixStream, hub: Arc<Hub>, reload: Reload) {
     let _ = timeout(FAREWELL, answered).await;
 }
 
-fn answer(line: &str, hub: &Hub, reload: &Reload) -> (&'static str, &'static str, String) {
-    const TEXT: &str = "text/plain; charset=utf-8";
+type Answer = (&'static str, &'static str, String);
+
+const TEXT: &str = "text/plain; charset=utf-8";
+const THERE_ARE: &str = "there are GET /metrics, /status, /pools, /clients, /servers, /statements, /databases and /config, \
+                         and POST /reload, /pause, /resume, /reconnect and /kill, with ?database=NAME or without, and \
+                         /kill?client=NUMBER\n";
+
+fn answer(line: &str, hub: &Hub) -> Answer {
     let mut words = line.split(' ');
-    match (words.next().unwrap_or_default(), words.next().unwrap_or_default()) {
+    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    match (method, path) {
         ("GET", "/metrics") => ("200 OK", "text/plain; version=0.0.4; charset=utf-8", metrics::text(hub)),
-        ("GET", "/status") => match serde_json::to_string(&status::of(hub)) {
-            Ok(body) => ("200 OK", "application/json", body),
-            Err(error) => ("500 Internal Server Error", TEXT, error.to_string()),
-        },
-        ("POST", "/reload") => match reload(hub) {
+        ("GET", "/status") => json(&status::of(hub)),
+        ("GET", "/pools") => json(&status::pools(hub)),
+        ("GET", "/clients") => json(&status::clients(hub)),
+        ("GET", "/servers") => json(&status::servers(hub)),
+        ("GET", "/statements") => json(&status::statements(hub)),
+        ("GET", "/databases") => json(&status::databases(hub)),
+        ("GET", "/config") => json(&hub.config().shown()),
+        ("POST", "/reload") => match hub.read_again() {
             Ok(()) => ("200 OK", TEXT, String::new()),
             Err(what) => ("409 Conflict", TEXT, what),
         },
-        _ => ("404 Not Found", TEXT, "there are GET /metrics, GET /status and POST /reload\n".into()),
+        ("POST", "/pause" | "/resume" | "/reconnect" | "/kill") => match order(path, query, hub) {
+            Ok(Ok(())) => ("200 OK", TEXT, String::new()),
+            Ok(Err(refusal)) => ("404 Not Found", TEXT, refusal.to_string()),
+            Err(what) => ("400 Bad Request", TEXT, what),
+        },
+        _ => ("404 Not Found", TEXT, THERE_ARE.into()),
+    }
+}
+
+fn order(path: &str, query: &str, hub: &Hub) -> Result<Result<(), Refusal>, String> {
+    let database = match query.split_once('=') {
+        None if query.is_empty() => None,
+        Some(("database", name)) => Some(decoded(name).map_err(|what| format!("the database {what}"))?),
+        Some(("client", number)) if path == "/kill" => {
+            let number = number.parse().map_err(|_| "the client is not a number")?;
+            return Ok(hub.kill_client(number));
+        }
+        _ => return Err(THERE_ARE.into()),
+    };
+    let database = database.as_deref();
+    Ok(match path {
+        "/pause" => hub.pause(database),
+        "/resume" => hub.resume(database),
+        "/reconnect" => hub.reconnect(database),
+        _ => hub.kill(database),
+    })
+}
+
+fn json(value: &impl Serialize) -> Answer {
+    match serde_json::to_string(value) {
+        Ok(body) => ("200 OK", "application/json", body),
+        Err(error) => ("500 Internal Server Error", TEXT, error.to_string()),
     }
 }

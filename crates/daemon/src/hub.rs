@@ -3,11 +3,14 @@
 use crate::client::{Peer, Said, named};
 use crate::config::{Config, Database, Driver};
 use crate::front::fronts::{self, Fronts, Kind};
+use crate::gate::Gates;
 use crate::limits::LOGINS;
 use crate::lock;
 use crate::log;
+use crate::orders::Reloading;
 use crate::postgres::pool::{self, Key, Limit, Parameters, Pool};
 use crate::postgres::relay::is_settable;
+use crate::postgres::statements::Catalog;
 use crate::registry::{Newcomer, Registry};
 use crate::replies::{Ended, MALFORMED_SETTING, NOT_ALLOWED, TOO_LARGE, UNKNOWN_DATABASE};
 use crate::scram::random;
@@ -34,6 +37,10 @@ pub struct Hub {
     retired: Mutex<Vec<Arc<Pool>>>,
     /// Those that a pool or a server connection needs.
     limits: Mutex<HashMap<String, Weak<Limit>>>,
+    /// What operators have ordered.
+    pub gates: Gates,
+    /// How the configuration is read again.
+    pub reloading: Reloading,
     /// The databases that are not PostgreSQL's.
     pub fronts: Fronts,
     /// The clients that are connected.
@@ -80,11 +87,12 @@ pub struct Asked {
 
 impl Asked {
     /// What is known of the client.
-    pub fn newcomer(&self, peer: &Peer) -> Newcomer {
+    pub fn newcomer(&self, peer: &Peer, tls: bool) -> Newcomer {
         let application = self.given.get("application_name").cloned().unwrap_or_default();
         let database = self.database.dbname.clone().unwrap_or_else(|| self.name.clone());
         let address = peer.address.map(|address| address.to_string());
-        Newcomer { peer: peer.process, address, database, user: self.user.clone(), application }
+        let name = (!self.of_client).then(|| self.name.clone());
+        Newcomer { peer: peer.process, address, tls, name, database, user: self.user.clone(), application }
     }
 }
 
@@ -96,6 +104,8 @@ impl Hub {
             pools: Mutex::default(),
             retired: Mutex::default(),
             limits: Mutex::default(),
+            gates: Gates::default(),
+            reloading: Reloading::default(),
             fronts: Fronts::default(),
             registry: Registry::default(),
             memory: Gauge::default(),
@@ -239,7 +249,8 @@ impl Hub {
         let dbname = database.dbname.clone().unwrap_or_else(|| name.clone());
         let startup = vec![("user".to_owned(), user), ("database".to_owned(), dbname)];
         let key = Key { of_client, name, startup, password };
-        Wanted::Front(self.fronts.wanted(kind, key, database, given.into_iter().collect()))
+        let gate = self.gates.of(&key.name);
+        Wanted::Front(self.fronts.wanted(kind, key, database, given.into_iter().collect(), gate))
     }
 
     fn pooled(&self, asked: Asked, password: Option<Secret>) -> pool::Wanted {
@@ -259,7 +270,8 @@ impl Hub {
             return Arc::clone(pool);
         }
         let label = key.label(database, &pools.values().map(|pool| pool.shown().label).collect());
-        let pool = Arc::new(Pool::new(Arc::clone(database), &key, label, self.limit(&key.name, database)));
+        let (limit, gate) = (self.limit(&key.name, database), self.gates.of(&key.name));
+        let pool = Arc::new(Pool::new(Arc::clone(database), &key, label, limit, gate));
         pools.insert(key, Arc::clone(&pool));
         pool
     }
@@ -310,6 +322,20 @@ impl Hub {
         shown
     }
 
+    /// The pools of PostgreSQL's databases, with what is shown of each.
+    pub fn catalogs(&self) -> Vec<(Shown, Arc<Catalog>)> {
+        let pools: Vec<Arc<Pool>> = lock(&self.pools).values().cloned().collect();
+        pools.iter().map(|pool| (pool.shown(), Arc::clone(&pool.catalog))).collect()
+    }
+
+    /// Closes server connections that nobody uses any more.
+    pub fn expire_connections(&self) {
+        let mut pools: Vec<Arc<Pool>> = lock(&self.pools).values().cloned().collect();
+        pools.extend(lock(&self.retired).iter().cloned());
+        pools.iter().for_each(|pool| pool.expire());
+        self.fronts.expire_sessions();
+    }
+
     /// Closes server connections that nobody has used for a while, and forgets pools that nobody needs: those of clients
     /// that have named a server, or given a password or startup parameters that are not used any more, and those whose
     /// server has let nobody in. A client can make any number of them.
@@ -329,6 +355,7 @@ impl Hub {
             needed || Arc::strong_count(pool) > 1 || pool.stats.open.value() > 0
         });
         lock(&self.limits).retain(|_, limit| limit.strong_count() > 0);
+        self.gates.expire();
     }
 }
 

@@ -92,6 +92,7 @@ pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
             Ok(())
         })
     };
+    hub.reloading.set(reload);
     let listeners = network::listen(&hub, &served).await?;
     let often = idle_exit(&hub, &options).map_or(EXPIRY, |idle| (idle / 4).clamp(EXPIRY_LEAST, EXPIRY));
     let mut expiry = interval(often);
@@ -114,7 +115,7 @@ pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
             },
             Ok((stream, _)) = place.control.accept() => {
                 if is_own(&stream) {
-                    tokio::spawn(control::serve(stream, Arc::clone(&hub), Arc::clone(&reload)));
+                    tokio::spawn(control::serve(stream, Arc::clone(&hub)));
                 }
             }
             _ = expiry.tick() => {
@@ -134,7 +135,7 @@ pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
                 }
             }
             _ = hangup.recv() => {
-                match reload(&hub) {
+                match hub.read_again() {
                     Ok(()) => tracing::info!("the configuration was read again"),
                     Err(reason) => tracing::error!(reason, "the configuration stays as it is"),
                 }

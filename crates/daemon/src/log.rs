@@ -4,7 +4,7 @@
 
 use crate::limits::{LOG_BACKLOG, LOG_LINES};
 use crate::lock;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use tracing::level_filters::LevelFilter;
@@ -18,7 +18,7 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Registry, reload};
 
 /// The least that is said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
     /// What keeps the daemon from its work.
@@ -31,7 +31,7 @@ pub enum LogLevel {
 }
 
 /// How a line looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// Time, level, what has happened, and `name=value` for each detail.

@@ -1,8 +1,11 @@
 //! The clients that are connected: who they are, what they do, and who may cancel what they run.
 
+use crate::gate::Kill;
 use crate::lock;
 use crate::postgres::server::Cancel;
+use crate::replies::{Ended, KILLED};
 use std::collections::HashMap;
+use std::future::Future;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -41,7 +44,11 @@ pub struct Client {
     pub peer: Option<i32>,
     /// Where it comes from, if that is TCP.
     pub address: Option<String>,
-    /// The name of its database.
+    /// It has TLS.
+    pub tls: bool,
+    /// The name of its database in the configuration; `None` if it has named its server.
+    pub name: Option<String>,
+    /// The name of its database on the server.
     pub database: String,
     /// Its user on the server.
     pub user: String,
@@ -55,9 +62,34 @@ pub struct Client {
     /// The same while it waits for a server connection, and for databases that are not PostgreSQL's, whose session
     /// cancels what it runs itself.
     pub interrupt: Arc<Notify>,
+    /// Given by an operator who ends its connection.
+    kill: Kill,
 }
 
 impl Client {
+    /// Ends its connection.
+    pub fn kill(&self) {
+        self.kill.give();
+    }
+
+    /// Waits until its connection is to be ended; returns what it is told.
+    pub async fn killed(&self) -> Ended {
+        self.kill.given().await;
+        Ended::new(KILLED, "headraced: the connection is closed: an operator has ended it")
+    }
+
+    /// Waits for something that only this client needs.
+    ///
+    /// # Errors
+    /// [`Ended`]: the connection was ended before.
+    pub async fn unless_killed<T>(&self, needed: impl Future<Output = T>) -> Result<T, Ended> {
+        tokio::select! {
+            biased;
+            found = needed => Ok(found),
+            ended = self.killed() => Err(ended),
+        }
+    }
+
     /// What it does, and for how long.
     pub fn activity(&self) -> (Activity, Duration) {
         let state = lock(&self.state);
@@ -97,7 +129,11 @@ pub struct Newcomer {
     pub peer: Option<i32>,
     /// Where it comes from, if that is TCP.
     pub address: Option<String>,
-    /// The name of its database.
+    /// It has TLS.
+    pub tls: bool,
+    /// The name of its database in the configuration; `None` if it has named its server.
+    pub name: Option<String>,
+    /// The name of its database on the server.
     pub database: String,
     /// Its user on the server.
     pub user: String,
@@ -110,7 +146,7 @@ impl Registry {
     pub fn enter(&self, newcomer: Newcomer) -> Entered<'_> {
         let mut secret = [0; 4];
         getrandom::fill(&mut secret).expect("the system has random numbers");
-        let Newcomer { peer, address, database, user, application } = newcomer;
+        let Newcomer { peer, address, tls, name, database, user, application } = newcomer;
         let mut clients = lock(&self.clients);
         let (number, process_id) = loop {
             let number = self.numbers.fetch_add(1, Ordering::Relaxed) & ((1 << 30) - 1);
@@ -126,6 +162,8 @@ impl Registry {
             secret: i32::from_be_bytes(secret),
             peer,
             address,
+            tls,
+            name,
             database,
             user,
             application,
@@ -133,6 +171,7 @@ impl Registry {
             state: Mutex::new((Activity::Idle, now)),
             running: Running::default(),
             interrupt: Arc::default(),
+            kill: Kill::default(),
         });
         clients.insert(process_id, Arc::clone(&client));
         Entered { client, registry: self }

@@ -34,6 +34,8 @@ pub const SERVER_LOST: &str = "HR005";
 pub const NO_TRANSACTIONS: &str = "HR006";
 /// The client has cancelled its request.
 pub const CANCELLED: &str = "57014";
+/// An operator has ended the connection; of PostgreSQL (`pg_terminate_backend`).
+pub const KILLED: &str = "57P01";
 /// The client was idle in a transaction for too long; of PostgreSQL (`idle_in_transaction_session_timeout`).
 pub const IDLE_IN_TRANSACTION: &str = "25P03";
 /// The transaction has taken too long; of PostgreSQL 17 (`transaction_timeout`).

@@ -4,6 +4,7 @@ use crate::config::{Driver, PoolMode};
 use crate::limits::COUNTED_SQLSTATES;
 use crate::lock;
 use crate::postgres::pool::NotLent;
+use crate::servers::Servers;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -85,6 +86,8 @@ impl Histogram {
 pub struct Stats {
     /// Server connections that are open.
     pub open: Gauge,
+    /// Which these are.
+    pub servers: Servers,
     /// Those that were opened.
     pub opened: Counter,
     /// Those that could not be opened.
@@ -105,6 +108,12 @@ pub struct Stats {
     pub prepared: Counter,
     /// Statements that were prepared on another server connection.
     pub prepared_again: Counter,
+    /// Bind messages.
+    pub bound: Counter,
+    /// Requests that were answered: a Query, or a group of messages up to its Sync.
+    pub requests: Counter,
+    /// Times that a server has said that no transaction is open.
+    pub transactions: Counter,
     /// Bytes received from servers.
     pub received: Counter,
     /// Bytes sent to servers.
@@ -136,6 +145,12 @@ impl Stats {
 pub struct Shown {
     /// The user and the name of the database, with a number if there are several pools of them.
     pub label: String,
+    /// The name of the database in the configuration, or the server that a client has named.
+    pub database: String,
+    /// The user on the server.
+    pub user: String,
+    /// No server connection is lent.
+    pub paused: bool,
     /// The startup parameters other than these.
     pub startup: BTreeMap<String, String>,
     /// The kind of its server.

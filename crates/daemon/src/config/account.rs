@@ -3,14 +3,15 @@
 use super::password::{in_environment, in_file};
 use crate::scram::Verifier;
 use crate::secret::Secret;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// A client that logs in over TCP. Of its password only what SCRAM needs to check it is kept.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Account {
     /// The password, or a verifier as `pg_authid` has it.
+    #[serde(skip_serializing)]
     password: Option<Secret>,
     /// A file with it in its first line.
     password_file: Option<PathBuf>,

@@ -11,13 +11,13 @@ use crate::secret::Secret;
 use crate::timeouts::Timeouts;
 use headrace_core::{Fatal, FatalKind};
 use headrace_io::Address;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// A database of a server, with what is needed to log in.
-#[derive(Clone, PartialEq, Deserialize)]
+#[derive(Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Database {
     /// The kind of its server.
@@ -35,12 +35,14 @@ pub struct Database {
     /// DBSERVERNAME, which only Informix has.
     pub server: Option<String>,
     /// The password.
+    #[serde(skip_serializing)]
     pub(super) password: Option<Secret>,
     /// A file with the password in its first line.
     pub(super) password_file: Option<PathBuf>,
     /// A variable of the daemon's environment.
     pub(super) password_env: Option<String>,
     /// A program that prints the password, with its arguments.
+    #[serde(skip_serializing)]
     pub(super) password_command: Option<Vec<String>>,
     /// A password file as libpq has it; by default `$PGPASSFILE` or `~/.pgpass`.
     pub(super) passfile: Option<PathBuf>,
@@ -102,7 +104,7 @@ pub struct Database {
 }
 
 /// What is different for a user.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct User {
     /// Server connections.
@@ -130,7 +132,7 @@ const TIMEOUTS: [Timeout; 4] = [
 ];
 
 /// The kind of a database's server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Driver {
     /// PostgreSQL: clients are lent its connections.
@@ -158,7 +160,7 @@ impl Driver {
 }
 
 /// When a server connection goes back to its pool.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PoolMode {
     /// At the end of each transaction.
@@ -182,7 +184,7 @@ impl PoolMode {
 }
 
 /// Which servers will do; libpq's names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetSession {
     /// All.

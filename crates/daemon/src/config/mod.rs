@@ -5,6 +5,7 @@ mod database;
 mod network;
 mod passfile;
 mod password;
+mod shown;
 mod text;
 mod tls;
 mod url;
@@ -12,13 +13,15 @@ mod user;
 
 pub use account::Account;
 pub use database::{Database, Driver, PoolMode, TargetSession, addresses};
+pub use shown::Setting;
 pub use tls::SslMode;
+pub use url::decoded;
 pub use user::LocalUser;
 
 use crate::limits::{CLIENTS, DRAIN, LEAST_SECONDS, LOGIN_TIMEOUT, MEMORY_MB, MESSAGE_TIMEOUT, MOST_SECONDS};
 use crate::log::{LogFormat, LogLevel};
 use headrace_tls::Identity;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -45,7 +48,7 @@ pub struct Config {
 }
 
 /// Settings of the daemon itself.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Daemon {
     /// Seconds without a client after which the daemon ends; 0 for never.

@@ -6,7 +6,7 @@ use headrace_core::{Fatal, FatalKind};
 use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
 
 /// How TLS is negotiated, and what is verified; libpq's names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SslMode {
     /// No TLS.

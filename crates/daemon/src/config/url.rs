@@ -89,7 +89,10 @@ fn read(url: &str) -> Result<Vec<(String, Value)>, String> {
 }
 
 /// A text with `%20` for a blank.
-fn decoded(text: &str) -> Result<String, String> {
+///
+/// # Errors
+/// What is wrong with it.
+pub fn decoded(text: &str) -> Result<String, String> {
     let (mut out, mut bytes) = (Vec::with_capacity(text.len()), text.bytes());
     while let Some(byte) = bytes.next() {
         if byte != b'%' {

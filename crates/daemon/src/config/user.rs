@@ -1,10 +1,10 @@
 //! Users of the system who may connect to the Unix socket besides the daemon's own.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What one of them may do. The system says who it is; a client says only which database user it wants to be.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LocalUser {
     /// The database users that it may be, where a database does not say its own; by default the one of its own name.

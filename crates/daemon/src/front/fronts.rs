@@ -5,6 +5,7 @@ use super::pool::Pool;
 use super::session;
 use crate::client::Client;
 use crate::config::{Config, Database};
+use crate::gate::Gate;
 use crate::hub::{Hub, as_before};
 use crate::lock;
 use crate::postgres::pool::{Key, Parameters};
@@ -91,7 +92,7 @@ pub struct Fronts {
 
 impl Fronts {
     /// The pool of a database, with the settings of a client.
-    pub fn wanted(&self, kind: Kind, key: Key, database: Database, settings: Parameters) -> Wanted {
+    pub fn wanted(&self, kind: Kind, key: Key, database: Database, settings: Parameters, gate: Arc<Gate>) -> Wanted {
         let mut pools = lock(&self.pools);
         if let Some(lender) = pools.get(&key) {
             return Wanted { lender: lender.clone(), settings };
@@ -99,9 +100,9 @@ impl Fronts {
         let label = key.label(&database, &pools.values().map(|pool| pool.shown().label).collect());
         let database = Arc::new(database);
         let lender = match kind {
-            Kind::MySql => Lender::MySql(Arc::new(Pool::new(database, &key, label))),
-            Kind::Informix => Lender::Informix(Arc::new(Pool::new(database, &key, label))),
-            Kind::Cubrid => Lender::Cubrid(Arc::new(Pool::new(database, &key, label))),
+            Kind::MySql => Lender::MySql(Arc::new(Pool::new(database, &key, label, gate))),
+            Kind::Informix => Lender::Informix(Arc::new(Pool::new(database, &key, label, gate))),
+            Kind::Cubrid => Lender::Cubrid(Arc::new(Pool::new(database, &key, label, gate))),
         };
         pools.insert(key, lender.clone());
         Wanted { lender, settings }
@@ -112,6 +113,13 @@ impl Fronts {
         let mut shown: Vec<Shown> = lock(&self.pools).values().map(Lender::shown).collect();
         shown.extend(as_before(lock(&self.retired).iter().map(Lender::shown).collect()));
         shown
+    }
+
+    /// Closes sessions that nobody uses any more.
+    pub fn expire_sessions(&self) {
+        let mut pools: Vec<Lender> = lock(&self.pools).values().cloned().collect();
+        pools.extend(lock(&self.retired).iter().cloned());
+        pools.iter().for_each(Lender::expire);
     }
 
     /// Closes sessions that nobody has used for a while, and forgets the pools of clients that have named a server or

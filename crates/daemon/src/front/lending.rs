@@ -40,8 +40,10 @@ impl<B: Backend> Session<'_, B> {
                         return Err(self.client_has_left());
                     }
                 }
+                ended = self.of.killed() => return Err(ended),
             }
         };
+        lent.opened.is_lent_to(self.of.number);
         self.of.turns(self.pinned.map_or(Activity::Active, Activity::Pinned));
         self.lent = Some(lent);
         self.refresh_dialect();

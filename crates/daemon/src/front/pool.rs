@@ -3,10 +3,12 @@
 use super::backend::{Backend, Login};
 use super::requests::has_executed;
 use crate::config::{Database, PoolMode, addresses};
+use crate::gate::{Gate, Passed};
 use crate::limits::{DESCRIBED_FOR, RESET_TIMEOUT};
 use crate::lock;
 use crate::postgres::pool::{Key, NotLent};
 use crate::secret::Secret;
+use crate::servers::OpenServer;
 use crate::stats::{Shown, Stats};
 use headrace_core::{Fatal, FatalKind, Verb};
 use headrace_io::tokio::Client;
@@ -35,6 +37,9 @@ pub struct Pool<B> {
     /// The number of its sessions.
     size: usize,
     label: String,
+    /// The name of the database in the configuration, or the server that a client has named.
+    entry: String,
+    gate: Arc<Gate>,
     password: Option<Secret>,
     idle: Mutex<Vec<Opened<B>>>,
     permits: Arc<Semaphore>,
@@ -65,11 +70,15 @@ pub struct Opened<B> {
 
 /// A session that is open as long as this exists.
 #[derive(Debug)]
-struct Counted(Arc<Stats>);
+struct Counted {
+    stats: Arc<Stats>,
+    open: Arc<OpenServer>,
+}
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.open.add(-1);
+        self.stats.open.add(-1);
+        self.stats.servers.leave(&self.open);
     }
 }
 
@@ -84,13 +93,15 @@ pub struct Lent<B> {
 
 impl<B: Backend> Pool<B> {
     /// An empty pool.
-    pub fn new(database: Arc<Database>, key: &Key, label: String) -> Self {
+    pub fn new(database: Arc<Database>, key: &Key, label: String, gate: Arc<Gate>) -> Self {
         let (user, name) = (key.of("user"), key.of("database"));
         let size = database.size_of(user);
         Self {
             stats: Arc::default(),
             size,
             label,
+            entry: key.database(&database),
+            gate,
             permits: Arc::new(Semaphore::new(size)),
             mode: database.mode_of(user),
             database,
@@ -114,12 +125,33 @@ impl<B: Backend> Pool<B> {
         lent
     }
 
+    /// How long the database is paused does not count for how long a client waits.
     async fn lend_unless_full(&self) -> Result<Lent<B>, NotLent> {
+        loop {
+            if self.gate.is_paused() {
+                let _waiting = self.wait()?;
+                self.gate.opened().await;
+            }
+            match self.lend_unless_paused().await {
+                Ok(Some(lent)) if self.gate.is_paused() => self.take_back(lent),
+                Ok(Some(lent)) => return Ok(lent),
+                Err(reason @ NotLent::QueueFull) => return Err(reason),
+                Err(reason) if !self.gate.is_paused() => return Err(reason),
+                Ok(None) | Err(_) => {}
+            }
+        }
+    }
+
+    /// Lends a session; `None` if the database is paused before there is one.
+    async fn lend_unless_paused(&self) -> Result<Option<Lent<B>>, NotLent> {
         let permit = match Arc::clone(&self.permits).try_acquire_owned() {
             Ok(permit) => permit,
             Err(_) => self.queue().await?,
         };
         loop {
+            if self.gate.is_paused() {
+                return Ok(None);
+            }
             let idle = lock(&self.idle).pop();
             let opened = match idle {
                 Some(mut opened) => match self.is_usable(&mut opened).await {
@@ -128,7 +160,7 @@ impl<B: Backend> Pool<B> {
                 },
                 None => self.open_counted().await.map_err(|fatal| NotLent::Failed(fatal.into()))?,
             };
-            return Ok(Lent { opened, since: Instant::now(), _permit: permit });
+            return Ok(Some(Lent { opened, since: Instant::now(), _permit: permit }));
         }
     }
 
@@ -156,24 +188,29 @@ impl<B: Backend> Pool<B> {
     }
 
     async fn queue(&self) -> Result<OwnedSemaphorePermit, NotLent> {
-        if self.waiting.fetch_add(1, Ordering::Relaxed) >= self.database.queue_length {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
-            return Err(NotLent::QueueFull);
-        }
-        let _left = Left(&self.waiting);
+        let _waiting = self.wait()?;
         match timeout(self.database.queue_wait(), Arc::clone(&self.permits).acquire_owned()).await {
             Ok(permit) => Ok(permit.expect("the semaphore of a pool is never closed")),
             Err(_) => Err(NotLent::QueueTimeout),
         }
     }
 
+    fn wait(&self) -> Result<Left<'_>, NotLent> {
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= self.database.queue_length {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            return Err(NotLent::QueueFull);
+        }
+        Ok(Left(&self.waiting))
+    }
+
     async fn open_counted(&self) -> Result<Opened<B>, Fatal> {
-        let began = Instant::now();
+        let (began, passed) = (Instant::now(), Passed::new(&self.gate));
         let mut opened = self.open().await?;
         self.stats.open.add(1);
         self.stats.opened.add(1);
         self.stats.create.observe(began.elapsed());
-        opened.counted = Some(Counted(Arc::clone(&self.stats)));
+        let open = self.stats.servers.enter(opened.address.to_string(), None, passed);
+        opened.counted = Some(Counted { stats: Arc::clone(&self.stats), open });
         Ok(opened)
     }
 
@@ -259,6 +296,7 @@ impl<B: Backend> Pool<B> {
     pub fn take_back(&self, lent: Lent<B>) {
         let mut opened = lent.opened;
         self.stats.used.observe(lent.since.elapsed());
+        opened.counted.iter().for_each(|counted| counted.open.is_back());
         if opened.is_old() {
             return opened.server.close(());
         }
@@ -288,6 +326,9 @@ impl<B: Backend> Pool<B> {
     pub fn shown(&self) -> Shown {
         Shown {
             label: self.label.clone(),
+            database: self.entry.clone(),
+            user: self.user.clone(),
+            paused: self.gate.is_paused(),
             startup: BTreeMap::new(),
             driver: self.database.driver,
             mode: self.mode,
@@ -302,7 +343,12 @@ impl<B: Backend> Pool<B> {
 impl<B> Opened<B> {
     /// Returns true if it is to be replaced.
     fn is_old(&self) -> bool {
-        Instant::now() >= self.ends
+        Instant::now() >= self.ends || self.counted.as_ref().is_some_and(|counted| counted.open.is_over())
+    }
+
+    /// A client has it now.
+    pub fn is_lent_to(&self, client: i32) {
+        self.counted.iter().for_each(|counted| counted.open.is_lent_to(client));
     }
 }
 

@@ -138,6 +138,7 @@ impl<B: Backend> Session<'_, B> {
                 moved = client.stream.exchange(&mut client.buffers, reads) => Ok(has_left(&moved)),
                 _ = draining.wait_for(|draining| *draining), if is_idle => Err(self.drained()),
                 what = expired(first) => Err(what.ended()),
+                ended = self.of.killed() => Err(ended),
             };
         };
         let limit = self.queue.front().and_then(|item| item.limit.as_ref()).map(|(rows, _)| *rows);
@@ -166,6 +167,7 @@ impl<B: Backend> Session<'_, B> {
                 Ok(false)
             }
             what = expired(first) => Err(what.ended()),
+            ended = self.of.killed() => Err(ended),
         }
     }
 

@@ -96,7 +96,7 @@ pub async fn serve<B: Backend>(
 ) -> Result<(), Ended> {
     let key = entered.key();
     entered.client.turns(Activity::Waiting);
-    let Some(lent) = client.stays_for(pool.lend()).await else { return Ok(()) };
+    let Some(lent) = entered.client.unless_killed(client.stays_for(pool.lend())).await? else { return Ok(()) };
     let lent = lent?;
     entered.client.turns(Activity::Active);
     let machine = &lent.opened.server.connection.machine;
@@ -474,6 +474,8 @@ impl<B: Backend> Session<'_, B> {
             self.close_portals().await?;
         }
         let status = self.status();
+        self.pool.stats.requests.add(1);
+        self.pool.stats.transactions.add(u64::from(status == TransactionStatus::Idle));
         self.release();
         replies::ready(self.client.buffers.write_buffer.tail(), status);
         Ok(())

@@ -5,6 +5,7 @@ use super::server::{NotOpened, Server};
 use super::statements::Catalog;
 use super::welcomes::{Settings, Welcomes};
 use crate::config::{Database, PoolMode};
+use crate::gate::{Gate, Passed};
 use crate::lock;
 use crate::secret::Secret;
 use crate::stats::{Shown, Stats};
@@ -43,19 +44,22 @@ impl Key {
     /// The user and the name of the database, or the server that the client has named, for people. Pools that differ in
     /// something else are numbered.
     pub fn label(&self, database: &Database, taken: &HashSet<String>) -> String {
-        let (user, dbname) = (self.of("user"), self.of("database"));
-        let label = if self.of_client {
-            let places = database.places().unwrap_or_default();
-            let places: Vec<String> = places.iter().map(|(host, port)| format!("{host}:{port}")).collect();
-            format!("{user}@{}/{dbname}", places.join(","))
-        } else {
-            format!("{user}@{}", self.name)
-        };
+        let label = format!("{}@{}", self.of("user"), self.database(database));
         if !taken.contains(&label) {
             return label;
         }
         let mut numbered = (2_usize..).map(|n| format!("{label} ({n})"));
         numbered.find(|label| !taken.contains(label)).expect("there are fewer pools than numbers")
+    }
+
+    /// The name of the database, or the server that the client has named, for people.
+    pub fn database(&self, database: &Database) -> String {
+        if !self.of_client {
+            return self.name.clone();
+        }
+        let places = database.places().unwrap_or_default();
+        let places: Vec<String> = places.iter().map(|(host, port)| format!("{host}:{port}")).collect();
+        format!("{}/{}", places.join(","), self.of("database"))
     }
 
     /// The startup parameters other than the user and the database.
@@ -83,6 +87,7 @@ pub struct Pool {
     idle: Arc<Idle>,
     permits: Arc<Semaphore>,
     limit: Arc<Limit>,
+    gate: Arc<Gate>,
     /// What its clients are welcomed with.
     pub welcomes: Welcomes,
 }
@@ -118,7 +123,7 @@ pub enum NotLent {
 
 impl Pool {
     /// An empty pool.
-    pub fn new(database: Arc<Database>, key: &Key, label: String, limit: Arc<Limit>) -> Self {
+    pub fn new(database: Arc<Database>, key: &Key, label: String, limit: Arc<Limit>, gate: Arc<Gate>) -> Self {
         let user = key.of("user");
         let size = database.size_of(user);
         let idle = Arc::default();
@@ -133,6 +138,7 @@ impl Pool {
             permits: Arc::new(Semaphore::new(size)),
             idle,
             limit,
+            gate,
             welcomes: Welcomes::default(),
             database,
         }
@@ -149,39 +155,74 @@ impl Pool {
         lent
     }
 
-    async fn lend_since(&self, began: Instant, class: TrafficClass) -> Result<Lent, NotLent> {
+    /// How long the database is paused does not count for how long a client waits.
+    async fn lend_since(&self, mut began: Instant, class: TrafficClass) -> Result<Lent, NotLent> {
         let arrival = self.limit.arrive();
         let mut waiting = None;
+        loop {
+            if self.gate.is_paused() {
+                if waiting.is_none() {
+                    waiting = Some(self.wait(arrival)?);
+                }
+                self.gate.opened().await;
+                began = Instant::now();
+            }
+            match self.lend_unless_paused(began, arrival, &mut waiting, class).await {
+                Ok(Some(lent)) if self.gate.is_paused() => self.take_back(lent),
+                Ok(Some(lent)) => return Ok(lent),
+                Err(reason @ NotLent::QueueFull) => return Err(reason),
+                Err(reason) if !self.gate.is_paused() => return Err(reason),
+                Ok(None) | Err(_) => {}
+            }
+        }
+    }
+
+    /// Lends a connection; `None` if the database is paused before there is one.
+    async fn lend_unless_paused<'a>(
+        &'a self,
+        began: Instant,
+        arrival: u64,
+        waiting: &mut Option<Waiting<'a>>,
+        class: TrafficClass,
+    ) -> Result<Option<Lent>, NotLent> {
         let permit = match Arc::clone(&self.permits).try_acquire_owned() {
             Ok(permit) => permit,
             Err(_) => {
-                waiting = Some(self.wait(arrival)?);
-                self.queue(self.database.queue_wait()).await?
+                if waiting.is_none() {
+                    *waiting = Some(self.wait(arrival)?);
+                }
+                self.queue(self.database.queue_wait().saturating_sub(began.elapsed())).await?
             }
         };
         let lent = |server| Lent { server, since: Instant::now(), _permit: permit };
         let place = loop {
+            if self.gate.is_paused() {
+                return Ok(None);
+            }
             if let Some(server) = self.usable(class).await {
-                return Ok(lent(server));
+                return Ok(Some(lent(server)));
             }
             if let Some(place) = self.limit.try_enter() {
                 break place;
             }
             if waiting.is_none() {
-                waiting = Some(self.wait(arrival)?);
+                *waiting = Some(self.wait(arrival)?);
             }
             let left = self.database.queue_wait().saturating_sub(began.elapsed());
             match self.limit.enter(&self.idle, arrival, left).await.ok_or(NotLent::QueueTimeout)? {
                 Granted::Place(place) => break place,
                 Granted::Server(server) => {
                     if let Some(server) = self.checked(*server, class).await {
-                        return Ok(lent(server));
+                        return Ok(Some(lent(server)));
                     }
                 }
             }
         };
-        drop(waiting);
-        self.open(place, class).await.map(lent).map_err(NotLent::Failed)
+        if self.gate.is_paused() {
+            return Ok(None);
+        }
+        *waiting = None;
+        self.open(place, class).await.map(|server| Some(lent(server))).map_err(NotLent::Failed)
     }
 
     /// A connection that nobody uses and that can be lent, if possible one that need not move to other threads.
@@ -205,10 +246,10 @@ impl Pool {
     }
 
     async fn open(&self, place: Place, class: TrafficClass) -> Result<Server, NotOpened> {
-        let began = Instant::now();
+        let (began, passed) = (Instant::now(), Passed::new(&self.gate));
         let mut server = Server::open(&self.database, &self.key.startup, self.key.password.as_ref()).await?;
         self.welcomes.opened(&server.state.defaults);
-        server.keep(place, class, &self.stats);
+        server.keep(place, class, &self.stats, passed);
         self.stats.opened.add(1);
         self.stats.create.observe(began.elapsed());
         Ok(server)
@@ -243,6 +284,7 @@ impl Pool {
     pub fn take_back(&self, lent: Lent) {
         let Lent { mut server, since, _permit } = lent;
         self.stats.used.observe(since.elapsed());
+        server.is_back();
         if server.is_old() {
             return;
         }
@@ -286,6 +328,9 @@ impl Pool {
     pub fn shown(&self) -> Shown {
         Shown {
             label: self.label.clone(),
+            database: self.key.database(&self.database),
+            user: self.key.of("user").to_owned(),
+            paused: self.gate.is_paused(),
             startup: self.key.others(),
             driver: self.database.driver,
             mode: self.mode,

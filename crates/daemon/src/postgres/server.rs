@@ -3,8 +3,10 @@
 use super::limit::Place;
 use super::relay::ServerState;
 use crate::config::{Database, SslMode, TargetSession, addresses};
+use crate::gate::Passed;
 use crate::limits::{CANCEL_AGAIN, RESET_TIMEOUT, SERVER_STATEMENTS};
 use crate::secret::Secret;
+use crate::servers::OpenServer;
 use crate::stats::Stats;
 use crate::traffic::{Home, TrafficClass};
 use headrace_connection::{Buffers, Connection};
@@ -38,7 +40,15 @@ pub struct Server {
     /// When it is to be replaced.
     ends: Instant,
     /// Where it is counted as open.
-    counted: Option<(Place, Arc<Stats>)>,
+    counted: Option<Counted>,
+}
+
+/// A server connection of a pool.
+#[derive(Debug)]
+struct Counted {
+    _place: Place,
+    stats: Arc<Stats>,
+    open: Arc<OpenServer>,
 }
 
 /// Why no session could be opened.
@@ -77,6 +87,11 @@ pub struct Cancel {
 }
 
 impl Cancel {
+    /// The process of the server (manual, "CancelRequest").
+    fn process_id(&self) -> Option<i32> {
+        self.message.get(8..12)?.try_into().map(i32::from_be_bytes).ok()
+    }
+
     /// Sends CancelRequest, and waits until the server has acted on it.
     ///
     /// # Errors
@@ -237,15 +252,26 @@ impl Server {
     }
 
     /// It counts as open, and occupies a place, as long as it exists. It was opened on the threads of this class.
-    pub fn keep(&mut self, place: Place, class: TrafficClass, stats: &Arc<Stats>) {
+    pub fn keep(&mut self, place: Place, class: TrafficClass, stats: &Arc<Stats>, passed: Passed) {
         stats.open.add(1);
         self.home = Home::of(class);
-        self.counted = Some((place, Arc::clone(stats)));
+        let open = stats.servers.enter(self.cancel.address.to_string(), self.cancel.process_id(), passed);
+        self.counted = Some(Counted { _place: place, stats: Arc::clone(stats), open });
+    }
+
+    /// A client has it now.
+    pub fn is_lent_to(&self, client: i32) {
+        self.counted.iter().for_each(|counted| counted.open.is_lent_to(client));
+    }
+
+    /// Nobody has it any more.
+    pub fn is_back(&self) {
+        self.counted.iter().for_each(|counted| counted.open.is_back());
     }
 
     /// Returns true if it is to be replaced.
     pub fn is_old(&self) -> bool {
-        Instant::now() >= self.ends
+        Instant::now() >= self.ends || self.counted.as_ref().is_some_and(|counted| counted.open.is_over())
     }
 
     /// Makes the session as if it was new, but for the settings that are reported.
@@ -364,8 +390,9 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if let Some((_, stats)) = &self.counted {
-            stats.open.add(-1);
+        if let Some(counted) = &self.counted {
+            counted.stats.open.add(-1);
+            counted.stats.servers.leave(&counted.open);
         }
     }
 }

@@ -25,6 +25,7 @@ enum Step {
     ClientLeft,
     ServerLost(Fatal),
     Expired(Expired),
+    Killed(Ended),
     Draining,
 }
 
@@ -110,7 +111,9 @@ async fn welcome(
     entered: &Entered<'_>,
 ) -> Result<Option<(Arc<Pool>, Relay)>, Ended> {
     let Wanted { mut pool, mut settings } = wanted;
-    let Some(apart) = client.stays_for(pool.apart(&mut settings)).await else { return Ok(None) };
+    let of = &entered.client;
+    let apart = of.unless_killed(client.stays_for(pool.apart(&mut settings))).await?;
+    let Some(apart) = apart else { return Ok(None) };
     if let Some(key) = apart? {
         pool = hub.pool(key, &pool.database);
     }
@@ -118,7 +121,8 @@ async fn welcome(
         Some(parameters) => parameters,
         None => {
             entered.client.turns(Activity::Waiting);
-            let Some(lent) = client.stays_for(pool.lend(TrafficClass::Interactive)).await else { return Ok(None) };
+            let lent = of.unless_killed(client.stays_for(pool.lend(TrafficClass::Interactive))).await?;
+            let Some(lent) = lent else { return Ok(None) };
             first_welcome(&pool, lent?, &settings).await?
         }
     };
@@ -240,6 +244,7 @@ impl Session {
                 Step::ClientLeft => return Ok(Stopped::ClientLeft),
                 Step::ServerLost(fatal) => return Err(self.server_lost(&fatal)),
                 Step::Expired(what) => return Err(what.ended()),
+                Step::Killed(ended) => return Err(ended),
                 Step::Draining => return Err(Ended::new(DRAINING, "headraced: the daemon ends; connect again")),
             }
         }
@@ -270,8 +275,10 @@ impl Session {
                         return Ok(Borrowed::Cancelled);
                     }
                 }
+                ended = of.killed() => return Err(ended),
             }
         };
+        lent.server.is_lent_to(of.number);
         self.relay.adapt(&mut lent.server.state, &mut lent.server.buffers.write_buffer);
         self.sent_before = lent.server.buffers.write_buffer.mark();
         self.relay.requests = 0;
@@ -406,6 +413,7 @@ impl Session {
                 moved = client.stream.exchange(&mut client.buffers, true) => of_client(moved),
                 _ = self.draining.wait_for(|draining| *draining) => Step::Draining,
                 what = expired(first) => Step::Expired(what),
+                ended = self.of.killed() => Step::Killed(ended),
             };
         };
         let idle = self.relay.owes_nothing() && lent.server.state.status == TransactionStatus::Idle;
@@ -420,6 +428,7 @@ impl Session {
             },
             _ = self.draining.wait_for(|draining| *draining), if idle => Step::Draining,
             what = expired(first) => Step::Expired(what),
+            ended = self.of.killed() => Step::Killed(ended),
         }
     }
 
@@ -498,6 +507,9 @@ impl Session {
         stats.spared.add(counted.spared);
         stats.prepared.add(counted.prepared);
         stats.prepared_again.add(counted.prepared_again);
+        stats.bound.add(counted.bound);
+        stats.transactions.add(counted.transactions);
+        stats.requests.add(std::mem::take(&mut self.relay.requests) as u64);
         for sqlstate in counted.errors {
             stats.errors.add(sqlstate);
         }

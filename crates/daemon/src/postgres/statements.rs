@@ -119,6 +119,17 @@ impl Catalog {
         made
     }
 
+    /// The statements that clients have: the name on the server, the text, and the number of their holders.
+    pub fn shown(&self) -> Vec<(String, String, usize)> {
+        let known = lock(&self.known);
+        let all = known.statements.values().flat_map(HashMap::values);
+        let shown = all.map(|found| {
+            let name = String::from_utf8_lossy(&found.name()).into_owned();
+            (name, text_of(&found.body).into_owned(), Arc::strong_count(found) - 1)
+        });
+        shown.collect()
+    }
+
     /// Something that statements depend on has changed: who prepares a text from now on has the server parse it.
     pub fn clear(&self) {
         *lock(&self.known) = Known::default();

@@ -154,7 +154,10 @@ impl Relay {
             return Ok(Outcome::AwaitsReplies);
         }
         match self.check(&names.1, server, output) {
-            Checked::Fits(prepared) => self.bind(names, prepared, length, input, server, output),
+            Checked::Fits(prepared) => {
+                self.counters.bound += 1;
+                self.bind(names, prepared, length, input, server, output);
+            }
             Checked::Waits => return Ok(Outcome::AwaitsReplies),
             // The server skips what comes after it in its group.
             Checked::Differs => self.to_server = Partial::Skip(length),

@@ -284,6 +284,7 @@ impl Relay {
         self.in_flight.deallocating = None;
         self.in_flight.creates &= !self.in_flight.replies.is_empty();
         if server.status == TransactionStatus::Idle {
+            self.counters.transactions += 1;
             self.in_flight.portals.clear();
             self.in_flight.awaited.clear();
             if self.in_flight.replies.is_empty() {

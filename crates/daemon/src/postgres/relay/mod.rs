@@ -80,6 +80,10 @@ pub struct Counters {
     pub spared: u64,
     /// Those that it has seen.
     pub prepared: u64,
+    /// Bind messages that were passed on.
+    pub bound: u64,
+    /// Times that the server has said that no transaction is open.
+    pub transactions: u64,
     /// Bytes received from servers.
     pub received: u64,
     /// SQLSTATEs of errors.

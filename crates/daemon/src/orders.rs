@@ -1,0 +1,130 @@
+//! What operators order: on the second socket, and on the console.
+
+use crate::control::Reload;
+use crate::hub::Hub;
+use std::fmt;
+use std::sync::OnceLock;
+
+/// Why an order is not carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// There is no such database in the configuration.
+    UnknownDatabase(String),
+    /// No client has this number.
+    UnknownClient(i32),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownDatabase(name) => write!(f, "there is no database {name:?} in the configuration"),
+            Self::UnknownClient(number) => write!(f, "there is no client {number}"),
+        }
+    }
+}
+
+/// How the configuration is read again.
+#[derive(Default)]
+pub struct Reloading(OnceLock<Reload>);
+
+impl fmt::Debug for Reloading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reloading(..)")
+    }
+}
+
+impl Reloading {
+    /// From now on it can be.
+    pub fn set(&self, reload: Reload) {
+        let _ = self.0.set(reload);
+    }
+}
+
+/// Orders for a database, or for all of them.
+impl Hub {
+    /// Server connections are not lent any more. Those that are lent are closed when they come back, the others at once.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn pause(&self, database: Option<&str>) -> Result<(), Refusal> {
+        self.check(database)?;
+        self.gates.pause(database, true);
+        self.expire_connections();
+        tracing::info!(database = of(database), "paused");
+        Ok(())
+    }
+
+    /// Server connections are lent again.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn resume(&self, database: Option<&str>) -> Result<(), Refusal> {
+        self.check(database)?;
+        self.gates.pause(database, false);
+        tracing::info!(database = of(database), "resumed");
+        Ok(())
+    }
+
+    /// Server connections are closed, each as soon as no client has it; others are opened for whoever needs one.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn reconnect(&self, database: Option<&str>) -> Result<(), Refusal> {
+        self.check(database)?;
+        self.gates.reconnect(database);
+        self.expire_connections();
+        tracing::info!(database = of(database), "server connections are replaced");
+        Ok(())
+    }
+
+    /// Pauses a database, and ends the connections of its clients.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn kill(&self, database: Option<&str>) -> Result<(), Refusal> {
+        self.pause(database)?;
+        let clients = self.registry.all();
+        let of_database = clients.iter().filter(|client| database.is_none() || client.name.as_deref() == database);
+        of_database.for_each(|client| client.kill());
+        tracing::info!(database = of(database), "clients are ended");
+        Ok(())
+    }
+
+    /// Ends the connection of a client.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn kill_client(&self, number: i32) -> Result<(), Refusal> {
+        let clients = self.registry.all();
+        let client = clients.iter().find(|client| client.number == number).ok_or(Refusal::UnknownClient(number))?;
+        client.kill();
+        tracing::info!(client = number, "a client is ended");
+        Ok(())
+    }
+
+    /// Reads the configuration again.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read_again(&self) -> Result<(), String> {
+        self.reloading.0.get().map_or(Ok(()), |reload| reload(self))
+    }
+
+    /// The number of server connections that are open; with `only_old` of those that are to be closed.
+    pub fn open_connections(&self, database: Option<&str>, only_old: bool) -> usize {
+        let shown = self.shown();
+        let pools = shown.iter().filter(|pool| database.is_none_or(|name| name == pool.database));
+        pools.flat_map(|pool| pool.stats.servers.all()).filter(|server| !only_old || server.is_over()).count()
+    }
+
+    fn check(&self, database: Option<&str>) -> Result<(), Refusal> {
+        match database {
+            Some(name) if !self.config().databases.contains_key(name) => Err(Refusal::UnknownDatabase(name.to_owned())),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn of(database: Option<&str>) -> &str {
+    database.unwrap_or("(all)")
+}
