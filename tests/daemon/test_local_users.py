@@ -98,6 +98,27 @@ def test_another_user_is_only_what_the_configuration_lets_it_be(
     assert expected.encode() in found[0]
 
 
+@pytest.mark.parametrize(
+    ("user", "named", "is_let_in"),
+    [
+        ("", OTHER.pw_name, True),
+        ("", "pgbouncer", False),
+        ("", "chief", False),
+        ("names = ['chief']\n", "chief", True),
+        ("names = ['pgbouncer']\n", "pgbouncer", False),
+        ("names = ['chief']\ndatabases = ['app']\n", "chief", False),
+    ],
+)
+def test_another_user_is_on_the_console_who_it_may_be(
+    program: Path, open_folder: Path, server: PostgresServer, role: str, user: str, named: str, is_let_in: bool
+) -> None:
+    users = f"[daemon]\nadmin_users = ['chief', '{role}']\n[local_users.{role}]\n{user}"
+    with started(program, open_folder, shared(server, users), server) as daemon:
+        received = answer(daemon, "show version", user=named, database="pgbouncer")
+    assert (b"D" in [tag for tag, _ in received]) == is_let_in
+    assert is_let_in or b"28000" in received[0][1]
+
+
 def test_another_user_names_no_server(program: Path, open_folder: Path, server: PostgresServer, role: str) -> None:
     target = {"headrace.target": f"host = '127.0.0.1'\nport = {server.port}\n"}
     with started(program, open_folder, shared(server, f"[local_users.{role}]\n"), server) as daemon:

@@ -67,6 +67,7 @@ def tcp(program: Path, server: PostgresServer, tmp_path_factory: pytest.TempPath
     text = (
         f'[daemon]\nlisten = ["127.0.0.1:0"]\n'
         f'tls_cert = "{certificates.server_cert}"\ntls_key = "{certificates.server_key}"\n'
+        f'admin_users = ["chief", "limited"]\n[clients.chief]\npassword = "{PASSWORD}"\n'
         f'[clients.jo]\npassword = "{PASSWORD}"\n[clients.limited]\npassword = "{PASSWORD}"\ndatabases = ["one"]\n'
         + config(server, app="", one="pool_size = 1", asks="ask_password = true")
     )
@@ -131,6 +132,17 @@ def test_clients_use_their_databases_and_name_no_server(tcp: OnTcp) -> None:
         psycopg.connect(**tcp.where("asks"))
     with pytest.raises(headrace.OperationalError):
         headrace.connect(tcp.daemon.server.url, host="localhost", port=tcp.port, user="jo", password="wrong")
+
+
+def test_console_is_for_operators_who_have_logged_in(tcp: OnTcp) -> None:
+    with psycopg.connect(**tcp.where("pgbouncer", "chief"), autocommit=True) as operator:
+        cursor = operator.execute("show clients")
+        assert cursor.description is not None
+        at = [column.name for column in cursor.description].index("tls")
+        assert [row[at] for row in cursor] == ["TLS"]
+    for user, why in (("jo", "may not use the console"), ("limited", "may not use database"), ("pgbouncer", "failed")):
+        with pytest.raises(psycopg.OperationalError, match=why):
+            psycopg.connect(**tcp.where("pgbouncer", user))
 
 
 def test_cancel_request_comes_over_tls_too(tcp: OnTcp) -> None:

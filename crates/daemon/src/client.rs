@@ -1,11 +1,12 @@
 //! One client, from its first byte to its last.
 
+use crate::console;
 use crate::front::fronts;
-use crate::hub::{Asked, Hub, Wanted};
+use crate::hub::{Asked, Hub, TARGET, Wanted};
 use crate::limits::FAREWELL;
 use crate::log::Rate;
 use crate::postgres::session;
-use crate::registry;
+use crate::registry::{self, Newcomer};
 use crate::replies::{self, CANCELLED, DRAINING, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION, TOO_MANY_CLIENTS};
 use crate::secret::Secret;
 use crate::startup::{First, first, password, response};
@@ -97,8 +98,8 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
     let limit = hub.config().daemon.client_login_timeout();
     let started = timeout(limit, client.start(&hub, &peer)).await;
     drop(login);
-    let (asked, password) = match started {
-        Ok(Ok(Some(found))) => found,
+    let (newcomer, admitted) = match started {
+        Ok(Ok(Some(admitted))) => (admitted.newcomer(&peer, client.buffers.tls().is_some()), admitted),
         Ok(Ok(None)) => return,
         Ok(Err(ended)) => return client.turn_away(&hub, &peer, &ended).await,
         Err(_) => {
@@ -106,17 +107,23 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
             return client.turn_away(&hub, &peer, &Ended::new(CANCELLED, what)).await;
         }
     };
-    let entered = hub.registry.enter(asked.newcomer(&peer, client.buffers.tls().is_some()));
+    let entered = hub.registry.enter(newcomer);
     let is_logged = hub.config().daemon.log_connections;
     if is_logged {
         hub.said.came(&peer, &entered.client);
     }
-    let (client, ended) = match hub.wanted(asked, password) {
-        Wanted::Postgres(wanted) => session::serve(client, wanted, &hub, &entered).await,
-        Wanted::Front(wanted) => {
-            let ended = fronts::serve(&mut client, wanted, &hub, &entered).await;
+    let (client, ended) = match admitted {
+        Admitted::Console { access, .. } => {
+            let ended = console::serve(&mut client, access, &hub, &entered).await;
             (client, ended)
         }
+        Admitted::Client(asked, password) => match hub.wanted(*asked, password) {
+            Wanted::Postgres(wanted) => session::serve(client, wanted, &hub, &entered).await,
+            Wanted::Front(wanted) => {
+                let ended = fronts::serve(&mut client, wanted, &hub, &entered).await;
+                (client, ended)
+            }
+        },
     };
     match &ended {
         Err(ended) if ended.sqlstate != DRAINING => hub.said.ended(&entered.client, ended),
@@ -135,12 +142,51 @@ pub async fn turn_away(stream: Stream, peer: &Peer, hub: &Hub) {
     Client { stream, buffers: Buffers::new() }.turn_away(hub, peer, &ended).await;
 }
 
+/// A client that has proved who it is.
+enum Admitted {
+    /// It has a database, and may have been asked for a password.
+    Client(Box<Asked>, Option<Secret>),
+    /// It is an operator.
+    Console { user: String, application: String, access: console::Access },
+}
+
+impl Admitted {
+    fn newcomer(&self, peer: &Peer, tls: bool) -> Newcomer {
+        match self {
+            Self::Client(asked, _) => asked.newcomer(peer, tls),
+            Self::Console { user, application, .. } => Newcomer {
+                peer: peer.process,
+                address: peer.address.map(|address| address.to_string()),
+                tls,
+                name: Some(console::NAME.to_owned()),
+                database: console::NAME.to_owned(),
+                user: user.clone(),
+                application: application.clone(),
+            },
+        }
+    }
+}
+
+/// Returns true if a StartupMessage asks for the console.
+fn is_for_console(parameters: &[(String, String)]) -> bool {
+    named(parameters).1 == console::NAME && !parameters.iter().any(|(name, _)| name == TARGET)
+}
+
 /// The user and the database that a StartupMessage names.
 pub fn named(parameters: &[(String, String)]) -> (String, String) {
     let named = |name: &str| parameters.iter().rfind(|(known, _)| known == name).map(|(_, value)| value.clone());
     let user = named("user").unwrap_or_default();
     let database = named("database").unwrap_or_else(|| user.clone());
     (user, database)
+}
+
+/// A client of the console.
+fn operator(hub: &Hub, peer: &Peer, parameters: &[(String, String)]) -> Result<Admitted, Ended> {
+    let (user, _) = named(parameters);
+    let access = console::Access::of(&hub.config().daemon, peer, &user)?;
+    let application = parameters.iter().find(|(name, _)| name == "application_name");
+    let application = application.map_or_else(String::new, |(_, value)| value.clone());
+    Ok(Admitted::Console { user, application, access })
 }
 
 /// The socket of a client.
@@ -154,7 +200,7 @@ pub struct Client {
 
 impl Client {
     /// Reads up to the StartupMessage, and has a client of TCP log in. `None` if that is not what the client wants.
-    async fn start(&mut self, hub: &Arc<Hub>, peer: &Peer) -> Result<Option<(Asked, Option<Secret>)>, Ended> {
+    async fn start(&mut self, hub: &Arc<Hub>, peer: &Peer) -> Result<Option<Admitted>, Ended> {
         loop {
             let found = first(self.buffers.read_buffer.unread());
             match found.map_err(|what| Ended::new(PROTOCOL_VIOLATION, format!("headraced: {what}")))? {
@@ -203,22 +249,23 @@ impl Client {
     }
 
     /// What a client asks for, once it has proved who it is.
-    async fn asked(
-        &mut self,
-        hub: &Hub,
-        peer: &Peer,
-        parameters: Vec<(String, String)>,
-    ) -> Result<(Asked, Option<Secret>), Ended> {
+    async fn asked(&mut self, hub: &Hub, peer: &Peer, parameters: Vec<(String, String)>) -> Result<Admitted, Ended> {
         let Some(address) = peer.address else {
             if !peer.own {
                 hub.check_local_database(peer.user, &parameters)?;
+            }
+            if is_for_console(&parameters) {
+                if !peer.own {
+                    hub.check_local_name(peer.user, &named(&parameters).0)?;
+                }
+                return operator(hub, peer, &parameters);
             }
             let asked = hub.asked(parameters, peer.own)?;
             if !peer.own {
                 hub.check_local_user(peer.user, &asked)?;
             }
             let password = if asked.database.ask_password { self.password().await? } else { None };
-            return Ok((asked, password));
+            return Ok(Admitted::Client(Box::new(asked), password));
         };
         if self.buffers.tls().is_none() && !address.ip().is_loopback() && !hub.config().daemon.allow_plaintext {
             return Err(Ended::new(NOT_ALLOWED, "headraced: clients on other machines need TLS (sslmode=require)"));
@@ -229,12 +276,15 @@ impl Client {
             let what = format!("headraced: client {user:?} may not use database {database:?}");
             return Err(Ended::new(NOT_ALLOWED, what));
         }
+        if is_for_console(&parameters) {
+            return operator(hub, peer, &parameters);
+        }
         let asked = hub.asked(parameters, false)?;
         if asked.database.ask_password {
             let what = "headraced: passwords of servers are asked for on the Unix socket only (ask_password)";
             return Err(Ended::new(NOT_ALLOWED, what));
         }
-        Ok((asked, None))
+        Ok(Admitted::Client(Box::new(asked), None))
     }
 
     /// The body of the next message, which answers a question of the login.

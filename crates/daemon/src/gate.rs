@@ -101,6 +101,12 @@ impl Gates {
         lock(&self.0).is_paused(name)
     }
 
+    /// Returns true if those of any database are not lent.
+    pub fn are_any_paused(&self) -> bool {
+        let known = lock(&self.0);
+        known.all || known.said.values().any(|paused| *paused)
+    }
+
     /// Pauses a database, or lends its connections again; without a name all databases, those to come included.
     pub fn pause(&self, name: Option<&str>, paused: bool) {
         let mut known = lock(&self.0);

@@ -2,6 +2,7 @@
 
 use crate::client::{Peer, Said, named};
 use crate::config::{Config, Database, Driver};
+use crate::console::totals::{Averages, totals};
 use crate::front::fronts::{self, Fronts, Kind};
 use crate::gate::Gates;
 use crate::limits::LOGINS;
@@ -41,6 +42,8 @@ pub struct Hub {
     pub gates: Gates,
     /// How the configuration is read again.
     pub reloading: Reloading,
+    /// What is shown on the console of the last minute.
+    pub averages: Averages,
     /// The databases that are not PostgreSQL's.
     pub fronts: Fronts,
     /// The clients that are connected.
@@ -106,6 +109,7 @@ impl Hub {
             limits: Mutex::default(),
             gates: Gates::default(),
             reloading: Reloading::default(),
+            averages: Averages::default(),
             fronts: Fronts::default(),
             registry: Registry::default(),
             memory: Gauge::default(),
@@ -213,12 +217,20 @@ impl Hub {
     /// # Errors
     /// [`Ended`]: it may not.
     pub fn check_local_user(&self, number: Option<u32>, asked: &Asked) -> Result<(), Ended> {
+        if asked.database.user.is_some() { Ok(()) } else { self.check_local_name(number, &asked.user) }
+    }
+
+    /// The same of a name alone.
+    ///
+    /// # Errors
+    /// [`Ended`]: it may not.
+    pub fn check_local_name(&self, number: Option<u32>, name: &str) -> Result<(), Ended> {
         let config = self.config();
         let user = number.and_then(|number| config.users_by_number.get(&number));
-        if asked.database.user.is_some() || user.is_some_and(|user| user.may_be(&asked.user)) {
+        if user.is_some_and(|user| user.may_be(name)) {
             return Ok(());
         }
-        let what = format!("headraced: this user of the system may not be {:?} ([local_users], names)", asked.user);
+        let what = format!("headraced: this user of the system may not be {name:?} ([local_users], names)");
         Err(Ended::new(NOT_ALLOWED, what))
     }
 
@@ -340,6 +352,7 @@ impl Hub {
     /// that have named a server, or given a password or startup parameters that are not used any more, and those whose
     /// server has let nobody in. A client can make any number of them.
     pub fn expire(&self) {
+        self.averages.note(Instant::now(), || totals(self));
         self.fronts.expire();
         let pools: Vec<Arc<Pool>> = lock(&self.pools).values().cloned().collect();
         pools.iter().for_each(|pool| pool.expire());

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub mod client;
 pub mod config;
+pub mod console;
 pub mod control;
 pub mod front;
 pub mod gate;

@@ -68,6 +68,10 @@ pub const WELCOMES: usize = 256;
 pub const EXPIRY: Duration = Duration::from_secs(10);
 /// The shortest time between two of these, with a short `idle_exit`.
 pub const EXPIRY_LEAST: Duration = Duration::from_millis(1);
+/// Between two looks at whether server connections were closed.
+pub const LOOK: Duration = Duration::from_millis(20);
+/// The period of the averages that the console shows.
+pub const STATS_PERIOD: Duration = Duration::from_secs(60);
 /// How long clients may take to end their transactions after SIGTERM.
 pub const DRAIN: Duration = Duration::from_secs(30);
 /// How long a server connection is used.

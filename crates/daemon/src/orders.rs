@@ -1,5 +1,6 @@
 //! What operators order: on the second socket, and on the console.
 
+use crate::console;
 use crate::control::Reload;
 use crate::hub::Hub;
 use std::fmt;
@@ -84,8 +85,8 @@ impl Hub {
     pub fn kill(&self, database: Option<&str>) -> Result<(), Refusal> {
         self.pause(database)?;
         let clients = self.registry.all();
-        let of_database = clients.iter().filter(|client| database.is_none() || client.name.as_deref() == database);
-        of_database.for_each(|client| client.kill());
+        let is_meant = |name: Option<&str>| name != Some(console::NAME) && (database.is_none() || name == database);
+        clients.iter().filter(|client| is_meant(client.name.as_deref())).for_each(|client| client.kill());
         tracing::info!(database = of(database), "clients are ended");
         Ok(())
     }
@@ -100,6 +101,11 @@ impl Hub {
         client.kill();
         tracing::info!(client = number, "a client is ended");
         Ok(())
+    }
+
+    /// Returns true if a database is paused; without a name, if any is.
+    pub fn is_paused(&self, database: Option<&str>) -> bool {
+        database.map_or_else(|| self.gates.are_any_paused(), |name| self.gates.is_paused(name))
     }
 
     /// Reads the configuration again.

@@ -84,6 +84,8 @@ impl Histogram {
 /// Of one pool.
 #[derive(Debug, Default)]
 pub struct Stats {
+    /// Clients that were let in.
+    pub logins: Counter,
     /// Server connections that are open.
     pub open: Gauge,
     /// Which these are.

@@ -386,9 +386,9 @@ impl Database {
         Duration::from_secs_f64(self.lifetime() * (1.0 - shorter))
     }
 
-    /// Seconds. Who has given a password is let in by sessions that it has opened: one that has been changed, or has
+    /// Seconds that a server connection is used. Who has given a password is let in by sessions that it has opened: one that has been changed, or has
     /// expired, is to be found out.
-    fn lifetime(&self) -> f64 {
+    pub fn lifetime(&self) -> f64 {
         let by_default = if self.ask_password { PASSWORD_LIFETIME } else { LIFETIME };
         self.server_lifetime.unwrap_or(by_default.as_secs_f64())
     }

@@ -18,6 +18,7 @@ pub use tls::SslMode;
 pub use url::decoded;
 pub use user::LocalUser;
 
+use crate::console;
 use crate::limits::{CLIENTS, DRAIN, LEAST_SECONDS, LOGIN_TIMEOUT, MEMORY_MB, MESSAGE_TIMEOUT, MOST_SECONDS};
 use crate::log::{LogFormat, LogLevel};
 use headrace_tls::Identity;
@@ -56,9 +57,9 @@ pub struct Daemon {
     /// Seconds that clients have to end their transactions after SIGTERM.
     pub drain_timeout: f64,
     /// Seconds that the login of a client may take.
-    client_login_timeout: f64,
+    pub client_login_timeout: f64,
     /// Seconds that a message of a client may take to be complete; 0 for any number.
-    message_timeout: f64,
+    pub message_timeout: f64,
     /// Clients at one time.
     pub max_clients: usize,
     /// Megabytes for messages of all clients that have to be complete before they are passed on.
@@ -69,6 +70,10 @@ pub struct Daemon {
     pub log_format: LogFormat,
     /// Clients that come and leave are written to it.
     pub log_connections: bool,
+    /// Users who may give orders on the console.
+    pub admin_users: Vec<String>,
+    /// Users who may see its tables.
+    pub stats_users: Vec<String>,
     /// Addresses of TCP that clients may connect to.
     pub listen: Vec<String>,
     /// A PEM file with the certificate chain that clients on TCP are shown.
@@ -94,6 +99,8 @@ impl Default for Daemon {
             log_level: LogLevel::default(),
             log_format: LogFormat::default(),
             log_connections: false,
+            admin_users: Vec::new(),
+            stats_users: Vec::new(),
             listen: Vec::new(),
             tls_cert: None,
             tls_key: None,
@@ -114,6 +121,10 @@ impl Config {
         let mut config: Self =
             text::read(&text, url::expand_all).map_err(|what| format!("{}: {what}", path.display()))?;
         config.daemon.check().map_err(|what| format!("{}: daemon: {what}", path.display()))?;
+        if config.databases.contains_key(console::NAME) {
+            let what = "the name is that of the console";
+            return Err(format!("{}: databases.{}: {what}", path.display(), console::NAME));
+        }
         for (name, database) in &config.databases {
             database.check().map_err(|what| format!("{}: databases.{name}: {what}", path.display()))?;
         }

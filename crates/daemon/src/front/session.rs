@@ -132,6 +132,7 @@ pub async fn serve<B: Backend>(
         describing: None,
         leaving: false,
     };
+    session.pool.stats.logins.add(1);
     session.welcome(settings, key);
     let ended = session.run().await;
     session.leave().await;

@@ -127,6 +127,7 @@ async fn welcome(
         }
     };
     entered.client.turns(Activity::Idle);
+    pool.stats.logins.add(1);
     replies::welcome(client.buffers.write_buffer.tail(), &parameters, entered.key());
     let mut relay = Relay::new(Arc::clone(&pool.catalog), parameters);
     relay.refuses_transactions = pool.mode == PoolMode::Statement;
