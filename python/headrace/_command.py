@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if missing == "headrace":
             raise
         if not arguments or {"-h", "--help"} & {*arguments}:
-            print("usage: headrace daemon {start,status,show,stop,reload,pause,resume,reconnect,kill}")
+            print("usage: headrace daemon {start,status,show,top,stop,reload,pause,resume,reconnect,kill}")
             print(f"       headrace simulate {{{','.join(SERVERS)}}} [options of the server]")
             print("       headrace adbc {install,uninstall,status} [options]")
         what = "the lab" if missing == "headrace_lab" else f"the lab with its dependency {missing}"

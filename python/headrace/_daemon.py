@@ -1,4 +1,4 @@
-"""The command ``headrace daemon``: starts and stops headraced, shows what it does, and passes on what operators order."""
+"""The command ``headrace daemon``: starts and stops headraced, shows what it does, passes on what operators order."""
 
 from __future__ import annotations
 
@@ -101,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         "start": "start it, unless it runs",
         "status": "show its clients, pools and pins",
         "show": "show one table of what it has",
+        "top": "show its pools, clients or server connections, again and again",
         "stop": "end it; transactions may end first",
         "reload": "have it read its configuration again",
         "pause": "lend no server connection of a database, or of all, and wait until all are closed",
@@ -115,6 +116,8 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--config", help="its configuration; without one it ends when nobody needs it")
         if name == "show":
             command.add_argument("table", choices=COLUMNS)
+        if name == "top":
+            command.add_argument("--every", type=float, default=2.0, help="seconds between two looks (default: 2)")
         if name in ("status", "show"):
             command.add_argument("--json", action="store_true", help="print JSON")
         if name in ORDERS:
@@ -137,8 +140,15 @@ def _show(folder: str, options: argparse.Namespace) -> int:
         return 0
     columns = COLUMNS[options.table]
     rows = [[_cell(column, each[column]) for column in columns] for each in found]
-    print("\n".join(_table([column.removesuffix("_seconds") for column in columns], rows)))
+    print("\n".join(table([column.removesuffix("_seconds") for column in columns], rows) or [f"no {options.table}"]))
     return 0
+
+
+def _top(folder: str, options: argparse.Namespace) -> int:
+    # The library is not there on every system.
+    from ._daemon_top import top
+
+    return top(folder, options.every)
 
 
 def _cell(column: str, value: Any) -> str:
@@ -146,7 +156,7 @@ def _cell(column: str, value: Any) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return _ago(value) if column.endswith("_seconds") else " ".join(str(value).split())
+    return time_text(value) if column.endswith("_seconds") else " ".join(str(value).split())
 
 
 def _order(folder: str, options: argparse.Namespace) -> int:
@@ -160,7 +170,7 @@ def _order(folder: str, options: argparse.Namespace) -> int:
     if code != 200:
         print(f"headrace daemon: {said}", file=sys.stderr)
         return 1
-    waits = options.command == "pause" and not options.no_wait or options.command == "reconnect" and options.wait
+    waits = (options.command == "pause" and not options.no_wait) or (options.command == "reconnect" and options.wait)
     return _until_closed(folder, options) if waits else 0
 
 
@@ -211,6 +221,7 @@ ORDERS = ("pause", "resume", "reconnect", "kill")
 COMMANDS: dict[str, Callable[[str, argparse.Namespace], int]] = {
     "status": _status,
     "show": _show,
+    "top": _top,
     "stop": _stop,
     "reload": _reload,
     **dict.fromkeys(ORDERS, _order),
@@ -223,11 +234,11 @@ def shown(status: dict[str, Any]) -> str:
     states = [client["state"] for client in clients]
     counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
     lines = [
-        f"headraced {status['version']}, process {status['pid']}, up {_ago(status['uptime_seconds'])}"
+        f"headraced {status['version']}, process {status['pid']}, up {time_text(status['uptime_seconds'])}"
         + (", ending" if status["draining"] else ""),
         f"{len(clients)} clients" + (f": {counted}" if counted else ""),
         "",
-        *_table(
+        *table(
             ("pool", "mode", "open", "idle", "most", "waiting", "shared", "pins"),
             [
                 (
@@ -244,7 +255,7 @@ def shown(status: dict[str, Any]) -> str:
             ],
         ),
         "",
-        *_table(
+        *table(
             ("client", "process", "database", "user", "application", "state", "for", "pinned by"),
             [
                 (
@@ -254,7 +265,7 @@ def shown(status: dict[str, Any]) -> str:
                     client["user"],
                     client["application"] or "-",
                     client["state"],
-                    _ago(client["state_seconds"]),
+                    time_text(client["state_seconds"]),
                     client["pinned_by"] or "",
                 )
                 for client in clients
@@ -264,14 +275,16 @@ def shown(status: dict[str, Any]) -> str:
     return "\n".join(lines).rstrip()
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+def table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+    """The lines of a table; none without rows."""
     # A client names itself as it likes, and a terminal does what control characters say.
     cells = [heads, *([_PLAIN.sub("?", str(cell)) for cell in row] for row in rows)] if rows else []
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
 
 
-def _ago(seconds: float) -> str:
+def time_text(seconds: float) -> str:
+    """A time as people say it."""
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 /// A metric of pools: its name, its type, its description, and its value in a pool.
 type OfPool = (&'static str, &'static str, &'static str, fn(&Shown) -> f64);
 
-const OF_POOLS: [OfPool; 8] = [
+const OF_POOLS: [OfPool; 11] = [
     ("db_client_connection_max", "gauge", "Server connections allowed.", |pool| pool.size as f64),
     ("db_client_connection_pending_requests", "gauge", "Clients that wait for a server connection.", |pool| {
         pool.waiting as f64
@@ -30,6 +30,13 @@ const OF_POOLS: [OfPool; 8] = [
     ("headraced_cancelled_total", "counter", "Statements of clients that have left.", |pool| {
         pool.stats.cancelled.value() as f64
     }),
+    ("headraced_requests_total", "counter", "Queries, and groups of messages up to Sync.", |pool| {
+        pool.stats.requests.value() as f64
+    }),
+    ("headraced_transactions_total", "counter", "Times that a server has said that no transaction is open.", |pool| {
+        pool.stats.transactions.value() as f64
+    }),
+    ("headraced_paused", "gauge", "1 while no server connection is lent.", |pool| f64::from(u8::from(pool.paused))),
     ("headraced_pool_connections", "gauge", "Server connections that are open.", |pool| pool.stats.open.value() as f64),
 ];
 
