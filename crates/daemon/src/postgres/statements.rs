@@ -3,7 +3,7 @@
 use super::description::{Description, FirstDescription};
 use crate::limits::{KNOWN_STATEMENT_BYTES, KNOWN_STATEMENTS, SHARED_FOR};
 use crate::lock;
-use headrace_postgres::sql::{Effects, effects, has_moment};
+use headrace_postgres::sql::{Effects, effects, has_parse_time_constant};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -106,7 +106,7 @@ impl Catalog {
             }
         }
         let mut made = make(body, Some(Arc::clone(settings)), now);
-        if made.effects.deallocates || has_moment(&text_of(body)) {
+        if made.effects.deallocates || has_parse_time_constant(&text_of(body)) {
             // What it is about is another statement for each client; a constant is that of the client's own Parse.
             made.settings = None;
             return Arc::new(made);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_of_the_moment_are_not_shared() {
+    fn parse_time_constants_are_not_shared() {
         let (catalog, settings, now) = (Catalog::default(), Arc::from("settings"), Instant::now());
         let id = || catalog.shared(&settings, b"select 'now'::timestamptz\0\0\0", now).id();
         assert_ne!(id(), id());

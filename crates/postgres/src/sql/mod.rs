@@ -10,7 +10,7 @@ mod lexer;
 mod script;
 mod settings;
 
-pub use constants::has_moment;
+pub use constants::has_parse_time_constant;
 pub use deallocate::{Deallocated, deallocates};
 pub use effects::{Effects, Reset, ResetAt, effects, resets};
 use headrace_core::placeholders::{self, Converted, Marks};
