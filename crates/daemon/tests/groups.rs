@@ -1,9 +1,9 @@
 //! The groups of a client's messages: every row of their table is taken by a conversation, and the documentation shows it.
 
-use crate::relay::{Pair, completed, replies, say, texts};
-use headrace_daemon::postgres::relay::{Refused, TRANSITIONS, Then};
+use crate::relay::{Pair, completed, is_parsed, replies, say, texts};
+use headrace_daemon::postgres::relay::{Refused, SETTINGS_TRANSITIONS, TRANSITIONS, Then};
 use headrace_postgres::messages::frontend;
-use headrace_postgres::messages::tag::frontend as client;
+use headrace_postgres::messages::tag::{backend, frontend as client};
 use headrace_testkit::{assert_documented, assert_taken};
 use std::path::Path;
 use std::sync::Arc;
@@ -137,9 +137,53 @@ fn rest_of_a_cancelled_request_is_passed_over() {
     }
 }
 
+fn parameter_status(name: &str, value: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    frontend::message(&mut out, backend::PARAMETER_STATUS, |out| {
+        out.extend_from_slice(format!("{name}\0{value}\0").as_bytes());
+    });
+    out
+}
+
 #[test]
-#[cfg_attr(not(debug_assertions), ignore = "the table is checked in debug builds only")]
-fn every_row_of_the_table_is_taken() {
+fn statements_are_shared_while_the_settings_are_known() {
+    let mut pair = with_statement();
+    assert!(is_parsed(&mut pair, "s1"));
+    assert!(!is_parsed(&mut pair, "s2"));
+    assert_eq!(pair.client(&say().query("begin; set local timezone to 'UTC'").0), Ok(Then::Wait));
+    pair.answer(&replies(b"CCZT"));
+    pair.sent();
+    assert!(is_parsed(&mut pair, "s3"), "after a SET");
+    assert_eq!(pair.client(&say().query("commit").0), Ok(Then::Wait));
+    pair.answer(&replies(b"CZI"));
+    pair.sent();
+    assert!(!is_parsed(&mut pair, "s4"));
+    assert_eq!(pair.client(&say().query("begin").0), Ok(Then::Wait));
+    pair.answer(&replies(b"CZT"));
+    pair.sent();
+    assert!(!is_parsed(&mut pair, "s5"));
+    pair.answer(&parameter_status("TimeZone", "UTC"));
+    assert!(is_parsed(&mut pair, "s6"), "after a report in a transaction");
+}
+
+#[test]
+fn discard_all_gives_the_client_its_settings_again() {
+    for text in ["discard all", "select 'done elsewhere'"] {
+        let mut pair = Pair::in_zone("Asia/Tokyo");
+        assert_eq!(pair.client(&say().query(text).0), Ok(Then::Wait));
+        pair.sent();
+        pair.answer(&[parameter_status("TimeZone", "UTC"), completed("DISCARD ALL", b'I')].concat());
+        assert_eq!(texts(&pair.sent()), ["SET SESSION TimeZone TO E'Asia/Tokyo';"]);
+    }
+}
+
+#[test]
+#[cfg_attr(not(debug_assertions), ignore = "the tables are checked in debug builds only")]
+fn every_row_of_the_tables_is_taken() {
+    assert_taken(
+        &SETTINGS_TRANSITIONS,
+        &[statements_are_shared_while_the_settings_are_known, discard_all_gives_the_client_its_settings_again],
+    );
     assert_taken(
         &TRANSITIONS,
         &[
@@ -155,7 +199,8 @@ fn every_row_of_the_table_is_taken() {
 }
 
 #[test]
-fn the_documentation_shows_the_table() {
-    let page = "../../docs/explanation/state-machines.md";
-    assert_documented(&TRANSITIONS, &Path::new(env!("CARGO_MANIFEST_DIR")).join(page));
+fn the_documentation_shows_the_tables() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/explanation/state-machines.md");
+    assert_documented(&TRANSITIONS, &page);
+    assert_documented(&SETTINGS_TRANSITIONS, &page);
 }

@@ -306,7 +306,7 @@ pub fn completed(tag: &str, status: u8) -> Vec<u8> {
 }
 
 /// Returns true if the server parses the text again for this client.
-fn is_parsed(pair: &mut Pair, name: &str) -> bool {
+pub fn is_parsed(pair: &mut Pair, name: &str) -> bool {
     assert_eq!(pair.client(&say().parse(name, "select * from t").sync().0), Ok(Then::Wait));
     let sent = pair.sent();
     let status = if pair.server.status == TransactionStatus::Idle { b'I' } else { b'T' };

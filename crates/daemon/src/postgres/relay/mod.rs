@@ -44,7 +44,7 @@ use headrace_postgres::messages::tag::frontend;
 use in_flight::InFlight;
 use partial::Partial;
 pub use server_state::ServerState;
-pub use settings::is_settable;
+pub use settings::{TRANSITIONS as SETTINGS_TRANSITIONS, is_settable};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -24,7 +24,7 @@ impl Relay {
 
     /// Gives it those that it has not since DISCARD ALL, once everything before was answered.
     pub(super) fn adapt_again(&mut self, server: &mut ServerState, output: &mut WriteBuffer) {
-        if self.client.settings.differs
+        if self.client.settings.are_discarded()
             && self.has_all_replies()
             && self.to_server.is_none()
             && !self.group.is_skipped()
@@ -98,7 +98,7 @@ impl Relay {
     }
 
     fn give_settings(&mut self, server: &mut ServerState, output: &mut WriteBuffer) {
-        let again = std::mem::take(&mut self.client.settings.differs);
+        let again = self.client.settings.given();
         let texts = server.adaptation(&self.client.settings.values);
         for sql in &texts {
             frontend::query(output.tail(), "", sql);

@@ -2,6 +2,7 @@
 
 use super::ServerState;
 use headrace_core::WriteBuffer;
+use headrace_core::transitions::Transitions;
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::backend;
 use headrace_postgres::sql::Reset;
@@ -39,36 +40,96 @@ pub struct Settings {
     first: BTreeMap<String, String>,
     /// The values of [`MEANING`].
     meaning: Arc<str>,
-    /// They may be others than is known here, until no transaction is open and everything was answered.
-    uncertain: bool,
-    /// The server connection has its own values since DISCARD ALL, which are none of the client's. It is given the client's
-    /// before it receives anything else.
-    pub(super) differs: bool,
+    state: State,
 }
+
+headrace_core::names! {
+    /// What is known of a client's settings.
+    pub enum State {
+        Known = "they are what the server has reported last",
+        Uncertain = "they may be others than is known",
+        Discarded = "the server connection has its own, and is given the client's before it receives anything else",
+    }
+}
+
+headrace_core::names! {
+    /// An event that changes what is known of them.
+    pub enum Event {
+        MayChange = "a text that may change them is sent",
+        Reported = "ParameterStatus within a transaction, with which the value may end",
+        Settled = "everything is answered, and no transaction is open",
+        Discard = "DISCARD ALL is executed",
+        Given = "the client's are sent to the server connection",
+    }
+}
+
+/// The transitions.
+pub static TRANSITIONS: Transitions<State, Event> = {
+    use Event::*;
+    use State::*;
+    Transitions {
+        machine: "relay-settings",
+        rows: &[
+            (Known, MayChange, Uncertain),
+            (Known, Reported, Uncertain),
+            (Uncertain, Settled, Known),
+            (Known, Discard, Discarded),
+            (Uncertain, Discard, Discarded),
+            (Discarded, Given, Known),
+        ],
+    }
+};
 
 impl Settings {
     pub fn new(values: BTreeMap<String, String>) -> Self {
         let meaning = meaning(&values);
-        Self { first: values.clone(), values, meaning, uncertain: false, differs: false }
+        Self { first: values.clone(), values, meaning, state: State::Known }
     }
 
     /// Those that decide what a text means, if they are known.
     pub fn certain(&self) -> Option<&Arc<str>> {
-        (!self.uncertain).then_some(&self.meaning)
+        (self.state == State::Known).then_some(&self.meaning)
     }
 
     /// A text that may change them is passed on.
     pub fn may_change(&mut self) {
-        self.uncertain = true;
+        self.doubt(Event::MayChange);
+    }
+
+    fn doubt(&mut self, event: Event) {
+        if self.state == State::Known {
+            self.go(event, State::Uncertain);
+        }
+    }
+
+    fn go(&mut self, event: Event, to: State) {
+        TRANSITIONS.take(self.state, event, to);
+        self.state = to;
+    }
+
+    /// Returns true if the server connection has its own since DISCARD ALL.
+    pub fn are_discarded(&self) -> bool {
+        self.state == State::Discarded
+    }
+
+    /// The server connection is given the client's. Returns true if it had its own since DISCARD ALL.
+    pub fn given(&mut self) -> bool {
+        let again = self.are_discarded();
+        if again {
+            self.go(Event::Given, State::Known);
+        }
+        again
     }
 
     /// The server has reported one, within a transaction or not. Returns true if it is the client's.
     pub fn reported(&mut self, name: &str, value: &str, idle: bool) -> bool {
-        if self.differs && is_settable(name) {
+        if self.are_discarded() && is_settable(name) {
             return false;
         }
         // That of a transaction alone ends with it.
-        self.uncertain |= !idle;
+        if !idle {
+            self.doubt(Event::Reported);
+        }
         self.set(name, value);
         true
     }
@@ -83,7 +144,9 @@ impl Settings {
     /// The server has executed DISCARD ALL. The client is told of the settings that it has begun with, as the server would
     /// have told it.
     pub(super) fn discarded(&mut self, output: &mut WriteBuffer) {
-        self.differs = true;
+        if !self.are_discarded() {
+            self.go(Event::Discard, State::Discarded);
+        }
         let differs = |(name, value): &(&String, &String)| is_settable(name) && self.values.get(*name) != Some(*value);
         let changed: Vec<(String, String)> =
             self.first.iter().filter(differs).map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -122,7 +185,9 @@ impl Settings {
 
     /// Everything was answered, and no transaction is open.
     pub fn settled(&mut self) {
-        self.uncertain = false;
+        if self.state == State::Uncertain {
+            self.go(Event::Settled, State::Known);
+        }
     }
 }
 
