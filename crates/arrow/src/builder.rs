@@ -1,8 +1,8 @@
 //! The values of one column, of whatever type.
 
 use crate::flat::{
-    Binaries, Bools, Dates, Decimals, Durations, Fault, Fixed, Flat, Floats32, Floats64, Intervals, Ints, Months,
-    Nulls, Times, Timestamps, Uuids,
+    Binaries, Bools, Dates, Decimals, Durations, Fault, Fixed, Flat, Floats32, Floats64, Intervals, Ints, Nulls, Times,
+    Timestamps, Uuids,
 };
 use crate::nested::Nested;
 use crate::options::{Options, UNLIMITED_PRECISION, UNLIMITED_SCALE};
@@ -16,7 +16,7 @@ use arrow_array::types::{
     TimestampMicrosecondType, TimestampMillisecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
     UInt64Type,
 };
-use arrow_schema::{ArrowError, DataType, IntervalUnit, TimeUnit};
+use arrow_schema::{ArrowError, DataType, TimeUnit};
 use headrace_core::column::Kind;
 use headrace_core::{Cells, Container, Inet, Sink};
 
@@ -119,8 +119,6 @@ builders! {
     DurationMilli(Flat<Durations<DurationMillisecondType>>);
     /// Spans of time, in microseconds.
     DurationMicro(Flat<Durations<DurationMicrosecondType>>);
-    /// Spans of months.
-    Months(Flat<Months>);
     /// Spans of months, days and time.
     Interval(Flat<Intervals>);
     /// UUIDs.
@@ -174,7 +172,6 @@ impl Builder {
             DataType::Duration(TimeUnit::Second) => timed!(DurationSecond, Durations, TimeUnit::Second),
             DataType::Duration(TimeUnit::Millisecond) => timed!(DurationMilli, Durations, TimeUnit::Millisecond),
             DataType::Duration(_) => timed!(DurationMicro, Durations, TimeUnit::Microsecond),
-            DataType::Interval(IntervalUnit::YearMonth) => flat!(Months, Months(Fixed::new(ty))),
             DataType::Interval(_) => flat!(Interval, Intervals(Fixed::new(ty))),
             DataType::FixedSizeBinary(_) => flat!(Uuid, Uuids::default()),
             DataType::List(_) | DataType::Struct(_) => Self::nested(kind, data_type, options),
@@ -259,6 +256,7 @@ impl Sink for Builder {
         decimal(ascii: &str);
         decimal128(negative: bool, coefficient: u128, scale: u32);
         text(utf8: &[u8]);
+        numbers(text: &[u8]);
         bytes(value: &[u8]);
         date(days: i32);
         time(micros: i64);

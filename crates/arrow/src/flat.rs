@@ -681,21 +681,6 @@ impl<T: ArrowPrimitiveType<Native = i64>> Build for Durations<T> {
     }
 }
 
-/// Spans of months.
-#[derive(Debug)]
-pub struct Months(pub Fixed<arrow_array::types::IntervalYearMonthType>);
-
-impl Build for Months {
-    fixed!();
-    fn interval(&mut self, months: i32, days: i32, micros: i64) -> Put {
-        if days != 0 || micros != 0 {
-            return misfit(format!("{months} months, {days} days, {micros} microseconds"));
-        }
-        self.0.push(months);
-        Ok(())
-    }
-}
-
 /// Spans of months, days and time.
 #[derive(Debug)]
 pub struct Intervals(pub Fixed<arrow_array::types::IntervalMonthDayNanoType>);

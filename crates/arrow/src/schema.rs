@@ -99,8 +99,7 @@ pub fn data_type(kind: &Kind, options: &Options) -> DataType {
         Kind::Timestamp(fraction) => DataType::Timestamp(unit(*fraction), None),
         Kind::TimestampTz(fraction) => DataType::Timestamp(unit(*fraction), Some("UTC".into())),
         // A span of hours, of days and hours: they are counted in one unit. A day of an interval that may have months is a
-        // day of the calendar.
-        Kind::Interval { last, .. } if *last <= Part::Month => DataType::Interval(IntervalUnit::YearMonth),
+        // day of the calendar. Spans of months alone have the same type as others: few programs read Arrow's own for them.
         Kind::Interval { first, fraction, .. } if *first >= Part::Day => DataType::Duration(unit(*fraction)),
         Kind::Interval { .. } => DataType::Interval(IntervalUnit::MonthDayNano),
         Kind::Uuid => DataType::FixedSizeBinary(16),
@@ -194,7 +193,7 @@ mod tests {
         }
         let interval =
             |first, last| with(&Kind::Interval { first, last, fraction: Fraction::MICROS }, Numeric::Decimal);
-        assert_eq!(interval(Part::Year, Part::Month), DataType::Interval(IntervalUnit::YearMonth));
+        assert_eq!(interval(Part::Year, Part::Month), DataType::Interval(IntervalUnit::MonthDayNano));
         assert_eq!(interval(Part::Hour, Part::Second), DataType::Duration(TimeUnit::Microsecond));
         assert_eq!(interval(Part::Year, Part::Second), DataType::Interval(IntervalUnit::MonthDayNano));
     }

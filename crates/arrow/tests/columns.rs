@@ -2,9 +2,9 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Decimal128Type, Decimal256Type, DurationMicrosecondType, Float64Type, Int16Type, Int32Type,
-    IntervalMonthDayNanoType, IntervalYearMonthType, Time64MicrosecondType, TimestampMicrosecondType,
-    TimestampSecondType, UInt64Type,
+    Date32Type, Decimal128Type, Decimal256Type, DurationMicrosecondType, Float32Type, Float64Type, Int16Type,
+    Int32Type, IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, TimestampSecondType,
+    UInt64Type,
 };
 use arrow_array::{Array, RecordBatch};
 use arrow_buffer::{IntervalMonthDayNano, i256};
@@ -224,7 +224,8 @@ fn spans_of_time() {
     let batch = one(&span(Part::Hour, Part::Second), &[cell(|s| s.interval(0, 1, -1))]);
     assert_eq!(batch.column(0).as_primitive::<DurationMicrosecondType>().values(), &[86_399_999_999]);
     let batch = one(&span(Part::Year, Part::Month), &[cell(|s| s.months(14))]);
-    assert_eq!(batch.column(0).as_primitive::<IntervalYearMonthType>().values(), &[14]);
+    let wanted = IntervalMonthDayNano::new(14, 0, 0);
+    assert_eq!(batch.column(0).as_primitive::<IntervalMonthDayNanoType>().values(), &[wanted]);
     let batch = one(&span(Part::Year, Part::Second), &[cell(|s| s.interval(1, 2, 3))]);
     let wanted = IntervalMonthDayNano::new(1, 2, 3000);
     assert_eq!(batch.column(0).as_primitive::<IntervalMonthDayNanoType>().values(), &[wanted]);
@@ -315,6 +316,30 @@ fn lists() {
     assert!(text.ends_with("return it as text (column::text) or as JSON (to_jsonb(column))"), "{text}");
     let too_large = list(&[1, 1 << 40]);
     assert!(refused(&kind, &[list(&[1, 2, 3]), too_large]).contains("row 2: 1099511627776"));
+}
+
+#[test]
+fn vectors_of_numbers() {
+    let kind = Kind::List(Kind::Float { bits: 32 }.into());
+    let batch = one(&kind, &[cell(|s| s.numbers(b"[1,2.5,-1e-07]")), null()]);
+    let vectors = batch.column(0).as_list::<i32>();
+    assert_eq!(vectors.value(0).as_primitive::<Float32Type>().values(), &[1.0, 2.5, -1e-7]);
+    assert!(vectors.is_null(1));
+    assert!(refused(&kind, &[cell(|s| s.numbers(b"[1,x]"))]).contains("malformed vector"));
+
+    let lists = cell(|s| {
+        s.begin(Container::List, 2);
+        s.numbers(b"[1]");
+        s.null();
+        s.end();
+    });
+    let batch = one(&Kind::List(kind.into()), &[lists]);
+    let inner = batch.column(0).as_list::<i32>().value(0);
+    assert_eq!(inner.as_list::<i32>().value(0).as_primitive::<Float32Type>().values(), &[1.0]);
+    assert!(inner.is_null(1));
+
+    let batch = one(&Kind::Text, &[cell(|s| s.numbers(b"[1]"))]);
+    assert_eq!(batch.column(0).as_string::<i32>().value(0), "[1]");
 }
 
 #[test]

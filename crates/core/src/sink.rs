@@ -100,6 +100,10 @@ pub trait Sink {
     }
     /// Text.
     fn text(&mut self, utf8: &[u8]);
+    /// A vector of numbers as text, `[1,2.5]`: text for a sink that has nothing better.
+    fn numbers(&mut self, text: &[u8]) {
+        self.text(text);
+    }
     /// Bytes.
     fn bytes(&mut self, value: &[u8]);
     /// A date, in days since 1970-01-01.

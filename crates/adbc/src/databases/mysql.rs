@@ -175,7 +175,12 @@ impl Dialect for Sql {
             DataType::Timestamp(unit, None) => format!("DATETIME({})", digits(*unit)),
             DataType::Timestamp(unit, Some(_)) => format!("TIMESTAMP({}) NULL", digits(*unit)),
             DataType::Struct(_) | DataType::Map(..) => "JSON".to_owned(),
-            // A list is several values for this database, not JSON.
+            DataType::FixedSizeList(item, length @ 1..)
+                if matches!(item.data_type(), DataType::Float16 | DataType::Float32) =>
+            {
+                format!("VECTOR({length})")
+            }
+            // Any other list is several values for this database, not JSON.
             _ => return None,
         })
     }

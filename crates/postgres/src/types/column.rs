@@ -56,6 +56,7 @@ fn kind(registry: &TypeRegistry, oid: u32, modifier: i32, depth: usize) -> Kind 
         }
         // The server describes a column of a domain by the modifier of the base, and an item or attribute without one.
         registry::Kind::Domain { base, modifier: own } => inner(base, if own < 0 { modifier } else { own }),
+        registry::Kind::Vector => Kind::List(Kind::Float { bits: 32 }.into()),
         registry::Kind::Enum | registry::Kind::Unknown => Kind::Text,
     }
 }
@@ -208,6 +209,7 @@ mod tests {
         let fields = [attribute("at", 1114, 0), attribute("price", 20_006, -1), attribute("cost", 1231, price)].into();
         add(20_008, "offer", registry::Kind::Composite { fields });
         add(20_009, "cheap", registry::Kind::Domain { base: 20_006, modifier: -1 });
+        add(20_010, "vector", registry::Kind::Vector);
         registry.set_custom([(25, false)].into());
         let pair = Kind::Record([("a".into(), INT), ("b".into(), Kind::Text)].into());
         let price = Kind::Decimal { precision: Some(10), scale: Some(2) };
@@ -223,6 +225,7 @@ mod tests {
             (20_007, cost.clone()),
             (20_008, Kind::Record([("at".into(), at), ("price".into(), price.clone()), ("cost".into(), cost)].into())),
             (20_009, price),
+            (20_010, Kind::List(Kind::Float { bits: 32 }.into())),
             (25, Kind::Other("text".into())),
         ] {
             assert_eq!(kind(&registry, oid, -1, 0), expected, "{oid}");

@@ -57,7 +57,11 @@ fn query(oids: &[Oid], altered: &str) -> String {
                  AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped\
              ) r) \
          SELECT t.oid::pg_catalog.text, pg_catalog.format_type(t.oid, NULL), \
-           CASE {altered}WHEN t.typcategory OPERATOR(pg_catalog.=) 'A' AND t.typelem OPERATOR(pg_catalog.<>) 0 \
+           CASE {altered}WHEN (SELECT p.proname::pg_catalog.text FROM pg_catalog.pg_proc p \
+               WHERE p.oid OPERATOR(pg_catalog.=) t.typmodin::pg_catalog.oid) \
+             OPERATOR(pg_catalog.=) ANY ('{{vector_typmod_in,halfvec_typmod_in}}'::pg_catalog.text[]) \
+             AND t.typtype OPERATOR(pg_catalog.=) 'b' AND t.typelem OPERATOR(pg_catalog.=) 0 THEN 'v' \
+             WHEN t.typcategory OPERATOR(pg_catalog.=) 'A' AND t.typelem OPERATOR(pg_catalog.<>) 0 \
              THEN 'a' ELSE t.typtype::pg_catalog.text END, \
            CASE WHEN t.typcategory OPERATOR(pg_catalog.=) 'A' THEN t.typelem::pg_catalog.text \
              WHEN t.typtype OPERATOR(pg_catalog.=) 'd' THEN t.typbasetype::pg_catalog.text \

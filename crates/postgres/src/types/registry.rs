@@ -42,6 +42,8 @@ pub enum Kind {
         /// The modifier of that type; -1 if the domain has none.
         modifier: i32,
     },
+    /// A vector of numbers, `vector` or `halfvec` of the extension pgvector: travels as text, `[1,2.5]`.
+    Vector,
     /// A type of which only its number is known: travels as text.
     Unknown,
 }
@@ -241,6 +243,7 @@ impl TypeRegistry {
             "e" => Kind::Enum,
             "r" => Kind::Range { subtype: related() },
             "m" => Kind::Multirange { range: related() },
+            "v" => Kind::Vector,
             "c" => Kind::Composite { fields: composite(fields.unwrap_or("")) },
             _ => Kind::Unknown,
         };

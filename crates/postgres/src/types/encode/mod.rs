@@ -33,6 +33,8 @@ enum Form {
     Composite(Vec<(String, Encoder)>),
     /// The type has no binary form here: SQL text.
     AsText,
+    /// The same, but for lists, which are vectors of numbers: `[1,2.5]`.
+    Numbers,
 }
 
 impl Encoder {
@@ -50,6 +52,7 @@ impl Encoder {
             }
             Kind::Scalar(scalar) => Form::Scalar(scalar),
             Kind::Enum => Form::Scalar(Scalar::Text),
+            Kind::Vector => Form::Numbers,
             Kind::Domain { base, .. } => return Self { oid, ..Self::nested(registry, base, depth + 1) },
             Kind::Array { element } if oid::VECTORS.contains(&oid) => Form::Vector(inner(element)),
             Kind::Array { element } => Form::Array(inner(element), registry.separator(element)),
@@ -95,8 +98,8 @@ impl Encoder {
                 })?;
                 if binary { Format::Binary } else { Format::Text }
             }
-            (Form::AsText, _) => {
-                literal::write(value, kind, out)?;
+            (Form::Numbers | Form::AsText, _) => {
+                self.text_of(value, kind, out)?;
                 Format::Text
             }
             (Form::Scalar(Scalar::Text), ValueKind::List | ValueKind::Range | ValueKind::Multirange) if self.open => {
@@ -153,7 +156,7 @@ impl Encoder {
         out.extend_from_slice(&[0; 4]);
         match (&self.form, kind) {
             (_, ValueKind::Custom) => self.custom(value, out)?,
-            (Form::AsText, _) => return Err(self.wrong(value, " in binary form; use the text format")),
+            (Form::Numbers | Form::AsText, _) => return Err(self.wrong(value, " in binary form; use the text format")),
             (Form::Scalar(_), ValueKind::Text) if !self.is_text() && !self.is_json() => {
                 return Err(self.wrong(value, " in binary form; with format=\"text\" the server parses it"));
             }
@@ -180,7 +183,7 @@ impl Encoder {
     /// Returns true if [`Encoder::encode_binary`] can work at all.
     pub fn has_binary(&self) -> bool {
         match &self.form {
-            Form::AsText | Form::Vector(_) => false,
+            Form::Numbers | Form::AsText | Form::Vector(_) => false,
             Form::Scalar(_) => true,
             Form::Array(inner, _) | Form::Range(inner) | Form::Multirange(inner) => inner.has_binary(),
             Form::Composite(fields) => fields.iter().all(|(_, field)| field.has_binary()),

@@ -28,7 +28,24 @@ impl Encoder {
                     }
                 }
             }
-            (Form::AsText, _) => literal::write(value, kind, out),
+            (Form::Numbers, ValueKind::List) => {
+                out.push(b'[');
+                for i in 0..value.len()? {
+                    if i > 0 {
+                        out.push(b',');
+                    }
+                    let number = value.item(i)?;
+                    match number.kind() {
+                        kind @ (ValueKind::Int | ValueKind::Float | ValueKind::Decimal) => {
+                            literal::write(&number, kind, out)?;
+                        }
+                        _ => return Err(self.wrong(&number, ": a vector has numbers")),
+                    }
+                }
+                out.push(b']');
+                Ok(())
+            }
+            (Form::Numbers | Form::AsText, _) => literal::write(value, kind, out),
             // The server would truncate more than one character without an error.
             (form, ValueKind::Text) if !matches!(form, Form::Scalar(Scalar::Char)) => {
                 Ok(value.with_text(|text| put_text(out, text))??)
