@@ -54,6 +54,28 @@ def test_polars_reads_and_writes_by_arrow(
     assert found.schema["name"] == polars.String
 
 
+def test_polars_finds_the_driver_by_the_uri(any_db: Database, conn: dbapi.Connection) -> None:
+    with conn.cursor() as cursor:
+        run(cursor, "drop table if exists frame")
+    uri = f"headrace:{any_db.url}"
+    frame = polars.DataFrame({"id": [1, 2, 3], "name": ["a", "b", None]})
+    assert frame.write_database("frame", uri, engine="adbc") == 3
+    assert frame.write_database("frame", uri, engine="adbc", if_table_exists="append") == 3
+    found = polars.read_database_uri("select id, name from frame order by id", uri, engine="adbc")
+    assert found.rows() == [row for row in frame.rows() for _ in range(2)]
+
+
+def test_lazy_frames_and_datasets_are_executed(any_db: Database, conn: dbapi.Connection) -> None:
+    lazy = polars.LazyFrame({"id": [1, 2]}).with_columns(name=polars.format("name {}", "id"))
+    dataset = pyarrow.dataset.dataset(pyarrow.table({"id": [3, 4], "name": ["c", "d"]}))
+    with conn.cursor() as cursor:
+        for data, count in ((lazy, 2), (dataset, 2), (dataset.scanner(filter=pyarrow.dataset.field("id") > 3), 1)):
+            run(cursor, "delete from t")
+            assert cursor.adbc_ingest("t", data, mode="append") == count
+            assert len(rows(conn, "select id, name from t")) == count
+    assert rows(conn, "select id, name from t") == [(4, "d")]
+
+
 def test_a_frame_is_ingested_as_what_it_says(any_db: Database, conn: dbapi.Connection) -> None:
     nulls = polars.DataFrame({"id": [1, 2], "name": [None, None]})
     named = pandas.DataFrame({"name": ["c", "d"]}, index=pandas.RangeIndex(3, 5, name="id"))

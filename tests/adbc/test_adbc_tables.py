@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import adbc_driver_headrace
 from adbc_driver_headrace import dbapi
 from databases.test_arrow_types import UNTESTED, table
 from long import times
@@ -109,6 +110,36 @@ def test_lists_are_refused_before_a_table_is_created(any_db: Database, conn: dba
             cursor.adbc_ingest("listed", data, mode="create")
         with pytest.raises(dbapi.Error):
             run(cursor, "select * from listed")
+
+
+def test_parts_of_a_microsecond_are_refused_or_cut_off(any_db: Database, conn: dbapi.Connection) -> None:
+    nanoseconds = pa.array([1_588_748_889_123_456_789, -1, None], pa.timestamp("ns"))
+    fine = pa.table({"id": [1, 2, 3], "made": nanoseconds})
+    coarse = fine.set_column(1, "made", pa.array([1_588_748_889_123_456, -1, None], pa.timestamp("us")))
+    with conn.cursor() as cursor:
+        with pytest.raises(dbapi.DataError, match="nanoseconds"):
+            cursor.adbc_ingest("fine", fine, mode="replace")
+        cursor.adbc_ingest("fine", coarse, mode="replace")
+        wanted = rows(conn, "select id, made from fine order by id")
+    with connect(any_db, nanoseconds="truncate") as other, other.cursor() as cursor:
+        assert cursor.adbc_ingest("fine", fine, mode="replace") == 3
+        assert rows(other, "select id, made from fine order by id") == wanted
+        run(cursor, "drop table fine")
+    with pytest.raises(dbapi.Error, match="raise or truncate"):
+        connect(any_db, nanoseconds="round")
+
+
+@pytest.mark.parametrize("any_db", ["mysql"], indirect=True)
+def test_lists_of_one_length_are_vectors(any_db: Database, conn: dbapi.Connection) -> None:
+    vectors = pa.array([[1.0, 2.5, -3.0], None], pa.list_(pa.float32(), 3))
+    with conn.cursor() as cursor:
+        assert cursor.adbc_ingest("embedded", pa.table({"id": [1, 2], "v": vectors}), mode="replace") == 2
+        assert cursor.adbc_ingest("embedded", pa.table({"id": [3], "v": [[4.0, 5.0, 6.0]]}), mode="append") == 1
+        run(cursor, "select v from embedded order by id")
+        found = cursor.fetch_arrow_table()["v"]
+        run(cursor, "drop table embedded")
+    assert found.type == pa.list_(pa.float32())
+    assert found.to_pylist() == [[1.0, 2.5, -3.0], None, [4.0, 5.0, 6.0]]
 
 
 @pytest.mark.parametrize("any_db", ["mariadb", "mysql"], indirect=True)
@@ -467,6 +498,7 @@ def test_facts_about_driver_and_server(any_db: Database, conn: dbapi.Connection)
         "cubrid": "CUBRID",
     }
     assert info["driver_arrow_version"].startswith("v")
+    assert info["driver_version"] == adbc_driver_headrace.__version__
     assert info["vendor_name"] == vendors[any_db.name]
     assert info["vendor_version"]
     assert "table" in conn.adbc_get_table_types()

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import adbc_driver_manager
 
-__all__ = ["Options", "connect", "library_path"]
+__all__ = ["Options", "__version__", "connect", "library_path"]
+
+__version__ = "0.1.0"
 
 
 class Options(enum.Enum):
@@ -21,6 +23,8 @@ class Options(enum.Enum):
     """Exact numbers without a precision: ``decimal`` (the default), ``string`` or ``float64``."""
     UNREPRESENTABLE = "headrace.unrepresentable"
     """Values that Arrow cannot represent: ``raise`` (the default) or ``none``, which makes them null."""
+    NANOSECONDS = "headrace.nanoseconds"
+    """Values of nanoseconds that are sent and no whole microseconds: ``raise`` (the default) or ``truncate``."""
     BATCH_ROWS = "headrace.batch_rows"
     """The number of rows of a record batch, at most."""
     BATCH_BYTES = "headrace.batch_bytes"
@@ -48,7 +52,8 @@ def connect(uri: str, db_kwargs: Mapping[str, str] | None = None) -> adbc_driver
     """Makes an ADBC database, from which connections are opened.
 
     Args:
-        uri: ``postgresql://``, ``mysql://``, ``mariadb://``, ``informix://`` or ``cubrid://``.
+        uri: ``postgresql://``, ``mysql://``, ``mariadb://``, ``informix://`` or ``cubrid://``; ``headrace:`` may stand
+            before it.
         db_kwargs: options of the database.
 
     Returns:

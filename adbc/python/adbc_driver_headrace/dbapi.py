@@ -197,7 +197,8 @@ def connect(
     """Opens a connection.
 
     Args:
-        uri: ``postgresql://``, ``mysql://``, ``mariadb://``, ``informix://`` or ``cubrid://``.
+        uri: ``postgresql://``, ``mysql://``, ``mariadb://``, ``informix://`` or ``cubrid://``; ``headrace:`` may stand
+            before it.
         db_kwargs: options of the database.
         conn_kwargs: options of the connection.
         autocommit: each statement is a transaction of its own.

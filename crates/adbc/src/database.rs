@@ -10,7 +10,7 @@ use crate::uri::Uri;
 use adbc_core::error::{Error, Result, Status};
 use adbc_core::options::{OptionConnection, OptionDatabase, OptionValue};
 use adbc_core::{Database, Optionable};
-use headrace_arrow::{Numeric, Options};
+use headrace_arrow::{Nanoseconds, Numeric, Options};
 use std::collections::BTreeMap;
 
 /// The prefix of the options that are the driver's own.
@@ -19,6 +19,8 @@ pub const PREFIX: &str = "headrace.";
 pub const NUMERIC: &str = "headrace.numeric";
 /// The option for values that Arrow cannot represent.
 pub const UNREPRESENTABLE: &str = "headrace.unrepresentable";
+/// The option for values of nanoseconds that are sent.
+pub const NANOSECONDS: &str = "headrace.nanoseconds";
 /// The option for the rows of a batch.
 pub const BATCH_ROWS: &str = "headrace.batch_rows";
 /// The option for the bytes of a batch.
@@ -98,6 +100,13 @@ pub fn set_arrow(options: &mut Options, key: &str, value: &OptionValue) -> Resul
                 other => return Err(invalid(format!("{UNREPRESENTABLE} is raise or none, not {other:?}"))),
             }
         }
+        NANOSECONDS => {
+            options.nanoseconds = match text(&key, value)?.as_str() {
+                "raise" => Nanoseconds::Refused,
+                "truncate" => Nanoseconds::Truncated,
+                other => return Err(invalid(format!("{NANOSECONDS} is raise or truncate, not {other:?}"))),
+            }
+        }
         BATCH_ROWS => options.batch_rows = count(&key, value)?,
         BATCH_BYTES => {
             let bytes = count(&key, value)?;
@@ -122,6 +131,11 @@ pub fn get_arrow(options: &Options, key: &str) -> Option<String> {
         }
         .to_owned(),
         UNREPRESENTABLE => if options.null_unrepresentable { "none" } else { "raise" }.to_owned(),
+        NANOSECONDS => match options.nanoseconds {
+            Nanoseconds::Refused => "raise",
+            Nanoseconds::Truncated => "truncate",
+        }
+        .to_owned(),
         BATCH_ROWS => options.batch_rows.to_string(),
         BATCH_BYTES => options.batch_bytes.to_string(),
         _ => return None,

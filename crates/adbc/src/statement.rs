@@ -82,7 +82,8 @@ impl HeadraceStatement {
     }
 
     fn meaning(&self) -> Result<Meaning> {
-        Ok(Meaning { structs: self.link.lock()?.dialect.structs(), local: no_instant })
+        let structs = self.link.lock()?.dialect.structs();
+        Ok(Meaning { structs, local: no_instant, nanoseconds: self.arrow.nanoseconds })
     }
 
     fn ingest(&mut self) -> Result<Option<u64>> {

@@ -5,6 +5,9 @@
 use crate::error::invalid;
 use adbc_core::error::{Error, Result};
 
+/// The name of the driver.
+const DRIVER: &str = "headrace";
+
 /// The parts of a URI.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uri {
@@ -23,11 +26,15 @@ pub struct Uri {
 }
 
 impl Uri {
-    /// Reads a URI.
+    /// Reads a URI, before which the name of the driver may stand, by which programs find it: `headrace:mysql://...`.
     ///
     /// # Errors
     /// It is malformed.
     pub fn parse(text: &str) -> Result<Self> {
+        let text = match text.split_once(':') {
+            Some((name, rest)) if name.eq_ignore_ascii_case(DRIVER) && !rest.starts_with("//") => rest,
+            _ => text,
+        };
         let (scheme, rest) = text
             .split_once("://")
             .ok_or_else(|| invalid("the uri is written scheme://user:password@host:port/database?name=value"))?;
@@ -114,6 +121,7 @@ mod tests {
         assert_eq!(uri.hosts, [("a".to_owned(), None), ("::1".to_owned(), Some(5433))]);
         assert_eq!(uri.database.as_deref(), Some("shop x"));
         assert_eq!(uri.parameters, [("sslmode".into(), "require".into()), ("a".into(), "ä".into())]);
+        assert_eq!(Uri::parse("Headrace:mysql://h/d").unwrap(), Uri::parse("mysql://h/d").unwrap());
         assert_eq!(Uri::parse("mysql://").unwrap(), Uri { scheme: "mysql".into(), ..Uri::default() });
     }
 

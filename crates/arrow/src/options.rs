@@ -24,6 +24,16 @@ pub enum Numeric {
     Float64,
 }
 
+/// What becomes of a value to be sent that has a part of a microsecond, as no type of a database has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nanoseconds {
+    /// It is an error.
+    #[default]
+    Refused,
+    /// It is cut down to the microsecond before.
+    Truncated,
+}
+
 /// What the caller chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -31,6 +41,8 @@ pub struct Options {
     pub numeric: Numeric,
     /// A value that Arrow's type cannot represent (infinity, a date that no calendar has) is null instead of an error.
     pub null_unrepresentable: bool,
+    /// See the type.
+    pub nanoseconds: Nanoseconds,
     /// The types are those of [`crate::schema::schema`], whatever the values are: others have them already.
     pub fixed: bool,
     /// Rows of a batch, at most and at least 1. By default only its bytes end a batch.
@@ -44,6 +56,7 @@ impl Default for Options {
         Self {
             numeric: Numeric::Decimal,
             null_unrepresentable: false,
+            nanoseconds: Nanoseconds::Refused,
             fixed: false,
             batch_rows: usize::MAX,
             batch_bytes: ARROW_BATCH_BYTES,

@@ -5,11 +5,13 @@ use arrow_array::{
     Array, ArrayRef, DictionaryArray, Int32Array, Int64Array, StringArray, StructArray, TimestampNanosecondArray,
 };
 use arrow_schema::{DataType, Field, Fields};
+use headrace_arrow::Nanoseconds;
 use headrace_arrow::input::{Input, InputError, Meaning};
 use headrace_core::{Mismatch, Parameters, Value, ValueKind};
 use std::sync::Arc;
 
-const MEANING: Meaning = Meaning { structs: ValueKind::Record, local: |micros| Ok(micros + 1) };
+const MEANING: Meaning =
+    Meaning { structs: ValueKind::Record, local: |micros| Ok(micros + 1), nanoseconds: Nanoseconds::Refused };
 
 fn rows(columns: Vec<(&str, ArrayRef)>) -> StructArray {
     let fields: Fields =
@@ -19,6 +21,20 @@ fn rows(columns: Vec<(&str, ArrayRef)>) -> StructArray {
 
 fn input(array: StructArray) -> Input {
     Input::of_array(Arc::new(array), MEANING).expect("rows")
+}
+
+#[test]
+fn a_part_of_a_microsecond_is_refused_or_cut_off() {
+    for (nanoseconds, wanted) in [(Nanoseconds::Refused, None), (Nanoseconds::Truncated, Some([1, -2]))] {
+        let instants: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![1_999, -1_001]));
+        let meaning = Meaning { nanoseconds, ..MEANING };
+        let mut input = Input::of_array(Arc::new(rows(vec![("at", instants)])), meaning).expect("rows");
+        let batch = input.next_batch().expect("no error").expect("a batch");
+        for at in 0..2 {
+            let value = batch.row::<Mismatch>(at, None).get(0).expect("a cell").timestamp();
+            assert_eq!(value.ok(), wanted.map(|wanted| wanted[at]), "{nanoseconds:?}");
+        }
+    }
 }
 
 #[test]

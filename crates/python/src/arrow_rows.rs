@@ -9,6 +9,7 @@ use crate::globals::{globals, type_name};
 use crate::params::PyValue;
 use crate::query::Query;
 use crate::sink::Settings;
+use headrace_arrow::Nanoseconds;
 use headrace_arrow::input::{Batch, Input, InputError, Meaning, Row};
 use headrace_core::civil::{DAY_MICROS, civil_from_days};
 use headrace_core::{Mismatch, Value, ValueKind, limits};
@@ -71,8 +72,8 @@ impl ArrowRows {
         if source.getattr_opt(pyo3::intern!(py, "ndim"))?.is_some_and(|ndim| ndim.eq(1).unwrap_or(false)) {
             return Ok(None);
         }
-        let source = &with_index(source)?;
-        let meaning = Meaning { structs, local: local_instant };
+        let source = &with_index(&source)?;
+        let meaning = Meaning { structs, local: local_instant, nanoseconds: Nanoseconds::Refused };
         let input = match input_of(source, meaning)? {
             Err(InputError::NoBatches(_)) if source.hasattr(pyo3::intern!(py, "__iter__"))? => return Ok(None),
             input => input.map_err(|error| errors::client_error(py, refused(py, &error), None))?,

@@ -3,6 +3,7 @@ use crate::call::Call;
 use crate::databases::dialect;
 use crate::target::Kind;
 use arrow_array::{ArrayRef, Int32Array};
+use headrace_arrow::Nanoseconds;
 use headrace_arrow::input::Meaning;
 use headrace_core::{Outcome, ResponseHandler as _, ValueKind};
 use headrace_postgres::machine::Columns;
@@ -52,7 +53,8 @@ fn a_cancel_between_the_steps_of_an_ingestion_ends_it() {
     let link = connection.of_statement();
     let ingest = Ingest { table: Some("t".to_owned()), mode: Mode::CreateAppend, ..Ingest::default() };
     let batch = RecordBatch::try_from_iter([("n", Arc::new(Int32Array::from(vec![1, 2])) as ArrayRef)]).unwrap();
-    let meaning = Meaning { structs: ValueKind::Other, local: Ok };
+    let nanoseconds = Nanoseconds::Refused;
+    let meaning = Meaning { structs: ValueKind::Other, local: Ok, nanoseconds };
     let bound = || Bound::batch(batch.clone(), meaning).map_err(|error| error.into_error(None));
     let schema = batch.schema();
 

@@ -2,6 +2,7 @@
 
 use super::column::{Coefficients, Column, Values};
 use super::text::{Digits, float_text, json_text, place_point, shown};
+use crate::options::Nanoseconds;
 use arrow_schema::TimeUnit;
 use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::params::RangeParts;
@@ -35,12 +36,14 @@ fn outside(message: impl Into<String>) -> Mismatch {
 }
 
 /// A count of a unit in microseconds.
-fn micros(count: i64, unit: TimeUnit) -> Result<i64, Mismatch> {
+fn micros(count: i64, unit: TimeUnit, nanoseconds: Nanoseconds) -> Result<i64, Mismatch> {
     let per = match unit {
         TimeUnit::Second => 1_000_000,
         TimeUnit::Millisecond => 1_000,
         TimeUnit::Microsecond => return Ok(count),
-        TimeUnit::Nanosecond if count % 1_000 == 0 => return Ok(count / 1_000),
+        TimeUnit::Nanosecond if count % 1_000 == 0 || nanoseconds == Nanoseconds::Truncated => {
+            return Ok(count.div_euclid(1_000));
+        }
         TimeUnit::Nanosecond => {
             return Err(outside(format!("{count} nanoseconds are no whole microseconds, and would be rounded")));
         }
@@ -67,9 +70,13 @@ impl<'a, E: From<Mismatch>> Cell<'a, E> {
         }
     }
 
+    fn nanoseconds(&self) -> Nanoseconds {
+        self.place.map_or(Nanoseconds::Refused, |(column, _)| column.meaning.nanoseconds)
+    }
+
     fn ticks(&self, expected: &str) -> Result<i64, E> {
         match self.values(expected)? {
-            (Values::Ticks(counts, unit), row) => Ok(micros(counts.get(row), *unit)?),
+            (Values::Ticks(counts, unit), row) => Ok(micros(counts.get(row), *unit, self.nanoseconds())?),
             _ => Err(self.wrong(expected)),
         }
     }
@@ -311,7 +318,7 @@ impl<E: From<Mismatch>> Value for Cell<'_, E> {
             (Values::DayTime(spans), row) => Ok((0, spans[row].days, i64::from(spans[row].milliseconds) * 1_000)),
             (Values::MonthDayNano(spans), row) => {
                 let span = spans[row];
-                Ok((span.months, span.days, micros(span.nanoseconds, TimeUnit::Nanosecond)?))
+                Ok((span.months, span.days, micros(span.nanoseconds, TimeUnit::Nanosecond, self.nanoseconds())?))
             }
             _ => Err(self.wrong("an interval")),
         }

@@ -20,6 +20,7 @@ pub use cell::Cell;
 pub use column::Column;
 pub use reader::{Input, InputError, imported};
 
+use crate::options::Nanoseconds;
 use arrow_array::{Array, StructArray};
 use arrow_buffer::NullBuffer;
 use headrace_core::{Mismatch, Parameters, ValueKind};
@@ -33,6 +34,8 @@ pub struct Meaning {
     pub structs: ValueKind,
     /// The instant, in microseconds, of a timestamp without zone, in the machine's local zone.
     pub local: fn(i64) -> Result<i64, Mismatch>,
+    /// What becomes of parts of a microsecond.
+    pub nanoseconds: Nanoseconds,
 }
 
 /// No column was read.
