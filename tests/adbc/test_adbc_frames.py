@@ -11,6 +11,7 @@ import duckdb
 import pandas
 import polars
 import pyarrow
+import pyarrow.dataset
 import pytest
 
 import adbc_driver_headrace

@@ -8,6 +8,7 @@ from typing import Any
 import pandas
 import polars
 import pyarrow
+import pyarrow.dataset
 import pytest
 
 from headrace import errors
@@ -48,6 +49,13 @@ def test_an_index_with_a_name_is_a_column_also_if_it_is_a_range(any_db: Database
             conn.executemany(f"insert into framed (qty, id) values ({any_db.marks(2)})", frame)
     with any_db.connect(autocommit=True) as conn:
         assert conn.fetch("select id, qty from framed order by id, qty") == [(7, 1), (7, 1), (8, 2), (9, 2)]
+
+
+def test_lazy_frames_and_datasets_are_executed(any_db: Database, table: str) -> None:
+    assert inserted(any_db, polars.LazyFrame({"id": [1]}).with_columns(qty=polars.col("id") * 5)) == [(1, 5)]
+    dataset = pyarrow.dataset.dataset(pyarrow.table({"id": [2, 3], "qty": [6, 7]}))
+    assert inserted(any_db, dataset) == [(1, 5), (2, 6), (3, 7)]
+    assert inserted(any_db, dataset.scanner(filter=pyarrow.dataset.field("id") == 3))[2:] == [(3, 7), (3, 7)]
 
 
 def test_slices_without_rows_are_taken(any_db: Database, table: str) -> None:

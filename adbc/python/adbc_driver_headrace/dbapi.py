@@ -72,7 +72,8 @@ __all__ = [
 
 
 class Cursor(adbc_driver_manager.dbapi.Cursor):
-    """A cursor of the driver manager. What frames of pandas and polars do not tell Arrow is seen to first."""
+    """A cursor of the driver manager. What frames of pandas and polars do not tell Arrow is seen to first; lazy frames
+    and datasets are executed."""
 
     def adbc_ingest(
         self,
@@ -159,10 +160,18 @@ class Connection(adbc_driver_manager.dbapi.Connection):
 
 def _told(data: Any) -> Any:
     """The same rows, with an index of pandas that is a range and has a name, for which Arrow has no column otherwise.
+    Lazy frames of polars are collected; of datasets of pyarrow, and their scanners, readers are made.
 
     Raises NotSupportedError for a frame of polars with Python's objects: Arrow has their addresses as bytes.
     """
     library = type(data).__module__.partition(".")[0]
+    if library == "polars" and type(data).__name__ == "LazyFrame":
+        data = data.collect()
+    if library == "pyarrow" and not hasattr(data, "__arrow_c_stream__"):
+        if hasattr(data, "scanner"):
+            data = data.scanner()
+        if hasattr(data, "to_reader"):
+            return data.to_reader()
     if (
         library == "pandas"
         and type(getattr(data, "index", None)).__name__ == "RangeIndex"

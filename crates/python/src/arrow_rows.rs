@@ -64,9 +64,11 @@ impl ArrowRows {
         {
             return Ok(None);
         }
-        let is_stream = source.hasattr(pyo3::intern!(py, "__arrow_c_stream__"))?;
+        let mut source = source.clone();
+        let mut is_stream = source.hasattr(pyo3::intern!(py, "__arrow_c_stream__"))?;
         if !is_stream && !source.hasattr(pyo3::intern!(py, "__arrow_c_array__"))? {
-            return Ok(None);
+            let Some(made) = executed(&source)? else { return Ok(None) };
+            (source, is_stream) = (made, true);
         }
         // A series of pandas: its values may be tuples, of which Arrow has no form.
         if source.getattr_opt(pyo3::intern!(py, "ndim"))?.is_some_and(|ndim| ndim.eq(1).unwrap_or(false)) {
@@ -325,6 +327,21 @@ fn is_of(source: &Bound<'_, PyAny>, library: &str) -> PyResult<bool> {
     let module = source.get_type().module()?;
     let module = module.to_str()?;
     Ok(module.strip_prefix(library).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+}
+
+/// What has the rows of something that has yet to be executed: a lazy frame of polars, which is collected, and a dataset
+/// of pyarrow or its scanner, of which a reader is made. `None` for any other object.
+fn executed<'py>(source: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if is_of(source, "polars")? && source.get_type().name()? == "LazyFrame" {
+        return source.call_method0("collect").map(Some);
+    }
+    if !is_of(source, "pyarrow")? {
+        return Ok(None);
+    }
+    if source.hasattr("scanner")? {
+        return source.call_method0("scanner")?.call_method0("to_reader").map(Some);
+    }
+    if source.hasattr("to_reader")? { source.call_method0("to_reader").map(Some) } else { Ok(None) }
 }
 
 /// The same object. A frame of pandas whose index has a name and is a range becomes a table, as Arrow has no column for such
