@@ -43,6 +43,9 @@ pub(super) struct Batch<H: ResponseHandler> {
     sent: u64,
     /// Rows affected.
     pub affected: i64,
+    /// The server has executed rows, so the statement is not older than its table, which cannot be altered before the
+    /// end of the batch.
+    pub current: bool,
     /// The server's reply about the rows of an insert cursor, until that is closed.
     put: Put,
     putting: Putting<H>,
@@ -129,6 +132,7 @@ impl<H: ResponseHandler> Batch<H> {
             travels: Travels::on(strategy),
             sent: 0,
             affected: 0,
+            current: false,
             put: Put::default(),
             putting: Putting::Good,
         }
@@ -136,6 +140,11 @@ impl<H: ResponseHandler> Batch<H> {
 
     pub(super) fn step(&self) -> Step {
         self.step
+    }
+
+    /// Returns true if rows were sent.
+    pub(super) fn has_sent(&self) -> bool {
+        self.sent > 0
     }
 
     /// Puts it into another state, which `event` brings it to.
@@ -193,6 +202,7 @@ impl<H: IfxHandler> Machine<H> {
     /// Sends SQ_BIND and SQ_EXECUTE for rows until a group is full.
     fn execute_rows(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let codeset = self.codeset;
+        let is_sure = self.queue.last().is_some_and(|pending| !pending.may_be_outdated());
         let Some((batch, slot, statement)) = self.queue.last_mut().and_then(PendingRequest::batch_parts) else {
             return;
         };
@@ -211,6 +221,9 @@ impl<H: IfxHandler> Machine<H> {
                 more = false;
                 break;
             };
+            if !waits && !is_sure && batch.sent > 0 && handler.loses_next() {
+                break;
+            }
             let written = match if waits { Ok(true) } else { handler.next_row(cx) } {
                 Ok(true) => bind_row(handler, statement, codeset, cx, out),
                 Ok(false) => {

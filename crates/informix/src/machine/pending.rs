@@ -198,6 +198,21 @@ impl<H: IfxHandler> PendingRequest<H> {
         is_first
     }
 
+    /// Returns true if the statement of a batch may be older than its table, as the server has executed nothing of it
+    /// yet: then it has to be prepared again, and the batch to be read again.
+    pub(super) fn may_be_outdated(&self) -> bool {
+        self.is_from_cache() && self.batch().is_some_and(|batch| !batch.current)
+    }
+
+    /// Returns true if the next row of a batch has to wait for the reply to those that were sent: with it, the batch could
+    /// not be read again.
+    pub(super) fn waits_for_reply(&self) -> bool {
+        self.may_be_outdated()
+            && self.groups > 0
+            && self.batch().is_some_and(Batch::has_sent)
+            && self.slot.handler.as_ref().is_some_and(ResponseHandler::loses_next)
+    }
+
     /// No more rows of a batch are sent.
     pub(super) fn stop_sending(&mut self) {
         if let Some(batch) = self.batch_mut().filter(|batch| batch.step() == Step::Sending) {

@@ -333,6 +333,7 @@ impl<H: IfxHandler> Machine<H> {
         let batch = pending.is_batch();
         if let Some(batch) = pending.batch_mut() {
             batch.affected += reply.affected;
+            batch.current |= reply.error.is_none();
         } else if let Some(executed) = pending.executed_mut() {
             *executed = Executed { rows: reply.affected, serial: reply.serial };
         }

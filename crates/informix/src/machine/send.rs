@@ -1,7 +1,7 @@
 //! The sending half: from the queue to the write buffer.
 
 use super::cursor::Opening;
-use super::pending::{Failure, Source, Stage, State, Used};
+use super::pending::{Failure, PendingRequest, Source, Stage, State, Used};
 use super::request::{Expect, Group, Request};
 use super::stage::{Event, Executed};
 use super::statement::Statement;
@@ -47,6 +47,7 @@ impl<H: IfxHandler> Machine<H> {
                 Some((State::Queued, _)) => self.start_statement(write_buffer),
                 Some((State::Bindable, _)) if self.requests_types(write_buffer) => {}
                 Some((State::Bindable, _)) => self.bind_tail(cx, write_buffer),
+                Some((State::Sending, _)) if self.queue.last().is_some_and(PendingRequest::waits_for_reply) => return,
                 Some((State::Sending, _)) => self.send_rows(cx, write_buffer),
                 Some((State::Draining, 0)) => self.end_batch(cx, write_buffer),
                 Some(_) => return,
