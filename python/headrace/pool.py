@@ -13,11 +13,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import defaults
-from ._shared.pool_core import told_again
+from ._shared.pool_core import IS_OPEN, told_again
 from ._shared.pool_frames import PoolFrames
 from ._shared.pool_settings import PoolStats, ResetMode, Settings
 from ._shared.pool_work import PoolConnection, PoolWork, Waiter, commit, end_dropped, maintain
-from .errors import PoolClosed
+from .errors import PoolClosed, ProgrammingError
 from .types import TransactionStatus
 
 if TYPE_CHECKING:
@@ -270,6 +270,7 @@ class ConnectionPool(PoolFrames, PoolWork[C]):
         core = self._core
         with self._lock:
             mode = core.checkin(connection, status, time.monotonic(), at_least)
+            whole = connection if mode is None else core.to_reset(connection)
             work = self._settle() if core.actions else None
             if self._watchers:
                 self._changed.notify_all()
@@ -280,7 +281,7 @@ class ConnectionPool(PoolFrames, PoolWork[C]):
         fit = False
         try:
             with contextlib.suppress(Exception):
-                fit = self._reset(connection, mode)
+                fit = self._reset(whole, mode)
         finally:
             with self._lock:
                 core.reset_done(connection, time.monotonic(), fit)
@@ -438,20 +439,31 @@ class ConnectionPool(PoolFrames, PoolWork[C]):
 class _Lease(AbstractContextManager[C]):
     """The context manager of ``connection()``. A class, not a generator: it costs a third."""
 
-    __slots__ = ("_connection", "_pool", "_timeout")
+    __slots__ = ("_connection", "_is_open", "_pool", "_timeout")
 
     def __init__(self, pool: ConnectionPool[C], timeout: float | None) -> None:
         self._pool = pool
         self._timeout = timeout
+        self._is_open = False
 
     def __enter__(self) -> C:
-        self._connection = connection = self._pool.getconn(self._timeout)
+        if self._is_open:
+            # Two threads with one block: the end of the first would commit and return what the second works with.
+            raise ProgrammingError(IS_OPEN)
+        self._is_open = True
+        try:
+            self._connection = connection = self._pool.getconn(self._timeout)
+        except BaseException:
+            self._is_open = False
+            raise
         return connection
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
         pool, connection = self._pool, self._connection
+        del self._connection
+        self._is_open = False
         status = connection.transaction_status
         if kind is None and status != _IDLE:
             try:

@@ -69,8 +69,13 @@ class OnLoop:
 
 
 def is_same(one: Any, two: Any) -> bool:
-    """It is the same connection."""
-    return getattr(one, "_target", one) is getattr(two, "_target", two)
+    """It is the same connection of the pool, which lends another object for it each time."""
+    return kept(one) is kept(two)
+
+
+def kept(lent: Any) -> Any:
+    """The connection that a pool keeps, of what it has lent."""
+    return getattr(lent, "_target", lent)._kept_by_pool
 
 
 def one_of(conn: Any, rows: Any, *otherwise: Any) -> Any:
@@ -177,6 +182,18 @@ def attributes(conn: Any) -> list[Any]:
     return [(name, getattr(conn, name)) for name in names]
 
 
+def in_backup(conn: Any) -> bool:
+    """Whether a backup has begun in the session, which nothing shows but that no second one can."""
+    try:
+        conn.execute("select pg_backup_start('look', true)")
+    except errors.ObjectNotInPrerequisiteState:
+        conn.rollback()
+        return True
+    conn.execute("select labelfile from pg_backup_stop(false)")
+    conn.commit()
+    return False
+
+
 HELD = "declare held cursor with hold for select 1 union all select 2"
 LEAVING: dict[str, dict[str, Leaving]] = {
     "postgresql": {
@@ -198,6 +215,26 @@ LEAVING: dict[str, dict[str, Leaving]] = {
         "sequences": Leaving(
             ("select nextval('left_s')",), "select lastval()", ("create sequence if not exists left_s",)
         ),
+        "seed": Leaving(
+            ("select setseed(0.5)",),
+            "select (select random()) in (select n from left_seeded)",
+            (
+                "select setseed(0.5)",
+                "drop table if exists left_seeded",
+                "create table left_seeded as select random() as n from generate_series(1, 50)",
+            ),
+        ),
+        "origin": Leaving(
+            ("select pg_replication_origin_session_setup('left')",),
+            "select pg_replication_origin_session_is_setup()",
+            ("select pg_replication_origin_create('left')",),
+        ),
+        "slots": Leaving(
+            ("select slot_name from pg_create_physical_replication_slot('left', true, true)",),
+            "select count(*) from pg_replication_slots where temporary and active_pid = pg_backend_pid()",
+        ),
+        "backup": Leaving(("select pg_backup_start('left', true)",), in_backup),
+        "libraries": Leaving(("load 'plpgsql'",), "select count(*) from pg_settings where name like 'plpgsql.%'"),
     },
     "mysql": {
         "autocommit": Leaving(("set autocommit = 1",), "select @@autocommit"),
@@ -230,6 +267,7 @@ LEAVING: dict[str, dict[str, Leaving]] = {
 }
 """How each entry is left, by the kind of the database; attributes, streams and settings are in the test itself."""
 UNSEEN: dict[str, dict[str, str]] = {
+    "postgresql": {"dblink": "the server of the tests does not have the extension"},
     "cubrid": {"settings": "the test server ignores them"},
     "informix": {"settings": "no statement returns them", "role": "the test server has no roles"},
 }

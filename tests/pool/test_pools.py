@@ -68,7 +68,7 @@ def test_dead_and_old_connections_are_replaced(url: str) -> None:
                 "select pg_terminate_backend(pid) from pg_stat_activity"
                 " where pid <> pg_backend_pid() and backend_type = 'client backend'"
             )
-        until(lambda: not any(conn.check_alive() for conn in lent))
+        until(lambda: not any(entry.connection.check_alive() for entry in pool._core.idle))
         with pool.connection() as conn:
             assert conn.fetchval("select 1") == 1
         assert pool.stats().lost["dead"] >= 1

@@ -355,3 +355,16 @@ async def test_statistics_add_up() -> None:
         assert stats.requests == 2
         assert stats.wait_ms >= 10
         assert stats.use_ms >= 10
+
+
+async def test_a_block_is_entered_again_after_its_end_only() -> None:
+    async with pool_on(Server(), max_size=2) as pool:
+        block = pool.connection()
+        async with block as conn:
+            with pytest.raises(ProgrammingError, match="open already"):
+                await block.__aenter__()
+            conn.transaction_status = Status.INTRANS
+        assert conn.log == ["commit"]
+        async with block as again:
+            assert again is conn
+        assert pool.stats().in_use == 0

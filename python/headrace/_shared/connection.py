@@ -18,6 +18,7 @@ from ..rows import RowFactory, tuple_row
 from .arrow_queries import BlockingArrowQueries
 from .core import Pipelined, Rollback, no_keywords
 from .cursor import BlockingCursor
+from .lease import NO_CORE
 from .limits import until
 from .pipeline import Pipeline
 from .transactions import Block
@@ -231,23 +232,24 @@ class BlockingConnection(BlockingArrowQueries[R]):
                 if not force_rollback:
                     self._tell_failures(timeout)
             except Rollback:
-                self._run(core.leave(block, True), timeout)
+                self._run(self._core.leave(block, True), timeout)
             except BaseException as error:
                 if is_interrupted() and not core.wire.closed and core.wire.has_left():
                     self._leave_later(core.leave(block, True), error)
                     raise
                 try:
-                    self._run(core.leave(block, True), timeout)
+                    self._run(self._core.leave(block, True), timeout)
                 except errors.Error as second:
                     raise error from second
                 raise
             else:
+                # Another core where the connection went back to its pool meanwhile, which raises that.
                 if block.begins and not force_rollback:
-                    self._committed(core.leave(block, False), timeout)
+                    self._committed(self._core.leave(block, False), timeout)
                 else:
-                    self._run(core.leave(block, force_rollback), timeout)
+                    self._run(self._core.leave(block, force_rollback), timeout)
         finally:
-            if block in core.blocks:
+            if block in core.blocks and core is self._core:
                 # An interrupt came before it was left: the next statement would be in it.
                 self._run(core.leave(block, True), timeout)
 
@@ -286,7 +288,8 @@ class BlockingConnection(BlockingArrowQueries[R]):
                 yield Pipeline(self, mine)
             except BaseException as error:
                 cursors = core.leave_pipeline(mine)
-                if isinstance(error, Exception) and not isinstance(error, TimeoutError):
+                here = self._core is core  # and has not gone back to its pool
+                if here and isinstance(error, Exception) and not isinstance(error, TimeoutError):
                     self._drain(mine, cursors, True, timeout)
                 else:
                     self._give_up(mine, cursors)
@@ -301,7 +304,8 @@ class BlockingConnection(BlockingArrowQueries[R]):
 
     def _give_up(self, pipeline: Pipelined, cursors: deque[BlockingCursor[Any]]) -> None:
         """Ends a pipeline whose results are not needed."""
-        self._forsake(cursors, self._core.ask_for_answers(pipeline))
+        core = self._core
+        self._forsake(cursors, None if core is NO_CORE else core.ask_for_answers(pipeline))
 
     def _drain(
         self, pipeline: Pipelined, cursors: deque[BlockingCursor[Any]], quiet: bool, timeout: float | None

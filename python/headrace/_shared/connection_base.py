@@ -9,12 +9,17 @@ from .. import errors
 from ..rows import RowFactory
 from ..types import TransactionStatus
 from .core import Core, timings
+from .lease import NO_CORE
 
 R = TypeVar("R")
+Self = TypeVar("Self", bound="ConnectionBase[Any]")
 
 
 class ConnectionBase(Generic[R]):
     """A connection, as far as it has nothing to wait for."""
+
+    # Several objects may share the dict: what a pool lends is not the connection that it keeps.
+    __slots__ = ("__dict__", "__weakref__", "_core", "_kept_by_pool")
 
     Warning = errors.Warning
     Error = errors.Error
@@ -31,9 +36,26 @@ class ConnectionBase(Generic[R]):
 
     def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
         self._core = core
+        self._kept_by_pool: Any = None
+        """The connection for which a pool has lent this one."""
         self.row_factory: RowFactory[R] = row_factory
         self._opened: tuple[Any, ...] | None = None
         self._kept: tuple[Any, ...] = ()
+
+    def _lend(self: Self) -> Self:
+        """Returns another object for the same session, for one borrower of a pool."""
+        lent: Self = object.__new__(type(self))
+        lent._core = self._core
+        lent._kept_by_pool = self
+        lent.__dict__ = self.__dict__
+        return lent
+
+    def _end_lease(self) -> None:
+        """Makes what :meth:`_lend` has returned, and its cursors, raise errors from now on."""
+        if self._kept_by_pool is not None:
+            self._core = NO_CORE
+            # The row factory is not that of the next borrower.
+            self.__dict__ = self.__dict__.copy()
 
     @abstractmethod
     def _abandon(self, ticket: Any, /) -> None:

@@ -60,7 +60,7 @@ class BlockingCursor(CursorBase[R]):
         """
         if self._closed:
             raise InterfaceError("the cursor is closed")
-        core = self._core
+        core = self._connection._core
         started = time.perf_counter_ns() if core.timing else 0
         try:
             if core.pipelines and (pipeline := core.pipeline()) is not None:
@@ -125,7 +125,7 @@ class BlockingCursor(CursorBase[R]):
                 "this cursor fetches its rows later, and as Python objects: stream_arrow() of the connection returns "
                 "record batches in bounded memory"
             )
-        ticket = self._core.submit_arrow(sql, params, ArrowSink(numeric, batch_rows, batch_bytes))
+        ticket = self._connection._core.submit_arrow(sql, params, ArrowSink(numeric, batch_rows, batch_bytes))
         self._clear()
         self._take_arrow(self._connection._wait(ticket, timeout))
         return self
@@ -156,7 +156,7 @@ class BlockingCursor(CursorBase[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         self._check()
-        if self._core.fails_with_group():
+        if self._connection._core.fails_with_group():
             return self._executemany(sql, rows, returning, timeout)
         with self._connection._whole_batch(timeout):
             return self._executemany(sql, rows, returning, timeout)

@@ -31,7 +31,7 @@ import socket
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic
+from typing import Final, Generic
 
 from .. import defaults
 from ..errors import (
@@ -45,6 +45,7 @@ from ..errors import (
     TooManyRequests,
 )
 from ..types import TransactionStatus
+from .lease import end_lease, lent
 from .pool_actions import Action, C, Connect, Discard, Fail, Hand, Sever, W
 from .pool_settings import ClosedReason, LostReason, PoolStats, ResetMode, Settings
 
@@ -57,6 +58,10 @@ _MISTAKES = (
     InvalidCatalogName,
 )
 """What a connection attempt meets that waiting does not mend."""
+
+
+IS_OPEN: Final = "this block is open already: call connection() of the pool for each block"
+"""The error of a block that is entered a second time before its end."""
 
 
 def is_mistake(error: BaseException) -> bool:
@@ -103,6 +108,8 @@ class _Entry(Generic[C]):
     since: float
     """When it became idle, or was lent."""
     lends: int = 0
+    lent: C | None = None
+    """What its borrower has, which is of no use to it afterwards."""
     reset_by: float | None = None
     """While it is being reset: when that must be over."""
 
@@ -240,10 +247,7 @@ class PoolCore(Generic[C, W]):
             del self._idle[-1]
             if why is None:
                 entry.since = now
-                entry.lends += 1
-                connection = entry.connection
-                self._lent[id(connection)] = entry
-                return connection
+                return self._lend(entry)
             self._discard(entry, why)
         return None
 
@@ -294,10 +298,12 @@ class PoolCore(Generic[C, W]):
 
     def refuse(self, connection: C, now: float) -> None:
         """A connection was handed to a waiter that had gone: the next one gets it."""
+        end_lease(connection)
         entry = self._lent.pop(id(connection), None)
         if entry is None:
             self._severed.pop(id(connection), None)
         else:
+            entry.lent = None
             self._place(entry, now)
 
     def checkin(
@@ -311,8 +317,11 @@ class PoolCore(Generic[C, W]):
         entry = self._lent.get(id(connection))
         if entry is None or entry.reset_by is not None:
             if entry is None and self._severed.pop(id(connection), None) is not None:
+                end_lease(connection)
                 return None
             raise ProgrammingError("the connection does not belong to this pool, or was given back already")
+        end_lease(connection)
+        connection = entry.connection
         is_idle = status == TransactionStatus.IDLE
         left_open = is_idle and connection.needs_reset
         if is_idle and not left_open and self.settings.reset != "discard" and not connection.broken:
@@ -341,12 +350,16 @@ class PoolCore(Generic[C, W]):
             self._take_back(entry, now, "doubt")
         return None
 
+    def to_reset(self, connection: C) -> C:
+        """The connection to which the reset of what came back is to be done."""
+        return self._lent[id(connection)].connection
+
     def reset_done(self, connection: C, now: float, fit: bool | None) -> None:
         """The reset is over; ``fit`` if it succeeded and left the connection idle, None if it was cancelled."""
         entry = self._lent.get(id(connection))
         if entry is None:
             self._severed.pop(id(connection), None)
-        elif fit and not connection.closed and not connection.broken:
+        elif fit and not entry.connection.closed and not entry.connection.broken:
             entry.reset_by = None
             self._back(entry, now)
             self._place(entry, now)
@@ -358,6 +371,7 @@ class PoolCore(Generic[C, W]):
     def forsake(self, connection: C, error: BaseException, now: float) -> None:
         """A callback refused the connection that was about to be lent. A new one counts as a failure to connect, or a
         callback that refuses all would connect for ever without a pause."""
+        end_lease(connection)
         entry = self._lent.get(id(connection))
         if entry is None:
             self._severed.pop(id(connection), None)
@@ -465,13 +479,22 @@ class PoolCore(Generic[C, W]):
         if now >= entry.expires:
             return "lifetime"
         # Counted with this one, whether or not it is among the lent.
-        if self.size + (id(entry.connection) not in self._lent) > self.settings.max_size:
+        if self.size + (entry.lent is None) > self.settings.max_size:
             return "surplus"
         return None
 
+    def _lend(self, entry: _Entry[C]) -> C:
+        entry.lends += 1
+        connection = entry.lent = lent(entry.connection)
+        # Of another object, which its borrower has dropped.
+        self._severed.pop(id(connection), None)
+        self._lent[id(connection)] = entry
+        return connection
+
     def _back(self, entry: _Entry[C], now: float) -> None:
         """It is lent no more."""
-        del self._lent[id(entry.connection)]
+        del self._lent[id(entry.lent)]
+        entry.lent = None
         self._used += now - entry.since
 
     def _take_back(self, entry: _Entry[C], now: float, why: LostReason) -> None:
@@ -490,9 +513,7 @@ class PoolCore(Generic[C, W]):
         if self._waiters:
             waiter, since = self._waiters.popitem(last=False)
             self._waited += now - since
-            entry.lends += 1
-            self._lent[id(entry.connection)] = entry
-            self.actions.append(Hand(waiter, entry.connection))
+            self.actions.append(Hand(waiter, self._lend(entry)))
         else:
             self._idle.append(entry)
 

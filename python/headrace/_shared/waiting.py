@@ -18,12 +18,13 @@ from typing import Any, TypeVar
 
 from .. import defaults, errors
 from .._native import Discarded, Wire
-from ..errors import ConnectionClosed, OperationalError
+from ..errors import ConnectionClosed, InterfaceError, OperationalError
 from ..rows import RowFactory
 from .connection_base import ConnectionBase
 from .core import Core, Gate, Opened
 from .cursor import BlockingCursor
 from .flows import Flow
+from .lease import NO_CORE, RETURNED
 from .limits import Limit, Until, afresh, check_time, overdue, unanswered_end, until
 
 R = TypeVar("R")
@@ -100,6 +101,8 @@ class BlockingWaiting(ConnectionBase[R]):
 
     def _run(self, flow: Flow[T], limit: Limit = None) -> T:
         """Runs a flow to its end, within a limit for all of it. What it does after an error has as long again."""
+        if self._core is NO_CORE and not is_collecting():
+            raise InterfaceError(RETURNED)
         limit = until(limit)
         value: Any = None
         raised: BaseException | None = None
@@ -153,6 +156,10 @@ class BlockingWaiting(ConnectionBase[R]):
         If the server has only this request, it is cancelled. If requests of others were sent after it, a cancel request
         could end one of those: then it is executed to its end, and its reply is dropped.
         """
+        if self._kept_by_pool is not None:
+            # The lease may have ended meanwhile.
+            self._kept_by_pool._abandon(ticket)
+            return
         wire = self._core.wire
         if wire.closed:
             return
@@ -279,6 +286,9 @@ class BlockingWaiting(ConnectionBase[R]):
 
     def _forsake_all(self, tickets: Iterable[Any]) -> None:
         """Discards requests, and cancels the one of them that the server executes, or one that was discarded before."""
+        if self._kept_by_pool is not None:
+            self._kept_by_pool._forsake_all(tickets)
+            return
         wire = self._core.wire
         try:
             for ticket in tickets:
@@ -356,6 +366,11 @@ def is_interrupted() -> bool:
     handler."""
     error = sys.exc_info()[1]
     return error is not None and not isinstance(error, (Exception, GeneratorExit))
+
+
+def is_collecting() -> bool:
+    """Returns true if a generator is closed now: a stream that is left, which a reset has ended."""
+    return isinstance(sys.exc_info()[1], GeneratorExit)
 
 
 def result_of(ticket: Any) -> Any | None:

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .. import defaults
-from .._shared.pool_core import told_again
+from .._shared.pool_core import IS_OPEN, told_again
 from .._shared.pool_settings import PoolStats, ResetMode, Settings
 from ..errors import PoolClosed, ProgrammingError
 from ..types import TransactionStatus
@@ -282,11 +282,12 @@ class AsyncConnectionPool(AsyncPoolFrames, LoopPoolWork[C]):
             self._settle()
         if mode is None:
             return None
-        task: asyncio.Task[bool] = self._spawn(self._reset(connection, mode))
-        self._resets[id(connection)] = task
+        whole = core.to_reset(connection)
+        task: asyncio.Task[bool] = self._spawn(self._reset(whole, mode))
+        self._resets[id(whole)] = task
 
         def over(task: asyncio.Task[bool]) -> None:
-            self._resets.pop(id(connection), None)
+            self._resets.pop(id(whole), None)
             fit = None if task.cancelled() else task.exception() is None and task.result()
             core.reset_done(connection, loop.time(), fit)
             self._settle()
@@ -431,20 +432,31 @@ class AsyncConnectionPool(AsyncPoolFrames, LoopPoolWork[C]):
 class _Lease(AbstractAsyncContextManager[C]):
     """The context manager of ``connection()``."""
 
-    __slots__ = ("_connection", "_pool", "_timeout")
+    __slots__ = ("_connection", "_is_open", "_pool", "_timeout")
 
     def __init__(self, pool: AsyncConnectionPool[C], timeout: float | None) -> None:
         self._pool = pool
         self._timeout = timeout
+        self._is_open = False
 
     async def __aenter__(self) -> C:
-        self._connection = connection = await self._pool.getconn(self._timeout)
+        if self._is_open:
+            # Two tasks with one block: the end of the first would commit and return what the second works with.
+            raise ProgrammingError(IS_OPEN)
+        self._is_open = True
+        try:
+            self._connection = connection = await self._pool.getconn(self._timeout)
+        except BaseException:
+            self._is_open = False
+            raise
         return connection
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
         pool, connection = self._pool, self._connection
+        del self._connection
+        self._is_open = False
         at_least: ResetMode = "none" if kind is None else "rollback"
         if kind is None and connection.transaction_status != _IDLE:
             try:

@@ -47,7 +47,7 @@ class Cursor(BlockingCursor[R]):
         if result is None or result.tag != "INSERT":
             return None
         if self._generated is None or self._generated[0] is not result:
-            self._generated = result, self._connection._run(self._core.last_insert_id())
+            self._generated = result, self._connection._run(self._connection._core.last_insert_id())
         return self._generated[1]
 
     def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> list[Any]:

@@ -56,7 +56,7 @@ class Cursor(BlockingCursor[R]):
         self._check()
         self._clear()
         try:
-            results, out = self._connection._run(self._core.call(name, args), timeout)
+            results, out = self._connection._run(self._connection._core.call(name, args), timeout)
         except DatabaseError as error:
             self._failed(error)
             raise

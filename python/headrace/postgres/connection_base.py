@@ -22,7 +22,6 @@ class PostgresBase(ConnectionBase[R]):
 
     def __init__(self, core: ConnectionCore, row_factory: RowFactory[R]) -> None:
         super().__init__(core, row_factory)
-        self._adapters = Adapters(core.wire)
         # Not a reference of its own: a connection without references closes at once, not when cycles are collected.
         me = weakref.ref(self)
 
@@ -32,6 +31,10 @@ class PostgresBase(ConnectionBase[R]):
                 connection._abandon(ticket)
 
         core.abandon = abandon
+
+    @property
+    def _adapters(self) -> Adapters:
+        return self._core.adapters
 
     def xid(self, format_id: int, global_transaction_id: str, branch_qualifier: str) -> Xid:
         """Creates the id of a two-phase transaction (PEP 249).

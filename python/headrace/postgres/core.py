@@ -18,6 +18,7 @@ from .._shared.transactions import Modes
 from ..errors import Error, InFailedSqlTransaction, ProgrammingError
 from ..types import Notice, Notify, ParameterRows, TypeCode, Xid
 from . import resets
+from .adapters import Adapters
 from .settings import ConnectOptions
 from .streams import Reading
 
@@ -109,6 +110,8 @@ class ConnectionCore(Core):
         self.notice_handlers: list[Callable[[Notice], None]] = []
         self.tpc: Xid | None = None
         self.tpc_prepared = False
+        self.adapters = Adapters(wire)
+        """What is registered for the user's own types."""
         self.abandon: Callable[[Any], None] = lambda ticket: None
         """The shell's way to get back in step after a request whose result is not needed any more."""
 

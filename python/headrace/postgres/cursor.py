@@ -130,7 +130,7 @@ class ServerCursor(Cursor[R]):
         """
         self._check()
         scroll = {None: "", True: "SCROLL ", False: "NO SCROLL "}[self.scrollable]
-        declared = Declared(self._core, self.name, self.withhold)
+        declared = Declared(self._connection._core, self.name, self.withhold)
         limit = until(timeout)
         self._forget(limit)
         try:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, TypeVar
 from ... import defaults, errors
 from ..._native import Result
 from ..._shared.core import Pipelined, Rollback, no_keywords
+from ..._shared.lease import NO_CORE
 from ..._shared.limits import until
 from ..._shared.transactions import Block
 from ...rows import RowFactory, tuple_row
@@ -234,23 +235,24 @@ class LoopConnection(LoopArrowQueries[R]):
                 if not force_rollback:
                     await self._tell_failures(timeout)
             except Rollback:
-                await self._run(core.leave(block, True), timeout)
+                await self._run(self._core.leave(block, True), timeout)
             except BaseException as error:
                 # blocking: if is_interrupted() and not core.wire.closed and core.wire.has_left():
                 # blocking:     self._leave_later(core.leave(block, True), error)
                 # blocking:     raise
                 try:
-                    await self._run(core.leave(block, True), timeout)
+                    await self._run(self._core.leave(block, True), timeout)
                 except errors.Error as second:
                     raise error from second
                 raise
             else:
+                # Another core where the connection went back to its pool meanwhile, which raises that.
                 if block.begins and not force_rollback:
-                    await self._committed(core.leave(block, False), timeout)
+                    await self._committed(self._core.leave(block, False), timeout)
                 else:
-                    await self._run(core.leave(block, force_rollback), timeout)
+                    await self._run(self._core.leave(block, force_rollback), timeout)
         finally:
-            if block in core.blocks:
+            if block in core.blocks and core is self._core:
                 # An interrupt came before it was left: the next statement would be in it.
                 await self._run(core.leave(block, True), timeout)
 
@@ -289,7 +291,8 @@ class LoopConnection(LoopArrowQueries[R]):
                 yield AsyncPipeline(self, mine)
             except BaseException as error:
                 cursors = core.leave_pipeline(mine)
-                if isinstance(error, Exception) and not isinstance(error, TimeoutError):
+                here = self._core is core  # and has not gone back to its pool
+                if here and isinstance(error, Exception) and not isinstance(error, TimeoutError):
                     await self._drain(mine, cursors, True, timeout)
                 else:
                     self._give_up(mine, cursors)
@@ -304,7 +307,8 @@ class LoopConnection(LoopArrowQueries[R]):
 
     def _give_up(self, pipeline: Pipelined, cursors: deque[LoopCursor[Any]]) -> None:
         """Ends a pipeline whose results are not needed."""
-        self._forsake(cursors, self._core.ask_for_answers(pipeline))
+        core = self._core
+        self._forsake(cursors, None if core is NO_CORE else core.ask_for_answers(pipeline))
 
     async def _drain(
         self, pipeline: Pipelined, cursors: deque[LoopCursor[Any]], quiet: bool, timeout: float | None

@@ -21,8 +21,10 @@ from ..._native import Discarded, Wire
 from ..._shared.connection_base import ConnectionBase
 from ..._shared.core import Core, Opened
 from ..._shared.flows import Flow
+from ..._shared.lease import NO_CORE, RETURNED
 from ..._shared.limits import Limit, Until, afresh, check_time, overdue, unanswered_end, until
-from ...errors import OperationalError
+from ..._shared.waiting import is_collecting
+from ...errors import InterfaceError, OperationalError
 from ...rows import RowFactory
 from .cursor import LoopCursor
 from .leftovers import Leftovers
@@ -93,6 +95,8 @@ class LoopWaiting(ConnectionBase[R]):
             raise
 
     async def _run(self, flow: Flow[T], limit: Limit = None) -> T:
+        if self._core is NO_CORE and not is_collecting():
+            raise InterfaceError(RETURNED)
         limit = until(limit)
         try:
             future = next(flow)
@@ -110,6 +114,10 @@ class LoopWaiting(ConnectionBase[R]):
     def _abandon(self, future: Any) -> None:
         """Abandons a request. If the server executes it and has no other, a cancel request is sent, and no request is
         started before that was processed: it must not end another statement."""
+        if self._kept_by_pool is not None:
+            # The lease may have ended meanwhile.
+            self._kept_by_pool._abandon(future)
+            return
         wire = self._core.wire
         if future.done() and not future.cancelled():
             # Answered in the iteration of the loop in which its wait ended.
@@ -199,6 +207,9 @@ class LoopWaiting(ConnectionBase[R]):
 
     def _forsake_all(self, futures: Iterable[Any]) -> None:
         """Discards requests, and cancels the one of them that the server executes, or one that was discarded before."""
+        if self._kept_by_pool is not None:
+            self._kept_by_pool._forsake_all(futures)
+            return
         wire = self._core.wire
         for future in futures:
             if future.done():
@@ -245,6 +256,8 @@ class LoopWaiting(ConnectionBase[R]):
 
         It may be called on another event loop, too: it then returns without waiting for the connection's own.
         """
+        if self._core is NO_CORE:
+            return
         started = time.perf_counter_ns()
         self._dropped.detach()
         self._core.note_close()

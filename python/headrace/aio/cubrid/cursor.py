@@ -45,7 +45,7 @@ class AsyncCursor(LoopCursor[R]):
     # blocking:     if result is None or result.tag != "INSERT":
     # blocking:         return None
     # blocking:     if self._generated is None or self._generated[0] is not result:
-    # blocking:         self._generated = result, self._connection._run(self._core.last_insert_id())
+    # blocking:         self._generated = result, self._connection._run(self._connection._core.last_insert_id())
     # blocking:     return self._generated[1]
 
     async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> list[Any]:

@@ -54,7 +54,7 @@ class AsyncCursor(LoopCursor[R]):
         self._check()
         self._clear()
         try:
-            results, out = await self._connection._run(self._core.call(name, args), timeout)
+            results, out = await self._connection._run(self._connection._core.call(name, args), timeout)
         except DatabaseError as error:
             self._failed(error)
             raise

@@ -131,7 +131,7 @@ class AsyncServerCursor(AsyncCursor[R]):
         """
         self._check()
         scroll = {None: "", True: "SCROLL ", False: "NO SCROLL "}[self.scrollable]
-        declared = Declared(self._core, self.name, self.withhold)
+        declared = Declared(self._connection._core, self.name, self.withhold)
         limit = until(timeout)
         await self._forget(limit)
         try:

@@ -1,0 +1,71 @@
+"""What a pool lends: another object for the same session each time, which is of no use once it was returned.
+
+A borrower may keep what it had, or a task or thread of it may go on: what that executes then would be in the
+transaction of the next borrower, and its ``commit()`` and ``close()`` would end it. The session itself, and its
+connection, stay with the pool. Rows are read as without a pool.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn, TypeVar
+
+from ..errors import InterfaceError
+from ..types import TransactionStatus
+
+C = TypeVar("C")
+
+RETURNED: Final = "the connection was returned to its pool and may have another user now: request another one"
+
+
+class _ReturnedWire:
+    """Stands for the engine: closed, as far as its last user is concerned."""
+
+    closed = True
+
+    def close(self) -> None:
+        """Does nothing: the session belongs to the pool."""
+
+    def is_alive(self) -> bool:
+        """Returns false."""
+        return False
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise InterfaceError(RETURNED)
+
+
+class Returned:
+    """Stands for the core of a connection that was returned. All that asks the server for something raises."""
+
+    wire = _ReturnedWire()
+    timing = False
+
+    def status(self) -> TransactionStatus:
+        """As of a closed connection."""
+        return TransactionStatus.UNKNOWN
+
+    def where(self) -> str:
+        """For messages."""
+        return "returned to its pool"
+
+    def note_close(self) -> None:
+        """Does nothing."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise InterfaceError(RETURNED)
+
+
+NO_CORE: Final[Any] = Returned()
+"""The only one."""
+
+
+def lent(connection: C) -> C:
+    """What a pool lends for a connection: the connection itself if it is one of another package."""
+    lend: Any = getattr(connection, "_lend", None)
+    return connection if lend is None else lend()  # type: ignore[no-any-return]
+
+
+def end_lease(connection: object) -> None:
+    """What was lent for a connection is of no use from now on."""
+    end: Any = getattr(connection, "_end_lease", None)
+    if end is not None:
+        end()
