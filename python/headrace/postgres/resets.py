@@ -33,4 +33,10 @@ LEFT: Final = (
     Left("subscriptions", "Subscriptions (`LISTEN`), and notifications that were not read", "kept", "kept", "set back"),
     Left("session_locks", "Advisory locks of the session", "kept", "kept", "set back"),
     Left("sequences", "What `currval` and `lastval` return", "kept", "kept", "set back"),
+    Left("seed", "The seed of `random()` (`setseed`)", "kept", "kept", "kept"),
+    Left("dblink", "Connections that `dblink_connect` has opened", "kept", "kept", "kept"),
+    Left("origin", "The origin of replication (`pg_replication_origin_session_setup`)", "kept", "kept", "kept"),
+    Left("slots", "Temporary replication slots", "kept", "kept", "kept"),
+    Left("backup", "A backup that `pg_backup_start` has begun", "kept", "kept", "kept"),
+    Left("libraries", "Libraries that `LOAD` has loaded", "kept", "kept", "kept"),
 )
