@@ -70,3 +70,16 @@ async def test_a_wait_that_timed_out_leaves_nothing(aconn: Any, conn: Any) -> No
     conn.execute("notify news, 'late'")
     conn.commit()
     assert [notify.payload async for notify in aconn.notifies(timeout=10, stop_after=1)] == ["late"]
+
+
+def test_notifications_that_nobody_reads_are_limited(conn: Any, url: str, caplog: pytest.LogCaptureFixture) -> None:
+    with headrace.connect(url, autocommit=True) as listener:
+        listener.listen("many")
+        conn.execute("select pg_notify('many', n::text) from generate_series(1, 66000) n")
+        conn.commit()
+        listener.execute("select 1")
+        payloads = [int(notify.payload) for notify in listener.notifies(timeout=0)]
+    assert payloads == list(range(66_000 - 65_536 + 1, 66_001))
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{66_000 - 65_536} notifications were dropped, as too many were not read"
+    ]

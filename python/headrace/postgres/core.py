@@ -108,6 +108,7 @@ class ConnectionCore(Core):
         self.readings: set[Reading] = set()
         """The streams that are open."""
         self.notice_handlers: list[Callable[[Notice], None]] = []
+        self._notifications_lost = 0
         self.tpc: Xid | None = None
         self.tpc_prepared = False
         self.adapters = Adapters(wire)
@@ -345,7 +346,15 @@ class ConnectionCore(Core):
     def notification(self) -> Notify | None:
         """Takes the oldest notification."""
         taken = self.wire.take_notification()
-        return None if taken is None else Notify(*taken)
+        if taken is None:
+            return None
+        if (lost := self.wire.notifications_lost()) != self._notifications_lost:
+            import logging
+
+            # Without it a program would wait for what has come and gone.
+            missing, self._notifications_lost = lost - self._notifications_lost, lost
+            logging.getLogger("headrace").warning("%d notifications were dropped, as too many were not read", missing)
+        return Notify(*taken)
 
     # COPY
 
