@@ -29,11 +29,19 @@ FUNCTIONS = {
 """What begins a block."""
 
 
-class Interrupt:
-    """Raises KeyboardInterrupt before the instruction of this number of the functions that begin a block, once."""
+class Raised(Exception):
+    """Of a handler of signals, which may raise what it likes."""
 
-    def __init__(self, at: int) -> None:
+
+ERRORS = (KeyboardInterrupt, Raised)
+
+
+class Interrupt:
+    """Raises an exception before the instruction of this number of the functions that begin a block, once."""
+
+    def __init__(self, at: int, error: type[BaseException]) -> None:
         self.left = at
+        self.error = error
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> Any:
         if frame.f_code.co_filename not in FILES or frame.f_code.co_name not in FUNCTIONS:
@@ -45,27 +53,28 @@ class Interrupt:
         if event == "opcode":
             self.left -= 1
             if self.left == -1:
-                raise KeyboardInterrupt
+                raise self.error
         return self.step
 
 
-def was_interrupted(conn: Any, name: str | None, at: int) -> bool:
+def was_interrupted(conn: Any, name: str | None, at: int, error: type[BaseException]) -> bool:
     """Begins a block, and writes a row after an interrupt while its traceback holds what had begun."""
     before = sys.gettrace()
-    sys.settrace(Interrupt(at))
+    sys.settrace(Interrupt(at, error))
     try:
         with conn.transaction(name):
             sys.settrace(before)
-    except KeyboardInterrupt:
+    except error:
         sys.settrace(before)
         conn.execute(f"insert into begun values ({at})")
         return True
     return False
 
 
+@pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("name", [None, "mine"], ids=["plain", "savepoint"])
 def test_interrupt_at_the_beginning_of_a_block_leaves_none(
-    any_db: Database, name: str | None, monkeypatch: pytest.MonkeyPatch
+    any_db: Database, name: str | None, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ignored: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", ignored.append)
@@ -73,7 +82,7 @@ def test_interrupt_at_the_beginning_of_a_block_leaves_none(
         conn.execute("drop table if exists begun")
         conn.execute("create table begun (n int)")
         steps = 0
-        while was_interrupted(conn, name, steps):
+        while was_interrupted(conn, name, steps, error):
             assert (conn.transaction_status, conn._core.depth, ignored) == (TransactionStatus.IDLE, 0, []), steps
             steps += 1
     gc.collect()

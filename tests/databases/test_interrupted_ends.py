@@ -29,7 +29,7 @@ FUNCTIONS = {
 """What ends a block."""
 
 
-def was_interrupted(conn: Any, at: int, check: Callable[[], object]) -> bool:
+def was_interrupted(conn: Any, at: int, error: type[BaseException], check: Callable[[], object]) -> bool:
     """Ends a block with two rows, and after an interrupt makes a check and writes one more."""
     before = sys.gettrace()
     try:
@@ -37,9 +37,9 @@ def was_interrupted(conn: Any, at: int, check: Callable[[], object]) -> bool:
             conn.execute(f"insert into ended values ({at}, 'block')")
             conn.execute(f"insert into ended values ({at}, 'block')")
             conn.execute("update locked set n = n + 1")
-            sys.settrace(beginnings.Interrupt(at))
+            sys.settrace(beginnings.Interrupt(at, error))
         sys.settrace(before)
-    except KeyboardInterrupt:
+    except error:
         sys.settrace(before)
         check()
         conn.execute(f"insert into ended values ({at}, 'later')")
@@ -47,8 +47,9 @@ def was_interrupted(conn: Any, at: int, check: Callable[[], object]) -> bool:
     return False
 
 
+@pytest.mark.parametrize("error", beginnings.ERRORS)
 def test_interrupt_at_the_end_of_a_block_leaves_no_transaction(
-    any_db: Database, monkeypatch: pytest.MonkeyPatch
+    any_db: Database, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(beginnings, "FUNCTIONS", FUNCTIONS)
     with any_db.connect(autocommit=True) as conn, any_db.connect(autocommit=True) as other:
@@ -64,7 +65,7 @@ def test_interrupt_at_the_end_of_a_block_leaves_no_transaction(
                 other.execute("update locked set n = n + 1", timeout=5)
 
         steps = 0
-        while was_interrupted(conn, steps, check):
+        while was_interrupted(conn, steps, error, check):
             assert (conn.transaction_status, conn._core.depth) == (TransactionStatus.IDLE, 0), steps
             rows = other.fetch(f"select who, count(*) from ended where n = {steps} group by who order by who")
             assert rows in ([("block", 2), ("later", 1)], [("later", 1)]), steps

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Generator
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
 from .._native import ArrowBatch, ArrowSink
 from .connection import BlockingConnection
 from .core import Opened
+from .flows import ask
 from .limits import overdue
 from .received import Received, Receiving
 
@@ -46,18 +48,20 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
 
     def _blocks_of(
         self,
-        submit: Callable[[], Any],
+        submit: Callable[[], partial[Any]],
         size: int,
         reading: Reading,
         timeout: float | None,
         received: Received | None = None,
     ) -> Generator[list[R]]:
-        """The rows of what ``submit`` queues, in lists of ``size``."""
+        """The rows of what the request of ``submit`` queues, in lists of ``size``."""
         wire: Any = self._core.wire
-        ticket = reading.ticket = submit()
         gate = reading.gate = self._gate(reading, self._streaming)
-        wire.occupy(gate)
+        asked: list[Any] = []
         try:
+            ask(submit(), asked)
+            ticket = reading.ticket = asked[0]
+            wire.occupy(gate)
             while (taken := self._next_block(ticket, timeout)) is not None:
                 columns, rows = taken
                 yield self._made(columns, rows, received)
@@ -74,19 +78,23 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
                 del result.rows[:size]
                 yield self._made(result.columns, block, received)
         finally:
-            wire.vacate(gate)
-            if not wire.closed and wire.request_id(ticket) is not None:
-                self._abandon(ticket)
+            try:
+                wire.vacate(gate)
+            finally:
+                if asked and not wire.closed and wire.request_id(asked[0]) is not None:
+                    self._abandon(asked[0])
 
     def _batches_of(
-        self, submit: Callable[[], Any], sink: ArrowSink, reading: Reading, timeout: float | None
+        self, submit: Callable[[], partial[Any]], sink: ArrowSink, reading: Reading, timeout: float | None
     ) -> Generator[ArrowBatch]:
-        """The record batches of what ``submit`` queues, which come through ``sink``."""
+        """The record batches of what the request of ``submit`` queues, which come through ``sink``."""
         wire: Any = self._core.wire
-        ticket = reading.ticket = submit()
         gate = reading.gate = self._gate(reading, self._streaming)
-        wire.occupy(gate)
+        asked: list[Any] = []
         try:
+            ask(submit(), asked)
+            ticket = reading.ticket = asked[0]
+            wire.occupy(gate)
             while self._next_block(ticket, timeout) is not None:
                 if (batch := sink.take()) is not None:
                     yield batch
@@ -99,9 +107,11 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
             while (batch := sink.take()) is not None:
                 yield batch
         finally:
-            wire.vacate(gate)
-            if not wire.closed and wire.request_id(ticket) is not None:
-                self._abandon(ticket)
+            try:
+                wire.vacate(gate)
+            finally:
+                if asked and not wire.closed and wire.request_id(asked[0]) is not None:
+                    self._abandon(asked[0])
 
     def _next_block(self, ticket: Any, timeout: float | None) -> Any:
         """Waits in the engine, without a step of Python for each reply that has no block."""

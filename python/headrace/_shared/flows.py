@@ -6,11 +6,22 @@ their results; the two shells differ only in how they wait. No flow does I/O by 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator, Iterable
+from functools import partial
+from itertools import starmap
 from typing import Any, Generic, TypeVar, cast
+
+from ..errors import Error
 
 T = TypeVar("T")
 Flow = Generator[Any, Any, T]
+
+
+def ask(request: partial[Any], asked: list[Any] | deque[Any]) -> None:
+    """Queues a request of the engine, and appends its ticket. Python executes nothing in between, so no interrupt can
+    come: a request whose ticket is lost would keep the connection occupied with rows that nobody takes."""
+    asked.extend(starmap(request, ((),)))
 
 
 def each(tickets: Iterable[Any]) -> Flow[list[Any]]:
@@ -34,6 +45,11 @@ class Begun(Generic[T]):
             self._ended = (stop.value,)
         except Exception as error:
             self._ended = error
+
+    def is_interrupted(self) -> bool:
+        """Returns true if it has ended by anything but an error of this package, maybe before it had queued anything:
+        a signal handler may raise any exception."""
+        return isinstance(self._ended, BaseException) and not isinstance(self._ended, Error)
 
     def rest(self) -> Flow[T]:
         """What is left of it."""

@@ -61,7 +61,7 @@ NO_CORE: Final[Any] = Returned()
 def lent(connection: C) -> C:
     """What a pool lends for a connection: the connection itself if it is one of another package."""
     lend: Any = getattr(connection, "_lend", None)
-    return connection if lend is None else lend()  # type: ignore[no-any-return]
+    return connection if lend is None else lend()
 
 
 def end_lease(connection: object) -> None:

@@ -426,7 +426,7 @@ class Transactions(Ends, ABC):
                 self._close_blocks()
         except BaseException as error:
             try:
-                yield from self.undo(block, interrupted=not isinstance(error, Exception))
+                yield from self.undo(block, interrupted=not isinstance(error, Error))
             finally:
                 yield from self.finish(block, isinstance(error, Error))
             raise
@@ -436,7 +436,11 @@ class Transactions(Ends, ABC):
         try:
             yield from flow.rest()
         except BaseException as error:
-            yield from self.finish(block, isinstance(error, Error))
+            try:
+                if flow.is_interrupted():
+                    yield from self.undo(block, interrupted=True)
+            finally:
+                yield from self.finish(block, isinstance(error, Error))
             raise
         yield from self.finish(block)
 

@@ -125,7 +125,7 @@ class BlockingWaiting(ConnectionBase[R]):
                         # Nothing happens where that was done already.
                         self._abandon(waited)
                     if inspect.getgeneratorstate(flow) != inspect.GEN_SUSPENDED:
-                        if not isinstance(error, Exception):
+                        if not isinstance(error, (errors.Error, TimeoutError)):
                             self._send_unsent()
                         raise
                     raised = error

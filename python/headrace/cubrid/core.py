@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from .._native import ArrowSink, Columns, CubridWire, Result
@@ -214,9 +215,9 @@ class CubridCore(Core):
         """Queues one statement whose rows become Arrow record batches."""
         return self.wire.execute(sql, params, begin=self.begins, arrow=arrow)
 
-    def submit_stream(self, sql: str, params: Params, size: int, arrow: ArrowSink | None = None) -> Any:
-        """Queues one statement whose rows are taken in blocks while they come."""
-        return self.wire.execute(sql, params, begin=self.begins, block=size, arrow=arrow)
+    def stream_request(self, sql: str, params: Params, size: int, arrow: ArrowSink | None = None) -> partial[Any]:
+        """What queues one statement whose rows are taken in blocks while they come."""
+        return partial(self.wire.execute, sql, params, begin=self.begins, block=size, arrow=arrow)
 
     def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> Any:
         """Queues a batch."""

@@ -39,8 +39,8 @@ class Declared(ServerCursorBase):
     def _opening(self, sql: str, params: Params) -> Flow[None]:
         """Opens it for a query."""
         self._check()
-        core = self._connection._core
         yield from self._closing()
+        core = self._core
         if core.autocommit and not self.withhold and not core.in_transaction():
             raise ProgrammingError(
                 "a server-side cursor needs a transaction: use conn.transaction(), or open it with withhold=True"

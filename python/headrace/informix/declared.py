@@ -43,8 +43,8 @@ class Declared(ServerCursorBase):
     def _opening(self, sql: str, params: Params) -> Flow[None]:
         """Opens it for a query."""
         self._check()
-        core = self._connection._core
         yield from self._closing()
+        core = self._core
         self._number = next(core.numbers)
         # WHERE CURRENT OF means the row that was fetched last, so nothing may be fetched ahead.
         self._resets = core.resets

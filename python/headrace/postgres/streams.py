@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from .._native import ArrowSink, Columns, Result
 from .._shared.core import Opened
 from .._shared.cursor_base import Params
+from .._shared.flows import ask
 from ..errors import InterfaceError, InvalidCursorName, ProgrammingError
 
 if TYPE_CHECKING:
@@ -72,17 +74,18 @@ class Reading(Opened):
         if self._fetch_size < 1:
             raise ProgrammingError("fetch_size must be at least 1")
         self._resets = core.resets
-        asked = core.wire.execute(
+        self.began = True
+        core.readings.add(self)
+        request = partial(
+            core.wire.execute,
             *self._query,
             prelude=core.begin_statement(),
             portal=(self._portal, self._fetch_size),
             named=core.named,
             arrow=self._arrow,
         )
-        self._asked.append(asked)
-        self.began = True
-        core.readings.add(self)
-        return asked
+        ask(request, self._asked)
+        return self._asked[-1]
 
     def first(self, result: Result, gate: Callable[[], None]) -> None:
         """The first block is there. ``gate`` refuses other statements of the reader while the connection is the

@@ -6,12 +6,14 @@ import asyncio
 import contextlib
 import weakref
 from collections.abc import AsyncGenerator, Callable
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
 from ... import errors
 from ..._native import ArrowBatch, ArrowSink
 from ..._shared.core import Opened
+from ..._shared.flows import ask
 from ..._shared.received import Received, Receiving
 from .connection import LoopConnection
 
@@ -72,19 +74,21 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
 
     async def _blocks_of(
         self,
-        submit: Callable[[], Any],
+        submit: Callable[[], partial[Any]],
         size: int,
         reading: Reading,
         timeout: float | None,
         received: Received | None = None,
     ) -> AsyncGenerator[list[R]]:
-        """The rows of what ``submit`` queues, in lists of ``size``."""
+        """The rows of what the request of ``submit`` queues, in lists of ``size``."""
         wire: Any = self._core.wire
-        ticket = reading.ticket = submit()
         gate = reading.gate = self._gate(reading, self._streaming)
-        wire.occupy(gate)
-        self._begin_reading()  # asyncio only
+        asked: list[Any] = []
         try:
+            ask(submit(), asked)
+            ticket = reading.ticket = asked[0]
+            wire.occupy(gate)
+            self._begin_reading()  # asyncio only
             while not ticket.done():  # asyncio only
                 taken = wire.take_block(ticket)
                 if taken is None:
@@ -112,22 +116,26 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
                 yield self._made(result.columns, block, received)
         finally:
             reading.ended = True  # asyncio only
-            wire.vacate(gate)
-            if not ticket.done():  # asyncio only
-                self._abandon(ticket)
-            # blocking: if not wire.closed and wire.request_id(ticket) is not None:
-            # blocking:     self._abandon(ticket)
+            try:
+                wire.vacate(gate)
+            finally:
+                if asked and not asked[0].done():  # asyncio only
+                    self._abandon(asked[0])
+                # blocking: if asked and not wire.closed and wire.request_id(asked[0]) is not None:
+                # blocking:     self._abandon(asked[0])
 
     async def _batches_of(
-        self, submit: Callable[[], Any], sink: ArrowSink, reading: Reading, timeout: float | None
+        self, submit: Callable[[], partial[Any]], sink: ArrowSink, reading: Reading, timeout: float | None
     ) -> AsyncGenerator[ArrowBatch]:
-        """The record batches of what ``submit`` queues, which come through ``sink``."""
+        """The record batches of what the request of ``submit`` queues, which come through ``sink``."""
         wire: Any = self._core.wire
-        ticket = reading.ticket = submit()
         gate = reading.gate = self._gate(reading, self._streaming)
-        wire.occupy(gate)
-        self._begin_reading()  # asyncio only
+        asked: list[Any] = []
         try:
+            ask(submit(), asked)
+            ticket = reading.ticket = asked[0]
+            wire.occupy(gate)
+            self._begin_reading()  # asyncio only
             while not ticket.done():  # asyncio only
                 if wire.take_block(ticket) is None:
                     await self._wait(wire.step(ticket), timeout)
@@ -149,11 +157,13 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
                 yield batch
         finally:
             reading.ended = True  # asyncio only
-            wire.vacate(gate)
-            if not ticket.done():  # asyncio only
-                self._abandon(ticket)
-            # blocking: if not wire.closed and wire.request_id(ticket) is not None:
-            # blocking:     self._abandon(ticket)
+            try:
+                wire.vacate(gate)
+            finally:
+                if asked and not asked[0].done():  # asyncio only
+                    self._abandon(asked[0])
+                # blocking: if asked and not wire.closed and wire.request_id(asked[0]) is not None:
+                # blocking:     self._abandon(asked[0])
 
     # blocking: def _next_block(self, ticket: Any, timeout: float | None) -> Any:
     # blocking:     """Waits in the engine, without a step of Python for each reply that has no block."""

@@ -91,7 +91,7 @@ class AsyncStreaming(CubridBase[R], LoopBlocks[R]):
         self, sql: str, params: Params, sink: ArrowSink, timeout: float | None
     ) -> AsyncGenerator[ArrowBatch]:
         core, reading = self._core, Reading()
-        batches = self._batches_of(lambda: core.submit_stream(sql, params, 1, sink), sink, reading, timeout)
+        batches = self._batches_of(lambda: core.stream_request(sql, params, 1, sink), sink, reading, timeout)
         return self._watched(reading, batches)
 
     def _stream_into(
@@ -112,4 +112,4 @@ class AsyncStreaming(CubridBase[R], LoopBlocks[R]):
     ) -> AsyncGenerator[list[Any]]:
         if size < 1:
             raise ProgrammingError("fetch_size must be at least 1")
-        return self._blocks_of(lambda: self._core.submit_stream(sql, params, size), size, reading, timeout, received)
+        return self._blocks_of(lambda: self._core.stream_request(sql, params, size), size, reading, timeout, received)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from functools import partial
 from typing import Any, TypeVar
 
 from ... import defaults
@@ -98,7 +99,10 @@ class AsyncStreaming(MySqlBase[R], LoopBlocks[R]):
     ) -> AsyncGenerator[ArrowBatch]:
         core, reading = self._core, Reading()
         batches = self._batches_of(
-            lambda: core.wire.execute(sql, params, text=core.text, block=1, arrow=sink), sink, reading, timeout
+            lambda: partial(core.wire.execute, sql, params, text=core.text, block=1, arrow=sink),
+            sink,
+            reading,
+            timeout,
         )
         return self._watched(reading, batches)
 
@@ -136,7 +140,11 @@ class AsyncStreaming(MySqlBase[R], LoopBlocks[R]):
     ) -> AsyncGenerator[list[R]]:
         core = self._core
         return self._blocks_of(
-            lambda: core.wire.execute(sql, params, text=core.text, block=size), size, reading, timeout, received
+            lambda: partial(core.wire.execute, sql, params, text=core.text, block=size),
+            size,
+            reading,
+            timeout,
+            received,
         )
 
     async def _cursor_blocks(
