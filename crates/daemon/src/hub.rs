@@ -35,7 +35,7 @@ pub struct Hub {
     config: Mutex<Arc<Config>>,
     pools: Mutex<HashMap<Key, Arc<Pool>>>,
     /// Pools of databases that the configuration has changed, as long as they have clients.
-    retired: Mutex<Vec<Arc<Pool>>>,
+    retired: Mutex<Vec<Retired<Arc<Pool>>>>,
     /// Those that a pool or a server connection needs.
     limits: Mutex<HashMap<String, Weak<Limit>>>,
     /// What operators have ordered.
@@ -144,8 +144,12 @@ impl Hub {
             }
             stays
         });
-        retired.iter().for_each(|pool| pool.retire());
-        lock(&self.retired).extend(retired);
+        let mut before = lock(&self.retired);
+        for pool in retired {
+            pool.retire();
+            let label = pool.shown().label;
+            Retired::keep(&mut before, pool, &label);
+        }
     }
 
     /// What is open on a server counts as before, as long as it is the same server.
@@ -327,8 +331,7 @@ impl Hub {
     /// What is shown of the pools of all databases.
     pub fn shown(&self) -> Vec<Shown> {
         let mut shown: Vec<Shown> = lock(&self.pools).values().map(|pool| pool.shown()).collect();
-        let retired: Vec<Shown> = lock(&self.retired).iter().map(|pool| pool.shown()).collect();
-        shown.extend(as_before(retired));
+        shown.extend(lock(&self.retired).iter().map(|retired| retired.shown(|pool| pool.shown())));
         shown.extend(self.fronts.shown());
         shown.sort_by(|one, other| one.label.cmp(&other.label));
         shown
@@ -357,11 +360,11 @@ impl Hub {
         let pools: Vec<Arc<Pool>> = lock(&self.pools).values().cloned().collect();
         pools.iter().for_each(|pool| pool.expire());
         drop(pools);
-        let forgotten: Vec<Arc<Pool>> =
-            lock(&self.retired).extract_if(.., |pool| Arc::strong_count(pool) == 1).collect();
+        let forgotten: Vec<_> =
+            lock(&self.retired).extract_if(.., |retired| Arc::strong_count(&retired.pool) == 1).collect();
         drop(forgotten);
         let retired = lock(&self.retired).clone();
-        retired.iter().for_each(|pool| pool.expire());
+        retired.iter().for_each(|retired| retired.pool.expire());
         lock(&self.pools).retain(|key, pool| {
             let is_plain = !key.of_client && key.password.is_none() && key.startup.len() == 2;
             let needed = is_plain && pool.stats.opened.value() > 0;
@@ -372,17 +375,45 @@ impl Hub {
     }
 }
 
-/// Pools from before the configuration was changed, whose names are those of others now.
-pub fn as_before(mut retired: Vec<Shown>) -> Vec<Shown> {
-    for (number, shown) in retired.iter_mut().enumerate() {
-        shown.label = format!("{} (before a change, {})", shown.label, number + 1);
+/// A pool from before the configuration was changed, whose name is that of another one now.
+#[derive(Clone, Debug)]
+pub struct Retired<P> {
+    /// The pool.
+    pub pool: P,
+    /// Its name from now on: the same in each report, whichever others come and go.
+    label: String,
+}
+
+impl<P> Retired<P> {
+    /// Adds a pool to those that were retired before.
+    pub fn keep(all: &mut Vec<Self>, pool: P, label: &str) {
+        let mut numbered = (1_usize..).map(|n| format!("{label} (before a change, {n})"));
+        let free = numbered.find(|label| all.iter().all(|other| other.label != *label));
+        all.push(Self { pool, label: free.expect("there are fewer pools than numbers") });
     }
-    retired
+
+    /// What is shown of it.
+    pub fn shown(&self, shown: impl FnOnce(&P) -> Shown) -> Shown {
+        Shown { label: self.label.clone(), ..shown(&self.pool) }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn retired_pool_keeps_its_name_when_another_one_goes() {
+        let mut all = Vec::new();
+        for (pool, label) in [(1, "a"), (2, "a"), (3, "b")] {
+            Retired::keep(&mut all, pool, label);
+        }
+        all.remove(0);
+        Retired::keep(&mut all, 4, "a");
+        let labels: Vec<_> = all.iter().map(|retired| (retired.pool, retired.label.as_str())).collect();
+        let (one, two) = ("a (before a change, 1)", "a (before a change, 2)");
+        assert_eq!(labels, [(2, two), (3, "b (before a change, 1)"), (4, one)]);
+    }
 
     #[tokio::test]
     async fn server_that_a_client_has_named_is_forgotten_with_its_pool() {

@@ -6,7 +6,7 @@ use super::session;
 use crate::client::Client;
 use crate::config::{Config, Database};
 use crate::gate::Gate;
-use crate::hub::{Hub, as_before};
+use crate::hub::{Hub, Retired};
 use crate::lock;
 use crate::postgres::pool::{Key, Parameters};
 use crate::registry::Entered;
@@ -87,7 +87,7 @@ impl Lender {
 pub struct Fronts {
     pools: Mutex<HashMap<Key, Lender>>,
     /// Those of databases that the configuration has changed, as long as they have clients or sessions.
-    retired: Mutex<Vec<Lender>>,
+    retired: Mutex<Vec<Retired<Lender>>>,
 }
 
 impl Fronts {
@@ -111,7 +111,7 @@ impl Fronts {
     /// What is shown of each pool.
     pub fn shown(&self) -> Vec<Shown> {
         let mut shown: Vec<Shown> = lock(&self.pools).values().map(Lender::shown).collect();
-        shown.extend(as_before(lock(&self.retired).iter().map(Lender::shown).collect()));
+        shown.extend(lock(&self.retired).iter().map(|retired| retired.shown(Lender::shown)));
         shown
     }
 
@@ -128,9 +128,9 @@ impl Fronts {
         let pools: Vec<Lender> = lock(&self.pools).values().cloned().collect();
         pools.iter().for_each(Lender::expire);
         drop(pools);
-        lock(&self.retired).retain(|pool| {
-            pool.expire();
-            pool.is_used()
+        lock(&self.retired).retain(|retired| {
+            retired.pool.expire();
+            retired.pool.is_used()
         });
         lock(&self.pools).retain(|key, pool| {
             let is_plain = !key.of_client && key.password.is_none();
@@ -144,7 +144,7 @@ impl Fronts {
         lock(&self.pools).retain(|key, pool| {
             let stays = key.of_client || config.databases.get(&key.name).is_some_and(|now| now == pool.database());
             if !stays {
-                retired.push(pool.clone());
+                Retired::keep(&mut retired, pool.clone(), &pool.shown().label);
             }
             stays
         });
