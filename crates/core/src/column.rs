@@ -192,6 +192,9 @@ pub enum Native {
         decimals: u8,
         /// The alias of its table.
         table: Arc<str>,
+        /// The name of the table that it is a column of, or empty: an expression's may be of another type once the
+        /// server knows the parameters.
+        org_table: Arc<str>,
     },
     /// Informix: SQ_DESCRIBE.
     Informix {

@@ -346,7 +346,7 @@ impl Hub {
     /// Closes server connections that nobody uses any more.
     pub fn expire_connections(&self) {
         let mut pools: Vec<Arc<Pool>> = lock(&self.pools).values().cloned().collect();
-        pools.extend(lock(&self.retired).iter().cloned());
+        pools.extend(lock(&self.retired).iter().map(|retired| retired.pool.clone()));
         pools.iter().for_each(|pool| pool.expire());
         self.fronts.expire_sessions();
     }

@@ -17,6 +17,7 @@ import pytest
 
 import headrace
 import headrace.testing
+from served import Served
 from servers import DATABASES, Database
 
 from ..conftest import config
@@ -132,3 +133,33 @@ def front(request: pytest.FixtureRequest, fronts: dict[str, Front]) -> Front:
 def behind(request: pytest.FixtureRequest, fronts: dict[str, Front]) -> Front:
     """Each of them, and PostgreSQL."""
     return fronts[request.param]
+
+
+@pytest.fixture(scope="session")
+def mysql_front(program: Path, mysql_served: Served) -> Iterator[Front]:
+    """MySQL behind a daemon of its own."""
+    url = mysql_served.url("test")
+    text = "".join(
+        f"[databases.{name}]\nurl = {json.dumps(url)}\n{more}\n"
+        for name, more in (("mysql", ""), ("mysql_one", "pool_size = 1"), ("mysql_two", "pool_size = 2"))
+    )
+    with running(program, text) as folder:
+        yield Front("mysql", folder, url, "")
+
+
+def _or_mysql(request: pytest.FixtureRequest) -> Front:
+    if request.param == "mysql":
+        return request.getfixturevalue("mysql_front")  # type: ignore[no-any-return]
+    return request.getfixturevalue("fronts")[request.param]  # type: ignore[no-any-return]
+
+
+@pytest.fixture(params=["mariadb", "mysql", "informix", "cubrid"])
+def other(request: pytest.FixtureRequest) -> Front:
+    """Each that is not PostgreSQL, MySQL among them."""
+    return _or_mysql(request)
+
+
+@pytest.fixture(params=["postgresql", "mariadb", "mysql", "informix", "cubrid"])
+def each(request: pytest.FixtureRequest) -> Front:
+    """Each of all."""
+    return _or_mysql(request)

@@ -141,8 +141,17 @@ impl<B: Backend> Session<'_, B> {
             Action::Server(server) => {
                 let limit = rows.map(|rows| (rows, name.to_owned()));
                 let promised = prepared.described().filter(|_| !describes);
-                let execution =
-                    Execution { server, values, formats: &formats, describes, promised, is_text: false, limit, held };
+                let execution = Execution {
+                    server,
+                    values,
+                    formats: &formats,
+                    describes,
+                    promised,
+                    prepared: Some(prepared.clone()).filter(|_| describes && server.copy.is_none()),
+                    is_text: false,
+                    limit,
+                    held,
+                };
                 self.start(execution).await
             }
             action => self.act(action, &formats).await,

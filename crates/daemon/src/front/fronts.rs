@@ -118,7 +118,7 @@ impl Fronts {
     /// Closes sessions that nobody uses any more.
     pub fn expire_sessions(&self) {
         let mut pools: Vec<Lender> = lock(&self.pools).values().cloned().collect();
-        pools.extend(lock(&self.retired).iter().cloned());
+        pools.extend(lock(&self.retired).iter().map(|retired| retired.pool.clone()));
         pools.iter().for_each(Lender::expire);
     }
 

@@ -108,10 +108,12 @@ impl<C, E> Handler<C, E> {
     }
 }
 
-/// Returns true if columns have the names that the client was told. Some servers name a column after its expression, which
-/// differs where the expression has parameters.
+/// Returns true if columns have the names that the client was told, and the types, but for expressions. Some servers name a
+/// column after its expression, which differs where the expression has parameters.
 fn are_as_promised(promised: &[Target], targets: &[Target]) -> bool {
-    let is_same = |(one, other): (&Target, &Target)| one.name == other.name || one.name.contains('?');
+    let is_same = |(one, other): (&Target, &Target)| {
+        (one.name == other.name || one.name.contains('?')) && (one.oid == other.oid || !one.is_fixed && !other.is_fixed)
+    };
     promised.len() == targets.len() && promised.iter().zip(targets).all(is_same)
 }
 
@@ -163,6 +165,8 @@ impl<C: Described, E: Diagnostics> ResponseHandler for Handler<C, E> {
         let targets = match &self.plan.promised {
             Some(Some(promised)) if are_as_promised(promised, &targets) => promised.clone(),
             Some(_) => {
+                // Of rows of the columns that the server has told before it prepared the statement again.
+                self.layout = None;
                 slot.is_outdated = true;
                 if !self.plan.reads {
                     slot.problem = Some(

@@ -6,7 +6,8 @@ use super::pool::Lent;
 use super::portal::Portal;
 use super::replies::Failure;
 use super::requests::{READ_AHEAD, all, has_executed, has_left};
-use super::session::{Block, Session};
+use super::session::Session;
+use super::transactions::Block;
 use crate::config::PoolMode;
 use crate::limits::RESET_TIMEOUT;
 use crate::registry::Activity;
@@ -73,8 +74,9 @@ impl<B: Backend> Session<'_, B> {
     /// Ends what the client has left behind.
     pub(super) async fn leave(&mut self) {
         self.statements.clear();
-        let unfinished = !self.queue.is_empty() || self.portals.values().any(Portal::is_unfinished);
         let Some(mut lent) = self.lent.take() else { return };
+        // A BEGIN may be in flight that is in no queue.
+        let unfinished = !lent.opened.server.connection.machine.is_idle();
         if unfinished || lent.opened.server.connection.ended().is_some() {
             // Nobody waits for what it does.
             let portals = self.portals.drain().filter_map(|(_, portal)| portal.running);
@@ -112,7 +114,8 @@ impl<B: Backend> Session<'_, B> {
     /// A session without what its client has left there: its transaction, and what was `used` of the session. `None` if
     /// only its end undoes that, or it cannot be undone soon.
     async fn cleaned(&mut self, mut lent: Lent<B>, used: bool) -> Option<Lent<B>> {
-        let open = lent.opened.server.connection.machine.transaction() != TransactionStatus::Idle;
+        let open =
+            self.block != Block::None || lent.opened.server.connection.machine.transaction() != TransactionStatus::Idle;
         let reset = match used || self.outlasting {
             true => B::reset(&self.pool.name).filter(|_| !self.outlasting),
             false => Some(Vec::new()),
@@ -121,9 +124,12 @@ impl<B: Backend> Session<'_, B> {
             lent.opened.server.close(());
             return None;
         };
-        let server = &mut lent.opened.server;
         let cleaning = async {
-            (!open || has_executed(server, &Verb::Rollback(IfUnsent::Forget)).await) && all(server, reset).await
+            if open && !has_executed(&mut lent.opened.server, &Verb::Rollback(IfUnsent::RollBack)).await {
+                return false;
+            }
+            lent.opened.mark_block(false);
+            all(&mut lent.opened.server, reset).await
         };
         match timeout(RESET_TIMEOUT, cleaning).await {
             Ok(true) => Some(lent),

@@ -3,8 +3,8 @@
 //! SQL goes through as it is written, in the server's dialect. [`sql`] finds out who has to do a statement: the server,
 //! the daemon ([`catalog`]), or the session, as a verb of transactions. [`session`] has the client's messages,
 //! `extended` those of statements and portals, `requests` the way of replies, `lending` the session that a client has,
-//! `cancelling` the end of a statement; [`handler`] and [`values`] make PostgreSQL's rows of the server's. What differs
-//! between the databases is in [`backend`].
+//! `transactions` its transaction, `cancelling` the end of a statement; [`handler`] and [`values`] make PostgreSQL's
+//! rows of the server's. What differs between the databases is in [`backend`].
 
 pub mod backend;
 mod cancelling;
@@ -23,5 +23,6 @@ pub mod replies;
 mod requests;
 pub mod session;
 pub mod sql;
+mod transactions;
 pub mod types;
 pub mod values;

@@ -66,6 +66,8 @@ pub struct Opened<B> {
     /// The pool's count when its statements were last prepared again, and when that was.
     definitions: u64,
     refreshed: Instant,
+    /// Blocks of its clients so far.
+    blocks: u64,
 }
 
 /// A session that is open as long as this exists.
@@ -281,6 +283,7 @@ impl<B: Backend> Pool<B> {
             counted: None,
             definitions: self.definitions.load(Ordering::Relaxed),
             refreshed: now,
+            blocks: 0,
         })
     }
 
@@ -337,6 +340,15 @@ impl<B: Backend> Pool<B> {
             waiting: self.waiting.load(Ordering::Relaxed),
             stats: Arc::clone(&self.stats),
         }
+    }
+}
+
+impl<B: Backend> Opened<B> {
+    /// What is executed from now on is a block, all of which is committed or nothing; or none.
+    pub fn mark_block(&mut self, is_open: bool) {
+        self.blocks += u64::from(is_open);
+        let number = if is_open { self.blocks } else { 0 };
+        self.server.connection.machine.requests().block().store(number, Ordering::SeqCst);
     }
 }
 

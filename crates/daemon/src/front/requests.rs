@@ -10,6 +10,7 @@ use super::portal::Prepared;
 use super::replies::{self, Failure};
 use super::session::{Execution, Session, server_lost};
 use super::sql::Action;
+use super::transactions::{Block, IN_FAILED_TRANSACTION};
 use super::values::{COPY_SIGNATURE, Layout, Shape, Writer};
 use crate::limits::RESET_TIMEOUT;
 use crate::lock;
@@ -25,6 +26,7 @@ use headrace_io::tokio::Client;
 use headrace_postgres::messages::frontend::message;
 use headrace_postgres::messages::tag::backend as tag;
 use headrace_postgres::types::Format;
+use std::sync::Arc;
 use std::time::Instant;
 use tokio::time::timeout;
 
@@ -52,13 +54,15 @@ pub(super) struct Running<E> {
     pub(super) changes_session: bool,
     /// The client keeps its session for this alone, unless the server cannot parse it.
     pub(super) unpins_unparsed: bool,
+    /// The statement of which the client is told by its RowDescription.
+    prepared: Option<Arc<Prepared>>,
     /// The memory of its parameters.
     _held: Option<Held>,
 }
 
 impl<E> Running<E> {
     pub(super) fn execute<B: Backend<Error = E>>(client: &mut Client<B>, execution: Execution<'_>) -> Self {
-        let Execution { server, values, formats, describes, promised, is_text, held, .. } = execution;
+        let Execution { server, values, formats, describes, promised, prepared, is_text, held, .. } = execution;
         let mut plan = Plan::of(server, formats, describes && server.copy.is_none());
         plan.promised = promised.filter(|_| server.copy.is_none());
         plan.several = is_text;
@@ -69,7 +73,8 @@ impl<E> Running<E> {
         let describes = describes && !is_text;
         let changes_session = server.pins.and_then(Pin::left).is_some();
         let command = server.command.clone();
-        Self { id, slot, command, describes, shape, changes_session, unpins_unparsed: false, _held: held }
+        let unpins_unparsed = false;
+        Self { id, slot, command, describes, shape, changes_session, unpins_unparsed, prepared, _held: held }
     }
 
     /// Returns true if the server has answered all of it.
@@ -218,6 +223,10 @@ impl<B: Backend> Session<'_, B> {
         }
         let outdated = slot.is_outdated && slot.problem.is_none();
         let failed = failure::<B>(outcome, slot.problem.take())?;
+        let is_told = !is_muted && (failed.is_none() || slot.columns.is_some());
+        if let Some(prepared) = running.prepared.as_ref().filter(|_| is_told) {
+            prepared.set_columns(slot.columns.clone());
+        }
         match failed.or_else(|| outdated.then(Failure::outdated)) {
             _ if is_muted => return Ok(()),
             None => {
@@ -238,8 +247,8 @@ impl<B: Backend> Session<'_, B> {
                     .lent
                     .as_ref()
                     .is_some_and(|lent| lent.opened.server.connection.machine.transaction() == TransactionStatus::Idle);
-                if ended && self.block == super::session::Block::Open {
-                    self.block = super::session::Block::Failed;
+                if ended && self.block == Block::Open {
+                    self.block = Block::Failed;
                 }
             }
         }
@@ -563,11 +572,11 @@ fn failure<B: Backend>(
             let sqlstate = match error.kind {
                 MismatchKind::OutOfRange => "22003",
                 MismatchKind::WrongType => "22023",
-                MismatchKind::LostTransaction => "25P02",
+                MismatchKind::LostTransaction => IN_FAILED_TRANSACTION,
             };
             Some(Failure::new(sqlstate, format!("headraced: {}", error.message)))
         }
-        Outcome::Skipped => Some(Failure::new("25P02", "headraced: an earlier statement has failed")),
+        Outcome::Skipped => Some(Failure::new(IN_FAILED_TRANSACTION, "headraced: an earlier statement has failed")),
         Outcome::Fatal(fatal) => return Err(server_lost(&fatal)),
     })
 }

@@ -9,7 +9,8 @@ use super::pool::{Lent, Pool};
 use super::portal::{Portal, Prepared};
 use super::replies::{self, Failure};
 use super::requests::{Item, Running};
-use super::sql::{self, Action, Server, Transaction};
+use super::sql::{self, Action, Server};
+use super::transactions::{ABORTED, Block, IN_FAILED_TRANSACTION};
 use super::types::Target;
 use crate::client::Client;
 use crate::config::PoolMode;
@@ -19,7 +20,7 @@ use crate::registry::{self, Activity, Entered};
 use crate::replies::{DRAINING, Ended, PROTOCOL_VIOLATION, SERVER_LOST, TOO_LARGE};
 use crate::timeouts::{Clock, Doing, Expired, Observed};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
-use headrace_core::{Fatal, IfUnsent, Isolation, Modes, ReadBuffer, TransactionStatus, Verb};
+use headrace_core::{Fatal, Isolation, ReadBuffer, TransactionStatus};
 use headrace_postgres::messages::tag::backend as tag;
 use headrace_postgres::types::{Format, TypeRegistry};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -28,17 +29,6 @@ use std::time::Instant;
 
 /// Requests of a client that may be in flight.
 const IN_FLIGHT: usize = 512;
-
-/// What the client believes of its transaction, where the server's word is not enough.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Block {
-    /// It has begun none.
-    None,
-    /// It has begun one.
-    Open,
-    /// It has begun one, and the server has ended it because of an error.
-    Failed,
-}
 
 /// A client and what it has.
 pub(super) struct Session<'a, B: Backend> {
@@ -340,6 +330,7 @@ impl<B: Backend> Session<'_, B> {
                     formats: &[],
                     describes: true,
                     promised: None,
+                    prepared: None,
                     is_text: true,
                     limit: None,
                     held: None,
@@ -397,10 +388,7 @@ impl<B: Backend> Session<'_, B> {
             }
         }
         if self.status() == TransactionStatus::Failed {
-            return Ok(Err(Failure::new(
-                "25P02",
-                "current transaction is aborted, commands ignored until end of transaction block",
-            )));
+            return Ok(Err(Failure::new(IN_FAILED_TRANSACTION, ABORTED)));
         }
         if let Err(failure) = self.check(server.pins) {
             return Ok(Err(failure));
@@ -454,14 +442,6 @@ impl<B: Backend> Session<'_, B> {
         }
     }
 
-    /// The status of the client's transaction.
-    pub(super) fn status(&self) -> TransactionStatus {
-        if self.block == Block::Failed {
-            return TransactionStatus::Failed;
-        }
-        self.lent.as_ref().map_or(TransactionStatus::Idle, |lent| lent.opened.server.connection.machine.transaction())
-    }
-
     /// Ends a group of messages.
     async fn ready(&mut self) -> Result<(), Ended> {
         self.settle().await?;
@@ -469,7 +449,10 @@ impl<B: Backend> Session<'_, B> {
         (self.cancelling, self.between) = (None, true);
         if self.status() == TransactionStatus::Idle && self.block == Block::Open {
             // A statement that commits by itself ends it, too.
-            self.block = if failed { Block::Failed } else { Block::None };
+            match failed {
+                true => self.set_block(Block::Failed),
+                false => drop(self.roll_back().await?),
+            }
         }
         if self.block == Block::None {
             self.close_portals().await?;
@@ -480,67 +463,6 @@ impl<B: Backend> Session<'_, B> {
         self.release();
         replies::ready(self.client.buffers.write_buffer.tail(), status);
         Ok(())
-    }
-
-    async fn transaction(&mut self, verb: &Transaction) -> Result<Result<(), Failure>, Ended> {
-        let status = self.status();
-        let is_idle = status == TransactionStatus::Idle && self.block == Block::None;
-        let (verbs, command) = match verb {
-            Transaction::Begin(_) if !is_idle => {
-                let notice = Failure::new("25001", "there is already a transaction in progress");
-                self.local(|out| notice.write_notice(out));
-                (Vec::new(), "BEGIN")
-            }
-            Transaction::Begin(modes) => {
-                let isolation = modes.isolation.or(self.isolation);
-                (vec![Verb::Begin(Modes { isolation, ..*modes })], "BEGIN")
-            }
-            Transaction::Commit | Transaction::Rollback if is_idle => {
-                let notice = Failure::new("25P01", "there is no transaction in progress");
-                self.local(|out| notice.write_notice(out));
-                (Vec::new(), if *verb == Transaction::Commit { "COMMIT" } else { "ROLLBACK" })
-            }
-            Transaction::Commit if status != TransactionStatus::Failed => {
-                (vec![Verb::Commit(IfUnsent::Forget)], "COMMIT")
-            }
-            Transaction::Commit | Transaction::Rollback => (vec![Verb::Rollback(IfUnsent::Forget)], "ROLLBACK"),
-            _ if is_idle => {
-                return Ok(Err(Failure::new("25P01", "SAVEPOINT can only be used in transaction blocks")));
-            }
-            _ if self.block == Block::Failed => {
-                return Ok(Err(Failure::new(
-                    "25P02",
-                    "the server has ended the transaction: only ROLLBACK is possible",
-                )));
-            }
-            Transaction::Savepoint(name) => (vec![Verb::Savepoint { name: name.clone(), begin: None }], "SAVEPOINT"),
-            Transaction::Release(name) => (vec![Verb::Release(name.clone())], "RELEASE"),
-            // The savepoint stays in PostgreSQL.
-            Transaction::RollbackTo(name) => {
-                let again = Verb::Savepoint { name: name.clone(), begin: None };
-                (vec![Verb::RollbackTo(name.clone()), again], "ROLLBACK")
-            }
-        };
-        let ends = matches!(verb, Transaction::Commit | Transaction::Rollback);
-        if ends {
-            self.close_portals().await?;
-        }
-        for verb in verbs {
-            if let Err(failure) = self.verb(&verb).await? {
-                if matches!(verb, Verb::Begin(_)) {
-                    // What the client has sent after it, without waiting, is not to be executed outside of a transaction.
-                    self.block = Block::Failed;
-                }
-                return Ok(Err(failure));
-            }
-        }
-        match verb {
-            Transaction::Begin(_) => self.block = Block::Open,
-            Transaction::Commit | Transaction::Rollback => self.block = Block::None,
-            _ => {}
-        }
-        self.local(|out| replies::complete(out, command));
-        Ok(Ok(()))
     }
 
     /// Waits until every request is answered.
@@ -593,6 +515,8 @@ pub(super) struct Execution<'s> {
     pub(super) describes: bool,
     /// The columns that the client was told of.
     pub(super) promised: Option<Option<Vec<Target>>>,
+    /// The statement of which the client is told more now.
+    pub(super) prepared: Option<Arc<Prepared>>,
     pub(super) is_text: bool,
     /// The number of rows after which it is suspended, and its portal.
     pub(super) limit: Option<(u64, String)>,

@@ -89,6 +89,19 @@ pub enum Transaction {
     RollbackTo(Arc<str>),
 }
 
+impl Transaction {
+    /// The tag of its CommandComplete.
+    pub fn command(&self) -> &'static str {
+        match self {
+            Self::Begin(_) => "BEGIN",
+            Self::Commit => "COMMIT",
+            Self::Rollback | Self::RollbackTo(_) => "ROLLBACK",
+            Self::Savepoint(_) => "SAVEPOINT",
+            Self::Release(_) => "RELEASE",
+        }
+    }
+}
+
 /// Words by which a SELECT locks or stores.
 const WRITES: [&str; 7] = ["into", "update", "lock", "outfile", "nextval", "next_value", "call"];
 

@@ -1,6 +1,6 @@
 //! The types of other databases as PostgreSQL's.
 
-use headrace_core::column::{Column, Fraction, Kind, Part};
+use headrace_core::column::{Column, Fraction, Kind, Native, Part};
 use headrace_postgres::types::{Oid, oid};
 
 /// The type of a parameter whose type the server does not tell. It is in the range of users' types, so that clients which
@@ -22,18 +22,24 @@ pub struct Target {
     pub size: i16,
     /// Digits of a numeric, or -1.
     pub modifier: i32,
+    /// The server has decided its type when it prepared the statement: parameters do not change it.
+    pub is_fixed: bool,
 }
 
 impl Target {
     /// A column of this type.
     pub fn new(name: &str, oid: Oid) -> Self {
-        Self { name: name.into(), oid, size: size(oid), modifier: -1 }
+        Self { name: name.into(), oid, size: size(oid), modifier: -1, is_fixed: false }
     }
 }
 
 impl From<&Column> for Target {
     fn from(column: &Column) -> Self {
-        Self { modifier: modifier(&column.kind), ..Self::new(&column.name, of_kind(&column.kind)) }
+        let is_fixed = match &column.native {
+            Native::MySql { org_table: table, .. } | Native::Cubrid { class: table, .. } => !table.is_empty(),
+            Native::Informix { .. } | Native::Postgres { .. } => true,
+        };
+        Self { modifier: modifier(&column.kind), is_fixed, ..Self::new(&column.name, of_kind(&column.kind)) }
     }
 }
 

@@ -19,6 +19,7 @@ pub fn columns(fields: &[Field], decoders: &[Decoder]) -> Arc<[Column]> {
             length: field.length,
             decimals: field.decimals,
             table: field.table.as_str().into(),
+            org_table: field.org_table.as_str().into(),
         },
     };
     fields.iter().zip(decoders).map(column).collect()

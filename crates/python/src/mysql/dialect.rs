@@ -55,7 +55,8 @@ impl Dialect for MySql {
     /// Name, type number, SQL name of the type, flags, collation number, length in bytes, decimals, table, precision of a
     /// DECIMAL or None, whether it can be NULL.
     fn field<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyTuple>> {
-        let Native::MySql { type_number, type_name, flags, collation, length, decimals, table } = &column.native else {
+        let Native::MySql { type_number, type_name, flags, collation, length, decimals, table, .. } = &column.native
+        else {
             return Err(columns::foreign(py));
         };
         let precision = match column.kind {
