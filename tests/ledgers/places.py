@@ -322,6 +322,11 @@ class AlchemyOnFacade(Alchemy):
     def is_for(cls, work: Work) -> bool:
         return Facade.is_for(work)
 
+    def ways(self) -> Iterable[str]:
+        """Those of SQLAlchemy, but for AUTOCOMMIT: where a session is lost while it is given back, SQLAlchemy's dialect
+        raises, and its pool has a place less, with mysqlclient as well."""
+        return [name for name in super().ways() if name != "engine_in_autocommit"]
+
     def is_refusal(self, error: BaseException) -> bool:
         return Facade.is_refusal(self, cause(error))  # type: ignore[arg-type]
 
