@@ -1,7 +1,9 @@
 //! What is under way between a client and the server connection that it is lent.
 
+use super::ServerState;
 use super::expected::Replies;
 use super::portals::Portals;
+use crate::postgres::description::Description;
 use crate::postgres::statements::Statement;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -55,5 +57,13 @@ impl InFlight {
     /// Returns true if whether the server has a statement depends on a message of an earlier group that was not answered.
     pub fn is_uncertain(&self, id: u64, group: u64) -> bool {
         self.altered.get(&id).is_some_and(|(altered_in, _)| *altered_in < group)
+    }
+
+    /// The server has described a statement. It is not what the server connection has then if a Parse or Close of it is
+    /// unanswered.
+    pub fn describes(&self, statement: &Statement, description: &Description, server: &mut ServerState) {
+        if !self.altered.contains_key(&statement.id()) {
+            server.prepared.describe(statement, description);
+        }
     }
 }

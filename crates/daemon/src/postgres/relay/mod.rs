@@ -11,6 +11,7 @@
 //! its own group that was not answered yet, since it is skipped with it; where it would rely on one of an earlier group,
 //! it waits for the reply.
 
+mod answered;
 mod borrowing;
 mod client;
 mod comparing;
