@@ -639,6 +639,34 @@ fn errors_have_the_names_of_the_client() {
 }
 
 #[test]
+fn statement_of_others_is_not_deallocated() {
+    let (mut pair, name) = with_statement();
+    pair.sent();
+    let sql = format!("deallocate {name}");
+    let said = say().query(&sql).parse("", &sql).bind("").execute().sync();
+    assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+    let foreign = format!("DEALLOCATE \"{}\"", name.replace('_', "_?"));
+    assert_eq!(texts(&pair.sent()).concat(), foreign);
+    pair.answer(&[error("26000", "no such statement"), replies(b"ZI")].concat());
+    assert_eq!(texts(&pair.sent())[0], foreign);
+}
+
+#[test]
+fn description_that_comes_after_another_parse_was_sent_is_not_that_of_the_server() {
+    let mut pair = Pair::new(&Arc::new(Catalog::default()));
+    assert_eq!(pair.client(&say().parse("a", TEXT).sync().0), Ok(Then::Wait));
+    pair.answer(&replies(b"1ZI"));
+    pair.sent();
+    // The session has room for two statements, so the first is closed and prepared again.
+    let said = say().describe("a").parse("b", "select 2").parse("c", "select 3").bind("a").execute().sync();
+    assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+    assert_eq!(texts(&pair.sent()), ["D", "select 2", "C", "select 3", "C", TEXT, "B", "E", "S"]);
+    pair.answer(&[description(23), replies(b"131312DCZI")].concat());
+    assert_eq!(pair.client(&say().describe("a").sync().0), Ok(Then::Wait));
+    assert_eq!(texts(&pair.sent()), ["D", "S"], "the server is asked for it");
+}
+
+#[test]
 fn statement_that_a_function_has_deallocated_is_prepared_again() {
     let (mut pair, _) = with_statement();
     assert_eq!(pair.client(&say().bind("n1").execute().sync().0), Ok(Then::Wait));

@@ -30,6 +30,11 @@ impl Statement {
         self.id
     }
 
+    /// Its text, as far as that is in UTF-8.
+    pub fn text(&self) -> Cow<'_, str> {
+        text_of(&self.body)
+    }
+
     /// Its name on every server connection.
     pub fn name(&self) -> Vec<u8> {
         name_of(self.id)

@@ -5,6 +5,7 @@
 
 use super::Relay;
 use super::expected::Expected;
+use super::preparing::foreign;
 use crate::postgres::statements::{PREFIX, Statement};
 use headrace_core::WriteBuffer;
 use headrace_postgres::messages::frontend;
@@ -19,21 +20,35 @@ impl Relay {
         self.client.names.get(name.as_bytes()).is_some().then(|| name.into_bytes())
     }
 
+    /// What the server gets in place of a DEALLOCATE whose name may be that of a statement of others: it says that there is
+    /// none.
+    pub(super) fn deallocating_nothing(&self, sql: &str) -> Option<String> {
+        let Some(Deallocated::Statement(name)) = deallocates(sql) else { return None };
+        let is_others = name.starts_with(PREFIX) && self.client.names.get(name.as_bytes()).is_none();
+        is_others.then(|| {
+            let foreign = String::from_utf8_lossy(&foreign(name.as_bytes())).replace('"', "\"\"");
+            format!("DEALLOCATE \"{foreign}\"")
+        })
+    }
+
     /// The same of a prepared statement.
     pub(super) fn deallocated(&self, statement: &Statement) -> Option<Vec<u8>> {
         if !statement.effects.deallocates {
             return None;
         }
-        let text = statement.body.split(|byte| *byte == 0).next().unwrap_or_default();
-        self.deallocated_by(&String::from_utf8_lossy(text))
+        self.deallocated_by(&statement.text())
     }
 
     /// What the server gets to see of a statement that is prepared: the body of Parse after the name.
     pub(super) fn sent_body<'a>(&self, statement: &'a Statement) -> Cow<'a, [u8]> {
-        match self.deallocated(statement) {
-            Some(_) => Cow::Owned(format!("DEALLOCATE {PREFIX}gone\0\0\0").into_bytes()),
-            None => Cow::Borrowed(&statement.body),
+        if !statement.effects.deallocates {
+            return Cow::Borrowed(&statement.body);
         }
+        let sql = match self.deallocated(statement) {
+            Some(_) => Some(format!("DEALLOCATE {PREFIX}gone")),
+            None => self.deallocating_nothing(&statement.text()),
+        };
+        sql.map_or(Cow::Borrowed(&statement.body), |sql| Cow::Owned(format!("{sql}\0\0\0").into_bytes()))
     }
 
     /// Passes a DEALLOCATE of this name on.

@@ -251,7 +251,12 @@ impl Relay {
                 frontend::query(output.tail(), "", &sql);
                 spliced = Some(Box::new(parts));
             }
-            (None, None) => output.tail().extend_from_slice(message),
+            (None, None) => {
+                match Some(&sql).filter(|_| effects.deallocates).and_then(|sql| self.deallocating_nothing(sql)) {
+                    Some(sql) => frontend::query(output.tail(), "", &sql),
+                    None => output.tail().extend_from_slice(message),
+                }
+            }
         }
         self.takes_effect(&effects);
         let change = Change { name: Vec::new(), to: None };

@@ -249,7 +249,7 @@ impl Relay {
 }
 
 /// The name on the server of something that the client has not prepared by Parse. The statements of others are not meant.
-fn foreign(name: &[u8]) -> Vec<u8> {
+pub(super) fn foreign(name: &[u8]) -> Vec<u8> {
     match name.strip_prefix(PREFIX.as_bytes()) {
         Some(rest) => [PREFIX.as_bytes(), b"?", rest].concat(),
         None => name.to_vec(),
