@@ -183,9 +183,14 @@ pub trait Pending {
     fn is_end(&self) -> bool {
         false
     }
-    /// What becomes of it in a transaction block that the server has ended. PostgreSQL's server refuses it itself.
+    /// What becomes of it in a transaction block that the server has ended.
     fn when_lost(&self) -> WhenLost {
         WhenLost::Sent
+    }
+    /// Returns true if nothing may be in flight before it: an earlier request may end the transaction that it is to
+    /// commit. PostgreSQL's server refuses to commit it then.
+    fn awaits_replies(&self) -> bool {
+        self.when_lost() == WhenLost::Commits
     }
 }
 
@@ -358,8 +363,7 @@ impl<R: Pending> Queue<R> {
         self.last().is_none_or(|last| {
             last.slot().lane == next.slot().lane
                 && last.pipelining() == Pipelining::Free
-                // An earlier request may end the transaction. Whether it is to be committed is decided after it.
-                && next.when_lost() != WhenLost::Commits
+                && !next.awaits_replies()
                 && next.pipelining() != Pipelining::Alone
         })
     }

@@ -349,12 +349,12 @@ impl<H: PgHandler> Session for Machine<H> {
 
     /// As of the last ReadyForQuery.
     fn transaction(&self) -> TransactionStatus {
-        self.status
+        if self.queue.is_lost() { TransactionStatus::Failed } else { self.status }
     }
 
     /// A portal's own transaction block does not belong to other code.
     fn shared_transaction(&self) -> TransactionStatus {
-        if self.streamed.is_some() { TransactionStatus::Idle } else { self.status }
+        if self.streamed.is_some() { TransactionStatus::Idle } else { self.transaction() }
     }
 
     fn is_status_due(&self) -> bool {

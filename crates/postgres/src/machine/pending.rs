@@ -11,7 +11,7 @@ use super::verb;
 use super::work::{Preparation, Work};
 use crate::types::Oid;
 pub(super) use headrace_core::Failure;
-use headrace_core::{Pending, Pipelining, ResponseHandler, Slot};
+use headrace_core::{Pending, Pipelining, ResponseHandler, Slot, WhenLost};
 use std::sync::Arc;
 
 /// A request in the queue.
@@ -191,6 +191,21 @@ impl<H: PgHandler> Pending for PendingRequest<H> {
 
     fn is_at_server(&self) -> bool {
         self.slot.abandoned
+    }
+
+    /// The block whose BEGIN has failed is lost. Of any other error the server knows that nothing may follow it.
+    fn when_lost(&self) -> WhenLost {
+        match &self.request {
+            Request::Verb { verb, .. } => verb.when_lost(),
+            Request::Execute(_) | Request::Script { .. } | Request::Copy(_) | Request::Describe { .. } => {
+                WhenLost::Refused
+            }
+            _ => WhenLost::Sent,
+        }
+    }
+
+    fn awaits_replies(&self) -> bool {
+        false
     }
 
     /// Returns true if a cancel request may hit it: it was abandoned, or a hit is harmless, as for a Sync and the query for

@@ -350,6 +350,7 @@ impl<H: PgHandler> Machine<H> {
             ));
         }
         let tail = self.queue.started() - 1;
+        self.note_begin_failed(&error);
         let pending = &mut self.queue[0];
         let asks_apart = match pending.stage() {
             Stage::Introspecting { .. } => pending.answer.owed == 0,
@@ -397,6 +398,17 @@ impl<H: PgHandler> Machine<H> {
             self.settle_front(cx);
         }
         Ok(())
+    }
+
+    /// If the error is that of a BEGIN, nothing of its block is executed that the program has sent without having read
+    /// the error: it would be in a transaction without what the BEGIN came with.
+    fn note_begin_failed(&mut self, error: &ServerError) {
+        let pending = &self.queue[0];
+        let is_pipelined = matches!(&pending.request, Request::Execute(execute) if execute.pipeline != 0);
+        if pending.block.awaits_prelude() && (is_pipelined || self.queue.len() > 1) {
+            let block = pending.slot.block;
+            self.queue.transaction_lost(block, error.field(field::MESSAGE));
+        }
     }
 
     /// The server's code for why the first request failed.

@@ -13,7 +13,7 @@ use super::work::{Source, Work};
 use super::{Machine, PgHandler, Phase, Server, TransactionStatus};
 use crate::messages::frontend;
 use crate::messages::tag::Target;
-use headrace_core::{WriteBuffer, limits};
+use headrace_core::{Effect, WriteBuffer, limits};
 use std::sync::Arc;
 
 impl<H: PgHandler> Machine<H> {
@@ -48,7 +48,10 @@ impl<H: PgHandler> Machine<H> {
                 if !self.has_next() {
                     return;
                 }
-                self.start_next(cx, write_buffer);
+                match self.take_refused() {
+                    Some(refused) => refused.slot.finish(cx),
+                    None => self.start_next(cx, write_buffer),
+                }
             }
         }
     }
@@ -67,7 +70,23 @@ impl<H: PgHandler> Machine<H> {
         if self.reserved.is_some() && !self.bring_forward() {
             return false;
         }
-        self.queue.may_start() && !self.must_wait()
+        self.queue.may_start() && !self.is_begin_due() && !self.must_wait()
+    }
+
+    /// Returns true if a BEGIN is unanswered whose group has ended. If it fails, a cancel request has hit it, say, what
+    /// is sent after the Sync would be executed outside of a transaction, and committed by itself. The end of the
+    /// transaction need not wait: then there is nothing between.
+    fn is_begin_due(&self) -> bool {
+        let mut begun = self.queue.in_flight().skip_while(|pending| !pending.block.awaits_prelude());
+        begun.any(|pending| pending.request.syncs())
+            && !matches!(self.queue.next().map(|next| next.request.effect()), Some(Effect::Ends(_)))
+    }
+
+    /// Takes the next request out if it is one of a block whose BEGIN has failed. In a group that is open the server
+    /// skips it, and its Sync is needed.
+    fn take_refused(&mut self) -> Option<PendingRequest<H>> {
+        let at = self.queue.started();
+        if at > 0 && self.group_is_open(at) { None } else { self.queue.take_refused() }
     }
 
     /// Sends a Sync next if the server needs one, as it may have kept back its replies until then; returns true if it

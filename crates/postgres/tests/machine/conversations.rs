@@ -7,6 +7,7 @@ use headrace_core::{Discarded, IfUnsent, Session as _, TransactionStatus, Verb};
 use headrace_postgres::machine::{Execute, Portal, PortalId, Prepare, Request, Rows};
 use headrace_postgres::messages::tag::{self, backend};
 use headrace_testkit::TestValue;
+use std::sync::atomic::Ordering;
 
 #[test]
 pub fn a_batch_names_the_row_that_failed() {
@@ -550,4 +551,44 @@ pub fn replies_before_the_end_of_a_portal_are_read() {
     session.feed(&ready(b'T')).unwrap();
     session.feed(&[msg(backend::COMMAND_COMPLETE, b"COMMIT\0"), ready(b'I')].concat()).unwrap();
     assert_eq!(ended.get().end.as_deref(), Some("done"));
+}
+
+#[test]
+pub fn nothing_of_a_block_is_executed_whose_begin_has_failed() {
+    for fails in [false, true] {
+        let mut session = Session::start();
+        let update = |sql: &str| match execution(sql, Rows::One, true) {
+            Request::Execute(execute) => Request::Execute(Execute { prelude: Some("BEGIN".into()), ..execute }),
+            other => other,
+        };
+        session.ask(execution("update t", Rows::One, true), Vec::new(), Vec::new());
+        session.feed_messages(&[described(&[], &[])]);
+        session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), completed("UPDATE 1"), ready(b'I')]);
+        session.sent();
+        session.machine.requests().block().store(1, Ordering::SeqCst);
+        let (_, first) = session.ask(update("update t"), Vec::new(), Vec::new());
+        let (_, second) = session.ask(update("update t"), Vec::new(), Vec::new());
+        let (_, end) = session.ask(verb(&Verb::Commit(IfUnsent::RollBack)), Vec::new(), Vec::new());
+        session.machine.requests().block().store(0, Ordering::SeqCst);
+        assert_eq!(session.sent(), ["Parse", "Bind", "Execute", "Bind", "Execute", "Sync"]);
+        if fails {
+            session.feed_messages(&[error("57014"), ready(b'I')]);
+            assert_eq!(session.sent(), ["Query"], "ROLLBACK");
+            assert_eq!(first.get().end.as_deref(), Some("server 57014"));
+            assert!(second.get().end.is_some_and(|end| end.contains("not executed")));
+            session.feed_messages(&[completed("ROLLBACK"), ready(b'I')]);
+            assert!(end.get().end.is_some_and(|end| end.contains("not committed")));
+        } else {
+            let parsed = msg(backend::PARSE_COMPLETE, b"");
+            let bound = msg(backend::BIND_COMPLETE, b"");
+            session.feed_messages(&[parsed, bound.clone(), completed("BEGIN")]);
+            assert_eq!(session.sent(), ["Bind", "Execute", "Sync", "Query"]);
+            session.feed_messages(&[bound.clone(), completed("UPDATE 1"), ready(b'T')]);
+            session.feed_messages(&[bound, completed("UPDATE 1"), ready(b'T'), completed("COMMIT"), ready(b'I')]);
+            for received in [first, second, end] {
+                assert_eq!(received.get().end.as_deref(), Some("done"));
+            }
+        }
+        assert!(session.machine.is_idle());
+    }
 }
