@@ -138,33 +138,38 @@ impl Known {
     }
 }
 
-/// Whether a client has to leave. One task waits for it.
+/// Whether a client has to leave. One task at a time waits for it.
 #[derive(Debug, Default)]
 pub struct Kill {
     given: AtomicBool,
+    /// The waker is that of the task: it need not be looked at each time that the task does something.
+    has_waker: AtomicBool,
     waker: Mutex<Option<Waker>>,
 }
 
 impl Kill {
     /// The client has to leave.
     pub fn give(&self) {
-        self.given.store(true, Ordering::Release);
-        if let Some(waker) = lock(&self.waker).take() {
-            waker.wake();
+        self.given.store(true, Ordering::SeqCst);
+        if let Some(waker) = lock(&self.waker).as_ref() {
+            waker.wake_by_ref();
         }
+    }
+
+    /// The next one that waits is another task.
+    pub fn is_waited_for_by_another_task(&self) {
+        self.has_waker.store(false, Ordering::Relaxed);
     }
 
     /// Waits until the client has to leave.
     pub async fn given(&self) {
         poll_fn(|context| {
-            if !self.given.load(Ordering::Acquire) {
-                let mut waker = lock(&self.waker);
-                if !waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
-                    *waker = Some(context.waker().clone());
-                }
+            if !self.has_waker.load(Ordering::Relaxed) {
+                *lock(&self.waker) = Some(context.waker().clone());
+                self.has_waker.store(true, Ordering::Relaxed);
             }
             // It may have been given before the waker was there.
-            if self.given.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
+            if self.given.load(Ordering::SeqCst) { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
     }
@@ -222,5 +227,17 @@ mod tests {
         order.give();
         waiting.await.expect("it has waited");
         order.given().await;
+        let moved = Arc::new(Kill::default());
+        let before = moved.given();
+        tokio::pin!(before);
+        assert!(tokio::time::timeout(std::time::Duration::ZERO, before).await.is_err());
+        moved.is_waited_for_by_another_task();
+        let waiting = tokio::spawn({
+            let moved = Arc::clone(&moved);
+            async move { moved.given().await }
+        });
+        tokio::task::yield_now().await;
+        moved.give();
+        waiting.await.expect("another task has waited");
     }
 }

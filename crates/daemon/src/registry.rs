@@ -72,6 +72,11 @@ impl Client {
         self.kill.give();
     }
 
+    /// Another task than before serves it, and waits for the end.
+    pub fn is_served_by_another_task(&self) {
+        self.kill.is_waited_for_by_another_task();
+    }
+
     /// Waits until its connection is to be ended; returns what it is told.
     pub async fn killed(&self) -> Ended {
         self.kill.given().await;

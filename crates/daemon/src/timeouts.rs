@@ -13,7 +13,10 @@
 
 use crate::limits::BORROW_BYTES;
 use crate::replies::{CANCELLED, Ended, IDLE_IN_TRANSACTION, IDLE_SESSION, LONG_TRANSACTION, PROTOCOL_VIOLATION};
+use std::future::pending;
+use std::pin::Pin;
 use std::time::{Duration, Instant};
+use tokio::time::{Sleep, sleep_until};
 
 /// The bounds; `None` for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -155,14 +158,27 @@ impl Clock {
     }
 }
 
-/// Waits until what is bounded has expired; for ever without a bound.
-pub async fn expired(first: Option<(Instant, Expired)>) -> Expired {
-    match first {
-        Some((then, what)) => {
-            tokio::time::sleep_until(then.into()).await;
-            what
+/// Waits until what is bounded has expired. It is set anew for an earlier time only: most often what was waited for
+/// happens, and something else expires later.
+#[derive(Debug, Default)]
+pub struct Timer(Option<Pin<Box<Sleep>>>);
+
+impl Timer {
+    /// Returns what has expired; waits for ever without a bound.
+    pub async fn expired(&mut self, first: Option<(Instant, Expired)>) -> Expired {
+        let Some((then, what)) = first else { return pending().await };
+        let then = then.into();
+        let sleep = self.0.get_or_insert_with(|| Box::pin(sleep_until(then)));
+        if sleep.deadline() > then {
+            sleep.as_mut().reset(then);
         }
-        None => std::future::pending().await,
+        loop {
+            sleep.as_mut().await;
+            if sleep.deadline() >= then {
+                return what;
+            }
+            sleep.as_mut().reset(then);
+        }
     }
 }
 
@@ -222,6 +238,23 @@ mod tests {
                 (28, at(Query, true, 50, 5), Some((31, Expired::Query))),
             ],
         );
+    }
+
+    #[tokio::test]
+    async fn timer_waits_for_what_it_was_asked_for_last() {
+        let (mut timer, start) = (Timer::default(), Instant::now());
+        let milliseconds = |n| start + Duration::from_millis(n);
+        let far = Some((start + 1000 * SECOND, Expired::ClientIdle));
+        assert!(tokio::time::timeout(Duration::from_millis(1), timer.expired(far)).await.is_err());
+        // Earlier than before, later than the time that has passed, and a time that has passed.
+        for (then, what) in [(20, Expired::Query), (60, Expired::Transaction), (0, Expired::Message)] {
+            assert_eq!(timer.expired(Some((milliseconds(then), what))).await, what);
+            assert!(Instant::now() >= milliseconds(then));
+        }
+        let before = Some((milliseconds(80), Expired::Query));
+        assert!(tokio::time::timeout(Duration::from_millis(1), timer.expired(before)).await.is_err());
+        assert_eq!(timer.expired(Some((milliseconds(120), Expired::Message))).await, Expired::Message);
+        assert!(Instant::now() >= milliseconds(120));
     }
 
     #[test]

@@ -15,7 +15,6 @@ use super::values::{COPY_SIGNATURE, Layout, Shape, Writer};
 use crate::limits::RESET_TIMEOUT;
 use crate::lock;
 use crate::replies::Ended;
-use crate::timeouts::expired;
 use headrace_connection::Connection;
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{
@@ -142,7 +141,7 @@ impl<B: Backend> Session<'_, B> {
             return tokio::select! {
                 moved = client.stream.exchange(&mut client.buffers, reads) => Ok(has_left(&moved)),
                 _ = draining.wait_for(|draining| *draining), if is_idle => Err(self.drained()),
-                what = expired(first) => Err(what.ended()),
+                what = self.timer.expired(first) => Err(what.ended()),
                 ended = self.of.killed() => Err(ended),
             };
         };
@@ -171,7 +170,7 @@ impl<B: Backend> Session<'_, B> {
                 self.cancel_statement().await;
                 Ok(false)
             }
-            what = expired(first) => Err(what.ended()),
+            what = self.timer.expired(first) => Err(what.ended()),
             ended = self.of.killed() => Err(ended),
         }
     }

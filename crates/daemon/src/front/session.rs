@@ -18,7 +18,7 @@ use crate::hub::Hub;
 use crate::limits::SMALL;
 use crate::registry::{self, Activity, Entered};
 use crate::replies::{DRAINING, Ended, PROTOCOL_VIOLATION, SERVER_LOST, TOO_LARGE};
-use crate::timeouts::{Clock, Doing, Expired, Observed};
+use crate::timeouts::{Clock, Doing, Expired, Observed, Timer};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, Isolation, ReadBuffer, TransactionStatus};
 use headrace_postgres::messages::tag::backend as tag;
@@ -68,6 +68,7 @@ pub(super) struct Session<'a, B: Backend> {
     pub(super) leaving: bool,
     /// How long the client may take.
     clock: Clock,
+    pub(super) timer: Timer,
     /// Counts the client's messages, and the requests of the server that were answered.
     messages: u64,
     pub(super) answered: u64,
@@ -95,6 +96,7 @@ pub async fn serve<B: Backend>(
     let mut session = Session {
         client,
         clock: Clock::new(timeouts, Instant::now()),
+        timer: Timer::default(),
         messages: 0,
         answered: 0,
         user: pool.user.clone(),

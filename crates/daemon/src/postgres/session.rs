@@ -9,7 +9,7 @@ use crate::hub::Hub;
 use crate::limits::{SMALL, TURN};
 use crate::registry::{self, Activity, Entered};
 use crate::replies::{self, DRAINING, Ended, SERVER_LOST};
-use crate::timeouts::{Clock, Doing, Expired, Observed, expired};
+use crate::timeouts::{Clock, Doing, Expired, Observed, Timer};
 use crate::traffic::{Home, Traffic, TrafficClass, run_on};
 use headrace_connection::Buffers;
 use headrace_core::limits::{READ_BUFFER_BYTES, WRITE_BUFFER_HIGH_BYTES};
@@ -64,6 +64,7 @@ pub async fn serve(
         relay,
         pool,
         clock: Clock::new(timeouts, Instant::now()),
+        timer: Timer::default(),
         replies: 0,
         of: Arc::clone(&entered.client),
         lent: None,
@@ -168,6 +169,7 @@ struct Session {
     lent: Option<Lent>,
     /// How long the client may take.
     clock: Clock,
+    timer: Timer,
     /// Counts replies.
     replies: u64,
     hub: Arc<Hub>,
@@ -196,6 +198,7 @@ impl Session {
 
     fn come_here(&mut self) {
         let class = self.traffic.class();
+        self.of.is_served_by_another_task();
         self.home.come_to(class, &mut self.client.stream);
         if let Some(lent) = &mut self.lent {
             lent.server.come_to(class);
@@ -413,7 +416,7 @@ impl Session {
             return tokio::select! {
                 moved = client.stream.exchange(&mut client.buffers, true) => of_client(moved),
                 _ = self.draining.wait_for(|draining| *draining) => Step::Draining,
-                what = expired(first) => Step::Expired(what),
+                what = self.timer.expired(first) => Step::Expired(what),
                 ended = self.of.killed() => Step::Killed(ended),
             };
         };
@@ -428,7 +431,7 @@ impl Session {
                 Err(fatal) => Step::ServerLost(fatal),
             },
             _ = self.draining.wait_for(|draining| *draining), if idle => Step::Draining,
-            what = expired(first) => Step::Expired(what),
+            what = self.timer.expired(first) => Step::Expired(what),
             ended = self.of.killed() => Step::Killed(ended),
         }
     }
