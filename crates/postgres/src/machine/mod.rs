@@ -95,6 +95,8 @@ pub struct Machine<H: ResponseHandler> {
     /// True if a transaction block is open as of what has been sent, whatever has been answered. `None` after a
     /// statement of the user's that begins or ends one: only its reply shows it.
     in_block: Option<bool>,
+    /// The last request that was sent with a BEGIN before it, until that is known to be answered.
+    begun: Option<u64>,
     /// The portals that are open as of what has been sent.
     portals: Portals,
     /// The portal that the open transaction block belongs to: nothing else is started.
@@ -146,6 +148,7 @@ impl<H: PgHandler> Machine<H> {
             phase: Phase::Startup(Box::new(Startup::new(options, write_buffer))),
             queue: Queue::default(),
             in_block: Some(false),
+            begun: None,
             portals: Portals::default(),
             reserved: None,
             streamed: None,

@@ -76,9 +76,16 @@ impl<H: PgHandler> Machine<H> {
     /// Returns true if a BEGIN is unanswered whose group has ended. If it fails, a cancel request has hit it, say, what
     /// is sent after the Sync would be executed outside of a transaction, and committed by itself. The end of the
     /// transaction need not wait: then there is nothing between.
-    fn is_begin_due(&self) -> bool {
-        let mut begun = self.queue.in_flight().skip_while(|pending| !pending.block.awaits_prelude());
-        begun.any(|pending| pending.request.syncs())
+    fn is_begin_due(&mut self) -> bool {
+        let Some(begun) = self.begun else { return false };
+        let mut sent = self.queue.in_flight().skip_while(|pending| pending.slot.id != begun).peekable();
+        let is_answered = sent.peek().is_none_or(|pending| !pending.block.awaits_prelude());
+        let is_ended = sent.any(|pending| pending.request.syncs());
+        if is_answered {
+            self.begun = None;
+        }
+        !is_answered
+            && is_ended
             && !matches!(self.queue.next().map(|next| next.request.effect()), Some(Effect::Ends(_)))
     }
 
@@ -298,6 +305,7 @@ impl<H: PgHandler> Machine<H> {
         frontend::query(out, &prefix, sql);
         if prelude.is_some() {
             pending.block.prelude = Prelude::Sent;
+            self.begun = Some(pending.slot.id);
         }
         let open = open || pending.block.awaits_prelude();
         let control = verb.map_or_else(|| control::of_script(sql), control::of_verb);
@@ -341,6 +349,7 @@ impl<H: PgHandler> Machine<H> {
             frontend::bind_empty(out, "", "");
             frontend::execute(out, "", 0);
             pending.block.prelude = Prelude::Sent;
+            self.begun = Some(pending.slot.id);
             self.in_block = Some(true);
             if let Some(number) = pending.request.reserving_portal() {
                 self.reserved = Some(number);
