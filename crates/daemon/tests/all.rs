@@ -1,5 +1,4 @@
 //! All tests in one program: each program more would compile and link the crate's code again.
 
 mod any_bytes;
-mod groups;
 mod relay;

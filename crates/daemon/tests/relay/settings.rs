@@ -1,0 +1,103 @@
+//! Settings that are set back.
+
+use crate::relay::{Pair, completed, replies, say, texts};
+use headrace_daemon::postgres::relay::Then;
+use headrace_daemon::postgres::statements::Catalog;
+use std::sync::Arc;
+
+#[test]
+fn settings_that_are_set_back_in_a_script_are_what_the_client_began_with() {
+    for (sql, sent, shown) in [
+        ("reset all", "reset all\n;SET SESSION TimeZone TO E'Asia/Tokyo'", &b"CZI"[..]),
+        (
+            "set timezone to default; set timezone to 'x' -- y",
+            "set timezone to default\n;SET SESSION TimeZone TO E'Asia/Tokyo'; set timezone to 'x' -- y",
+            b"CCZI",
+        ),
+        (
+            "begin; set local time zone default",
+            "begin; set local time zone default\n;SET LOCAL TimeZone TO E'Asia/Tokyo'",
+            b"CCZT",
+        ),
+    ] {
+        let mut pair = Pair::in_zone("Asia/Tokyo");
+        assert_eq!(pair.client(&say().query(sql).0), Ok(Then::Wait));
+        assert_eq!(texts(&pair.sent()), [sent]);
+        let status = shown.last().copied().expect("a status");
+        let all: Vec<u8> = sent.split(';').map(|_| b'C').chain([b'Z', status]).collect();
+        pair.answer(&replies(&all));
+        assert_eq!(pair.told(), replies(shown), "{sql}");
+    }
+    // The session's own is the client's.
+    let mut pair = Pair::in_zone("UTC");
+    assert_eq!(pair.client(&say().query("reset all; select 1").0), Ok(Then::Wait));
+    assert_eq!(texts(&pair.sent()), ["reset all; select 1"]);
+}
+
+#[test]
+fn script_that_sets_settings_back_too_often_is_passed_on_and_keeps_its_session() {
+    let most = headrace_daemon::limits::RESETS;
+    for (count, keeps) in [(most, false), (most + 1, true)] {
+        let mut pair = Pair::in_zone("Asia/Tokyo");
+        let script = "reset all;".repeat(count);
+        assert_eq!(pair.client(&say().query(&script).0), Ok(Then::Wait));
+        assert_eq!(texts(&pair.sent()) == [script], keeps, "{count}");
+        assert_eq!(pair.relay.pinned().is_some(), keeps, "{count}");
+    }
+}
+
+#[test]
+fn settings_that_are_set_back_in_a_group_are_what_the_client_began_with() {
+    let mut pair = Pair::in_zone("Asia/Tokyo");
+    let said = say().parse("", "reset all").bind("").execute().parse("", "select 1").bind("").execute().sync();
+    assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+    let set = "SET SESSION TimeZone TO E'Asia/Tokyo'";
+    assert_eq!(texts(&pair.sent()), ["reset all", "B", "E", "C", set, "B", "E", "C", "C", "H"]);
+    pair.answer(&replies(b"12C312C33"));
+    assert_eq!(pair.told(), replies(b"12C"));
+    assert_eq!(texts(&pair.sent()), ["select 1", "B", "E", "S"]);
+    pair.answer(&replies(b"12DCZI"));
+    assert_eq!(pair.told(), replies(b"12DCZI"));
+    // The RESET fails, and with it what follows.
+    let mut pair = Pair::in_zone("Asia/Tokyo");
+    assert_eq!(pair.client(&say().parse("", "reset all").bind("").execute().sync().0), Ok(Then::Wait));
+    pair.answer(&replies(b"12E"));
+    pair.answer(&replies(b"ZI"));
+    assert_eq!(pair.told(), replies(b"12EZI"));
+    assert!(pair.relay.is_settled(&pair.server));
+}
+
+#[test]
+fn discard_all_is_done_whatever_fails_after_it() {
+    let mut pair = Pair::in_zone("Asia/Tokyo");
+    let said = say().parse("", "discard all").bind("").execute().parse("", "select 1/0").bind("").execute().sync();
+    assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+    // It is parsed again for its execution, as a DEALLOCATE is.
+    assert_eq!(texts(&pair.sent()), ["discard all", "discard all", "B", "E", "H"]);
+    pair.answer(&[replies(b"112"), completed("DISCARD ALL", b'I')[..17].to_vec()].concat());
+    assert_eq!(texts(&pair.sent()), ["SET SESSION TimeZone TO E'Asia/Tokyo';"]);
+    pair.answer(&replies(b"CZI"));
+    assert_eq!(texts(&pair.sent()), ["select 1/0", "B", "E", "S"]);
+    pair.answer(&replies(b"1EZI"));
+    assert!(pair.relay.is_settled(&pair.server));
+    assert_eq!(pair.told(), [replies(b"12"), completed("DISCARD ALL", b'I')[..17].to_vec(), replies(b"1EZI")].concat());
+}
+
+#[test]
+fn discard_all_leaves_the_unnamed_statement_its_session() {
+    for (unnamed, keeps) in [(true, true), (false, false)] {
+        let mut pair = Pair::new(&Arc::new(Catalog::default()));
+        assert_eq!(pair.client(&say().query("listen a").0), Ok(Then::Wait));
+        pair.answer(&completed("LISTEN", b'I'));
+        assert!(pair.relay.pinned().is_some());
+        if unnamed {
+            assert_eq!(pair.client(&say().parse("", "select 1").sync().0), Ok(Then::Wait));
+            pair.answer(&replies(b"1ZI"));
+        }
+        assert_eq!(pair.client(&say().parse("d", "discard all").sync().0), Ok(Then::Wait));
+        pair.answer(&replies(b"1ZI"));
+        assert_eq!(pair.client(&say().bind("d").execute().sync().0), Ok(Then::Wait));
+        pair.answer(&[replies(b"2"), completed("DISCARD ALL", b'I')[..17].to_vec()].concat());
+        assert_eq!(pair.relay.pinned().is_some(), keeps);
+    }
+}
