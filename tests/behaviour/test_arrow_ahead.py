@@ -44,7 +44,7 @@ def test_two_fetches_are_under_way_and_no_more(url: str) -> None:
 
 
 def test_a_timeout_cancels_what_is_waited_for_and_what_is_asked_ahead(url: str) -> None:
-    with headrace.connect(url, autocommit=True) as conn:
+    with headrace.connect(url, autocommit=True, command_timeout=PATIENCE) as conn:
         stream = conn.stream_arrow(SLOW, batch_rows=ROWS, timeout=0.5)
         taken(stream, 3)
         started = time.monotonic()
@@ -55,7 +55,10 @@ def test_a_timeout_cancels_what_is_waited_for_and_what_is_asked_ahead(url: str) 
 
 
 def test_a_cancel_ends_a_stream_that_reads_ahead(url: str) -> None:
-    with headrace.connect(url) as conn, headrace.connect(url, autocommit=True) as other:
+    with (
+        headrace.connect(url, command_timeout=PATIENCE) as conn,
+        headrace.connect(url, autocommit=True) as other,
+    ):
         pid = conn.fetchval("select pg_backend_pid()")
         stream = conn.stream_arrow(SLOW, batch_rows=ROWS)
         taken(stream, 3)

@@ -42,7 +42,7 @@ async def test_two_fetches_are_under_way_and_no_more(url: str) -> None:
 
 
 async def test_a_timeout_cancels_what_is_waited_for_and_what_is_asked_ahead(url: str) -> None:
-    async with await headrace.aio.connect(url, autocommit=True) as conn:
+    async with await headrace.aio.connect(url, autocommit=True, command_timeout=PATIENCE) as conn:
         stream = conn.stream_arrow(SLOW, batch_rows=ROWS, timeout=0.5)
         await taken(stream, 3)
         started = time.monotonic()
@@ -53,7 +53,10 @@ async def test_a_timeout_cancels_what_is_waited_for_and_what_is_asked_ahead(url:
 
 
 async def test_a_cancel_ends_a_stream_that_reads_ahead(url: str) -> None:
-    async with await headrace.aio.connect(url) as conn, await headrace.aio.connect(url, autocommit=True) as other:
+    async with (
+        await headrace.aio.connect(url, command_timeout=PATIENCE) as conn,
+        await headrace.aio.connect(url, autocommit=True) as other,
+    ):
         pid = await conn.fetchval("select pg_backend_pid()")
         stream = conn.stream_arrow(SLOW, batch_rows=ROWS)
         await taken(stream, 3)
