@@ -141,3 +141,13 @@ def test_a_connection_is_returned_once(any_db: Database, pool: Any) -> None:
             pool.putconn(old)
         new.execute("insert into leases values (1)")
     assert rows(any_db) == [1]
+
+
+def test_a_connection_that_is_dropped_is_replaced(any_db: Database, pool: Any) -> None:
+    old = pool.getconn()
+    old.execute("insert into leases values (7)")
+    del old
+    with pool.connection(timeout=10) as new:
+        new.execute("insert into leases values (1)")
+    assert pool.stats().lost == {"doubt": 1}
+    assert rows(any_db) == [1]

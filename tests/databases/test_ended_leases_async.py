@@ -141,3 +141,13 @@ async def test_a_connection_is_returned_once(any_db: Database, pool: Any) -> Non
             await pool.putconn(old)
         await new.execute("insert into leases values (1)")
     assert await rows(any_db) == [1]
+
+
+async def test_a_connection_that_is_dropped_is_replaced(any_db: Database, pool: Any) -> None:
+    old = await pool.getconn()
+    await old.execute("insert into leases values (7)")
+    del old
+    async with pool.connection(timeout=10) as new:
+        await new.execute("insert into leases values (1)")
+    assert pool.stats().lost == {"doubt": 1}
+    assert await rows(any_db) == [1]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headrace._shared import connection, flows, transactions, waiting
+from headrace._shared import connection, core, flows, transactions, waiting
 from headrace.types import TransactionStatus
 from servers import Database
 
@@ -89,3 +89,34 @@ def test_interrupt_at_the_beginning_of_a_block_leaves_none(
     assert (steps > 100, ignored) == (True, [])
     with any_db.connect(autocommit=True) as other:
         assert other.fetch("select n from begun order by n") == [(n,) for n in range(steps)]
+
+
+def was_interrupted_in_pipeline(conn: Any, at: int, error: type[BaseException]) -> bool:
+    """Begins and ends a pipeline."""
+    before = sys.gettrace()
+    sys.settrace(Interrupt(at, error))
+    try:
+        with conn.pipeline():
+            pass
+        sys.settrace(before)
+    except error:
+        sys.settrace(before)
+        return True
+    return False
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_interrupt_in_a_pipeline_leaves_no_later_statement_in_it(
+    any_db: Database, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "FUNCTIONS", {"pipeline", "begin_pipeline", "leave_pipeline"})
+    monkeypatch.setattr(sys.modules[__name__], "FILES", (*FILES, core.__file__))
+    with any_db.connect(autocommit=True) as conn, any_db.connect(autocommit=True) as other:
+        conn.execute("drop table if exists begun")
+        conn.execute("create table begun (n int)")
+        steps = 0
+        while was_interrupted_in_pipeline(conn, steps, error):
+            conn.execute(f"insert into begun values ({steps})")
+            assert other.fetchval("select count(*) from begun") == steps + 1, steps
+            steps += 1
+    assert steps > 20

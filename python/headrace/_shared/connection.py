@@ -281,10 +281,12 @@ class BlockingConnection(BlockingArrowQueries[R]):
         if mine is not None:
             yield Pipeline(self, mine)
             return
-        mine = core.begin_pipeline()
+        mine = Pipelined(next(core.numbers))
         cursors: deque[BlockingCursor[Any]] | None = None
         try:
             try:
+                # Not before: after an interrupt all that this thread executes later would be part of it.
+                core.begin_pipeline(mine)
                 yield Pipeline(self, mine)
             except BaseException as error:
                 cursors = core.leave_pipeline(mine)

@@ -159,10 +159,9 @@ class Core(Transactions):
         """The pipeline of the task or thread that runs now. Worth a look only where ``pipelines`` has any."""
         return self.pipelines.get(self.me())
 
-    def begin_pipeline(self) -> Pipelined:
+    def begin_pipeline(self, pipeline: Pipelined) -> None:
         """Begins a pipeline of this task or thread; statements of others are not part of it."""
-        pipeline = self.pipelines[self.me()] = Pipelined(next(self.numbers))
-        return pipeline
+        self.pipelines[self.me()] = pipeline
 
     def leave_pipeline(self, pipeline: Pipelined) -> deque[Any]:
         """Ends the pipeline; returns the cursors whose results were not read, none after a reset."""

@@ -7,6 +7,7 @@ connection, stay with the pool. Rows are read as without a pool.
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Final, NoReturn, TypeVar
 
 from ..errors import InterfaceError
@@ -62,6 +63,18 @@ def lent(connection: C) -> C:
     """What a pool lends for a connection: the connection itself if it is one of another package."""
     lend: Any = getattr(connection, "_lend", None)
     return connection if lend is None else lend()
+
+
+# In is_dropped: the pool's entry, its argument, and that of getrefcount().
+_OWN_REFERENCES: Final = 3
+
+
+def is_dropped(connection: object, lent: object) -> bool:
+    """Returns true if nobody but the pool has what was lent for a connection. Without the interpreter's lock references
+    cannot be counted."""
+    if lent is None or lent is connection or not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return False
+    return sys.getrefcount(lent) <= _OWN_REFERENCES
 
 
 def end_lease(connection: object) -> None:

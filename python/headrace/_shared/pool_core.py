@@ -45,7 +45,7 @@ from ..errors import (
     TooManyRequests,
 )
 from ..types import TransactionStatus
-from .lease import end_lease, lent
+from .lease import end_lease, is_dropped, lent
 from .pool_actions import Action, C, Connect, Discard, Fail, Hand, Sever, W
 from .pool_settings import ClosedReason, LostReason, PoolStats, ResetMode, Settings
 
@@ -265,6 +265,7 @@ class PoolCore(Generic[C, W]):
         else:
             self._waits += 1
             self._waiters[waiter] = now
+            self._reclaim(now)
             self.encourage(now)
         self._grow(now)
 
@@ -425,6 +426,7 @@ class PoolCore(Generic[C, W]):
                 if why is not None:
                     self._idle.remove(entry)
                     self._discard(entry, why)
+            self._reclaim(now)
             for key, entry in list(self._lent.items()):
                 if entry.reset_by is not None and now >= entry.reset_by:
                     del self._lent[key]
@@ -490,6 +492,13 @@ class PoolCore(Generic[C, W]):
         self._severed.pop(id(connection), None)
         self._lent[id(connection)] = entry
         return connection
+
+    def _reclaim(self, now: float) -> None:
+        """Closes connections whose borrowers have dropped them: by mistake, or because an interrupt came while they
+        were lent or returned."""
+        for entry in list(self._lent.values()):
+            if entry.reset_by is None and is_dropped(entry.connection, entry.lent):
+                self._take_back(entry, now, "doubt")
 
     def _back(self, entry: _Entry[C], now: float) -> None:
         """It is lent no more."""

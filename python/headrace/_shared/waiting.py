@@ -163,8 +163,8 @@ class BlockingWaiting(ConnectionBase[R]):
         wire = self._core.wire
         if wire.closed:
             return
-        patience = _patience()
         try:
+            patience = _patience()
             discarded, number = wire.abandon(ticket)
             if discarded == Discarded.ALONE:
                 self._cancel_abandoned(number, patience)

@@ -64,6 +64,8 @@ class Guard:
         self._core = core
         self.reservation = 0
         self._begun = False
+        self.left = False
+        """Others can go on."""
 
     def query(self, sql: str, *, infile: bool = False) -> Any:
         """Queues a statement of the load."""
@@ -87,6 +89,7 @@ class Guard:
         finally:
             if self.reservation:
                 wire.release(self.reservation)
+            self.left = True
 
     def _end(self, undo: bool) -> Flow[None]:
         restore, end = self._core.wire.guard("undo" if undo else "keep", self.reservation)

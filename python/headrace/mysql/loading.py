@@ -126,8 +126,18 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
         return sent
 
     def _load(self, sql: str, send: Callable[[Any], Any], duplicates: str, limit: Limit) -> Result:
-        core, wire = self._core, self._core.wire
-        guard = load.Guard(core)
+        guard = load.Guard(self._core)
+        try:
+            return self._guarded(guard, sql, send, duplicates, limit)
+        finally:
+            if not guard.left:
+                # An interrupt while it was ended: the server may wait for data, others for the connection.
+                self._core.wire.close()
+
+    def _guarded(
+        self, guard: load.Guard, sql: str, send: Callable[[Any], Any], duplicates: str, limit: Limit
+    ) -> Result:
+        wire = self._core.wire
         opened = Opened()
         gate = self._gate(opened, load.LOADING)
         try:

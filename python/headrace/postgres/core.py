@@ -308,13 +308,10 @@ class ConnectionCore(Core):
         """Queues an empty query: a Sync may be answered before what waits for the end of a stream."""
         return self.wire.script("")
 
-    def begin_pipeline(self) -> Pipelined:
+    def begin_pipeline(self, pipeline: Pipelined) -> None:
         """Outside of a transaction each statement stands for itself."""
-        # First: an interrupt must not leave a pipeline that is never ended.
-        alone = self.begin is None and not self.in_transaction()
-        pipeline = super().begin_pipeline()
-        pipeline.sync = alone
-        return pipeline
+        pipeline.sync = self.begin is None and not self.in_transaction()
+        super().begin_pipeline(pipeline)
 
     def ask_for_answers(self, pipeline: Pipelined | None) -> Any:
         """Queues a Sync after the statements of a pipeline if there is none; returns its ticket, or None."""

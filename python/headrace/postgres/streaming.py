@@ -181,3 +181,7 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
             # The rest of a portal in another transaction is lost with the connection.
             if reading.own and not reading.abandoned:
                 raise
+        except BaseException:
+            # An interrupt: it may have come before the end was queued, or before that was sent.
+            reading.end_again()
+            raise

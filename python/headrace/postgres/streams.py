@@ -161,3 +161,8 @@ class Reading(Opened):
             for asked in self.rest():
                 core.wire.discard(asked)
         return core.wire.close_portal(self._portal) if is_open else None
+
+    def end_again(self) -> None:
+        """The same after an interrupt, which may have come at any point of it. The end is sent with what comes next."""
+        self.ended = False
+        self.end()

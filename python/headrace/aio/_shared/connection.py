@@ -284,10 +284,12 @@ class LoopConnection(LoopArrowQueries[R]):
         if mine is not None:
             yield AsyncPipeline(self, mine)
             return
-        mine = core.begin_pipeline()
+        mine = Pipelined(next(core.numbers))
         cursors: deque[LoopCursor[Any]] | None = None
         try:
             try:
+                # Not before: after an interrupt all that this thread executes later would be part of it.
+                core.begin_pipeline(mine)
                 yield AsyncPipeline(self, mine)
             except BaseException as error:
                 cursors = core.leave_pipeline(mine)

@@ -134,8 +134,19 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
         return sent
 
     async def _load(self, sql: str, send: Callable[[Any], Any], duplicates: str, limit: Limit) -> Result:
-        core, wire = self._core, self._core.wire
-        guard = load.Guard(core)
+        guard = load.Guard(self._core)
+        return await self._guarded(guard, sql, send, duplicates, limit)  # asyncio only
+        # blocking: try:
+        # blocking:     return self._guarded(guard, sql, send, duplicates, limit)
+        # blocking: finally:
+        # blocking:     if not guard.left:
+        # blocking:         # An interrupt while it was ended: the server may wait for data, others for the connection.
+        # blocking:         self._core.wire.close()
+
+    async def _guarded(
+        self, guard: load.Guard, sql: str, send: Callable[[Any], Any], duplicates: str, limit: Limit
+    ) -> Result:
+        wire = self._core.wire
         opened = Opened()
         gate = self._gate(opened, load.LOADING)
         try:

@@ -222,3 +222,7 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
             # The rest of a portal in another transaction is lost with the connection.
             if reading.own and not reading.abandoned:
                 raise
+        # blocking: except BaseException:
+        # blocking:     # An interrupt: it may have come before the end was queued, or before that was sent.
+        # blocking:     reading.end_again()
+        # blocking:     raise
