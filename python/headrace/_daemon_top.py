@@ -63,7 +63,7 @@ def pool_rows(before: Status | None, now: Status) -> Rows:
     """The pools, with what has happened in them since the status before, or since the daemon began."""
     seconds = now["uptime_seconds"] - (before["uptime_seconds"] if before else 0)
     known = {pool["pool"]: pool for pool in (before["pools"] if before else ())}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for pool in now["pools"]:
         old = known.get(pool["pool"], {})
 
