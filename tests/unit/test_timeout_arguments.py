@@ -19,6 +19,7 @@ from headrace._shared.connection import BlockingConnection
 from headrace._shared.connection_base import ConnectionBase
 from headrace._shared.cursor import BlockingCursor
 from headrace._shared.pipeline import Pipeline
+from headrace._shared.pool_frames import PoolFrames
 from headrace._shared.pool_work import PoolWork
 from headrace._shared.received import Receiving
 from headrace._shared.server_cursor import BlockingServerCursor
@@ -29,6 +30,7 @@ from headrace.aio._shared.blocks import LoopBlocks
 from headrace.aio._shared.connection import LoopConnection
 from headrace.aio._shared.cursor import LoopCursor
 from headrace.aio._shared.pipeline import AsyncPipeline
+from headrace.aio._shared.pool_frames import AsyncPoolFrames
 from headrace.aio._shared.pool_work import LoopPoolWork
 from headrace.aio._shared.server_cursor import LoopServerCursor
 from headrace.aio._shared.waiting import LoopWaiting
@@ -65,7 +67,8 @@ CLASSES: list[type] = [
         for base in kind.__bases__
     ),
     Watched,
-    *(BlockingWaiting, LoopWaiting, BlockingArrowQueries, LoopArrowQueries, PoolWork, LoopPoolWork),
+    *(BlockingWaiting, LoopWaiting, BlockingArrowQueries, LoopArrowQueries),
+    *(PoolFrames, AsyncPoolFrames, PoolWork, LoopPoolWork),
     *(BlockingConnection, postgres.Connection, mysql.Connection, informix.Connection, cubrid.Connection, Pipeline),
     *(BlockingCursor, Cursor, ServerCursor, mysql.Cursor, informix.Cursor, cubrid.Cursor, InformixServerCursor),
     *(BlockingServerCursor, LoopServerCursor, cubrid.ServerCursor, aio_cubrid.AsyncServerCursor),
