@@ -80,7 +80,7 @@ def test_settings_of_the_connection_string_are_the_clients_own(daemon: Daemon) -
     "statement",
     [
         "create temp table mine (n int)",
-        "set statement_timeout = 12345",
+        "set enable_seqscan = off",
         "select pg_advisory_lock(7)",
         "listen mine",
         "prepare mine as select 1",
@@ -97,7 +97,7 @@ def test_what_cannot_be_shared_keeps_its_session_and_is_gone_afterwards(daemon: 
         for conn in (three, four):
             with conn.transaction():
                 assert conn.fetchval("select to_regclass('pg_temp.mine')") is None
-                assert conn.fetchval("show statement_timeout") == "0"
+                assert conn.fetchval("show enable_seqscan") == "on"
                 assert conn.fetchval("select count(*) from pg_locks where locktype = 'advisory'") == 0
                 assert conn.fetchval("select count(*) from pg_listening_channels()") == 0
                 assert conn.fetchval("select count(*) from pg_prepared_statements where name = 'mine'") == 0

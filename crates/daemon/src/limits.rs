@@ -64,6 +64,9 @@ pub const STARTUP_BYTES: usize = 10_000;
 pub const APPLICATION_NAME_BYTES: usize = 63;
 /// Sets of settings of which a pool remembers what the server makes of them.
 pub const WELCOMES: usize = 256;
+/// How long a client that keeps its server connection is idle before the server is asked whether what keeps it is still
+/// there, where nothing that was sent says so.
+pub const PINNED_PAUSE: Duration = Duration::from_millis(50);
 /// How often connections that nobody uses are looked for.
 pub const EXPIRY: Duration = Duration::from_secs(10);
 /// The shortest time between two of these, with a short `idle_exit`.

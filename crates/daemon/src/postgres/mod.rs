@@ -2,6 +2,7 @@
 
 mod description;
 pub mod limit;
+mod own_settings;
 pub mod pool;
 pub mod relay;
 pub mod server;

@@ -284,6 +284,7 @@ impl Server {
         }
         self.run("DISCARD ALL").await?;
         self.state.prepared.clear();
+        self.state.own_settings.clear();
         Ok(())
     }
 
@@ -329,15 +330,27 @@ impl Server {
     /// # Errors
     /// [`Fatal`]: the connection is lost.
     pub async fn answer(&mut self, sql: &str) -> Result<Result<String, ServerError>, Fatal> {
+        self.answer_beside(sql, &mut WriteBuffer::new()).await
+    }
+
+    /// The same. Notifications of what the session listens to are its client's.
+    ///
+    /// # Errors
+    /// [`Fatal`]: the connection is lost.
+    pub async fn answer_beside(
+        &mut self,
+        sql: &str,
+        client: &mut WriteBuffer,
+    ) -> Result<Result<String, ServerError>, Fatal> {
         frontend::query(self.buffers.write_buffer.tail(), "", sql);
         self.state.prepared.set_unnamed(None);
-        match timeout(RESET_TIMEOUT, self.until_ready()).await {
+        match timeout(RESET_TIMEOUT, self.until_ready(client)).await {
             Ok(done) => done,
             Err(_) => Err(Fatal::new(FatalKind::NoAnswer, "the server did not answer in time")),
         }
     }
 
-    async fn until_ready(&mut self) -> Result<Result<String, ServerError>, Fatal> {
+    async fn until_ready(&mut self, client: &mut WriteBuffer) -> Result<Result<String, ServerError>, Fatal> {
         let (mut refused, mut value) = (None, String::new());
         loop {
             while let Some((tag, length)) = header(self.buffers.read_buffer.unread())? {
@@ -351,6 +364,9 @@ impl Server {
                     backend::DATA_ROW => {
                         let text = body.get(6..).unwrap_or_default();
                         value = String::from_utf8_lossy(text).into_owned();
+                    }
+                    backend::NOTIFICATION_RESPONSE => {
+                        client.tail().extend_from_slice(&self.buffers.read_buffer.unread()[..length]);
                     }
                     backend::PARAMETER_STATUS => {
                         let (name, value) = parameter_status(body)?;

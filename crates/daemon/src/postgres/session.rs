@@ -1,12 +1,13 @@
 //! A client whose database is PostgreSQL's, and the server connections that it is lent.
 
+use super::own_settings;
 use super::pool::{Lent, Parameters, Pool, Wanted};
 use super::relay::{Relay, Then};
 use super::welcomes::Settings;
 use crate::client::Client;
 use crate::config::PoolMode;
 use crate::hub::Hub;
-use crate::limits::{SMALL, TURN};
+use crate::limits::{PINNED_PAUSE, SMALL, TURN};
 use crate::registry::{self, Activity, Entered};
 use crate::replies::{self, DRAINING, Ended, SERVER_LOST};
 use crate::timeouts::{Clock, Doing, Expired, Observed, Timer};
@@ -77,6 +78,7 @@ pub async fn serve(
         leaving: false,
         held: 0,
         sent_before: 0,
+        asked: false,
     };
     let ended = loop {
         let stopped;
@@ -186,6 +188,8 @@ struct Session {
     held: usize,
     /// Position in the stream to the server when it was lent.
     sent_before: u64,
+    /// The server was asked what the client has left, and the client has sent nothing since.
+    asked: bool,
 }
 
 impl Session {
@@ -235,6 +239,7 @@ impl Session {
             if self.traffic.class() != class {
                 return Ok(Stopped::Elsewhere);
             }
+            self.ask_what_is_left().await?;
             if self.pool.mode != PoolMode::Session
                 && self.lent.as_ref().is_some_and(|lent| self.relay.is_settled(&lent.server.state))
             {
@@ -283,6 +288,7 @@ impl Session {
             }
         };
         lent.server.is_lent_to(of.number);
+        self.give_own_settings(&mut lent).await?;
         self.relay.adapt(&mut lent.server.state, &mut lent.server.buffers.write_buffer);
         self.sent_before = lent.server.buffers.write_buffer.mark();
         self.relay.requests = 0;
@@ -290,6 +296,44 @@ impl Session {
         self.of.turns(Activity::Active);
         self.adapting = true;
         Ok(Borrowed::Lent)
+    }
+
+    /// Gives a session the settings of the client that the server does not report. The client's messages wait for that: without
+    /// them they would mean something else.
+    async fn give_own_settings(&self, lent: &mut Lent) -> Result<(), Ended> {
+        let (state, wanted) = (&lent.server.state, self.relay.own_settings());
+        if state.own_settings == *wanted {
+            return Ok(());
+        }
+        let sql = own_settings::adaptation(&state.own_settings, wanted);
+        let answer = lent.server.answer(&sql).await;
+        answer.map_err(|fatal| Ended::new(SERVER_LOST, format!("headraced: {fatal}")))?.map_err(Ended::of_server)?;
+        lent.server.state.own_settings.clone_from(wanted);
+        Ok(())
+    }
+
+    /// Asks the server whether what keeps the connection with the client is still there, if it may be gone.
+    async fn ask_what_is_left(&mut self) -> Result<(), Ended> {
+        let Some(lent) = &mut self.lent else { return Ok(()) };
+        if self.pool.mode == PoolMode::Session || !self.relay.asks(&lent.server.state) {
+            return Ok(());
+        }
+        self.asked = true;
+        // The client need not wait for it. An error is that of the next call, too.
+        let _ = self.client.stream.push_available(&mut self.client.buffers);
+        // The question is not the client's to cancel.
+        *self.of.running.lock().await = None;
+        let question = self.relay.question();
+        let answer = lent.server.answer_beside(&question, &mut self.client.buffers.write_buffer).await;
+        let answer = answer.map_err(|fatal| self.server_lost(&fatal))?;
+        let Some(lent) = &mut self.lent else { return Ok(()) };
+        let pinned = self.relay.pinned();
+        self.relay.learn_what_is_left(answer.ok().as_deref(), &mut lent.server.state);
+        *self.of.running.lock().await = Some(lent.server.cancel.clone());
+        if self.relay.pinned() != pinned {
+            self.note_pin();
+        }
+        Ok(())
     }
 
     /// From now on a CancelRequest goes to the server, also one that has come since the connection was lent. Before, it
@@ -340,6 +384,7 @@ impl Session {
         let answered = client.write_buffer.mark() - answered;
         self.traffic.moved(asked + answered);
         if asked > 0 {
+            self.asked = false;
             self.flow.begin();
         }
         if answered > 0 {
@@ -423,6 +468,8 @@ impl Session {
         let idle = self.relay.owes_nothing() && lent.server.state.status == TransactionStatus::Idle;
         let room_to_server = !is_full(&lent.server.buffers)
             && (!self.relay.is_waiting_for_replies() || client.buffers.read_buffer.unread().len() < READ_BUFFER_BYTES);
+        let may_ask =
+            idle && !self.asked && self.pool.mode != PoolMode::Session && self.relay.can_ask(&lent.server.state);
         tokio::select! {
             moved = client.stream.exchange(&mut client.buffers, room_to_server) => of_client(moved),
             moved = lent.server.stream.exchange(&mut lent.server.buffers, room_to_client) => match moved {
@@ -431,6 +478,10 @@ impl Session {
                 Err(fatal) => Step::ServerLost(fatal),
             },
             _ = self.draining.wait_for(|draining| *draining), if idle => Step::Draining,
+            () = pause(), if may_ask => {
+                self.relay.has_paused();
+                Step::Moved
+            }
             what = self.timer.expired(first) => Step::Expired(what),
             ended = self.of.killed() => Step::Killed(ended),
         }
@@ -494,6 +545,7 @@ impl Session {
             return;
         }
         let left = self.relay.pinned().is_some()
+            || self.relay.asks(&lent.server.state)
             || lent.server.state.status != TransactionStatus::Idle
             || self.pool.mode == PoolMode::Session;
         if !left || lent.server.reset().await.is_ok() {
@@ -518,6 +570,11 @@ impl Session {
             stats.errors.add(sqlstate);
         }
     }
+}
+
+/// Its timer is made only where it is waited for.
+async fn pause() {
+    tokio::time::sleep(PINNED_PAUSE).await;
 }
 
 /// Nothing is received for it before some of what is to be sent was sent.

@@ -1,9 +1,10 @@
 //! Prepared statements, shared by all clients of a pool.
 
 use super::description::{Description, FirstDescription};
+use super::relay::is_settable;
 use crate::limits::{KNOWN_STATEMENT_BYTES, KNOWN_STATEMENTS, SHARED_FOR};
 use crate::lock;
-use headrace_postgres::sql::{Effects, effects, has_parse_time_constant};
+use headrace_postgres::sql::{Effects, effects, has_parse_time_constant, leaves};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,6 +18,8 @@ pub struct Statement {
     pub body: Arc<[u8]>,
     /// What its execution does.
     pub effects: Effects,
+    /// What its execution leaves in the session.
+    pub leaves: Option<&'static str>,
     /// The settings under which others may have it parsed; `None` if it is one client's own.
     settings: Option<Arc<str>>,
     id: u64,
@@ -171,14 +174,16 @@ pub fn own(body: &[u8]) -> Arc<Statement> {
 
 fn make(body: &[u8], settings: Option<Arc<str>>, made: Instant) -> Statement {
     let id = NUMBERS.fetch_add(1, Ordering::Relaxed);
-    Statement {
-        body: body.into(),
-        effects: effects(&text_of(body)),
-        settings,
-        id,
-        made,
-        first_description: FirstDescription::default(),
-    }
+    let (effects, leaves) = {
+        let text = text_of(body);
+        (effects(&text), leaves(&text, follows))
+    };
+    Statement { body: body.into(), effects, leaves, settings, id, made, first_description: FirstDescription::default() }
+}
+
+/// The settings that every server reports; others may be reported, too.
+fn follows(name: &str) -> bool {
+    is_settable(name) && name != "search_path" && name != "default_transaction_read_only"
 }
 
 fn text_of(body: &[u8]) -> Cow<'_, str> {

@@ -25,6 +25,35 @@ const UPDATE_OF_SETTINGS: &str = "an UPDATE of pg_settings";
 const OUTLASTS_DISCARD: [&str; 10] =
     [DBLINK, REPLICATION_SLOT, BACKUP, ORIGIN, SEED, LOAD, DO, ESCAPED_NAME, UPDATE_OF_SETTINGS, SET_CONFIG];
 
+const LISTEN: &str = "LISTEN";
+const PREPARE: &str = "PREPARE";
+const HELD_CURSOR: &str = "a cursor WITH HOLD";
+const UNREPORTED_SETTING: &str = "SET of a setting that the server does not report";
+const SIMILARITY: &str = "a limit of similarity";
+
+/// What may be gone before the session ends, and can be asked for: by UNLISTEN, DEALLOCATE, CLOSE, DROP, RESET or the end of
+/// a transaction. A call of `set_config()` whose setting is not known is found by [`outlasts_discard`], too.
+const MAY_END: [&str; 9] =
+    [TEMPORARY_TABLE, PG_TEMP, LISTEN, PREPARE, HELD_CURSOR, ADVISORY_LOCK, UNREPORTED_SETTING, SIMILARITY, SET_CONFIG];
+
+/// Returns true if what [`leaves`] has found is a setting.
+pub fn is_setting(reason: &str) -> bool {
+    [UNREPORTED_SETTING, SIMILARITY, SET_CONFIG].contains(&reason)
+}
+
+/// Returns true if a session may be without what [`leaves`] has found in a text, before it ends.
+pub fn may_end(reason: &str) -> bool {
+    MAY_END.contains(&reason)
+}
+
+/// Returns true if a text may end something that [`may_end`].
+pub fn ends_something(sql: &str) -> bool {
+    const WORDS: [&str; 6] = ["unlisten", "deallocate", "close", "drop", "discard", "reset"];
+    const UNLOCK: &str = "pg_advisory_unlock";
+    let is_begun = |name: &str| name.get(..UNLOCK.len()).is_some_and(|begun| begun.eq_ignore_ascii_case(UNLOCK));
+    Lexer::new(sql).any(|token| WORDS.iter().any(|word| token.is(word)) || is_begun(token.unquoted()))
+}
+
 /// Functions of the server and of its extensions that leave something until the session ends (manual, "System
 /// Administration Functions", "Random Functions", "dblink", "pg_trgm"), and what.
 const FUNCTIONS: [(&str, &str); 16] = [
@@ -40,7 +69,7 @@ const FUNCTIONS: [(&str, &str); 16] = [
     ("pg_backup_start", BACKUP),
     ("pg_start_backup", BACKUP),
     ("setseed", SEED),
-    ("set_limit", "a limit of similarity"),
+    ("set_limit", SIMILARITY),
     ("dblink_connect", DBLINK),
     ("dblink_connect_u", DBLINK),
     ("set_config", SET_CONFIG),
@@ -133,14 +162,14 @@ impl<'a> Statement<'a> {
             b'a' if is("alter") => self.kind = Kind::Definition,
             b'c' if is("create") => self.kind = Kind::Definition,
             b'd' if is("do") => self.kind = Kind::Do(AnonymousBlock::default()),
-            b'l' if is("listen") => return Some("LISTEN"),
+            b'l' if is("listen") => return Some(LISTEN),
             b'l' if is("load") => return Some(LOAD),
-            b'p' if is("prepare") && !is_of_transaction(lexer.clone()) => return Some("PREPARE"),
+            b'p' if is("prepare") && !is_of_transaction(lexer.clone()) => return Some(PREPARE),
             b's' if is("set") => match settings::of_set(lexer.clone(), reported) {
                 settings::Effect::None => {}
                 settings::Effect::OfSchemas => self.kind = Kind::SearchPath,
                 settings::Effect::Seeds => return Some(SEED),
-                settings::Effect::Lasts => return Some("SET of a setting that the server does not report"),
+                settings::Effect::Lasts => return Some(UNREPORTED_SETTING),
             },
             _ => {}
         }
@@ -189,7 +218,7 @@ impl<'a> Statement<'a> {
                 let creates = !previous.is("insert") && !previous.is("merge") && is_temporary(lexer.clone());
                 creates.then_some(TEMPORARY_TABLE)
             }
-            b'h' if is("hold") => (previous.is("with") && before.is("cursor")).then_some("a cursor WITH HOLD"),
+            b'h' if is("hold") => (previous.is("with") && before.is("cursor")).then_some(HELD_CURSOR),
             b'u' if is("update") => is_pg_settings(lexer.clone()).then_some(UPDATE_OF_SETTINGS),
             // U&"..." and U&'...' can stand for any name.
             b'u' if is("u") && lexer.rest().starts_with("&\"") => Some(ESCAPED_NAME),
@@ -253,7 +282,7 @@ fn is_pg_settings(lexer: Lexer<'_>) -> bool {
 mod tests {
     use super::*;
 
-    const SETTING: &str = "SET of a setting that the server does not report";
+    const SETTING: &str = UNREPORTED_SETTING;
 
     fn reported(name: &str) -> bool {
         ["timezone", "client_encoding", "application_name"].contains(&name)

@@ -2,6 +2,7 @@
 
 mod anonymous;
 mod constants;
+mod custom;
 mod deallocate;
 mod effects;
 mod joined;
@@ -11,11 +12,12 @@ mod script;
 mod settings;
 
 pub use constants::has_parse_time_constant;
+pub use custom::custom_settings;
 pub use deallocate::{Deallocated, deallocates};
 pub use effects::{Effects, Reset, ResetAt, effects, resets};
 use headrace_core::placeholders::{self, Converted, Marks};
 pub(crate) use joined::{JoinableInsert, joinable_insert};
-pub use leaves::{TEMPORARY_TABLE, leaves, outlasts_discard};
+pub use leaves::{TEMPORARY_TABLE, ends_something, is_setting, leaves, may_end, outlasts_discard};
 pub(crate) use lexer::{Lexer, Token, is_word, leading_word};
 pub(crate) use script::statements;
 pub use script::{begins_block, is_several};

@@ -134,7 +134,7 @@ impl Relay {
         let (name, value) = parameter_status(body)?;
         if std::str::from_utf8(body).is_err() {
             // It could not be set again.
-            self.client.pinned.get_or_insert("a setting that is not in UTF-8");
+            self.keep_for_good("a setting that is not in UTF-8");
         }
         let shown = self.client.settings.reported(&name, &value, server.status == TransactionStatus::Idle);
         if self.client.settings.name_temporary_schema() {

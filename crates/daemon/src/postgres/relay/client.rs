@@ -1,6 +1,7 @@
 //! A client, apart from what is under way.
 
 use super::names::Names;
+use super::pins::Pins;
 use super::settings::Settings;
 use crate::limits::KNOWN_STATEMENTS;
 use headrace_postgres::sql::TEMPORARY_TABLE;
@@ -18,6 +19,7 @@ pub struct Client {
     pub closed: HashSet<u64>,
     /// Why it keeps the server connection that it is lent.
     pub pinned: Option<&'static str>,
+    pub pins: Pins,
 }
 
 impl Client {
@@ -28,6 +30,7 @@ impl Client {
             names: Names::default(),
             closed: HashSet::new(),
             pinned: settings.name_temporary_schema().then_some(TEMPORARY_TABLE),
+            pins: Pins::default(),
             settings,
         }
     }

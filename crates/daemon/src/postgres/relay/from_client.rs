@@ -153,6 +153,9 @@ impl Relay {
         if self.relies_on_others(&names.1) || self.is_bound_alone(&names.1) {
             return Ok(Outcome::AwaitsReplies);
         }
+        if let Some(reason) = self.client.names.get(&names.1).and_then(|statement| statement.leaves) {
+            self.may_leave(Some(reason));
+        }
         match self.check(&names.1, server, output) {
             Checked::Fits(prepared) => {
                 self.counters.bound += 1;
@@ -293,14 +296,18 @@ impl Relay {
         if self.refuses_transactions && begins_block(sql) {
             return Err(Refused::Transaction);
         }
-        if self.client.pinned.is_none() {
+        let was_pinned = self.client.pinned.is_some();
+        if !was_pinned {
             let follows = |name: &str| {
                 is_settable(name) && server.parameters.keys().any(|known| known.eq_ignore_ascii_case(name))
             };
             self.client.pinned = leaves(sql, follows);
         }
-        if self.client.pinned.is_some() && server.spoiled.is_none() {
-            server.spoiled = outlasts_discard(sql);
+        if self.client.pinned.is_some() {
+            self.note_pinned(sql, !was_pinned);
+            if server.spoiled.is_none() {
+                server.spoiled = outlasts_discard(sql);
+            }
         }
         Ok(())
     }

@@ -25,6 +25,7 @@ mod in_flight;
 mod names;
 mod partial;
 mod passing_over;
+mod pins;
 mod portals;
 mod preparing;
 mod restoring;

@@ -73,7 +73,7 @@ impl Relay {
         let found = if is_utf8 { resets(sql, RESETS) } else { None };
         let Some((resets, statements)) = found else {
             // Where it ends is not known, or there are too many, so nothing is put there.
-            self.client.pinned.get_or_insert(UNCLEAR_RESET);
+            self.keep_for_good(UNCLEAR_RESET);
             return None;
         };
         let mut spliced = Spliced::new(statements);

@@ -1,5 +1,6 @@
 //! A server connection, as far as the clients to which it is lent are concerned.
 
+use crate::postgres::own_settings::OwnSettings;
 use crate::postgres::statements::OnServer;
 use headrace_core::TransactionStatus;
 use std::collections::BTreeMap;
@@ -25,6 +26,8 @@ pub struct ServerState {
     pub(super) spoiled: Option<&'static str>,
     /// It waits for the data of a COPY, and ignores Sync.
     pub(super) copies_in: bool,
+    /// The settings that it does not report, where they are not as it was opened.
+    pub own_settings: OwnSettings,
 }
 
 impl ServerState {
@@ -40,6 +43,7 @@ impl ServerState {
             ends: false,
             spoiled: None,
             copies_in: false,
+            own_settings: OwnSettings::new(),
         }
     }
 

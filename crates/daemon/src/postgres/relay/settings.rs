@@ -1,6 +1,7 @@
 //! The settings that a server reports: they follow their client from one server connection to the next.
 
 use super::ServerState;
+use crate::postgres::own_settings::{OwnSettings, planned};
 use headrace_core::WriteBuffer;
 use headrace_core::transitions::Transitions;
 use headrace_postgres::messages::frontend;
@@ -38,8 +39,10 @@ pub struct Settings {
     pub(super) values: BTreeMap<String, String>,
     /// As they were when the client was welcomed.
     first: BTreeMap<String, String>,
-    /// The values of [`MEANING`].
+    /// The values of [`MEANING`], and of what is planned with.
     meaning: Arc<str>,
+    /// Those that the server does not report.
+    own: OwnSettings,
     state: State,
 }
 
@@ -82,8 +85,9 @@ pub static TRANSITIONS: Transitions<State, Event> = {
 
 impl Settings {
     pub fn new(values: BTreeMap<String, String>) -> Self {
-        let meaning = meaning(&values);
-        Self { first: values.clone(), values, meaning, state: State::Known }
+        let own = OwnSettings::new();
+        let meaning = meaning(&values, &own);
+        Self { first: values.clone(), values, meaning, own, state: State::Known }
     }
 
     /// Those that decide what a text means, if they are known.
@@ -137,7 +141,20 @@ impl Settings {
     fn set(&mut self, name: &str, value: &str) {
         self.values.insert(name.to_owned(), value.to_owned());
         if MEANING.contains(&name) {
-            self.meaning = meaning(&self.values);
+            self.meaning = meaning(&self.values, &self.own);
+        }
+    }
+
+    /// Those that the server does not report, as it was asked last.
+    pub fn own(&self) -> &OwnSettings {
+        &self.own
+    }
+
+    /// The server was asked for them.
+    pub fn set_own(&mut self, own: OwnSettings) {
+        if self.own != own {
+            self.meaning = meaning(&self.values, &own);
+            self.own = own;
         }
     }
 
@@ -191,8 +208,8 @@ impl Settings {
     }
 }
 
-fn meaning(values: &BTreeMap<String, String>) -> Arc<str> {
-    let mut all = String::new();
+fn meaning(values: &BTreeMap<String, String>, own: &OwnSettings) -> Arc<str> {
+    let mut all = planned(own);
     for name in MEANING {
         all.push_str(values.get(name).map_or("", String::as_str));
         all.push('\0');

@@ -74,6 +74,7 @@ impl Relay {
     pub(super) fn takes_effect(&mut self, effects: &Effects) {
         if effects.settings {
             self.client.settings.may_change();
+            self.may_leave(None);
         }
         self.in_flight.creates |= effects.creates;
         self.in_flight.awaits_effects |= is_awaited(effects);
