@@ -30,6 +30,7 @@ LONGEST = (
     "ends/test_dying_sessions.py",
     "testing/test_urls.py",
     "values/test_matrix.py",
+    "values/test_arrow_matrix.py",
 )
 """The files that take longest. One process runs a file: begun last it would run alone at the end."""
 _LONGEST_PATHS = {Path(__file__).parent / name for name in LONGEST}

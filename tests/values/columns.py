@@ -81,6 +81,8 @@ PREPARING: Final = {
         # The zone of the sessions is not that of this process.
         "do $$ begin execute format('alter database %I set timezone to %L', current_database(), 'America/New_York'); "
         "end $$",
-    )
+    ),
+    # A commit is not to wait for the disk.
+    "mysql": ("set global innodb_flush_log_at_trx_commit = 2", "set global sync_binlog = 0"),
 }
 """What is made before the tables."""

@@ -4,10 +4,7 @@ docs/reference/value-differences.md, which says what differs and why."""
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Iterator
-from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -16,44 +13,24 @@ from servers import Database, names
 
 from .columns import COLUMNS, Column
 from .matrix import REFUSED, Found, Matrix, same
+from .page import ANY, Line, differences, rows
 from .reading import READINGS
 from .values import KINDS, VALUES, Value
 from .ways import WAYS
 
-PAGE = Path(__file__).parents[2] / "docs/reference/value-differences.md"
+PAGE = "value-differences.md"
 EACH = 2
 """How many columns the values of each kind go into; all in a long run."""
-ANY = "any"
-
-
-class Line(NamedTuple):
-    """A line of the page's table of differences."""
-
-    databases: set[str]
-    values: set[str]
-    columns: set[str]
-    ways: set[str]
-
-    def covers(self, database: str, found: Found) -> bool:
-        """It says this difference."""
-        facts = ({database}, {found.value.kind}, {found.column.name}, {found.way.name, found.way.group})
-        return all(some & (of | {ANY}) for some, of in zip(self, facts, strict=True))
-
-
-def rows(cells: int) -> list[list[set[str]]]:
-    """The names in the first cells of the rows of the page's table with so many columns."""
-    found = [row.split(" | ") for row in re.findall(r"^\| (`.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)]
-    return [[set(re.findall(r"`([^`]+)`", cell)) for cell in row[:-2]] for row in found if len(row) == cells]
 
 
 def unknown(database: str) -> set[str]:
     """The kinds of values that the usual drivers do not know."""
-    return {kind for databases, kinds in rows(4) if {database, ANY} & databases for kind in kinds}
+    return {kind for databases, kinds in rows(PAGE, 4) if {database, ANY} & databases for kind in kinds}
 
 
-def differences() -> list[Line]:
-    """What differs."""
-    return [Line(*row) for row in rows(6)]
+def covers(line: Line, database: str, found: Found) -> bool:
+    """A line of the page says this difference."""
+    return line.covers(database, found.value.kind, found.column.name, found.way.name, found.way.group)
 
 
 def chosen(columns: list[Column]) -> Iterator[tuple[Column, list[Value]]]:
@@ -83,14 +60,14 @@ def matrix(any_db: Database, berlin: None) -> Iterator[Matrix]:
 @pytest.mark.slow
 @pytest.mark.parametrize("any_db", names(), indirect=True)
 def test_every_value_is_the_same_by_every_way(any_db: Database, matrix: Matrix) -> None:
-    lines = differences()
+    lines = differences(PAGE)
     used: set[int] = set()
     unlisted = []
     for column, values in chosen(matrix.columns):
         for found in (*matrix.stored(column, values), *matrix.read(column, values)):
             if found.stored == REFUSED or same(found.stored, found.usual):
                 continue
-            about = [number for number, line in enumerate(lines) if line.covers(any_db.name, found)]
+            about = [number for number, line in enumerate(lines) if covers(line, any_db.name, found)]
             used.update(about)
             if not about:
                 unlisted.append(str(found))
@@ -107,9 +84,9 @@ def test_the_page_names_what_there_is() -> None:
         {column.name for columns in COLUMNS.values() for column in columns},
         {way.name for way in every} | {way.group for way in every},
     )
-    lines = [*differences(), *rows(4)]
-    assert len(differences()) > 1
-    assert len(rows(4)) > 1
+    lines = [*differences(PAGE), *rows(PAGE, 4)]
+    assert len(differences(PAGE)) > 1
+    assert len(rows(PAGE, 4)) > 1
     for line in lines:
         for some, all_names in zip(line, known, strict=False):
             assert some
