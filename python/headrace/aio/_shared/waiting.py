@@ -198,7 +198,7 @@ class LoopWaiting(ConnectionBase[R]):
         ``end`` is the Sync after them, or None."""
         if end is not None:
             end.add_done_callback(look_at)
-        futures = []
+        futures: list[Any] = []
         for cursor in cursors:
             future, cursor._pending = cursor._pending, None
             if future is not None:
