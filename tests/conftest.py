@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
 import itertools
 import os
 import signal
@@ -111,6 +112,15 @@ def _no_callbacks_of_the_collector() -> None:
     """Hypothesis times the collector by a callback, for good. Python can only print an interrupt that comes within one:
     to a test that waits for it it is lost."""
     gc.callbacks.clear()
+
+
+@pytest.fixture(scope="session")
+def adbc_dbapi() -> Any:
+    """The ADBC driver's module, for tests of a database's own folder: `make quick` does not build the driver."""
+    try:
+        return importlib.import_module("adbc_driver_headrace.dbapi")
+    except ImportError as error:
+        raise ServerUnavailable(f"the ADBC driver is not built, which `make build` does: {error}") from error
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,6 @@ import polars
 import pyarrow
 import pytest
 
-import adbc_driver_headrace.dbapi
 import headrace.mysql
 from headrace import errors
 
@@ -45,7 +44,7 @@ def test_the_values_are_those_of_rows(my: Conn, count: int) -> None:
 
 
 @pytest.mark.parametrize("bits", [1, 8, 9, 16, 40, 64])
-def test_bits_go_out_and_in_as_themselves_in_every_way(my: Conn, my_url: str, bits: int) -> None:
+def test_bits_go_out_and_in_as_themselves_in_every_way(my: Conn, my_url: str, adbc_dbapi: Any, bits: int) -> None:
     my.execute("drop table if exists bits_from, bits_to")
     numbers = sorted({0, 1, 5 % 2**bits, 2**bits // 3, 2**bits - 1})
     for table in ("bits_from", "bits_to"):
@@ -53,7 +52,7 @@ def test_bits_go_out_and_in_as_themselves_in_every_way(my: Conn, my_url: str, bi
     my.executemany("insert into bits_from values (%s)", [(number,) for number in numbers] + [(None,)])
     data = pyarrow.table(my.fetch_arrow("select b from bits_from"))
     assert data.schema.types == [pyarrow.binary()]
-    with adbc_driver_headrace.dbapi.connect(my_url, autocommit=True) as adbc, adbc.cursor() as cursor:
+    with adbc_dbapi.connect(my_url, autocommit=True) as adbc, adbc.cursor() as cursor:
         for copy in (
             lambda: my.executemany("insert into bits_to values (%s)", data),
             lambda: my.load_rows("bits_to", data),

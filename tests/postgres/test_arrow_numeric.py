@@ -10,7 +10,6 @@ import pyarrow
 import pytest
 
 import headrace
-from adbc_driver_headrace import dbapi
 from headrace import errors
 
 SUM = "select sum(x) as n from (values (9223372036854775807), (9223372036854775807)) t(x)"
@@ -35,9 +34,9 @@ def conn(url: str) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("sql", EXPRESSIONS)
-def test_numbers_have_the_type_that_they_need(url: str, conn: Any, sql: str) -> None:
+def test_numbers_have_the_type_that_they_need(url: str, conn: Any, adbc_dbapi: Any, sql: str) -> None:
     wanted = [value for (value,) in conn.fetch(sql)]
-    with dbapi.connect(url, autocommit=True) as adbc, adbc.cursor() as cursor:
+    with adbc_dbapi.connect(url, autocommit=True) as adbc, adbc.cursor() as cursor:
         cursor.execute(sql)
         for table in (
             pyarrow.table(conn.fetch_arrow(sql)),
@@ -65,7 +64,7 @@ def test_what_no_decimal_can_be_is_refused(conn: Any) -> None:
             conn.fetch_arrow(sql)
 
 
-def test_digits_are_those_of_attributes_and_domains(url: str, conn: Any) -> None:
+def test_digits_are_those_of_attributes_and_domains(url: str, conn: Any, adbc_dbapi: Any) -> None:
     conn.execute("drop type if exists offer, digits cascade")
     conn.execute("drop domain if exists price, cheap cascade")
     conn.execute("create domain price as numeric(30, 0)")
@@ -88,7 +87,7 @@ def test_digits_are_those_of_attributes_and_domains(url: str, conn: Any) -> None
             ("free", pyarrow.decimal128(38, 20)),
         ]
     )
-    with dbapi.connect(url, autocommit=True) as adbc, adbc.cursor() as cursor:
+    with adbc_dbapi.connect(url, autocommit=True) as adbc, adbc.cursor() as cursor:
         cursor.execute(sql)
         for table in (pyarrow.table(conn.fetch_arrow(sql)), cursor.fetch_arrow_table()):
             assert table.schema.types == [pyarrow.list_(price), pyarrow.list_(price), offer]

@@ -9,7 +9,6 @@ import pyarrow
 import pytest
 
 import headrace
-from adbc_driver_headrace import dbapi
 
 # The embedded server comes with pgvector, Debian's PostgreSQL does not.
 pytestmark = pytest.mark.parametrize("version", ["18"], indirect=True)
@@ -46,7 +45,9 @@ TYPES = [
 
 
 @pytest.mark.parametrize(("items", "halves"), TYPES)
-def test_lists_of_numbers_become_vectors_in_every_way(conn: Any, url: str, items: Any, halves: Any) -> None:
+def test_lists_of_numbers_become_vectors_in_every_way(
+    conn: Any, url: str, adbc_dbapi: Any, items: Any, halves: Any
+) -> None:
     rows = table(items, halves)
     conn.executemany("insert into embedded values (%s, %s, %s)", rows)
     wanted = stored(conn)
@@ -64,17 +65,17 @@ def test_lists_of_numbers_become_vectors_in_every_way(conn: Any, url: str, items
     assert conn.copy_in("embedded", rows) == 3
     assert stored(conn) == wanted
     again()
-    with dbapi.connect(url, autocommit=True) as other, other.cursor() as cursor:
+    with adbc_dbapi.connect(url, autocommit=True) as other, other.cursor() as cursor:
         assert cursor.adbc_ingest("embedded", rows, mode="append") == 3
     assert stored(conn) == wanted
 
 
-def test_vectors_are_lists_of_numbers_in_arrow(conn: Any, url: str) -> None:
+def test_vectors_are_lists_of_numbers_in_arrow(conn: Any, url: str, adbc_dbapi: Any) -> None:
     rows = table(LIST, LIST)
     conn.copy_in("embedded", rows)
     sql = "select id, v, h, array[v] as many from embedded order by id"
     wanted = rows.cast(pyarrow.schema([("id", pyarrow.int32()), ("v", LIST), ("h", LIST)]))
-    with dbapi.connect(url) as other, other.cursor() as cursor:
+    with adbc_dbapi.connect(url) as other, other.cursor() as cursor:
         cursor.execute(sql)
         found = [conn.fetch_arrow_table(sql), pyarrow.table(conn.stream_arrow(sql)), cursor.fetch_arrow_table()]
     for each in found:
