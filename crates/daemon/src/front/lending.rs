@@ -98,7 +98,7 @@ impl<B: Backend> Session<'_, B> {
     /// DISCARD ALL: the session is as good as new, or the next statement has another one.
     pub(super) async fn discard(&mut self) -> Result<Result<(), Failure>, Ended> {
         self.settle().await?;
-        if self.block != Block::None || self.status() != TransactionStatus::Idle {
+        if self.is_in_transaction() {
             return Ok(Err(Failure::new("25001", "DISCARD ALL cannot run inside a transaction block")));
         }
         self.close_portals().await?;

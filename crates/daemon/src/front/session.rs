@@ -491,7 +491,7 @@ impl<B: Backend> Session<'_, B> {
         if self.clock.is_free(is_receiving) {
             return None;
         }
-        let in_transaction = self.status() != TransactionStatus::Idle || self.block != Block::None;
+        let in_transaction = self.is_in_transaction();
         let doing = match runs {
             true => Doing::Query,
             false if in_transaction || self.lent.is_some() && !self.between => Doing::Waiting,

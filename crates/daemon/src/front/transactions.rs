@@ -36,6 +36,11 @@ impl<B: Backend> Session<'_, B> {
         self.lent.as_ref().map_or(TransactionStatus::Idle, |lent| lent.opened.server.connection.machine.transaction())
     }
 
+    /// Returns true if the client has begun a transaction that it has not ended, or the server says that one is open.
+    pub(super) fn is_in_transaction(&self) -> bool {
+        self.block != Block::None || self.status() != TransactionStatus::Idle
+    }
+
     /// What the client believes of its transaction from now on. The machine executes nothing more of one that the server has
     /// ended because of an error.
     pub(super) fn set_block(&mut self, block: Block) {
@@ -55,7 +60,7 @@ impl<B: Backend> Session<'_, B> {
 
     pub(super) async fn transaction(&mut self, verb: &Transaction) -> Result<Result<(), Failure>, Ended> {
         let status = self.status();
-        let is_idle = status == TransactionStatus::Idle && self.block == Block::None;
+        let is_idle = !self.is_in_transaction();
         let verbs = match verb {
             Transaction::Begin(_) if status == TransactionStatus::Failed => {
                 return Ok(Err(Failure::new(IN_FAILED_TRANSACTION, ABORTED)));
