@@ -73,12 +73,12 @@ __all__ = [
 
 @overload
 def connect(
-    conninfo: str = "", /, *, row_factory: rows.RowFactory[T], autocommit: bool = False, **keywords: Any
-) -> Connection[T]: ...
-@overload
-def connect(
     conninfo: str = "", /, *, row_factory: None = None, autocommit: bool = False, **keywords: Any
 ) -> Connection[rows.Row]: ...
+@overload
+def connect(
+    conninfo: str = "", /, *, row_factory: rows.RowFactory[T], autocommit: bool = False, **keywords: Any
+) -> Connection[T]: ...
 def connect(conninfo: str = "", /, **keywords: Any) -> Connection[Any]:
     """Connects to the database of the URL: ``postgresql://`` (or ``postgres://``), ``mysql://``, ``mariadb://``,
     ``informix://``, ``cubrid://``.

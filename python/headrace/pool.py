@@ -10,27 +10,61 @@ import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from . import defaults
+from ._shared.modes import ResetMode
 from ._shared.pool_core import IS_OPEN, told_again
 from ._shared.pool_frames import PoolFrames
-from ._shared.pool_settings import PoolStats, ResetMode, Settings
+from ._shared.pool_settings import PoolStats, Settings
 from ._shared.pool_work import PoolConnection, PoolWork, Waiter, commit, end_dropped, maintain
 from .errors import PoolClosed, ProgrammingError
 from .types import TransactionStatus
 
 if TYPE_CHECKING:
-    # The default of a type variable (PEP 696) is needed by type checkers only.
-    from typing_extensions import TypeVar
+    # What type checkers alone need: the default of a type variable (PEP 696), and keywords with their types (PEP 692).
+    from typing import Generic
+
+    from typing_extensions import Protocol, TypedDict, TypeVar, Unpack
 
     from .postgres.connection import Connection
+    from .rows import Row, RowFactory
 
 __all__ = ["ConnectionPool", "PoolConnection", "PoolStats"]
 
 
 if TYPE_CHECKING:
     C = TypeVar("C", bound=PoolConnection, default=Connection[Any])
+    C_co = TypeVar("C_co", bound=PoolConnection, covariant=True)
+    R = TypeVar("R")
+    R_contra = TypeVar("R_contra", contravariant=True)
+
+    class Connects(Protocol[R_contra, C_co]):
+        """A ``connect`` whose connections return the rows that a row factory makes."""
+
+        def __call__(self, conninfo: str, /, *, row_factory: RowFactory[R_contra]) -> C_co:
+            """Opens a connection."""
+            ...
+
+    class PoolOptions(TypedDict, Generic[C], total=False):
+        """The other keywords of a pool."""
+
+        kwargs: dict[str, Any] | None
+        min_size: int
+        max_size: int
+        timeout: float
+        max_lifetime: float | None
+        max_idle: float | None
+        max_waiting: int
+        reset: ResetMode
+        configure: Callable[[C], object] | None
+        check: Callable[[C], object] | None
+        on_checkout: Callable[[C], object] | None
+        reconnect_timeout: float | None
+        backoff: float
+        backoff_max: float
+        name: str
+        open: bool
 else:
     from typing import TypeVar
 
@@ -56,6 +90,7 @@ class ConnectionPool(PoolFrames, PoolWork[C]):
         kwargs: keywords for ``connect``.
         connect: a callable that returns a :class:`PoolConnection`; None for :func:`headrace.connect`. It is called for
             every connection to the server, and so is a password function.
+        row_factory: passed to ``connect``: converts rows, see :mod:`headrace.rows`; None for tuples.
         min_size: connections that are kept open.
         max_size: connections that are opened at most.
         timeout: seconds that a request waits.
@@ -78,12 +113,49 @@ class ConnectionPool(PoolFrames, PoolWork[C]):
         ProgrammingError: a setting is not valid.
     """
 
+    @overload
+    def __init__(
+        self: ConnectionPool[Connection[Row]],
+        conninfo: str = "",
+        *,
+        connect: None = None,
+        row_factory: None = None,
+        **options: Unpack[PoolOptions[Connection[Row]]],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: ConnectionPool[Connection[R]],
+        conninfo: str = "",
+        *,
+        connect: None = None,
+        row_factory: RowFactory[R],
+        **options: Unpack[PoolOptions[Connection[R]]],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        conninfo: str = "",
+        *,
+        connect: Callable[..., C],
+        row_factory: None = None,
+        **options: Unpack[PoolOptions[C]],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        conninfo: str = "",
+        *,
+        connect: Connects[R, C],
+        row_factory: RowFactory[R],
+        **options: Unpack[PoolOptions[C]],
+    ) -> None: ...
     def __init__(
         self,
         conninfo: str = "",
         *,
         kwargs: dict[str, Any] | None = None,
-        connect: Callable[..., C] | None = None,
+        connect: Callable[..., Any] | None = None,
+        row_factory: RowFactory[Any] | None = None,
         min_size: int = defaults.POOL_MIN_SIZE,
         max_size: int = defaults.POOL_MAX_SIZE,
         timeout: float = defaults.POOL_TIMEOUT,
@@ -91,9 +163,9 @@ class ConnectionPool(PoolFrames, PoolWork[C]):
         max_idle: float | None = defaults.POOL_MAX_IDLE,
         max_waiting: int = defaults.POOL_MAX_WAITING,
         reset: ResetMode = "rollback",
-        configure: Callable[[C], object] | None = None,
-        check: Callable[[C], object] | None = None,
-        on_checkout: Callable[[C], object] | None = None,
+        configure: Callable[[Any], object] | None = None,
+        check: Callable[[Any], object] | None = None,
+        on_checkout: Callable[[Any], object] | None = None,
         reconnect_timeout: float | None = defaults.POOL_RECONNECT_TIMEOUT,
         backoff: float = defaults.POOL_BACKOFF_FIRST,
         backoff_max: float = defaults.POOL_BACKOFF_MAX,
@@ -113,7 +185,8 @@ class ConnectionPool(PoolFrames, PoolWork[C]):
             backoff,
             backoff_max,
         )
-        super().__init__(name, lambda: make(conninfo, **(kwargs or {})), configure, settings)
+        keywords = {**(kwargs or {}), **({} if row_factory is None else {"row_factory": row_factory})}
+        super().__init__(name, lambda: make(conninfo, **keywords), configure, settings)
         self._check = check
         self._on_checkout = on_checkout
         self._hooked = check is not None or on_checkout is not None

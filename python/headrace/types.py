@@ -14,6 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast, overload
 
+from ._shared.modes import CopyFormat as CopyFormat
+from ._shared.modes import Duplicates as Duplicates
+from ._shared.modes import IsolationLevel as IsolationLevel
+from ._shared.modes import LobKind as LobKind
+from ._shared.modes import ResetMode as ResetMode
+from ._shared.modes import ScrollMode as ScrollMode
 from .errors import ProgrammingError
 
 T = TypeVar("T")

@@ -14,6 +14,7 @@ from pool_fakes import Fake, Server
 
 from headrace.errors import PoolClosed, PoolTimeout, ProgrammingError, TooManyRequests
 from headrace.pool import ConnectionPool
+from headrace.rows import dict_row, tuple_row
 from headrace.types import TransactionStatus as Status
 from waiting import Event, Work, gather, sleep, until
 
@@ -36,6 +37,21 @@ def test_a_block_commits_rolls_back_and_costs_nothing_when_idle() -> None:
             raise ZeroDivisionError
         assert conn.log == ["commit", "rollback"]
         assert len(server.made) == 1
+
+
+def test_a_row_factory_and_other_keywords_are_passed_to_connect() -> None:
+    passed: list[dict[str, Any]] = []
+    server = Server()
+
+    def connect(conninfo: str, **keywords: Any) -> Fake:
+        passed.append(keywords)
+        return server.connect()
+
+    for kwargs in ({}, {"row_factory": tuple_row, "user": "me"}):
+        with ConnectionPool(connect=connect, row_factory=dict_row, kwargs=kwargs, min_size=1) as pool:
+            pool.wait()
+    assert passed[0] == {"row_factory": dict_row}
+    assert passed[-1] == {"row_factory": dict_row, "user": "me"}
 
 
 def test_an_error_rolls_back_even_where_nothing_is_reset() -> None:

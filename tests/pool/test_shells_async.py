@@ -12,6 +12,7 @@ from pool_fakes import AsyncFake, Server
 
 from headrace.aio.pool import AsyncConnectionPool
 from headrace.errors import PoolClosed, PoolTimeout, ProgrammingError, TooManyRequests
+from headrace.rows import dict_row, tuple_row
 from headrace.types import TransactionStatus as Status
 from waiting import AsyncEvent, AsyncWork, agather, asleep, auntil
 
@@ -35,6 +36,21 @@ async def test_a_block_commits_rolls_back_and_costs_nothing_when_idle() -> None:
                 raise ZeroDivisionError
         assert conn.log == ["commit", "rollback"]
         assert len(server.made) == 1
+
+
+async def test_a_row_factory_and_other_keywords_are_passed_to_connect() -> None:
+    passed: list[dict[str, Any]] = []
+    server = Server()
+
+    async def connect(conninfo: str, **keywords: Any) -> AsyncFake:
+        passed.append(keywords)
+        return await server.aconnect()
+
+    for kwargs in ({}, {"row_factory": tuple_row, "user": "me"}):
+        async with AsyncConnectionPool(connect=connect, row_factory=dict_row, kwargs=kwargs, min_size=1) as pool:
+            await pool.wait()
+    assert passed[0] == {"row_factory": dict_row}
+    assert passed[-1] == {"row_factory": dict_row, "user": "me"}
 
 
 async def test_an_error_rolls_back_even_where_nothing_is_reset() -> None:

@@ -20,6 +20,7 @@ from .core import Pipelined, Rollback, no_keywords
 from .cursor import BlockingCursor
 from .lease import NO_CORE
 from .limits import until
+from .modes import ResetMode
 from .pipeline import Pipeline
 from .transactions import Block
 from .waiting import is_interrupted, result_of
@@ -358,7 +359,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
 
     # ending
 
-    def reset(self, mode: str = "rollback", *, timeout: float | None = None) -> None:
+    def reset(self, mode: ResetMode = "rollback", *, timeout: float | None = None) -> None:
         """Resets the session, as a pool does when a connection is returned. Attributes of the connection are set back
         to what they were after ``connect``; the manual of pools has a table of what else is.
 

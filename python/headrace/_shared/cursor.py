@@ -17,6 +17,7 @@ from ..types import ParameterRows
 from .arrow import Numeric
 from .cursor_base import CursorBase, Params
 from .limits import Limit
+from .modes import ScrollMode
 
 R = TypeVar("R")
 Self = TypeVar("Self", bound="BlockingCursor[Any]")
@@ -302,7 +303,7 @@ class BlockingCursor(CursorBase[R]):
             self._resolve(timeout)
         return self._next_set()
 
-    def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
+    def scroll(self, value: int, mode: ScrollMode = "relative", *, timeout: float | None = None) -> None:
         """Moves within the result.
 
         Args:

@@ -46,8 +46,9 @@ from ..errors import (
 )
 from ..types import TransactionStatus
 from .lease import end_lease, is_dropped, lent
+from .modes import ResetMode
 from .pool_actions import Action, C, Connect, Discard, Fail, Hand, Sever, W
-from .pool_settings import ClosedReason, LostReason, PoolStats, ResetMode, Settings
+from .pool_settings import ClosedReason, LostReason, PoolStats, Settings
 
 _MISTAKES = (
     ProgrammingError,

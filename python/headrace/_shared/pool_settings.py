@@ -7,8 +7,7 @@ from typing import Literal
 
 from .. import defaults
 from ..errors import ProgrammingError
-
-ResetMode = Literal["none", "rollback", "discard"]
+from .modes import ResetMode
 
 ClosedReason = Literal["lifetime", "idle", "surplus", "drain", "shutdown"]
 """Why the pool itself closed a connection: too old; idle for too long; more than ``max_size`` after a resize; replaced

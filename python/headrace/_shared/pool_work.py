@@ -16,9 +16,10 @@ from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
 from ..types import TransactionStatus
+from .modes import ResetMode
 from .pool_actions import Connect, Discard, Fail, Hand, Pooled, Sever
 from .pool_core import PoolCore, check_mode, is_configured_again, remember
-from .pool_settings import ResetMode, Settings
+from .pool_settings import Settings
 
 
 class PoolConnection(Pooled, Protocol):
@@ -28,7 +29,7 @@ class PoolConnection(Pooled, Protocol):
         """Commits the open transaction, if there is one."""
         ...
 
-    def reset(self, mode: str, /) -> object:
+    def reset(self, mode: ResetMode, /) -> object:
         """Resets the session.
 
         Args:

@@ -4,15 +4,17 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from ..errors import NotSupportedError
 from ..types import ParameterRows
 from .cursor import BlockingCursor
 from .cursor_base import Params
+from .modes import ScrollMode
 from .server_cursor_base import ServerCursorBase
 
 R = TypeVar("R")
+Self = TypeVar("Self", bound="BlockingServerCursor[Any]")
 
 
 class BlockingServerCursor(ServerCursorBase, BlockingCursor[R]):
@@ -20,7 +22,7 @@ class BlockingServerCursor(ServerCursorBase, BlockingCursor[R]):
 
     _has_arrow = False
 
-    def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Any:
+    def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
         """Opens the cursor for a query.
 
         Args:
@@ -42,7 +44,7 @@ class BlockingServerCursor(ServerCursorBase, BlockingCursor[R]):
 
     def executemany(
         self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
-    ) -> Any:
+    ) -> NoReturn:
         """Raises NotSupportedError: a cursor that stays open on the server cannot execute batches.
 
         Args:
@@ -122,7 +124,7 @@ class BlockingServerCursor(ServerCursorBase, BlockingCursor[R]):
             raise StopIteration
         return rows[0]  # type: ignore[no-any-return]
 
-    def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
+    def scroll(self, value: int, mode: ScrollMode = "relative", *, timeout: float | None = None) -> None:
         """Moves a scroll cursor: the next fetch returns the row after the new position.
 
         Args:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from .. import defaults
 from ..errors import NotSupportedError
@@ -13,9 +13,11 @@ from ..rows import RowFactory, tuple_row
 from ..types import ParameterRows
 from .cursor import BlockingCursor
 from .cursor_base import Column, Params
+from .modes import ScrollMode
 from .received import Received
 
 R = TypeVar("R")
+Self = TypeVar("Self", bound="BlockingStreamCursor[Any]")
 
 
 class BlockingStreamCursor(BlockingCursor[R]):
@@ -46,7 +48,7 @@ class BlockingStreamCursor(BlockingCursor[R]):
         """The index of the next row, from 0; None without a result."""
         return None if self._rows is None else self._passed + self._position
 
-    def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Any:
+    def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
         """Executes one statement, and receives the first block of its rows.
 
         Args:
@@ -81,7 +83,7 @@ class BlockingStreamCursor(BlockingCursor[R]):
 
     def executemany(
         self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
-    ) -> Any:
+    ) -> NoReturn:
         """Raises NotSupportedError: a cursor that streams cannot execute batches.
 
         Args:
@@ -197,13 +199,16 @@ class BlockingStreamCursor(BlockingCursor[R]):
         self._forget()
         return None
 
-    def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
+    def scroll(self, value: int, mode: ScrollMode = "relative", *, timeout: float | None = None) -> NoReturn:
         """Raises NotSupportedError: rows that were received are not kept.
 
         Args:
             value: ignored.
             mode: ignored.
             timeout: ignored.
+
+        Returns:
+            Nothing.
 
         Raises:
             NotSupportedError: always.

@@ -16,7 +16,7 @@ from ..errors import DatabaseError, Error, InterfaceError, ProgrammingError
 from ..types import TransactionStatus
 from .ends import Ends
 from .flows import Begun, Flow, each
-from .pool_settings import ResetMode
+from .modes import ResetMode
 
 LOST = (
     "the transaction() block of another task or thread that this one was in has ended before it: what was done in this"

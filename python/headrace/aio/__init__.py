@@ -20,12 +20,12 @@ T = TypeVar("T")
 
 @overload
 async def connect(
-    conninfo: str = "", /, *, row_factory: RowFactory[T], autocommit: bool = False, **keywords: Any
-) -> AsyncConnection[T]: ...
-@overload
-async def connect(
     conninfo: str = "", /, *, row_factory: None = None, autocommit: bool = False, **keywords: Any
 ) -> AsyncConnection[Row]: ...
+@overload
+async def connect(
+    conninfo: str = "", /, *, row_factory: RowFactory[T], autocommit: bool = False, **keywords: Any
+) -> AsyncConnection[T]: ...
 async def connect(conninfo: str = "", /, **keywords: Any) -> AsyncConnection[Any]:
     """Connects on the running event loop to the database of the URL: ``postgresql://`` (or ``postgres://``),
     ``mysql://``, ``mariadb://``, ``informix://``, ``cubrid://``.

@@ -9,19 +9,24 @@ import weakref
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from .. import defaults
+from .._shared.modes import ResetMode
 from .._shared.pool_core import IS_OPEN, told_again
-from .._shared.pool_settings import PoolStats, ResetMode, Settings
+from .._shared.pool_settings import PoolStats, Settings
 from ..errors import PoolClosed, ProgrammingError
 from ..types import TransactionStatus
 from ._shared.pool_frames import AsyncPoolFrames
 from ._shared.pool_work import AsyncPoolConnection, LoopPoolWork, commit, end_dropped
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar
+    # What type checkers alone need: the default of a type variable (PEP 696), and keywords with their types (PEP 692).
+    from typing import Generic
 
+    from typing_extensions import Protocol, TypedDict, TypeVar, Unpack
+
+    from ..rows import Row, RowFactory
     from .postgres.connection import AsyncConnection
 
 __all__ = ["AsyncConnectionPool", "AsyncPoolConnection", "PoolStats"]
@@ -29,6 +34,36 @@ __all__ = ["AsyncConnectionPool", "AsyncPoolConnection", "PoolStats"]
 
 if TYPE_CHECKING:
     C = TypeVar("C", bound=AsyncPoolConnection, default=AsyncConnection[Any])
+    C_co = TypeVar("C_co", bound=AsyncPoolConnection, covariant=True)
+    R = TypeVar("R")
+    R_contra = TypeVar("R_contra", contravariant=True)
+
+    class Connects(Protocol[R_contra, C_co]):
+        """A ``connect`` whose connections return the rows that a row factory makes."""
+
+        def __call__(self, conninfo: str, /, *, row_factory: RowFactory[R_contra]) -> Awaitable[C_co]:
+            """Opens a connection."""
+            ...
+
+    class PoolOptions(TypedDict, Generic[C], total=False):
+        """The other keywords of a pool."""
+
+        kwargs: dict[str, Any] | None
+        min_size: int
+        max_size: int
+        timeout: float
+        max_lifetime: float | None
+        max_idle: float | None
+        max_waiting: int
+        reset: ResetMode
+        configure: Callable[[C], Awaitable[object]] | None
+        check: Callable[[C], Awaitable[object]] | None
+        on_checkout: Callable[[C], Awaitable[object]] | None
+        reconnect_timeout: float | None
+        backoff: float
+        backoff_max: float
+        name: str
+        open: bool
 else:
     from typing import TypeVar
 
@@ -58,6 +93,7 @@ class AsyncConnectionPool(AsyncPoolFrames, LoopPoolWork[C]):
         connect: a callable that returns an awaitable :class:`AsyncPoolConnection`; None for
             :func:`headrace.aio.connect`. It is called for every connection to the server, and so is a password
             function.
+        row_factory: passed to ``connect``: converts rows, see :mod:`headrace.rows`; None for tuples.
         min_size: connections that are kept open.
         max_size: connections that are opened at most.
         timeout: seconds that a request waits.
@@ -82,12 +118,49 @@ class AsyncConnectionPool(AsyncPoolFrames, LoopPoolWork[C]):
         ProgrammingError: a setting is not valid.
     """
 
+    @overload
+    def __init__(
+        self: AsyncConnectionPool[AsyncConnection[Row]],
+        conninfo: str = "",
+        *,
+        connect: None = None,
+        row_factory: None = None,
+        **options: Unpack[PoolOptions[AsyncConnection[Row]]],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: AsyncConnectionPool[AsyncConnection[R]],
+        conninfo: str = "",
+        *,
+        connect: None = None,
+        row_factory: RowFactory[R],
+        **options: Unpack[PoolOptions[AsyncConnection[R]]],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        conninfo: str = "",
+        *,
+        connect: Callable[..., Awaitable[C]],
+        row_factory: None = None,
+        **options: Unpack[PoolOptions[C]],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        conninfo: str = "",
+        *,
+        connect: Connects[R, C],
+        row_factory: RowFactory[R],
+        **options: Unpack[PoolOptions[C]],
+    ) -> None: ...
     def __init__(
         self,
         conninfo: str = "",
         *,
         kwargs: dict[str, Any] | None = None,
-        connect: Callable[..., Awaitable[C]] | None = None,
+        connect: Callable[..., Awaitable[Any]] | None = None,
+        row_factory: RowFactory[Any] | None = None,
         min_size: int = defaults.POOL_MIN_SIZE,
         max_size: int = defaults.POOL_MAX_SIZE,
         timeout: float = defaults.POOL_TIMEOUT,
@@ -95,9 +168,9 @@ class AsyncConnectionPool(AsyncPoolFrames, LoopPoolWork[C]):
         max_idle: float | None = defaults.POOL_MAX_IDLE,
         max_waiting: int = defaults.POOL_MAX_WAITING,
         reset: ResetMode = "rollback",
-        configure: Callable[[C], Awaitable[object]] | None = None,
-        check: Callable[[C], Awaitable[object]] | None = None,
-        on_checkout: Callable[[C], Awaitable[object]] | None = None,
+        configure: Callable[[Any], Awaitable[object]] | None = None,
+        check: Callable[[Any], Awaitable[object]] | None = None,
+        on_checkout: Callable[[Any], Awaitable[object]] | None = None,
         reconnect_timeout: float | None = defaults.POOL_RECONNECT_TIMEOUT,
         backoff: float = defaults.POOL_BACKOFF_FIRST,
         backoff_max: float = defaults.POOL_BACKOFF_MAX,
@@ -117,7 +190,8 @@ class AsyncConnectionPool(AsyncPoolFrames, LoopPoolWork[C]):
             backoff,
             backoff_max,
         )
-        super().__init__(name, lambda: make(conninfo, **(kwargs or {})), configure, settings)
+        keywords = {**(kwargs or {}), **({} if row_factory is None else {"row_factory": row_factory})}
+        super().__init__(name, lambda: make(conninfo, **keywords), configure, settings)
         self._check = check
         self._on_checkout = on_checkout
         self._hooked = check is not None or on_checkout is not None

@@ -13,14 +13,16 @@ from .._native import Result
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow
 from .._shared.limits import until
+from .._shared.modes import LobKind
 from ..errors import ProgrammingError
 from ..rows import RowFactory
 from ..types import ParameterRows
 from .cancelling import Cancelling
-from .core import CubridCore
+from .core import CubridCore, Schema
 from .cursor import Cursor, ServerCursor, StreamCursor
 from .largeobject import LargeObject
 from .lobs import Locator, creating, loading, opening, storing
+from .settings import CubridIsolation
 from .streaming import Streaming
 
 R = TypeVar("R")
@@ -41,15 +43,29 @@ class Connection(Streaming[R], Cancelling[R]):
     # executing
 
     @overload
-    def cursor(self, *, row_factory: RowFactory[Any] | None = None, stream: bool = False) -> Cursor[Any]: ...
+    def cursor(self, *, row_factory: None = None, stream: Literal[True]) -> StreamCursor[R]: ...
+    @overload
+    def cursor(self, *, row_factory: RowFactory[T], stream: Literal[True]) -> StreamCursor[T]: ...
     @overload
     def cursor(
-        self, *, row_factory: RowFactory[Any] | None = None, scrollable: Literal[True], withhold: bool = False
-    ) -> ServerCursor[Any]: ...
+        self, *, row_factory: None = None, scrollable: Literal[True], withhold: bool = False
+    ) -> ServerCursor[R]: ...
     @overload
     def cursor(
-        self, *, row_factory: RowFactory[Any] | None = None, scrollable: bool = False, withhold: Literal[True]
-    ) -> ServerCursor[Any]: ...
+        self, *, row_factory: RowFactory[T], scrollable: Literal[True], withhold: bool = False
+    ) -> ServerCursor[T]: ...
+    @overload
+    def cursor(
+        self, *, row_factory: None = None, scrollable: bool = False, withhold: Literal[True]
+    ) -> ServerCursor[R]: ...
+    @overload
+    def cursor(
+        self, *, row_factory: RowFactory[T], scrollable: bool = False, withhold: Literal[True]
+    ) -> ServerCursor[T]: ...
+    @overload
+    def cursor(self, *, row_factory: None = None, stream: bool = False) -> Cursor[R]: ...
+    @overload
+    def cursor(self, *, row_factory: RowFactory[T], stream: bool = False) -> Cursor[T]: ...
     def cursor(
         self,
         *,
@@ -261,7 +277,7 @@ class Connection(Streaming[R], Cancelling[R]):
         return self._rows_of(self._core.returned_rows(value), timeout)
 
     def schema_info(
-        self, kind: str, name: str | None = None, other: str | None = None, *, timeout: float | None = None
+        self, kind: Schema, name: str | None = None, other: str | None = None, *, timeout: float | None = None
     ) -> Cursor[R]:
         """Queries the catalogue, as the functions of the same purpose of CUBRID's own drivers do (SCHEMA_INFO).
 
@@ -308,7 +324,7 @@ class Connection(Streaming[R], Cancelling[R]):
         """
         return LargeObject(self, opening(self._core, locator))
 
-    def create_lob(self, kind: str = "blob", *, timeout: float | None = None) -> LargeObject:
+    def create_lob(self, kind: LobKind = "blob", *, timeout: float | None = None) -> LargeObject:
         """Creates a large object in the open transaction, or in one that it begins.
 
         Its ``locator`` is the parameter that stores it in a row. The server removes an object that no row has at the
@@ -401,12 +417,12 @@ class Connection(Streaming[R], Cancelling[R]):
         return self._run(self._core.version(), timeout)
 
     @property
-    def isolation_level(self) -> str | None:
+    def isolation_level(self) -> CubridIsolation | None:
         """The isolation level that was set for the session; None for the server's default."""
         return self._core.isolation_level
 
     @isolation_level.setter
-    def isolation_level(self, value: str) -> None:
+    def isolation_level(self, value: CubridIsolation) -> None:
         self._run(self._core.set_isolation(value))
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from .._native import ArrowSink, Columns, CubridWire, Result
 from .._shared.arguments import checked_text
@@ -19,11 +19,33 @@ from .._shared.resets import unknown_before
 from ..errors import NotSupportedError, OperationalError, ProgrammingError
 from ..types import ParameterRows, TypeCode
 from . import resets
-from .settings import CODECS, ConnectOptions, isolation
+from .settings import CODECS, ISOLATION_LEVELS, ConnectOptions, CubridIsolation, isolation
 
 CHARSET_NUMBERS: Final = {3: "iso88591", 4: "euckr", 5: "utf8"}
 """The character sets of databases by their numbers in the catalogue."""
-SCHEMA: Final = {
+Schema: TypeAlias = Literal[
+    "tables",
+    "views",
+    "view_query",
+    "columns",
+    "class_attributes",
+    "methods",
+    "class_methods",
+    "method_files",
+    "supertables",
+    "subtables",
+    "constraints",
+    "triggers",
+    "table_privileges",
+    "column_privileges",
+    "direct_supertables",
+    "primary_key",
+    "foreign_keys",
+    "referencing_keys",
+    "cross_reference",
+]
+"""The queries of the catalogue."""
+SCHEMA: Final[dict[str, tuple[int, int]]] = {
     "tables": (1, 1),
     "views": (2, 1),
     "view_query": (3, 0),
@@ -99,7 +121,7 @@ class CubridCore(Core):
         self.options = options
         # A password stays where it was given.
         self.wire_options: dict[str, Any] = {**wire_options, "password": None}
-        self.isolation_level: str | None = None
+        self.isolation_level: CubridIsolation | None = None
         self.lock_timeout: float | None = None
         self.charset = "utf8"
         self.held: set[int] = set()
@@ -124,11 +146,11 @@ class CubridCore(Core):
         if options.lock_timeout is not None:
             yield from self.set_lock_timeout(options.lock_timeout)
 
-    def set_isolation(self, level: str) -> Flow[None]:
+    def set_isolation(self, level: CubridIsolation) -> Flow[None]:
         """Sets the isolation level for the rest of the session."""
-        number = isolation(level)
-        self.set_mode("isolation_level", level)
-        yield self.wire.set_isolation(number)
+        name = isolation(level)
+        self.set_mode("isolation_level", name)
+        yield self.wire.set_isolation(ISOLATION_LEVELS[name])
 
     def set_lock_timeout(self, seconds: float | None) -> Flow[None]:
         """Sets how long a lock is waited for; None is the server's default, and a negative number no limit."""

@@ -5,18 +5,40 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from .. import errors
 from .._native import CubridWire
 from .._shared.opening import left, no_connection, open_wire, overdue, password_of, resolve, share
 from ..errors import ConnectionTimeout
-from ..rows import RowFactory, tuple_row
+from ..rows import Row, RowFactory, tuple_row
 from .connection import Connection
 from .core import CubridCore
 from .settings import ConnectOptions, is_refusal, known, unreachable
 
+T = TypeVar("T")
 
+
+@overload
+def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: None = None,
+    strict_close: bool = False,
+    **keywords: Any,
+) -> Connection[Row]: ...
+@overload
+def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: RowFactory[T],
+    strict_close: bool = False,
+    **keywords: Any,
+) -> Connection[T]: ...
 def connect(
     conninfo: str = "",
     /,

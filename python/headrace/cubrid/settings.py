@@ -6,7 +6,7 @@ import os
 import time
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from .. import defaults
 from .._shared.known import KnownSettings, ReusableOptions
@@ -26,7 +26,9 @@ for them; ``auto`` asks the server."""
 CODECS: Final = {"utf8": "utf-8", "euckr": "cp949", "iso88591": "iso-8859-1"}
 """Python's codec for each."""
 SSL_MODES: Final = ("disable", "require", "verify-ca", "verify-full")
-ISOLATION_LEVELS: Final = {"read committed": 4, "repeatable read": 5, "serializable": 6}
+CubridIsolation: TypeAlias = Literal["read committed", "repeatable read", "serializable"]
+"""The isolation levels that CUBRID has."""
+ISOLATION_LEVELS: Final[dict[CubridIsolation, int]] = {"read committed": 4, "repeatable read": 5, "serializable": 6}
 """The levels by name, with the numbers of the protocol."""
 
 _ALIASES: Final = {
@@ -101,7 +103,7 @@ class ConnectOptions(ReusableOptions):
     read_timeout: float | None = None
     query_timeout_millis: int = 0
     charset: str = "utf8"
-    isolation_level: str | None = None
+    isolation_level: CubridIsolation | None = None
     lock_timeout: float | None = None
     load_balance: bool = False
     rc_time: float = defaults.CUBRID_RC_TIME
@@ -143,18 +145,18 @@ class ConnectOptions(ReusableOptions):
         }
 
 
-def isolation(level: str) -> int:
-    """The number of an isolation level.
+def isolation(level: str) -> CubridIsolation:
+    """The name of an isolation level, however it is written.
 
     >>> isolation("REPEATABLE_READ")
-    5
+    'repeatable read'
 
     Raises ProgrammingError for a level that CUBRID does not have.
     """
     name = " ".join(level.replace("_", " ").lower().split())
     if name not in ISOLATION_LEVELS:
         raise ProgrammingError(f"isolation level {level!r} is not one of {', '.join(ISOLATION_LEVELS)}")
-    return ISOLATION_LEVELS[name]
+    return name
 
 
 def connect_options(conninfo: str, keywords: dict[str, Any]) -> ConnectOptions:
@@ -187,9 +189,8 @@ def _checked(settings: Settings) -> ConnectOptions:
     password = values.get("password")
     if password is not None and not callable(password):
         password = settings.text("password")
-    level = settings.text("isolation_level")
-    if level is not None:
-        isolation(level)
+    level_text = settings.text("isolation_level")
+    level = None if level_text is None else isolation(level_text)
     sslmode = _sslmode(settings)
     sslrootcert = settings.text("sslrootcert")
     if sslmode == "verify-ca" and sslrootcert is None:

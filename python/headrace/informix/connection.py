@@ -14,13 +14,15 @@ from .._native import ArrowBatch, ArrowSink
 from .._shared.connection import BlockingConnection
 from .._shared.cursor_base import Params, columns_of
 from .._shared.limits import until
+from .._shared.modes import LobKind
 from ..rows import RowFactory, tuple_row
 from ..types import ParameterRows
 from .connection_base import InformixBase
 from .core import InformixCore
 from .cursor import Cursor, ServerCursor
 from .largeobject import LargeObject
-from .lobs import Locator, creating, opening
+from .lobs import LobMode, Locator, creating, opening
+from .settings import InformixIsolation
 from .streams import Stream
 
 R = TypeVar("R")
@@ -38,16 +40,17 @@ class Connection(InformixBase[R], BlockingConnection[R]):
     # executing
 
     @overload
-    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> Cursor[Any]: ...
+    def cursor(self, name: None = None, *, row_factory: None = None) -> Cursor[R]: ...
+    @overload
+    def cursor(self, name: None = None, *, row_factory: RowFactory[T]) -> Cursor[T]: ...
     @overload
     def cursor(
-        self,
-        name: str,
-        *,
-        row_factory: RowFactory[Any] | None = None,
-        scrollable: bool = False,
-        withhold: bool = False,
-    ) -> ServerCursor[Any]: ...
+        self, name: str, *, row_factory: None = None, scrollable: bool = False, withhold: bool = False
+    ) -> ServerCursor[R]: ...
+    @overload
+    def cursor(
+        self, name: str, *, row_factory: RowFactory[T], scrollable: bool = False, withhold: bool = False
+    ) -> ServerCursor[T]: ...
     def cursor(
         self,
         name: str | None = None,
@@ -281,7 +284,7 @@ class Connection(InformixBase[R], BlockingConnection[R]):
         """
         return self._run(self._core.fastpath(routine, arguments), timeout)
 
-    def open_lob(self, locator: Locator, mode: str = "rb", *, timeout: float | None = None) -> LargeObject:
+    def open_lob(self, locator: Locator, mode: LobMode = "rb", *, timeout: float | None = None) -> LargeObject:
         """Opens a BLOB or CLOB as a binary file. It has to be used in the transaction in which it was opened.
 
         Args:
@@ -300,7 +303,9 @@ class Connection(InformixBase[R], BlockingConnection[R]):
         """
         return LargeObject(self, self._run(opening(self._core, locator, mode), timeout))
 
-    def create_lob(self, kind: str = "blob", *, column: str | None = None, timeout: float | None = None) -> LargeObject:
+    def create_lob(
+        self, kind: LobKind = "blob", *, column: str | None = None, timeout: float | None = None
+    ) -> LargeObject:
         """Creates a large object, open for reading and writing.
 
         Its ``locator`` is the parameter that stores it in a row. The server removes an object that no row refers to.
@@ -324,12 +329,12 @@ class Connection(InformixBase[R], BlockingConnection[R]):
     # the session
 
     @property
-    def isolation_level(self) -> str | None:
+    def isolation_level(self) -> InformixIsolation | None:
         """The isolation level that was set for the session; None for the server's default."""
         return self._core.isolation_level
 
     @isolation_level.setter
-    def isolation_level(self, value: str) -> None:
+    def isolation_level(self, value: InformixIsolation) -> None:
         self._run(self._core.set_isolation(value))
 
     @property

@@ -21,7 +21,7 @@ from .._shared.resets import unknown_before
 from ..errors import NotSupportedError, ProgrammingError
 from ..types import ParameterRows, TypeCode
 from . import resets
-from .settings import ConnectOptions, isolation, lock_mode
+from .settings import ISOLATION_LEVELS, ConnectOptions, InformixIsolation, isolation, lock_mode
 
 URGENT_LOOK: Final = 0.02
 """Seconds between two looks at whether the server has read the last urgent byte."""
@@ -67,7 +67,7 @@ class InformixCore(Core):
         super().__init__(wire, options.enable_timing, options.command_timeout)
         self.options = options
         self.encrypted = encrypted
-        self.isolation_level: str | None = None
+        self.isolation_level: InformixIsolation | None = None
         self.lock_wait: int | None = None
         self.cursors: set[int] = set()
         """The numbers of the cursors that streams and named cursors have open on the server."""
@@ -79,10 +79,11 @@ class InformixCore(Core):
         if self.options.lock_wait is not None:
             yield from self.set_lock_wait(self.options.lock_wait)
 
-    def set_isolation(self, level: str) -> Flow[None]:
+    def set_isolation(self, level: InformixIsolation) -> Flow[None]:
         """SET ISOLATION, for the rest of the session."""
-        yield self.wire.execute(isolation(level))
-        self.isolation_level = level
+        name = isolation(level)
+        yield self.wire.execute(f"SET ISOLATION TO {ISOLATION_LEVELS[name]}")
+        self.isolation_level = name
         self.altered = True
 
     def set_lock_wait(self, wait: int) -> Flow[None]:

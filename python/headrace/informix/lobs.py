@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from .. import defaults
 from .._shared.flows import Flow
@@ -39,7 +39,9 @@ _LOCATOR: Final = 72
 
 _READ_ONLY: Final = 4
 _READ_WRITE: Final = 8
-_MODES: Final = {"rb": _READ_ONLY, "r+b": _READ_WRITE, "wb": _READ_WRITE}
+LobMode: TypeAlias = Literal["rb", "r+b", "wb"]
+"""How a large object is opened."""
+_MODES: Final[dict[str, int]] = {"rb": _READ_ONLY, "r+b": _READ_WRITE, "wb": _READ_WRITE}
 
 Locator = BlobLocator | ClobLocator
 
@@ -48,7 +50,7 @@ class LobState:
     """An open object, and what is known of it here: the place of the next read or write, and where the server's own
     mark stands."""
 
-    def __init__(self, core: InformixCore, locator: Locator, mode: str, handle: int) -> None:
+    def __init__(self, core: InformixCore, locator: Locator, mode: LobMode, handle: int) -> None:
         self.core = core
         self.locator = locator
         self.mode = mode
@@ -178,7 +180,7 @@ class LobState:
                 yield self._call(_CLOSE, self.handle)
 
 
-def opening(core: InformixCore, locator: Any, mode: str) -> Flow[LobState]:
+def opening(core: InformixCore, locator: Any, mode: LobMode) -> Flow[LobState]:
     """Opens the object that a locator names.
 
     Raises ProgrammingError if it is not a locator, or if the mode is not one of ``rb``, ``r+b``, ``wb``.

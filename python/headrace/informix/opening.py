@@ -5,20 +5,42 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from .. import errors
 from .._native import InformixWire
 from .._shared.opening import left, open_wire, overdue, password_of, resolve, share
 from ..errors import ConnectionTimeout
-from ..rows import RowFactory, tuple_row
+from ..rows import Row, RowFactory, tuple_row
 from .attempts import Resolve, Turn, attempts
 from .connection import Connection
 from .conversing import converse
 from .core import InformixCore
 from .settings import ConnectOptions, known
 
+T = TypeVar("T")
 
+
+@overload
+def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: None = None,
+    strict_close: bool = False,
+    **keywords: Any,
+) -> Connection[Row]: ...
+@overload
+def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: RowFactory[T],
+    strict_close: bool = False,
+    **keywords: Any,
+) -> Connection[T]: ...
 def connect(
     conninfo: str = "",
     /,

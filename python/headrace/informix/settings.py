@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from .. import defaults
 from .._shared.known import KnownSettings, ReusableOptions
@@ -46,7 +46,19 @@ _FROM_ENVIRONMENT: Final = ("CLIENT_LOCALE", "DB_LOCALE", "DELIMIDENT", "DBDATE"
 _ENVIRONMENT: Final = {"INFORMIXSERVER": "server", "HEADRACE_TIMING": "enable_timing"}
 _CHOICES: Final = {"sslmode": SSL_MODES, "unrepresentable": ("raise", "none", "text")}
 
-_ISOLATION: Final = {
+InformixIsolation: TypeAlias = Literal[
+    "dirty read",
+    "read uncommitted",
+    "committed read",
+    "read committed",
+    "committed read last committed",
+    "last committed",
+    "cursor stability",
+    "repeatable read",
+    "serializable",
+]
+"""The isolation levels, by Informix's names and the standard's."""
+ISOLATION_LEVELS: Final[dict[InformixIsolation, str]] = {
     "dirty read": "DIRTY READ",
     "read uncommitted": "DIRTY READ",
     "committed read": "COMMITTED READ",
@@ -59,18 +71,18 @@ _ISOLATION: Final = {
 }
 
 
-def isolation(level: str) -> str:
-    """The statement that sets an isolation level, by Informix's name or the standard's.
+def isolation(level: str) -> InformixIsolation:
+    """An isolation level by Informix's name or the standard's, however it is written.
 
-    >>> isolation("read committed")
-    'SET ISOLATION TO COMMITTED READ'
+    >>> isolation("READ_COMMITTED")
+    'read committed'
 
     Raises ProgrammingError for any other.
     """
     name = " ".join(level.replace("_", " ").lower().split())
-    if name not in _ISOLATION:
-        raise ProgrammingError(f"isolation level {level!r} is not one of {', '.join(_ISOLATION)}")
-    return f"SET ISOLATION TO {_ISOLATION[name]}"
+    if name not in ISOLATION_LEVELS:
+        raise ProgrammingError(f"isolation level {level!r} is not one of {', '.join(ISOLATION_LEVELS)}")
+    return name
 
 
 def lock_mode(wait: int | None) -> str:
@@ -99,7 +111,7 @@ class ConnectOptions(ReusableOptions):
     codeset: str | None = None
     connect_timeout: float | None = defaults.CONNECT_TIMEOUT
     command_timeout: float | None = defaults.COMMAND_TIMEOUT
-    isolation_level: str | None = None
+    isolation_level: InformixIsolation | None = None
     lock_wait: int | None = None
     statement_cache_size: int = defaults.STATEMENT_CACHE_SIZE
     unrepresentable: str = "raise"
@@ -204,9 +216,8 @@ def _checked(settings: Settings, env: dict[str, str]) -> ConnectOptions:
     server = settings.text("server")
     if server is None:
         raise ProgrammingError("no server was named: give server=..., the DBSERVERNAME of the instance")
-    level = settings.text("isolation_level")
-    if level is not None:
-        isolation(level)
+    level_text = settings.text("isolation_level")
+    level = None if level_text is None else isolation(level_text)
     sslmode, sslrootcert = settings.choice("sslmode", _CHOICES, "") or None, settings.text("sslrootcert")
     if sslmode == "verify-ca" and sslrootcert is None:
         raise OperationalError("TLS: sslmode=verify-ca needs the certificates to trust: give sslrootcert")

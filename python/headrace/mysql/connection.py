@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, overload
 
 from .._shared.cursor_base import Params
+from .._shared.modes import IsolationLevel
 from ..rows import RowFactory
 from ..types import ParameterRows
 from .cancelling import Cancelling
@@ -30,6 +31,26 @@ class Connection(Streaming[R], Loading[R], Cancelling[R]):
     def _cursor(self, factory: RowFactory[T]) -> Cursor[T]:
         return Cursor(self, factory)
 
+    @overload
+    def cursor(
+        self, *, row_factory: None = None, stream: Literal[True], on_server: bool = False
+    ) -> StreamCursor[R]: ...
+    @overload
+    def cursor(
+        self, *, row_factory: RowFactory[T], stream: Literal[True], on_server: bool = False
+    ) -> StreamCursor[T]: ...
+    @overload
+    def cursor(
+        self, *, row_factory: None = None, stream: bool = False, on_server: Literal[True]
+    ) -> StreamCursor[R]: ...
+    @overload
+    def cursor(
+        self, *, row_factory: RowFactory[T], stream: bool = False, on_server: Literal[True]
+    ) -> StreamCursor[T]: ...
+    @overload
+    def cursor(self, *, row_factory: None = None, stream: bool = False, on_server: bool = False) -> Cursor[R]: ...
+    @overload
+    def cursor(self, *, row_factory: RowFactory[T], stream: bool = False, on_server: bool = False) -> Cursor[T]: ...
     def cursor(
         self, *, row_factory: RowFactory[Any] | None = None, stream: bool = False, on_server: bool = False
     ) -> Cursor[Any]:
@@ -139,13 +160,13 @@ class Connection(Streaming[R], Loading[R], Cancelling[R]):
     # the session
 
     @property
-    def isolation_level(self) -> str | None:
+    def isolation_level(self) -> IsolationLevel | None:
         """The isolation level of later transactions, such as ``read committed``; None for the server's default. It can
         be changed between transactions only."""
         return self._core.isolation_level
 
     @isolation_level.setter
-    def isolation_level(self, value: str | None) -> None:
+    def isolation_level(self, value: IsolationLevel | None) -> None:
         self._run(self._core.set_isolation_level(value))
 
     @property

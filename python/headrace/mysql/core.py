@@ -10,6 +10,7 @@ from .._shared.arguments import checked_text
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
+from .._shared.modes import IsolationLevel
 from ..errors import DatabaseError, Error, InsufficientPrivilege, InvalidCatalogName, InvalidPassword, ProgrammingError
 from ..types import DIGITS, ParameterRows, TypeCode
 from . import resets
@@ -85,7 +86,7 @@ class MySqlCore(Core):
         self.options = options
         # A password stays where it was given: see `cancel_options`.
         self.wire_options = {**wire_options, "password": None}
-        self.isolation_level: str | None = None
+        self.isolation_level: IsolationLevel | None = None
         self.read_only: bool | None = None
         self.text = not options.prepared
         self.noted: set[str] = set()
@@ -334,7 +335,7 @@ class MySqlCore(Core):
         self.set_mode("autocommit", value)
         yield self.wire.query(f"SET autocommit={int(value)}")
 
-    def set_isolation_level(self, value: str | None) -> Flow[None]:
+    def set_isolation_level(self, value: IsolationLevel | None) -> Flow[None]:
         """Changes the isolation level of transactions to come; None is the server's default."""
         level = None if value is None else str(value).replace("_", " ").lower()
         if level is not None and level not in ISOLATION_LEVELS:

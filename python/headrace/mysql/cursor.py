@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .._shared.cursor import BlockingCursor
 from .._shared.cursor_base import Params
@@ -82,7 +82,7 @@ class StreamCursor(BlockingStreamCursor[R], Cursor[R]):
         stream_into: Any = self._connection._stream_into
         return stream_into(received, sql, params, self.itersize, self.on_server, timeout)  # type: ignore[no-any-return]
 
-    def callproc(self, name: str, args: Sequence[Any] = (), *, timeout: float | None = None) -> list[Any]:
+    def callproc(self, name: str, args: Sequence[Any] = (), *, timeout: float | None = None) -> NoReturn:
         """Raises NotSupportedError: a cursor that streams cannot call procedures with their results.
 
         Args:

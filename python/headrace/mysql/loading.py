@@ -12,6 +12,7 @@ from .._native import ArrowSource, Columns, Result, Transfer
 from .._shared.connection import BlockingConnection
 from .._shared.core import Opened
 from .._shared.limits import Limit, afresh, until
+from .._shared.modes import Duplicates
 from ..types import ParameterRows
 from . import load
 from .connection_base import MySqlBase
@@ -32,7 +33,7 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
         rows: ParameterRows | Iterable[Any],
         *,
         columns: Sequence[str] | None = None,
-        duplicates: str = "error",
+        duplicates: Duplicates = "error",
         timeout: float | None = None,
     ) -> int:
         """Loads rows into a table by LOAD DATA LOCAL: all rows, or none. Needs a connection with ``local_infile=True``.
@@ -125,7 +126,7 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
             self._push(defaults.COPY_BLOCK, limit)
         return sent
 
-    def _load(self, sql: str, send: Callable[[Any], Any], duplicates: str, limit: Limit) -> Result:
+    def _load(self, sql: str, send: Callable[[Any], Any], duplicates: Duplicates, limit: Limit) -> Result:
         guard = load.Guard(self._core)
         try:
             return self._guarded(guard, sql, send, duplicates, limit)
@@ -135,7 +136,7 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
                 self._core.wire.close()
 
     def _guarded(
-        self, guard: load.Guard, sql: str, send: Callable[[Any], Any], duplicates: str, limit: Limit
+        self, guard: load.Guard, sql: str, send: Callable[[Any], Any], duplicates: Duplicates, limit: Limit
     ) -> Result:
         wire = self._core.wire
         opened = Opened()

@@ -5,17 +5,39 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from .. import errors
 from .._native import MySqlWire
 from .._shared.opening import no_connection, open_wire, password_of, resolve
-from ..rows import RowFactory, tuple_row
+from ..rows import Row, RowFactory, tuple_row
 from .connection import Connection
 from .core import MySqlCore, is_refusal
 from .settings import ConnectOptions, known
 
+T = TypeVar("T")
 
+
+@overload
+def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: None = None,
+    strict_close: bool = False,
+    **keywords: Any,
+) -> Connection[Row]: ...
+@overload
+def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: RowFactory[T],
+    strict_close: bool = False,
+    **keywords: Any,
+) -> Connection[T]: ...
 def connect(
     conninfo: str = "",
     /,

@@ -35,7 +35,7 @@ from ..types import (
     TimestampFromTicks,
 )
 from .connection import Connection
-from .cursor import Cursor
+from .cursor import Cursor, ServerCursor
 from .opening import connect
 
 apilevel = "2.0"
@@ -63,6 +63,7 @@ __all__ = [
     "OperationalError",
     "ProgrammingError",
     "Rollback",
+    "ServerCursor",
     "Time",
     "TimeFromTicks",
     "Timestamp",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, overload
 
 from .._shared.cursor_base import Params
+from .._shared.modes import IsolationLevel
 from ..rows import RowFactory
 from ..types import Notify, ParameterRows, Xid
 from .cancelling import Cancelling
@@ -35,18 +36,17 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
     # executing
 
     @overload
-    def cursor(self) -> Cursor[R]: ...
+    def cursor(self, name: None = None, *, row_factory: None = None) -> Cursor[R]: ...
     @overload
-    def cursor(self, *, row_factory: RowFactory[T]) -> Cursor[T]: ...
+    def cursor(self, name: None = None, *, row_factory: RowFactory[T]) -> Cursor[T]: ...
     @overload
     def cursor(
-        self,
-        name: str,
-        *,
-        row_factory: RowFactory[Any] | None = None,
-        scrollable: bool | None = None,
-        withhold: bool = False,
-    ) -> ServerCursor[Any]: ...
+        self, name: str, *, row_factory: None = None, scrollable: bool | None = None, withhold: bool = False
+    ) -> ServerCursor[R]: ...
+    @overload
+    def cursor(
+        self, name: str, *, row_factory: RowFactory[T], scrollable: bool | None = None, withhold: bool = False
+    ) -> ServerCursor[T]: ...
     def cursor(
         self,
         name: str | None = None,
@@ -162,12 +162,12 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
     # transactions
 
     @property
-    def isolation_level(self) -> str | None:
+    def isolation_level(self) -> IsolationLevel | None:
         """The isolation level of later transactions; None for the server's default."""
         return self._core.isolation_level
 
     @isolation_level.setter
-    def isolation_level(self, value: str | None) -> None:
+    def isolation_level(self, value: IsolationLevel | None) -> None:
         self._core.set_mode("isolation_level", value)
 
     @property

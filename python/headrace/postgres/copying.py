@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
-from typing import IO, Any, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO, Any, Literal, TypeVar, overload
 
 from .. import defaults, errors
 from .._native import Transfer
 from .._shared.connection import BlockingConnection
 from .._shared.core import Opened
 from .._shared.limits import until
+from .._shared.modes import CopyFormat
 from ..types import ParameterRows
 from .connection_base import PostgresBase
 from .core import ConnectionCore
@@ -32,7 +33,7 @@ class Copying(PostgresBase[R], BlockingConnection[R]):
         source: ParameterRows | Iterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
         *,
         columns: Sequence[str] | None = None,
-        format: str = "binary",
+        format: CopyFormat = "binary",
         timeout: float | None = None,
     ) -> int:
         """Copies rows, bytes or a file into a table by COPY.
@@ -61,12 +62,42 @@ class Copying(PostgresBase[R], BlockingConnection[R]):
 
         return copy_in(self, table, source, columns, format, timeout)
 
+    @overload
     def copy_out(
         self,
         source: str | Sequence[str],
         *,
         columns: Sequence[str] | None = None,
-        format: str = "binary",
+        format: CopyFormat = "binary",
+        to: IO[bytes],
+        timeout: float | None = None,
+    ) -> int: ...
+    @overload
+    def copy_out(
+        self,
+        source: str | Sequence[str],
+        *,
+        columns: Sequence[str] | None = None,
+        format: Literal["binary"] = "binary",
+        to: None = None,
+        timeout: float | None = None,
+    ) -> Iterator[tuple[Any, ...]]: ...
+    @overload
+    def copy_out(
+        self,
+        source: str | Sequence[str],
+        *,
+        columns: Sequence[str] | None = None,
+        format: Literal["text", "csv"],
+        to: None = None,
+        timeout: float | None = None,
+    ) -> Iterator[bytes]: ...
+    def copy_out(
+        self,
+        source: str | Sequence[str],
+        *,
+        columns: Sequence[str] | None = None,
+        format: CopyFormat = "binary",
         to: IO[bytes] | None = None,
         timeout: float | None = None,
     ) -> Any:

@@ -14,6 +14,7 @@ from .._shared.arguments import checked_text
 from .._shared.core import Core, Pipelined
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
+from .._shared.modes import IsolationLevel
 from .._shared.transactions import Modes
 from ..errors import Error, InFailedSqlTransaction, ProgrammingError
 from ..types import Notice, Notify, ParameterRows, TypeCode, Xid
@@ -100,7 +101,7 @@ class ConnectionCore(Core):
         super().__init__(wire, options.enable_timing, options.command_timeout)
         self.options = options
         self.wire_options = wire_options
-        self.isolation_level: str | None = None
+        self.isolation_level: IsolationLevel | None = None
         self.read_only: bool | None = None
         self.deferrable: bool | None = None
         self.begin: str | None = "BEGIN"

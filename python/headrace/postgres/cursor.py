@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .. import defaults
 from .._shared.arguments import checked_text
 from .._shared.cursor import BlockingCursor
 from .._shared.cursor_base import Params
 from .._shared.limits import Limit, afresh, until
+from .._shared.modes import ScrollMode
 from ..errors import Error, NotSupportedError, ProgrammingError
 from ..rows import RowFactory
 from ..types import ParameterRows
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .copy import Copy
 
 R = TypeVar("R")
+Self = TypeVar("Self", bound="ServerCursor[Any]")
 
 
 class Cursor(BlockingCursor[R]):
@@ -111,7 +113,7 @@ class ServerCursor(Cursor[R]):
         """The number of rows of the last block that was fetched; -1 before the first."""
         return super().rowcount if self._result is not None and self._result.tag else -1
 
-    def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Any:
+    def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
         """Declares the cursor for a query.
 
         Args:
@@ -154,7 +156,7 @@ class ServerCursor(Cursor[R]):
 
     def executemany(
         self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
-    ) -> Any:
+    ) -> NoReturn:
         """Raises NotSupportedError: a cursor with a name cannot execute batches.
 
         Args:
@@ -254,7 +256,7 @@ class ServerCursor(Cursor[R]):
             out += self._all()
         return out
 
-    def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
+    def scroll(self, value: int, mode: ScrollMode = "relative", *, timeout: float | None = None) -> None:
         """Moves the cursor on the server. Rows that were fetched ahead are dropped.
 
         Args:

@@ -24,21 +24,21 @@ def connect(
     conninfo: str = "",
     /,
     *,
-    row_factory: RowFactory[T],
-    autocommit: bool = False,
-    strict_close: bool = False,
-    **keywords: Any,
-) -> Connection[T]: ...
-@overload
-def connect(
-    conninfo: str = "",
-    /,
-    *,
     row_factory: None = None,
     autocommit: bool = False,
     strict_close: bool = False,
     **keywords: Any,
 ) -> Connection[Row]: ...
+@overload
+def connect(
+    conninfo: str = "",
+    /,
+    *,
+    row_factory: RowFactory[T],
+    autocommit: bool = False,
+    strict_close: bool = False,
+    **keywords: Any,
+) -> Connection[T]: ...
 def connect(
     conninfo: str = "",
     /,

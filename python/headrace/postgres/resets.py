@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .._shared.pool_settings import ResetMode
+from .._shared.modes import ResetMode
 from .._shared.resets import Left
 
 MODES: Final[tuple[ResetMode, ...]] = ("none", "rollback", "discard")

@@ -16,6 +16,7 @@ from ..._native import Result
 from ..._shared.core import Pipelined, Rollback, no_keywords
 from ..._shared.lease import NO_CORE
 from ..._shared.limits import until
+from ..._shared.modes import ResetMode
 from ..._shared.transactions import Block
 from ...rows import RowFactory, tuple_row
 from .arrow_queries import LoopArrowQueries
@@ -376,7 +377,7 @@ class LoopConnection(LoopArrowQueries[R]):
 
     # ending
 
-    async def reset(self, mode: str = "rollback", *, timeout: float | None = None) -> None:
+    async def reset(self, mode: ResetMode = "rollback", *, timeout: float | None = None) -> None:
         """Resets the session, as a pool does when a connection is returned. Attributes of the connection are set back
         to what they were after ``connect``; the manual of pools has a table of what else is.
 

@@ -13,6 +13,7 @@ from ..._native import ArrowSink
 from ..._shared.arrow import Numeric
 from ..._shared.cursor_base import CursorBase, Params
 from ..._shared.limits import Limit
+from ..._shared.modes import ScrollMode
 from ...errors import DatabaseError, InterfaceError, NotSupportedError
 from ...rows import RowFactory
 from ...types import ParameterRows
@@ -309,7 +310,7 @@ class LoopCursor(CursorBase[R]):
             await self._resolve(timeout)
         return self._next_set()
 
-    async def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
+    async def scroll(self, value: int, mode: ScrollMode = "relative", *, timeout: float | None = None) -> None:
         """Moves within the result.
 
         Args:

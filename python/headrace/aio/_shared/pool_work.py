@@ -13,9 +13,10 @@ import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Generic, Protocol, TypeVar
 
+from ..._shared.modes import ResetMode
 from ..._shared.pool_actions import Connect, Discard, Fail, Hand, Pooled
 from ..._shared.pool_core import PoolCore, check_mode, is_configured_again, remember
-from ..._shared.pool_settings import ResetMode, Settings
+from ..._shared.pool_settings import Settings
 from ...types import TransactionStatus
 
 
@@ -26,7 +27,7 @@ class AsyncPoolConnection(Pooled, Protocol):
         """Commits the open transaction, if there is one."""
         ...
 
-    async def reset(self, mode: str, /) -> object:
+    async def reset(self, mode: ResetMode, /) -> object:
         """Resets the session.
 
         Args:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from ..._shared.cursor_base import Params
+from ..._shared.modes import ScrollMode
 from ..._shared.server_cursor_base import ServerCursorBase
 from ...errors import NotSupportedError
 from ...types import ParameterRows
 from .cursor import LoopCursor
 
 R = TypeVar("R")
+Self = TypeVar("Self", bound="LoopServerCursor[Any]")
 
 
 class LoopServerCursor(ServerCursorBase, LoopCursor[R]):
@@ -18,7 +20,7 @@ class LoopServerCursor(ServerCursorBase, LoopCursor[R]):
 
     _has_arrow = False
 
-    async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Any:
+    async def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
         """Opens the cursor for a query.
 
         Args:
@@ -40,7 +42,7 @@ class LoopServerCursor(ServerCursorBase, LoopCursor[R]):
 
     async def executemany(
         self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
-    ) -> Any:
+    ) -> NoReturn:
         """Raises NotSupportedError: a cursor that stays open on the server cannot execute batches.
 
         Args:
@@ -120,7 +122,7 @@ class LoopServerCursor(ServerCursorBase, LoopCursor[R]):
             raise StopAsyncIteration
         return rows[0]  # type: ignore[no-any-return]
 
-    async def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
+    async def scroll(self, value: int, mode: ScrollMode = "relative", *, timeout: float | None = None) -> None:
         """Moves a scroll cursor: the next fetch returns the row after the new position.
 
         Args:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from ... import defaults
 from ..._shared.cursor_base import Column, Params
+from ..._shared.modes import ScrollMode
 from ..._shared.received import Received
 from ...errors import NotSupportedError
 from ...rows import RowFactory, tuple_row
@@ -14,6 +15,7 @@ from ...types import ParameterRows
 from .cursor import LoopCursor
 
 R = TypeVar("R")
+Self = TypeVar("Self", bound="LoopStreamCursor[Any]")
 
 
 class LoopStreamCursor(LoopCursor[R]):
@@ -44,7 +46,7 @@ class LoopStreamCursor(LoopCursor[R]):
         """The index of the next row, from 0; None without a result."""
         return None if self._rows is None else self._passed + self._position
 
-    async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Any:
+    async def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
         """Executes one statement, and receives the first block of its rows.
 
         Args:
@@ -79,7 +81,7 @@ class LoopStreamCursor(LoopCursor[R]):
 
     async def executemany(
         self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
-    ) -> Any:
+    ) -> NoReturn:
         """Raises NotSupportedError: a cursor that streams cannot execute batches.
 
         Args:
@@ -195,13 +197,16 @@ class LoopStreamCursor(LoopCursor[R]):
         await self._forget()
         return None
 
-    async def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
+    async def scroll(self, value: int, mode: ScrollMode = "relative", *, timeout: float | None = None) -> NoReturn:
         """Raises NotSupportedError: rows that were received are not kept.
 
         Args:
             value: ignored.
             mode: ignored.
             timeout: ignored.
+
+        Returns:
+            Nothing.
 
         Raises:
             NotSupportedError: always.

@@ -11,8 +11,10 @@ from ..._native import Result
 from ..._shared.cursor_base import Column, Params
 from ..._shared.flows import Flow
 from ..._shared.limits import until
-from ...cubrid.core import CubridCore
+from ..._shared.modes import LobKind
+from ...cubrid.core import CubridCore, Schema
 from ...cubrid.lobs import Locator, creating, loading, opening, storing
+from ...cubrid.settings import CubridIsolation
 from ...errors import ProgrammingError
 from ...rows import RowFactory
 from ...types import ParameterRows
@@ -39,15 +41,29 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
     # executing
 
     @overload
-    def cursor(self, *, row_factory: RowFactory[Any] | None = None, stream: bool = False) -> AsyncCursor[Any]: ...
+    def cursor(self, *, row_factory: None = None, stream: Literal[True]) -> AsyncStreamCursor[R]: ...
+    @overload
+    def cursor(self, *, row_factory: RowFactory[T], stream: Literal[True]) -> AsyncStreamCursor[T]: ...
     @overload
     def cursor(
-        self, *, row_factory: RowFactory[Any] | None = None, scrollable: Literal[True], withhold: bool = False
-    ) -> AsyncServerCursor[Any]: ...
+        self, *, row_factory: None = None, scrollable: Literal[True], withhold: bool = False
+    ) -> AsyncServerCursor[R]: ...
     @overload
     def cursor(
-        self, *, row_factory: RowFactory[Any] | None = None, scrollable: bool = False, withhold: Literal[True]
-    ) -> AsyncServerCursor[Any]: ...
+        self, *, row_factory: RowFactory[T], scrollable: Literal[True], withhold: bool = False
+    ) -> AsyncServerCursor[T]: ...
+    @overload
+    def cursor(
+        self, *, row_factory: None = None, scrollable: bool = False, withhold: Literal[True]
+    ) -> AsyncServerCursor[R]: ...
+    @overload
+    def cursor(
+        self, *, row_factory: RowFactory[T], scrollable: bool = False, withhold: Literal[True]
+    ) -> AsyncServerCursor[T]: ...
+    @overload
+    def cursor(self, *, row_factory: None = None, stream: bool = False) -> AsyncCursor[R]: ...
+    @overload
+    def cursor(self, *, row_factory: RowFactory[T], stream: bool = False) -> AsyncCursor[T]: ...
     def cursor(
         self,
         *,
@@ -259,7 +275,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
         return await self._rows_of(self._core.returned_rows(value), timeout)
 
     async def schema_info(
-        self, kind: str, name: str | None = None, other: str | None = None, *, timeout: float | None = None
+        self, kind: Schema, name: str | None = None, other: str | None = None, *, timeout: float | None = None
     ) -> AsyncCursor[R]:
         """Queries the catalogue, as the functions of the same purpose of CUBRID's own drivers do (SCHEMA_INFO).
 
@@ -306,7 +322,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
         """
         return AsyncLargeObject(self, opening(self._core, locator))
 
-    async def create_lob(self, kind: str = "blob", *, timeout: float | None = None) -> AsyncLargeObject:
+    async def create_lob(self, kind: LobKind = "blob", *, timeout: float | None = None) -> AsyncLargeObject:
         """Creates a large object in the open transaction, or in one that it begins.
 
         Its ``locator`` is the parameter that stores it in a row. The server removes an object that no row has at the
@@ -399,11 +415,13 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
         return await self._run(self._core.version(), timeout)
 
     @property
-    def isolation_level(self) -> str | None:
+    def isolation_level(self) -> CubridIsolation | None:
         """The isolation level that was set for the session; None for the server's default."""
         return self._core.isolation_level
 
-    async def set_isolation_level(self, value: str, *, timeout: float | None = None) -> None:  # asyncio only
+    async def set_isolation_level(
+        self, value: CubridIsolation, *, timeout: float | None = None
+    ) -> None:  # asyncio only
         """Sets the isolation level of the session.
 
         Args:
@@ -419,7 +437,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
         await self._run(self._core.set_isolation(value), timeout)
 
     # blocking: @isolation_level.setter
-    # blocking: def isolation_level(self, value: str) -> None:
+    # blocking: def isolation_level(self, value: CubridIsolation) -> None:
     # blocking:     self._run(self._core.set_isolation(value))
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 # blocking: from ..._native import Result
 from ..._shared.cursor_base import Params
@@ -85,7 +85,7 @@ class AsyncStreamCursor(LoopStreamCursor[R], AsyncCursor[R]):
         stream_into: Any = self._connection._stream_into
         return stream_into(received, sql, params, self.itersize, timeout)  # type: ignore[no-any-return]
 
-    async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> list[Any]:
+    async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> NoReturn:
         """Raises NotSupportedError: a cursor that streams cannot call procedures.
 
         Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from ... import errors
 from ..._native import CubridWire
@@ -12,12 +12,34 @@ from ..._shared.opening import left, no_connection, overdue, share
 from ...cubrid.core import CubridCore
 from ...cubrid.settings import ConnectOptions, is_refusal, known, unreachable
 from ...errors import ConnectionTimeout
-from ...rows import RowFactory, tuple_row
+from ...rows import Row, RowFactory, tuple_row
 from .._shared.opening import open_wire, password_of, reconnects, resolve
 from .._shared.watch import watch_over
 from .connection import AsyncConnection
 
+T = TypeVar("T")
 
+
+@overload
+async def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: None = None,
+    # blocking: strict_close: bool = False,
+    **keywords: Any,
+) -> AsyncConnection[Row]: ...
+@overload
+async def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: RowFactory[T],
+    # blocking: strict_close: bool = False,
+    **keywords: Any,
+) -> AsyncConnection[T]: ...
 async def connect(
     conninfo: str = "",
     /,

@@ -12,9 +12,11 @@ from ... import defaults
 from ..._native import ArrowBatch, ArrowSink
 from ..._shared.cursor_base import Params, columns_of
 from ..._shared.limits import until
+from ..._shared.modes import LobKind
 from ...informix.connection_base import InformixBase
 from ...informix.core import InformixCore
-from ...informix.lobs import Locator, creating, opening
+from ...informix.lobs import LobMode, Locator, creating, opening
+from ...informix.settings import InformixIsolation
 from ...informix.streams import Stream
 from ...rows import RowFactory, tuple_row
 from ...types import ParameterRows
@@ -37,16 +39,17 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
     # executing
 
     @overload
-    def cursor(self, *, row_factory: RowFactory[Any] | None = None) -> AsyncCursor[Any]: ...
+    def cursor(self, name: None = None, *, row_factory: None = None) -> AsyncCursor[R]: ...
+    @overload
+    def cursor(self, name: None = None, *, row_factory: RowFactory[T]) -> AsyncCursor[T]: ...
     @overload
     def cursor(
-        self,
-        name: str,
-        *,
-        row_factory: RowFactory[Any] | None = None,
-        scrollable: bool = False,
-        withhold: bool = False,
-    ) -> AsyncServerCursor[Any]: ...
+        self, name: str, *, row_factory: None = None, scrollable: bool = False, withhold: bool = False
+    ) -> AsyncServerCursor[R]: ...
+    @overload
+    def cursor(
+        self, name: str, *, row_factory: RowFactory[T], scrollable: bool = False, withhold: bool = False
+    ) -> AsyncServerCursor[T]: ...
     def cursor(
         self,
         name: str | None = None,
@@ -286,7 +289,9 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
         """
         return await self._run(self._core.fastpath(routine, arguments), timeout)
 
-    async def open_lob(self, locator: Locator, mode: str = "rb", *, timeout: float | None = None) -> AsyncLargeObject:
+    async def open_lob(
+        self, locator: Locator, mode: LobMode = "rb", *, timeout: float | None = None
+    ) -> AsyncLargeObject:
         """Opens a BLOB or CLOB as a binary file. It has to be used in the transaction in which it was opened.
 
         Args:
@@ -306,7 +311,7 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
         return AsyncLargeObject(self, await self._run(opening(self._core, locator, mode), timeout))
 
     async def create_lob(
-        self, kind: str = "blob", *, column: str | None = None, timeout: float | None = None
+        self, kind: LobKind = "blob", *, column: str | None = None, timeout: float | None = None
     ) -> AsyncLargeObject:
         """Creates a large object, open for reading and writing.
 
@@ -331,11 +336,13 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
     # the session
 
     @property
-    def isolation_level(self) -> str | None:
+    def isolation_level(self) -> InformixIsolation | None:
         """The isolation level that was set for the session; None for the server's default."""
         return self._core.isolation_level
 
-    async def set_isolation_level(self, value: str, *, timeout: float | None = None) -> None:  # asyncio only
+    async def set_isolation_level(
+        self, value: InformixIsolation, *, timeout: float | None = None
+    ) -> None:  # asyncio only
         """Sets the isolation level of the session.
 
         Args:
@@ -352,7 +359,7 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
         await self._run(self._core.set_isolation(value), timeout)
 
     # blocking: @isolation_level.setter
-    # blocking: def isolation_level(self, value: str) -> None:
+    # blocking: def isolation_level(self, value: InformixIsolation) -> None:
     # blocking:     self._run(self._core.set_isolation(value))
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from ... import errors
 from ..._native import InformixWire
@@ -13,12 +13,34 @@ from ...errors import ConnectionTimeout
 from ...informix.attempts import Resolve, Turn, attempts
 from ...informix.core import InformixCore
 from ...informix.settings import ConnectOptions, known
-from ...rows import RowFactory, tuple_row
+from ...rows import Row, RowFactory, tuple_row
 from .._shared.opening import open_wire, password_of, resolve
 from .connection import AsyncConnection
 from .conversing import converse
 
+T = TypeVar("T")
 
+
+@overload
+async def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: None = None,
+    # blocking: strict_close: bool = False,
+    **keywords: Any,
+) -> AsyncConnection[Row]: ...
+@overload
+async def connect(
+    conninfo: str = "",
+    /,
+    *,
+    autocommit: bool = False,
+    row_factory: RowFactory[T],
+    # blocking: strict_close: bool = False,
+    **keywords: Any,
+) -> AsyncConnection[T]: ...
 async def connect(
     conninfo: str = "",
     /,

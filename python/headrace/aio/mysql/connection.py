@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, overload
 
 from ..._shared.cursor_base import Params
+from ..._shared.modes import IsolationLevel
 from ...mysql.core import MySqlCore, ServerWarning
 from ...rows import RowFactory
 from ...types import ParameterRows
@@ -28,6 +29,28 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
     def _cursor(self, factory: RowFactory[T]) -> AsyncCursor[T]:
         return AsyncCursor(self, factory)
 
+    @overload
+    def cursor(
+        self, *, row_factory: None = None, stream: Literal[True], on_server: bool = False
+    ) -> AsyncStreamCursor[R]: ...
+    @overload
+    def cursor(
+        self, *, row_factory: RowFactory[T], stream: Literal[True], on_server: bool = False
+    ) -> AsyncStreamCursor[T]: ...
+    @overload
+    def cursor(
+        self, *, row_factory: None = None, stream: bool = False, on_server: Literal[True]
+    ) -> AsyncStreamCursor[R]: ...
+    @overload
+    def cursor(
+        self, *, row_factory: RowFactory[T], stream: bool = False, on_server: Literal[True]
+    ) -> AsyncStreamCursor[T]: ...
+    @overload
+    def cursor(self, *, row_factory: None = None, stream: bool = False, on_server: bool = False) -> AsyncCursor[R]: ...
+    @overload
+    def cursor(
+        self, *, row_factory: RowFactory[T], stream: bool = False, on_server: bool = False
+    ) -> AsyncCursor[T]: ...
     def cursor(
         self, *, row_factory: RowFactory[Any] | None = None, stream: bool = False, on_server: bool = False
     ) -> AsyncCursor[Any]:
@@ -137,12 +160,14 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
     # the session
 
     @property
-    def isolation_level(self) -> str | None:
+    def isolation_level(self) -> IsolationLevel | None:
         """The isolation level of later transactions, such as ``read committed``; None for the server's default. It can
         be changed between transactions only."""
         return self._core.isolation_level
 
-    async def set_isolation_level(self, value: str | None, *, timeout: float | None = None) -> None:  # asyncio only
+    async def set_isolation_level(
+        self, value: IsolationLevel | None, *, timeout: float | None = None
+    ) -> None:  # asyncio only
         """Sets the isolation level of later transactions.
 
         Args:
@@ -159,7 +184,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
         await self._run(self._core.set_isolation_level(value), timeout)
 
     # blocking: @isolation_level.setter
-    # blocking: def isolation_level(self, value: str | None) -> None:
+    # blocking: def isolation_level(self, value: IsolationLevel | None) -> None:
     # blocking:     self._run(self._core.set_isolation_level(value))
 
     @property

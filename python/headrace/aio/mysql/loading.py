@@ -11,6 +11,7 @@ from ... import defaults, errors
 from ..._native import ArrowSource, Columns, Result, Transfer
 from ..._shared.core import Opened
 from ..._shared.limits import Limit, afresh, until
+from ..._shared.modes import Duplicates
 from ...mysql import load
 from ...mysql.connection_base import MySqlBase
 from ...mysql.core import MySqlCore
@@ -33,7 +34,7 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
         rows: ParameterRows | AsyncIterable[Any],
         *,
         columns: Sequence[str] | None = None,
-        duplicates: str = "error",
+        duplicates: Duplicates = "error",
         timeout: float | None = None,
     ) -> int:
         """Loads rows into a table by LOAD DATA LOCAL: all rows, or none. Needs a connection with ``local_infile=True``.
@@ -133,7 +134,7 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
             await self._send_off(limit)  # blocking: self._push(defaults.COPY_BLOCK, limit)
         return sent
 
-    async def _load(self, sql: str, send: Callable[[Any], Any], duplicates: str, limit: Limit) -> Result:
+    async def _load(self, sql: str, send: Callable[[Any], Any], duplicates: Duplicates, limit: Limit) -> Result:
         guard = load.Guard(self._core)
         return await self._guarded(guard, sql, send, duplicates, limit)  # asyncio only
         # blocking: try:
@@ -144,7 +145,7 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
         # blocking:         self._core.wire.close()
 
     async def _guarded(
-        self, guard: load.Guard, sql: str, send: Callable[[Any], Any], duplicates: str, limit: Limit
+        self, guard: load.Guard, sql: str, send: Callable[[Any], Any], duplicates: Duplicates, limit: Limit
     ) -> Result:
         wire = self._core.wire
         opened = Opened()

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar, overload
 
 from ..._shared.cursor_base import Params
+from ..._shared.modes import IsolationLevel
 from ...postgres.core import ConnectionCore, quote_identifier
 from ...rows import RowFactory
 from ...types import Notify, ParameterRows, Xid
@@ -34,18 +35,17 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
     # executing
 
     @overload
-    def cursor(self) -> AsyncCursor[R]: ...
+    def cursor(self, name: None = None, *, row_factory: None = None) -> AsyncCursor[R]: ...
     @overload
-    def cursor(self, *, row_factory: RowFactory[T]) -> AsyncCursor[T]: ...
+    def cursor(self, name: None = None, *, row_factory: RowFactory[T]) -> AsyncCursor[T]: ...
     @overload
     def cursor(
-        self,
-        name: str,
-        *,
-        row_factory: RowFactory[Any] | None = None,
-        scrollable: bool | None = None,
-        withhold: bool = False,
-    ) -> AsyncServerCursor[Any]: ...
+        self, name: str, *, row_factory: None = None, scrollable: bool | None = None, withhold: bool = False
+    ) -> AsyncServerCursor[R]: ...
+    @overload
+    def cursor(
+        self, name: str, *, row_factory: RowFactory[T], scrollable: bool | None = None, withhold: bool = False
+    ) -> AsyncServerCursor[T]: ...
     def cursor(
         self,
         name: str | None = None,
@@ -161,11 +161,11 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
     # transactions
 
     @property
-    def isolation_level(self) -> str | None:
+    def isolation_level(self) -> IsolationLevel | None:
         """The isolation level of later transactions; None for the server's default."""
         return self._core.isolation_level
 
-    async def set_isolation_level(self, value: str | None) -> None:  # asyncio only
+    async def set_isolation_level(self, value: IsolationLevel | None) -> None:  # asyncio only
         """Sets the isolation level of later transactions, without a round trip.
 
         Args:
@@ -178,7 +178,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
         self._core.set_mode("isolation_level", value)
 
     # blocking: @isolation_level.setter
-    # blocking: def isolation_level(self, value: str | None) -> None:
+    # blocking: def isolation_level(self, value: IsolationLevel | None) -> None:
     # blocking:     self._core.set_mode("isolation_level", value)
 
     @property

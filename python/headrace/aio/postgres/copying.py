@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import AsyncIterable, Sequence
-from typing import IO, Any, TypeVar
+from collections.abc import AsyncIterable, AsyncIterator, Sequence
+from typing import IO, Any, Literal, TypeVar, overload
 
 from ... import defaults
 from ..._native import Transfer
 from ..._shared.core import Opened
 from ..._shared.limits import until
+from ..._shared.modes import CopyFormat
 from ...postgres.connection_base import PostgresBase
 from ...postgres.core import ConnectionCore
 from ...types import ParameterRows
@@ -35,7 +36,7 @@ class AsyncCopying(PostgresBase[R], LoopConnection[R]):
         source: ParameterRows | AsyncIterable[Sequence[Any]] | bytes | IO[bytes] | IO[str],
         *,
         columns: Sequence[str] | None = None,
-        format: str = "binary",
+        format: CopyFormat = "binary",
         timeout: float | None = None,
     ) -> int:
         """Copies rows, bytes or a file into a table by COPY.
@@ -64,12 +65,42 @@ class AsyncCopying(PostgresBase[R], LoopConnection[R]):
 
         return await copy_in(self, table, source, columns, format, timeout)
 
+    @overload
     async def copy_out(
         self,
         source: str | Sequence[str],
         *,
         columns: Sequence[str] | None = None,
-        format: str = "binary",
+        format: CopyFormat = "binary",
+        to: IO[bytes],
+        timeout: float | None = None,
+    ) -> int: ...
+    @overload
+    async def copy_out(
+        self,
+        source: str | Sequence[str],
+        *,
+        columns: Sequence[str] | None = None,
+        format: Literal["binary"] = "binary",
+        to: None = None,
+        timeout: float | None = None,
+    ) -> AsyncIterator[tuple[Any, ...]]: ...
+    @overload
+    async def copy_out(
+        self,
+        source: str | Sequence[str],
+        *,
+        columns: Sequence[str] | None = None,
+        format: Literal["text", "csv"],
+        to: None = None,
+        timeout: float | None = None,
+    ) -> AsyncIterator[bytes]: ...
+    async def copy_out(
+        self,
+        source: str | Sequence[str],
+        *,
+        columns: Sequence[str] | None = None,
+        format: CopyFormat = "binary",
         to: IO[bytes] | None = None,
         timeout: float | None = None,
     ) -> Any:

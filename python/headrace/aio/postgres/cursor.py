@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ... import defaults
 from ..._shared.arguments import checked_text
 from ..._shared.cursor_base import Params
 from ..._shared.limits import Limit, until
+from ..._shared.modes import ScrollMode
 
 # blocking: from ..._shared.limits import afresh
 from ...errors import Error, NotSupportedError, ProgrammingError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from .copy import AsyncCopy
 
 R = TypeVar("R")
+Self = TypeVar("Self", bound="AsyncServerCursor[Any]")
 
 
 class AsyncCursor(LoopCursor[R]):
@@ -112,7 +114,7 @@ class AsyncServerCursor(AsyncCursor[R]):
         """The number of rows of the last block that was fetched; -1 before the first."""
         return super().rowcount if self._result is not None and self._result.tag else -1
 
-    async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Any:
+    async def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
         """Declares the cursor for a query.
 
         Args:
@@ -158,7 +160,7 @@ class AsyncServerCursor(AsyncCursor[R]):
 
     async def executemany(
         self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
-    ) -> Any:
+    ) -> NoReturn:
         """Raises NotSupportedError: a cursor with a name cannot execute batches.
 
         Args:
@@ -259,7 +261,7 @@ class AsyncServerCursor(AsyncCursor[R]):
             out += self._all()
         return out
 
-    async def scroll(self, value: int, mode: str = "relative", *, timeout: float | None = None) -> None:
+    async def scroll(self, value: int, mode: ScrollMode = "relative", *, timeout: float | None = None) -> None:
         """Moves the cursor on the server. Rows that were fetched ahead are dropped.
 
         Args:

@@ -25,21 +25,21 @@ async def connect(
     conninfo: str = "",
     /,
     *,
-    row_factory: RowFactory[T],
-    autocommit: bool = False,
-    # blocking: strict_close: bool = False,
-    **keywords: Any,
-) -> AsyncConnection[T]: ...
-@overload
-async def connect(
-    conninfo: str = "",
-    /,
-    *,
     row_factory: None = None,
     autocommit: bool = False,
     # blocking: strict_close: bool = False,
     **keywords: Any,
 ) -> AsyncConnection[Row]: ...
+@overload
+async def connect(
+    conninfo: str = "",
+    /,
+    *,
+    row_factory: RowFactory[T],
+    autocommit: bool = False,
+    # blocking: strict_close: bool = False,
+    **keywords: Any,
+) -> AsyncConnection[T]: ...
 async def connect(
     conninfo: str = "",
     /,
