@@ -12,7 +12,8 @@ import re
 import time as _time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast, overload
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast, overload
 
 from ._shared.modes import CopyFormat as CopyFormat
 from ._shared.modes import Duplicates as Duplicates
@@ -22,7 +23,28 @@ from ._shared.modes import ResetMode as ResetMode
 from ._shared.modes import ScrollMode as ScrollMode
 from .errors import ProgrammingError
 
+if TYPE_CHECKING:
+    from ._shared.protocols import ConnectionProtocol as ConnectionProtocol
+    from ._shared.protocols import CursorProtocol as CursorProtocol
+    from ._shared.protocols import PoolProtocol as PoolProtocol
+    from .aio._shared.protocols import AsyncConnectionProtocol as AsyncConnectionProtocol
+    from .aio._shared.protocols import AsyncCursorProtocol as AsyncCursorProtocol
+    from .aio._shared.protocols import AsyncPoolProtocol as AsyncPoolProtocol
+
 T = TypeVar("T")
+
+_PROTOCOLS: Final = {
+    f"{shell}{kind}Protocol": module
+    for kind in ("Connection", "Cursor", "Pool")
+    for shell, module in (("", "headrace._shared.protocols"), ("Async", "headrace.aio._shared.protocols"))
+}
+"""What connections, cursors and pools have whatever the database, by the module that is imported when it is used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PROTOCOLS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PROTOCOLS[name]), name)
 
 
 class ArrowStreamSource(Protocol):

@@ -19,7 +19,7 @@ REUSING = (11, 0)
 def referring(url: str) -> Iterator[headrace.cubrid.Connection[Any]]:
     """A connection to a database with a table whose rows refer to those of another."""
     with headrace.cubrid.connect(url, autocommit=True) as conn:
-        version = tuple(int(part) for part in conn.server_version().split(".")[:2])
+        version = tuple(int(part) for part in conn.fetch_server_version().split(".")[:2])
         conn.execute("drop table if exists hr_referring")
         conn.execute("drop table if exists hr_referred")
         conn.execute("create table hr_referred (a int)" + (" dont_reuse_oid" if version >= REUSING else ""))

@@ -35,7 +35,7 @@ def test_another_broker_is_tried(url: str) -> None:
 
 
 def test_what_the_server_says_of_itself(conn: Connection) -> None:
-    assert conn.server_version()[:2].isdigit()
+    assert conn.fetch_server_version()[:2].isdigit()
     assert conn.protocol_version >= 8
     assert conn.cas_pid > 0
     assert len(conn.session_id) == 20

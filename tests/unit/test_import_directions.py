@@ -20,6 +20,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **{name: (*FOR_ALL, name) for name in DATABASES},
     **{f"aio.{name}": (*FOR_ALL, name, "aio._shared", f"aio.{name}") for name in DATABASES},
     **dict.fromkeys(FOR_ALL, FOR_ALL),
+    # The protocols of both shells have their names there.
+    "types": (*FOR_ALL, "aio._shared.protocols"),
     "aio._shared": (*FOR_ALL, "aio._shared"),
     "compat": (*FOR_ALL, "compat", "mysql", "__version__"),
 }

@@ -97,10 +97,6 @@ NOTHING_TO_WAIT_FOR = {
         *(f"headrace.cubrid.{name}" for name in ("connection.Connection.open_lob", *_CUBRID_FILES)),
         *(f"headrace.aio.cubrid.{name}" for name in ("connection.AsyncConnection.open_lob", *_CUBRID_FILES)),
     ],
-    "PostgreSQL's modes travel with the next BEGIN": [
-        *(f"headrace.aio.postgres.connection.AsyncConnection.set_{mode}" for mode in ("isolation_level", "read_only")),
-        "set_deferrable",
-    ],
     "flows: a shell runs them, within its limit": [*vars(Declared), *vars(ServerCursorBase)],
 }
 BOUND_OTHERWISE = {

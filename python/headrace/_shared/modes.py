@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias
 
 IsolationLevel: TypeAlias = Literal["read uncommitted", "read committed", "repeatable read", "serializable"]
 """The isolation levels of the SQL standard, of which a database need not have all."""
+CommonIsolation: TypeAlias = Literal["read committed", "repeatable read", "serializable"]
+"""Those that every database has."""
 ResetMode: TypeAlias = Literal["none", "rollback", "discard"]
 """What ``reset()`` of a connection and a pool reset."""
 ScrollMode: TypeAlias = Literal["relative", "absolute"]

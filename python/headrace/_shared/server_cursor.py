@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn, TypeVar
 
 from ..errors import NotSupportedError
@@ -60,6 +61,22 @@ class BlockingServerCursor(ServerCursorBase, BlockingCursor[R]):
             NotSupportedError: always.
         """
         raise NotSupportedError("a cursor that stays open on the server cannot execute batches")
+
+    def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> NoReturn:
+        """Raises NotSupportedError: a cursor that stays open on the server cannot call procedures.
+
+        Args:
+            name: of the procedure.
+            params: ignored.
+            timeout: ignored.
+
+        Returns:
+            Nothing.
+
+        Raises:
+            NotSupportedError: always.
+        """
+        raise NotSupportedError("a cursor that stays open on the server cannot call procedures")
 
     def fetchone(self, *, timeout: float | None = None) -> R | None:
         """Returns the next row.

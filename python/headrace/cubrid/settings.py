@@ -6,10 +6,11 @@ import os
 import time
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from .. import defaults
 from .._shared.known import KnownSettings, ReusableOptions
+from .._shared.modes import CommonIsolation
 from .._shared.settings import Settings, nearest, port_number, shuffled
 from ..errors import Error, InvalidPassword, NotSupportedError, OperationalError, ProgrammingError
 from .parse import parse
@@ -26,7 +27,7 @@ for them; ``auto`` asks the server."""
 CODECS: Final = {"utf8": "utf-8", "euckr": "cp949", "iso88591": "iso-8859-1"}
 """Python's codec for each."""
 SSL_MODES: Final = ("disable", "require", "verify-ca", "verify-full")
-CubridIsolation: TypeAlias = Literal["read committed", "repeatable read", "serializable"]
+CubridIsolation: TypeAlias = CommonIsolation
 """The isolation levels that CUBRID has."""
 ISOLATION_LEVELS: Final[dict[CubridIsolation, int]] = {"read committed": 4, "repeatable read": 5, "serializable": 6}
 """The levels by name, with the numbers of the protocol."""

@@ -209,15 +209,3 @@ class Connection(Streaming[R], Loading[R], Cancelling[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         self._wait(self._core.wire.select_db(database), timeout)
-
-    def ping(self, *, timeout: float | None = None) -> None:
-        """Makes a round trip without any other effect (COM_PING).
-
-        Args:
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Raises:
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds.
-        """
-        self._wait(self._core.round_trip(), timeout)

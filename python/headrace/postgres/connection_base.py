@@ -78,9 +78,14 @@ class PostgresBase(ConnectionBase[R]):
         return self._core.wire.parameters()
 
     @property
-    def server_version(self) -> int:
+    def server_version(self) -> str:
+        """The version of the server, as it reports it."""
+        return self.parameters.get("server_version", "")
+
+    @property
+    def server_version_number(self) -> int:
         """The version of the server as a number: 180004 for 18.4."""
-        return server_version(self.parameters.get("server_version", ""))
+        return version_number(self.server_version)
 
     @property
     def backend_pid(self) -> int:
@@ -117,7 +122,7 @@ class PostgresBase(ConnectionBase[R]):
         return self._core.tpc is not None and self._core.tpc_prepared
 
 
-def server_version(text: str) -> int:
+def version_number(text: str) -> int:
     """``18.4 (Debian 18.4-1)`` as 180004, ``9.6.24`` as 90624."""
     parts = [int(p) if p.isdigit() else 0 for p in text.split(" ")[0].split(".")]
     if not parts or not parts[0]:

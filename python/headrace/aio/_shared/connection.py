@@ -375,6 +375,18 @@ class LoopConnection(LoopArrowQueries[R]):
     # blocking: def autocommit(self, value: bool) -> None:
     # blocking:     self._run(self._core.set_autocommit(bool(value)))
 
+    async def ping(self, *, timeout: float | None = None) -> None:
+        """Makes a round trip without any other effect.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds.
+        """
+        await self._wait(self._core.round_trip(), timeout)
+
     # ending
 
     async def reset(self, mode: ResetMode = "rollback", *, timeout: float | None = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn, TypeVar
 
 from ..._shared.cursor_base import Params
@@ -58,6 +59,22 @@ class LoopServerCursor(ServerCursorBase, LoopCursor[R]):
             NotSupportedError: always.
         """
         raise NotSupportedError("a cursor that stays open on the server cannot execute batches")
+
+    async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> NoReturn:
+        """Raises NotSupportedError: a cursor that stays open on the server cannot call procedures.
+
+        Args:
+            name: of the procedure.
+            params: ignored.
+            timeout: ignored.
+
+        Returns:
+            Nothing.
+
+        Raises:
+            NotSupportedError: always.
+        """
+        raise NotSupportedError("a cursor that stays open on the server cannot call procedures")
 
     async def fetchone(self, *, timeout: float | None = None) -> R | None:
         """Returns the next row.

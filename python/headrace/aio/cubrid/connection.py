@@ -120,7 +120,9 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
         """
         return await AsyncCursor(self, self.row_factory).execute(sql, params, timeout=timeout)
 
-    async def executemany(self, sql: str, rows: ParameterRows, *, timeout: float | None = None) -> AsyncCursor[R]:
+    async def executemany(
+        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+    ) -> AsyncCursor[R]:
         """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
 
         The error of a row has its number, from 0, as ``error.row``.
@@ -128,18 +130,20 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
         Args:
             sql: the statement.
             rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
+            returning: keep what the statement returns, which this database cannot.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
             The cursor, with the results.
 
         Raises:
+            NotSupportedError: ``returning`` is true.
             ProgrammingError: the parameters of a row do not fit the statement.
             DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        return await AsyncCursor(self, self.row_factory).executemany(sql, rows, timeout=timeout)
+        return await AsyncCursor(self, self.row_factory).executemany(sql, rows, returning=returning, timeout=timeout)
 
     async def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
         """Executes a query for every row of parameters, pipelined.
@@ -398,7 +402,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
         """
         return await self._run(self._core.last_insert_id(), timeout)
 
-    async def server_version(self, *, timeout: float | None = None) -> str:
+    async def fetch_server_version(self, *, timeout: float | None = None) -> str:
         """Returns the version that the server reports, such as ``11.3.2.0``. It takes a round trip.
 
         Args:
@@ -463,15 +467,3 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
     # blocking: @lock_timeout.setter
     # blocking: def lock_timeout(self, value: float | None) -> None:
     # blocking:     self._run(self._core.set_lock_timeout(value))
-
-    async def ping(self, *, timeout: float | None = None) -> None:
-        """Makes a round trip without any other effect (CHECK_CAS).
-
-        Args:
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Raises:
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds.
-        """
-        await self._wait(self._core.round_trip(), timeout)

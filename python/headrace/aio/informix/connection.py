@@ -99,7 +99,9 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
         """
         return await AsyncCursor(self, self.row_factory).execute(sql, params, timeout=timeout)
 
-    async def executemany(self, sql: str, rows: ParameterRows, *, timeout: float | None = None) -> AsyncCursor[R]:
+    async def executemany(
+        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+    ) -> AsyncCursor[R]:
         """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
 
         The error of a row has its number, from 0, as ``error.row``.
@@ -107,18 +109,20 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
         Args:
             sql: the statement.
             rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
+            returning: keep what the statement returns, which this database cannot.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
             The cursor, with the results.
 
         Raises:
+            NotSupportedError: ``returning`` is true.
             ProgrammingError: the parameters of a row do not fit the statement.
             DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        return await AsyncCursor(self, self.row_factory).executemany(sql, rows, timeout=timeout)
+        return await AsyncCursor(self, self.row_factory).executemany(sql, rows, returning=returning, timeout=timeout)
 
     async def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
         """Executes a query for every row of parameters, pipelined.
@@ -385,18 +389,6 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
     # blocking: @lock_wait.setter
     # blocking: def lock_wait(self, value: int) -> None:
     # blocking:     self._run(self._core.set_lock_wait(value))
-
-    async def ping(self, *, timeout: float | None = None) -> None:
-        """Makes a round trip without any other effect (SQ_VERSION).
-
-        Args:
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Raises:
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds.
-        """
-        await self._wait(self._core.round_trip(), timeout)
 
     async def _send_cancel(self) -> float | None:  # asyncio only
         # What was written in this turn of the loop, uvloop sends at its end.

@@ -242,15 +242,3 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         await self._wait(self._core.wire.select_db(database), timeout)
-
-    async def ping(self, *, timeout: float | None = None) -> None:
-        """Makes a round trip without any other effect (COM_PING).
-
-        Args:
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Raises:
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds.
-        """
-        await self._wait(self._core.round_trip(), timeout)

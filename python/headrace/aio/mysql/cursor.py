@@ -35,12 +35,12 @@ class AsyncCursor(LoopCursor[R]):
         """The number of warnings of the last statement, which ``show_warnings()`` of the connection returns."""
         return 0 if self._result is None else self._result.warnings
 
-    async def callproc(self, name: str, args: Sequence[Any] = (), *, timeout: float | None = None) -> list[Any]:
+    async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> list[Any]:
         """Calls a procedure. Its results are fetched from the cursor, the next one after :meth:`nextset`.
 
         Args:
             name: of the procedure, with or without a schema.
-            args: the arguments; the values for OUT parameters are ignored.
+            params: the arguments; the values for OUT parameters are ignored.
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
@@ -54,7 +54,7 @@ class AsyncCursor(LoopCursor[R]):
         self._check()
         self._clear()
         try:
-            results, out = await self._connection._run(self._connection._core.call(name, args), timeout)
+            results, out = await self._connection._run(self._connection._core.call(name, params), timeout)
         except DatabaseError as error:
             self._failed(error)
             raise
@@ -80,12 +80,12 @@ class AsyncStreamCursor(LoopStreamCursor[R], AsyncCursor[R]):
         stream_into: Any = self._connection._stream_into
         return stream_into(received, sql, params, self.itersize, self.on_server, timeout)  # type: ignore[no-any-return]
 
-    async def callproc(self, name: str, args: Sequence[Any] = (), *, timeout: float | None = None) -> NoReturn:
+    async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> NoReturn:
         """Raises NotSupportedError: a cursor that streams cannot call procedures with their results.
 
         Args:
             name: of the procedure.
-            args: ignored.
+            params: ignored.
             timeout: ignored.
 
         Returns:

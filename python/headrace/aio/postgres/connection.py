@@ -165,12 +165,15 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
         """The isolation level of later transactions; None for the server's default."""
         return self._core.isolation_level
 
-    async def set_isolation_level(self, value: IsolationLevel | None) -> None:  # asyncio only
+    async def set_isolation_level(
+        self, value: IsolationLevel | None, *, timeout: float | None = None
+    ) -> None:  # asyncio only
         """Sets the isolation level of later transactions, without a round trip.
 
         Args:
             value: ``read uncommitted``, ``read committed``, ``repeatable read`` or ``serializable``; None for the
                 server's default.
+            timeout: ignored, as nothing is waited for.
 
         Raises:
             ProgrammingError: a transaction is open, or there is no such level.
@@ -186,11 +189,12 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
         """True if later transactions are read-only; None for the server's default."""
         return self._core.read_only
 
-    async def set_read_only(self, value: bool | None) -> None:  # asyncio only
+    async def set_read_only(self, value: bool | None, *, timeout: float | None = None) -> None:  # asyncio only
         """Makes later transactions read-only, or not, without a round trip.
 
         Args:
             value: True or False; None for the server's default.
+            timeout: ignored, as nothing is waited for.
 
         Raises:
             ProgrammingError: a transaction is open.
@@ -206,11 +210,12 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
         """True if later transactions are deferrable; None for the server's default."""
         return self._core.deferrable
 
-    async def set_deferrable(self, value: bool | None) -> None:  # asyncio only
+    async def set_deferrable(self, value: bool | None, *, timeout: float | None = None) -> None:  # asyncio only
         """Makes later transactions deferrable, or not, without a round trip.
 
         Args:
             value: True or False; None for the server's default.
+            timeout: ignored, as nothing is waited for.
 
         Raises:
             ProgrammingError: a transaction is open.

@@ -1,0 +1,431 @@
+"""What connections, cursors and pools have whatever the database: for programs that are written for all of them."""
+
+# Made by tools/async_to_sync.py of aio/_shared/protocols.py: edit that file, and run the tool.
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any, NoReturn, Protocol, TypeVar, overload
+
+from .. import defaults
+from .._native import ArrowResult
+from ..rows import RowFactory
+from ..types import ParameterRows, TransactionStatus
+from .arrow import Numeric
+from .arrow_stream import ArrowStream
+from .cursor_base import Column, Params
+from .modes import ResetMode, ScrollMode
+from .pipeline import Pipeline
+from .pool_settings import PoolStats
+
+R = TypeVar("R")
+T = TypeVar("T")
+C = TypeVar("C")
+Self = TypeVar("Self")
+
+
+class CursorProtocol(Protocol[R]):
+    """A cursor of any database, blocking."""
+
+    arraysize: int
+
+    def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
+        """Calls a procedure or function."""
+        ...
+
+    def close(self, *, timeout: float | None = None) -> None:
+        """Closes the cursor and frees its result."""
+        ...
+
+    @property
+    def closed(self) -> bool:
+        """True after :meth:`close`."""
+        ...
+
+    @property
+    def connection(self) -> ConnectionProtocol[Any]:
+        """The connection to which the cursor belongs."""
+        ...
+
+    @property
+    def description(self) -> list[Column] | None:
+        """The columns of the result, or None if the last statement returned no rows."""
+        ...
+
+    def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
+        """Executes one statement."""
+        ...
+
+    def execute_arrow(
+        self: Self,
+        sql: str,
+        params: Params = None,
+        *,
+        numeric: Numeric = "decimal",
+        batch_rows: int = defaults.ARROW_BATCH_ROWS,
+        batch_bytes: int = defaults.ARROW_BATCH_BYTES,
+        timeout: float | None = None,
+    ) -> Self:
+        """Executes one statement whose rows become Arrow record batches."""
+        ...
+
+    def executemany(
+        self: Self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+    ) -> Self:
+        """Executes one statement for every row of parameters: all rows are applied, or none."""
+        ...
+
+    def fetch_arrow(self) -> ArrowResult:
+        """Returns the rows of :meth:`execute_arrow` as Arrow record batches."""
+        ...
+
+    def fetch_arrow_table(self) -> Any:
+        """Returns the rows of :meth:`execute_arrow` as a table of pyarrow."""
+        ...
+
+    def fetch_df(self) -> Any:
+        """Returns the rows of :meth:`execute_arrow` as a data frame of pandas."""
+        ...
+
+    def fetch_polars(self) -> Any:
+        """Returns the rows of :meth:`execute_arrow` as a data frame of polars."""
+        ...
+
+    def fetch_record_batch(self) -> Any:
+        """Returns the rows of :meth:`execute_arrow` as a reader of pyarrow."""
+        ...
+
+    def fetchall(self, *, timeout: float | None = None) -> list[R]:
+        """Returns all remaining rows."""
+        ...
+
+    def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
+        """Returns the next rows."""
+        ...
+
+    def fetchone(self, *, timeout: float | None = None) -> R | None:
+        """Returns the next row."""
+        ...
+
+    @property
+    def lastrowid(self) -> int | None:
+        """The value that the server generated for the last INSERT; None otherwise."""
+        ...
+
+    def nextset(self, *, timeout: float | None = None) -> bool | None:
+        """Moves to the next result, of several statements in one text or of a batch with ``returning``."""
+        ...
+
+    @property
+    def row_factory(self) -> RowFactory[Any]:
+        """Converts rows, see :mod:`headrace.rows`."""
+        ...
+
+    @property
+    def rowcount(self) -> int:
+        """The number of rows that the last statement affected or returned, also of a closed cursor."""
+        ...
+
+    @property
+    def rownumber(self) -> int | None:
+        """The index of the next row, from 0; None without a result."""
+        ...
+
+    def scroll(self, value: int, mode: ScrollMode = "relative", *, timeout: float | None = None) -> None:
+        """Moves within the result."""
+        ...
+
+    def setinputsizes(self, sizes: Sequence[Any], /) -> None:
+        """Does nothing, as PEP 249 allows."""
+        ...
+
+    def setoutputsize(self, size: int, column: int | None = None, /) -> None:
+        """Does nothing, as PEP 249 allows."""
+        ...
+
+    @property
+    def statusmessage(self) -> str | None:
+        """The server's message about the last statement, such as ``INSERT 0 5``; None if there is none."""
+        ...
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits for the result of a pipelined statement."""
+        ...
+
+    def __iter__(self) -> Iterator[R]: ...
+    def __next__(self) -> R: ...
+    def __enter__(self: Self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class ConnectionProtocol(Protocol[R]):
+    """A connection to any database, blocking."""
+
+    row_factory: RowFactory[R]
+
+    @property
+    def autocommit(self) -> bool:
+        """True if every statement is a transaction of its own."""
+        ...
+
+    @autocommit.setter
+    def autocommit(self, value: bool) -> None: ...
+
+    @property
+    def broken(self) -> bool:
+        """True if the connection is closed or was lost."""
+        ...
+
+    def cancel(self, *, timeout: float | None = None) -> None:
+        """Requests the server to cancel the statement that this connection executes."""
+        ...
+
+    def check_alive(self) -> bool:
+        """Checks an idle connection, without a round trip."""
+        ...
+
+    def close(self) -> None:
+        """Closes the connection."""
+        ...
+
+    @property
+    def closed(self) -> bool:
+        """True if the connection is closed, by either side."""
+        ...
+
+    def commit(self, *, timeout: float | None = None) -> None:
+        """Commits the open transaction."""
+        ...
+
+    @overload
+    def cursor(self, *, row_factory: None = None) -> CursorProtocol[R]: ...
+    @overload
+    def cursor(self, *, row_factory: RowFactory[T]) -> CursorProtocol[T]: ...
+    def cursor(self, *, row_factory: Any = None) -> CursorProtocol[Any]:
+        """Opens a cursor."""
+        ...
+
+    def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> CursorProtocol[R]:
+        """Executes one statement on a new cursor."""
+        ...
+
+    def executemany(
+        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+    ) -> CursorProtocol[R]:
+        """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none."""
+        ...
+
+    def fetch(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
+        """Executes a query and returns all of its rows."""
+        ...
+
+    def fetch_arrow(
+        self,
+        sql: str,
+        *args: Any,
+        numeric: Numeric = "decimal",
+        batch_rows: int = defaults.ARROW_BATCH_ROWS,
+        batch_bytes: int = defaults.ARROW_BATCH_BYTES,
+        timeout: float | None = None,
+        **named: NoReturn,
+    ) -> ArrowResult:
+        """Executes a query and returns its rows as Arrow record batches."""
+        ...
+
+    def fetch_arrow_table(
+        self, sql: str, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
+    ) -> Any:
+        """Executes a query and returns its rows as a table of pyarrow."""
+        ...
+
+    def fetch_df(
+        self, sql: str, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
+    ) -> Any:
+        """Executes a query and returns its rows as a data frame of pandas."""
+        ...
+
+    def fetch_polars(
+        self, sql: str, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
+    ) -> Any:
+        """Executes a query and returns its rows as a data frame of polars."""
+        ...
+
+    def fetch_record_batch(
+        self,
+        sql: str,
+        *args: Any,
+        numeric: Numeric = "decimal",
+        batch_rows: int = defaults.ARROW_BATCH_ROWS,
+        batch_bytes: int = defaults.ARROW_BATCH_BYTES,
+        timeout: float | None = None,
+        **named: NoReturn,
+    ) -> Any:
+        """Executes a query and returns its rows as a reader of pyarrow."""
+        ...
+
+    def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
+        """Executes a query for every row of parameters, pipelined."""
+        ...
+
+    def fetchrow(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
+        """Executes a query and returns its first row."""
+        ...
+
+    def fetchval(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
+        """Executes a query and returns the first value of its first row."""
+        ...
+
+    @property
+    def isolation_level(self) -> str | None:
+        """The isolation level of later transactions; None for the server's default."""
+        ...
+
+    @property
+    def lost(self) -> bool:
+        """True if the session was ended with a transaction open, and not by ``close()``: its changes are lost."""
+        ...
+
+    @property
+    def needs_reset(self) -> bool:
+        """True if ``reset()`` would do anything outside of a transaction."""
+        ...
+
+    def ping(self, *, timeout: float | None = None) -> None:
+        """Makes a round trip without any other effect."""
+        ...
+
+    def pipeline(self, *, timeout: float | None = None) -> AbstractContextManager[Pipeline]:
+        """Opens a block in which statements are sent without waiting, and their results are read later."""
+        ...
+
+    def reset(self, mode: ResetMode = "rollback", *, timeout: float | None = None) -> None:
+        """Resets the session, as a pool does when a connection is returned."""
+        ...
+
+    def reset_timings(self) -> None:
+        """Sets the counters of :meth:`timings` to zero."""
+        ...
+
+    def rollback(self, *, timeout: float | None = None) -> None:
+        """Rolls the open transaction back."""
+        ...
+
+    def stream(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Iterator[R]:
+        """Executes a query and returns its rows one by one, in bounded memory."""
+        ...
+
+    def stream_arrow(
+        self,
+        sql: str,
+        *args: Any,
+        numeric: Numeric = "decimal",
+        batch_rows: int = defaults.ARROW_BATCH_ROWS,
+        batch_bytes: int = defaults.ARROW_BATCH_BYTES,
+        timeout: float | None = None,
+        **named: NoReturn,
+    ) -> ArrowStream:
+        """Executes a query and returns its rows as Arrow record batches while they are received, in bounded memory."""
+        ...
+
+    def stream_blocks(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Iterator[list[R]]:
+        """Executes a query and returns its rows in lists, in bounded memory."""
+        ...
+
+    @property
+    def streaming(self) -> bool:
+        """True while a stream is open that nothing but the end of the session ends."""
+        ...
+
+    def timings(self) -> dict[str, dict[str, int]]:
+        """Returns the counters of calls and time, which ``enable_timing`` turns on."""
+        ...
+
+    def transaction(
+        self: Self, savepoint_name: str | None = None, *, force_rollback: bool = False, timeout: float | None = None
+    ) -> AbstractContextManager[Self]:
+        """Opens a block that is committed at its end, and rolled back when it raises an exception."""
+        ...
+
+    @property
+    def transaction_status(self) -> TransactionStatus:
+        """The state of the transaction, without a round trip."""
+        ...
+
+    def __enter__(self: Self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class PoolProtocol(Protocol[C]):
+    """A pool of connections to any database, blocking."""
+
+    name: str
+
+    def close(self, timeout: float = 5.0) -> None:
+        """Closes the pool."""
+        ...
+
+    @property
+    def closed(self) -> bool:
+        """True if the pool is not open."""
+        ...
+
+    def connection(self, timeout: float | None = None) -> AbstractContextManager[C]:
+        """Opens a block with a connection: commits at its end, and rolls back when it raises an exception."""
+        ...
+
+    def drain(self) -> None:
+        """Replaces every connection, for example after a failover."""
+        ...
+
+    def fetch_arrow_table(
+        self, sql: str, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
+    ) -> Any:
+        """Executes a query on a connection of the pool and returns its rows as a table of pyarrow."""
+        ...
+
+    def fetch_df(
+        self, sql: str, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
+    ) -> Any:
+        """Executes a query on a connection of the pool and returns its rows as a data frame of pandas."""
+        ...
+
+    def fetch_polars(
+        self, sql: str, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
+    ) -> Any:
+        """Executes a query on a connection of the pool and returns its rows as a data frame of polars."""
+        ...
+
+    def getconn(self, timeout: float | None = None) -> C:
+        """Lends a connection, which :meth:`putconn` returns."""
+        ...
+
+    def open(self) -> None:
+        """Opens the pool."""
+        ...
+
+    def putconn(self, connection: C) -> None:
+        """Takes a connection back: resets it, or closes it if its state is unknown."""
+        ...
+
+    def resize(self, min_size: int, max_size: int | None = None) -> None:
+        """Changes the number of connections."""
+        ...
+
+    def stats(self) -> PoolStats:
+        """Returns a snapshot of the pool."""
+        ...
+
+    def wait(self, timeout: float = defaults.POOL_TIMEOUT) -> None:
+        """Waits until ``min_size`` connections are open."""
+        ...
+
+    def __enter__(self: Self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
