@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from headrace_lab.cores import Halves, children, halves, pin
+from headrace_lab.cores import Halves, children, halves, pin, processes
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,10 @@ def test_a_process_that_has_ended_is_no_error() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait()
         pin(process.pid, frozenset(os.sched_getaffinity(0)))
+
+
+def test_processes_that_end_while_they_are_listed_are_no_error() -> None:
+    script = "import subprocess\nfor _ in range(200): subprocess.run(['true'])"
+    with subprocess.Popen([sys.executable, "-c", script]) as churn:
+        while churn.poll() is None:
+            assert dict(processes())[os.getpid()][1] == str(os.getppid())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,9 +64,8 @@ def pin(pid: int, cores: frozenset[int]) -> None:
 def children(pid: int) -> list[int]:
     """The processes below ``pid``, at any depth."""
     parents: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            parents.setdefault(int(stat.read_text().rpartition(")")[2].split()[1]), []).append(int(stat.parent.name))
+    for process, stat in processes():
+        parents.setdefault(int(stat[1]), []).append(process)
     found: list[int] = []
     queue = [pid]
     while queue:
@@ -73,3 +73,18 @@ def children(pid: int) -> list[int]:
         found += below
         queue += below
     return found
+
+
+def processes() -> Iterator[tuple[int, list[str]]]:
+    """The number of each process of this machine, and what /proc/PID/stat has behind its name (proc_pid_stat(5)): first
+    its state, then its parent's number."""
+    # Path.glob() asks of each file whether it is there: that is an error (ESRCH) while its process ends.
+    for name in os.listdir("/proc"):
+        if not name.isdecimal():
+            continue
+        try:
+            stat = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if stat:
+            yield int(name), stat

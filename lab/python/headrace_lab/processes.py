@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import headrace
 
-from .cores import Halves, pin
+from .cores import Halves, pin, processes
 
 ROUND_TIMEOUT_S: Final = 120.0
 """Seconds that a contestant may take for its start or one round before it counts as hung."""
@@ -160,15 +160,12 @@ def server_cpu(pids: Collection[int]) -> float:
     """CPU seconds of a server's processes, their living children and the ended ones. 0 without a process."""
     if not pids:
         return 0.0
-    own = frozenset(map(str, pids))
     seconds = 0.0
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            fields = stat.read_text().rpartition(")")[2].split()
-            if stat.parent.name in own or fields[1] in own:
-                seconds += process_cpu(stat.parent.name)
-            if stat.parent.name in own:
-                seconds += sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
+    for pid, stat in processes():
+        if pid in pids or int(stat[1]) in pids:
+            seconds += process_cpu(pid)
+        if pid in pids:
+            seconds += sum(map(int, stat[13:15])) / os.sysconf("SC_CLK_TCK")
     return seconds
 
 

@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..cores import processes
 from ..processes import server_cpu
 
 
@@ -36,10 +37,7 @@ class Host:
         assert self.pid is not None
         pids = [self.pid]
         if self.many:
-            for stat in Path("/proc").glob("[0-9]*/stat"):
-                with contextlib.suppress(OSError, IndexError):
-                    if stat.read_text().rpartition(")")[2].split()[1] == str(self.pid):
-                        pids.append(int(stat.parent.name))
+            pids += [pid for pid, stat in processes() if int(stat[1]) == self.pid]
         return pids
 
     def usage(self) -> Usage | None:
