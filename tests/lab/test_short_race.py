@@ -6,6 +6,7 @@ import copy
 import os
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -82,6 +83,24 @@ def test_who_has_fewer_rounds_is_in_the_report(
         assert each["rounds"] == rounds.rounds_in(0.5, each["longest_s"], 6) or each["longest_s"] > 0.5 / 6
     assert of["pg8000"] <= of["headrace"]
     assert all(name in " ".join(report.reductions(result)) for name in reduced)
+
+
+@pytest.mark.parametrize(("workload", "runs"), [("executemany", 2), ("fetch", 3)])
+def test_first_round_of_a_process_counts_if_it_takes_long(
+    server: PostgresServer, workload: str, runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, ran = processes.Worker.run, Counter[str]()
+
+    def counted(worker: processes.Worker, *args: Any) -> dict[str, Any]:
+        ran[worker.name] += 1
+        return run(worker, *args)
+
+    monkeypatch.setattr(processes.Worker, "run", counted)
+    short = race.Plan(["floor", "psycopg"], [(workload, 1_000)], replace(racing.BRIEF, rounds=6, seconds=1e-6))
+    result = race.Race(server.url, short, server.pid, lambda what, share: None).run()
+    assert [(row["rounds"], row["disqualified"]) for row in result["results"]] == [(2, None)] * 2
+    # What reads keeps its rows for the check the first time.
+    assert ran == {"floor": runs, "psycopg": runs}
 
 
 @pytest.fixture

@@ -69,6 +69,18 @@ class Times:
         """Seconds of all of its rounds."""
         return [each for process in self.processes for each in process]
 
+    def take(self, answer: Mapping[str, Any], inner: int, is_first: bool) -> None:
+        """Counts a round of ``inner`` repeats, which may be the first that counts of its process."""
+        if is_first:
+            self.processes.append([])
+        self.processes[-1].append(answer["seconds"] / inner)
+        self.cpu.append(answer["cpu"] / inner)
+        self.longest = max(self.longest, answer["elapsed"])
+        # The clock of /proc ticks 100 times a second, so only the sum over all rounds has a meaning.
+        self.server_cpu += answer["server_cpu"]
+        self.rss = max(self.rss, answer["rss"])
+        self.latencies += answer["latencies"]
+
 
 Key = tuple[str, int, str]
 """A workload, its size, and the cores: ``idle``, kept ``awake``, or one that is ``shared``."""
@@ -208,32 +220,21 @@ class Race:
                 times.strategy = info["strategies"].get(name)
                 if name in info["skips"]:
                     times.error = NOT_OFFERED + info["skips"][name]
-        self._warm_up(key, started, inner, is_checked=number == 0)
+        counted = self._warm_up(key, started, inner, is_checked=number == 0)
         for n in range(max((self._rounds(mine[worker.name], number) for worker in started), default=0)):
             for worker in started:
                 times = mine[worker.name]
                 self._step(key, worker)
-                if not times.error and n < self._rounds(times, number):
-                    self._timed_round(worker, key, inner, times, is_first=n == 0)
+                had = n + (worker.name in counted)
+                if not times.error and had < self._rounds(times, number):
+                    answer = self._round(worker, name, size, inner, digest=False)
+                    if "error" in answer:
+                        times.error = answer["error"]
+                    else:
+                        times.take(answer, inner, is_first=had == 0)
             if n == number == 0 and self.plan.length.seconds is not None:
                 for times in mine.values():
                     times.rounds = rounds_in(self.plan.length.seconds, times.longest, self.plan.length.rounds)
-
-    def _timed_round(self, worker: Worker, key: Key, inner: int, times: Times, is_first: bool) -> None:
-        before, begun = server_cpu(self.server), time.monotonic()
-        answer = self._round(worker, *key[:2], inner, digest=False)
-        if "error" in answer:
-            times.error = answer["error"]
-            return
-        times.longest = max(times.longest, time.monotonic() - begun)
-        if is_first:
-            times.processes.append([])
-        times.processes[-1].append(answer["seconds"] / inner)
-        times.cpu.append(answer["cpu"] / inner)
-        # The clock of /proc ticks 100 times a second, so only the sum over all rounds has a meaning.
-        times.server_cpu += server_cpu(self.server) - before
-        times.rss = max(times.rss, answer["rss"])
-        times.latencies += answer["latencies"]
 
     def _is_over(self, mine: Mapping[str, Times]) -> bool:
         """Returns true if a short race needs no more rounds of a workload."""
@@ -256,12 +257,14 @@ class Race:
             if self.plan.length.seconds is not None and len(times.seconds) < most
         ]  # fmt: skip
 
-    def _warm_up(self, key: Key, started: list[Worker], inner: int, is_checked: bool) -> None:
-        """The first round of a process, not timed, in which results are checked once. What has to be right is worked
-        out only here: it would take memory and time from the rounds."""
+    def _warm_up(self, key: Key, started: list[Worker], repeats: int, is_checked: bool) -> set[str]:
+        """The first round of a process, in which results are checked once. What has to be right is worked out only
+        here: it would take memory and time from the rounds. Returns those of whom the round counts, as it took so
+        long."""
         name, size, _ = key
+        length, counted = self.plan.length, set[str]()
         # A table digest is of one load, and so is the result of most others.
-        inner = inner if name == "concurrent" else 1
+        inner = repeats if name == "concurrent" else 1
         right = w.expected(name, size, inner, self.sql.aware) if is_checked else None
         if is_checked and name in w.WRITERS:
             right = self._fetchval(self.sql.table_digest(self.sql.table("fetch", size)))
@@ -273,7 +276,14 @@ class Race:
             answer = self._round(worker, name, size, inner, digest=is_checked)
             if "error" in answer:
                 times.error = answer["error"]
-            if times.error or not is_checked:
+                continue
+            # Who writes keeps nothing for the check.
+            is_as_any_other = inner == repeats and (name in w.WRITERS or not is_checked)
+            if is_as_any_other and length.counts_first(answer["seconds"]):
+                counted.add(worker.name)
+                times.take(answer, inner, is_first=True)
+                times.rounds = rounds_in(length.seconds or 0.0, times.longest, length.rounds)
+            if not is_checked:
                 continue
             times.reached = answer["reached"]
             times.digest = answer["digest"]
@@ -284,6 +294,7 @@ class Race:
                 times.wrong = "another result"
             elif times.digest is None and right is not None and not floor and count != size:
                 times.wrong = f"{count} rows instead of {size}"
+        return counted
 
     def _count(self, key: Key) -> None:
         """Again through a relay that counts round trips, off the clock."""
@@ -299,9 +310,13 @@ class Race:
         self.done += 1
 
     def _round(self, worker: Worker, name: str, size: int, inner: int, digest: bool) -> dict[str, Any]:
+        """Has ``worker`` run a workload, and returns its answer with the seconds that passed and the server's CPU time,
+        or with an error."""
         if name in w.WRITERS:
             self._empty()
-        return worker.run(name, size, inner, digest)
+        before, begun = server_cpu(self.server), time.monotonic()
+        answer = worker.run(name, size, inner, digest)
+        return answer | {"elapsed": time.monotonic() - begun, "server_cpu": server_cpu(self.server) - before}
 
     def _empty(self) -> None:
         self.sql.empty(self.admin)

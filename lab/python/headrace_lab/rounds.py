@@ -10,8 +10,9 @@ interval of each contestant's ratio is :data:`NARROW` or narrower. A whole race 
 everybody.
 
 Nobody has a smaller size: what a driver takes for a row depends on how many there are, so that it would be another row
-of the table, and the others are not of it. What that costs is the slowest driver's rounds: two, and before each one
-that is not timed, of 100,000 inserts ten seconds each.
+of the table, and the others are not of it. What that costs is the slowest driver's rounds: two, of 100,000 inserts
+twenty seconds each. The first round of a process is not timed, as it finds everything cold; one that takes longer than
+all rounds together are to, is: what was cold is nothing beside it.
 """
 
 from __future__ import annotations
@@ -55,6 +56,10 @@ class Length:
     def with_rounds(self, rounds: int) -> Length:
         """The same with so many rounds, however long they take."""
         return replace(self, rounds=rounds, seconds=None)
+
+    def counts_first(self, seconds: float) -> bool:
+        """Returns true if a round of so many seconds is timed though it is the first of its process."""
+        return self.seconds is not None and seconds > self.seconds
 
     @property
     def processes(self) -> int:
