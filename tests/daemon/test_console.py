@@ -160,8 +160,10 @@ def test_wait_of_an_operator_can_be_cancelled(daemon: Daemon) -> None:
 
 
 def test_who_may_look_may_not_order(daemon: Daemon) -> None:
+    """CVE-2026-6667: a command for operators that everybody on the console may give."""
     with console(daemon, "watcher") as watcher:
-        for command in (b"PAUSE", b"KILL one", b"RELOAD", b"RECONNECT", b"RESUME"):
+        (number,) = (row["id"] for row in rows(watcher, b"SHOW CLIENTS"))
+        for command in (b"PAUSE", b"KILL one", f"KILL_CLIENT {number}".encode(), b"RELOAD", b"RECONNECT", b"RESUME"):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 watcher.execute(command)
         assert rows(watcher, b"SHOW STATE")[1] == {"key": "paused", "value": "no"}

@@ -150,6 +150,29 @@ def test_hostile_server_has_its_own_clients_only(
             assert daemon.process.poll() is None
 
 
+def plaintext(server: Hostile, client: socket.socket) -> None:
+    """It agrees to TLS, and somebody between the two puts more behind that."""
+    client.sendall(b"S" + message(b"E", b"SFATAL\0C28P01\0Mof somebody else\0\0") + WELCOME)
+
+
+@pytest.mark.parametrize("sslmode", ["prefer", "require", "verify-full"])
+def test_what_comes_before_the_handshake_is_not_taken_for_the_servers(
+    program: Path, folder: Path, server: PostgresServer, sslmode: str
+) -> None:
+    """CVE-2021-43767: it is passed to the client as if it had come over TLS."""
+    with Hostile(plaintext) as hostile:
+        text = config(server, app="") + (
+            f'[databases.hostile]\nhost = "localhost"\nport = {hostile.port}\ndbname = "postgres"\nuser = "me"\n'
+            f'password = "secret"\nconnect_timeout = 2\nsslmode = "{sslmode}"\n'
+        )
+        with started(program, folder, text, server) as daemon:
+            with pytest.raises(headrace.Error) as caught:
+                daemon.connect("hostile", autocommit=True, connect_timeout=30).execute("select 1")
+            assert "of somebody else" not in str(caught.value)
+            with daemon.connect("app") as client:
+                assert client.fetchval("select 42") == 42
+
+
 @pytest.mark.parametrize("play", PLAYS, ids=lambda play: play.__name__)
 def test_driver_has_an_error(play: Play) -> None:
     with Hostile(play) as hostile, pytest.raises(headrace.Error) as caught:

@@ -36,6 +36,7 @@ def guarded() -> Iterator[PostgresServer]:
 def test_a_password_that_is_good_no_more_lets_nobody_in_for_longer_than_a_session_lives(
     program: Path, folder: Path, guarded: PostgresServer, change: str, undo: str
 ) -> None:
+    """CVE-2025-2291: VALID UNTIL does not count for who logs in to the pooler."""
     text = f'[databases.asks]\nhost = "127.0.0.1"\nport = {guarded.port}\ndbname = "postgres"\nask_password = true\n'
     with started(program, folder, f"{text}server_lifetime = {LIFETIME}\n", guarded) as daemon:
         where = daemon.where("asks", user="guarded", password="before")

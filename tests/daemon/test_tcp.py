@@ -23,7 +23,7 @@ from headrace.testing._certificates import Certificates, make_certificates
 from toolchains import java_command
 
 from .conftest import START_SECONDS, Daemon, config, started
-from .raw import message, startup
+from .raw import Client, message, query, startup, values
 
 PASSWORD = "correct horse"
 SSL_REQUEST = struct.pack("!ii", 8, 80877103)
@@ -153,7 +153,7 @@ def test_cancel_request_comes_over_tls_too(tcp: OnTcp) -> None:
 
 
 def test_what_is_sent_before_the_handshake_is_not_taken_for_encrypted(tcp: OnTcp) -> None:
-    """CVE-2021-3935: what somebody puts between the request for TLS and the handshake."""
+    """CVE-2021-3935, CVE-2021-43766: what somebody puts between the request for TLS and the handshake."""
     said = tcp.answer(SSL_REQUEST + startup(user="jo", database="app"))
     assert said[:1] == b"E"
     assert b"not encrypted" in said
@@ -204,6 +204,33 @@ def test_lengths_that_no_message_has_are_refused_at_once(tcp: OnTcp) -> None:
             assert client.execute("select 1").fetchone() == (1,)
         with pytest.raises(psycopg.OperationalError):
             psycopg.connect(**tcp.where(options=options))
+
+
+@pytest.mark.parametrize("length", [1, 100, 0x7FFFFFFF, -0x80000000, -2, -100])
+@pytest.mark.parametrize("first", [b"", b"n,,n=,r=abc"])
+def test_length_within_a_message_of_the_login_is_not_believed(tcp: OnTcp, first: bytes, length: int) -> None:
+    """CVE-2026-6664: a length in a message of SCRAM is added to, and overflows."""
+    login = startup(user="jo", database="app")
+    said = tcp.answer(login, message(b"p", b"SCRAM-SHA-256\0" + struct.pack("!i", length) + first))
+    assert b"C08P01" in said or b"C28" in said, said
+    with psycopg.connect(**tcp.where()) as client:
+        assert client.execute("select 42").fetchone() == (42,)
+
+
+@pytest.mark.parametrize("field", ["user", "database", "application_name", "not_a_setting"])
+def test_names_of_any_length_are_no_more_than_wrong(tcp: OnTcp, field: str) -> None:
+    """CVE-2012-4575: the name of a database is longer than the pooler has room for."""
+    for length in (63, 64, 128, 1024, 9_900, 100_000):
+        fields = {"user": "jo", "database": "app", field: "x" * length}
+        said = tcp.answer(startup(**fields))
+        assert said[:1] in (b"R", b"E"), (length, said)
+        with Client.local(tcp.daemon.socket, user="me", database="one") as client:
+            assert values(client.ask(query("select 42"))) == ["42"]
+        with socket.socket(socket.AF_UNIX) as raw:
+            raw.connect(str(tcp.daemon.socket))
+            raw.sendall(startup(**{**fields, "user": "me" if field != "user" else "x" * length}))
+            assert raw.recv(65536)[:1] in (b"R", b"E")
+    assert tcp.daemon.process.poll() is None
 
 
 def test_search_path_of_a_client_is_no_sql(tcp: OnTcp) -> None:
