@@ -31,7 +31,7 @@ PACKAGE = ROOT / "python/headrace"
 TESTS = ROOT / "tests"
 GENERATED = (
     *(f"_shared/{name}.py" for name in ("arrow_queries", "arrow_stream", "blocks", "connection", "cursor", "pipeline")),
-    *(f"_shared/{name}.py" for name in ("pool_frames", "protocols", "server_cursor", "stream_cursor")),
+    *(f"_shared/{name}.py" for name in ("pool_frames", "pool_queries", "protocols", "server_cursor", "stream_cursor")),
     *(f"cubrid/{name}.py" for name in ("connection", "cursor", "largeobject", "opening", "streaming")),
     *(f"informix/{name}.py" for name in ("connection", "cursor", "largeobject", "opening")),
     *(f"mysql/{name}.py" for name in ("connection", "cursor", "loading", "opening", "streaming")),

@@ -16,6 +16,7 @@ from . import defaults
 from ._shared.modes import ResetMode
 from ._shared.pool_core import IS_OPEN, told_again
 from ._shared.pool_frames import PoolFrames
+from ._shared.pool_queries import PoolQueries
 from ._shared.pool_settings import PoolStats, Settings
 from ._shared.pool_work import PoolConnection, PoolWork, Waiter, commit, end_dropped, maintain
 from .errors import PoolClosed, ProgrammingError
@@ -73,7 +74,7 @@ else:
 _IDLE = TransactionStatus.IDLE
 
 
-class ConnectionPool(PoolFrames, PoolWork[C]):
+class ConnectionPool(PoolQueries, PoolFrames, PoolWork[C]):
     """Lends connections to threads, the longest waiting first.
 
     ``with pool.connection() as conn:`` commits at the end of the block and rolls back when it raises an exception. A

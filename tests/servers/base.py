@@ -114,6 +114,12 @@ class Database(ABC):
     """ADBC divides a query into partitions."""
     supports_serializable: ClassVar[bool] = True
     """The isolation level of a session can be read, and set back."""
+    block_modes: ClassVar[tuple[str, ...]] = ("isolation", "read_only")
+    """What ``transaction()`` takes of isolation, read_only and deferrable."""
+    block_levels: ClassVar[tuple[str, ...]] = ("read uncommitted", "read committed", "repeatable read", "serializable")
+    """The isolation levels that one transaction may have."""
+    own_isolation: ClassVar[str | None] = None
+    """A query for the isolation level of the transaction that it is in, if there is one."""
     supports_read_only: ClassVar[bool] = True
     """A transaction can be one that only reads."""
 

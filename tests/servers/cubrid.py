@@ -35,6 +35,8 @@ class Cubrid(Database):
     kept_session = {"keep_cas": True}
     supports_temporary_tables = False
     supports_read_only = False
+    block_modes = ("isolation",)
+    block_levels = ("read committed", "repeatable read", "serializable")
     supports_zero_dates = True
     before_temporary = "drop table if exists r; "
     answers_early = False

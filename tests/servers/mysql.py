@@ -27,6 +27,9 @@ class MySQL(Listing):
     # SLEEP() returns early, without an error.
     slow_raises = False
     commits_ddl = True
+    own_isolation = (
+        "select trx_isolation_level from information_schema.innodb_trx where trx_mysql_thread_id = connection_id()"
+    )
     hides_tables = True
     understands_double_quotes = False
     analyze = "analyze table t"

@@ -14,6 +14,8 @@ from .base import Listing
 class PostgreSQL(Listing):
     """The embedded server, with a database for each test module."""
 
+    block_modes = ("isolation", "read_only", "deferrable")
+    own_isolation = "show transaction_isolation"
     differences = DIFFERENCES["postgresql"]
     module: ClassVar[Any] = headrace
     resets: ClassVar[Any] = headrace.postgres.resets

@@ -59,6 +59,9 @@ if TYPE_CHECKING:
         assert_type(dicts, ConnectionPool[mysql.Connection[Dict]])
         users = ConnectionPool("mysql://", connect=mysql.connect, row_factory=rows.class_row(User))
         assert_type(users.getconn(), mysql.Connection[User])
+        assert_type(users.fetch("select"), list[User])
+        assert_type(pool.fetchrow("select"), Row | None)
+        assert_type(users.execute("select").fetchall(), list[User])
 
     async def looping() -> None:
         conn = await aio_mysql.connect("mysql://", row_factory=rows.class_row(User))
@@ -88,3 +91,6 @@ if TYPE_CHECKING:
             assert_type(conn, aio_mysql.AsyncConnection[Row])
         users = AsyncConnectionPool("mysql://", connect=aio_mysql.connect, row_factory=rows.class_row(User))
         assert_type(await users.getconn(), aio_mysql.AsyncConnection[User])
+        assert_type(await users.fetch("select"), list[User])
+        assert_type(await pool.fetchrow("select"), Row | None)
+        assert_type(await (await users.execute("select")).fetchall(), list[User])

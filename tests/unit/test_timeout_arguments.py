@@ -20,6 +20,7 @@ from headrace._shared.connection_base import ConnectionBase
 from headrace._shared.cursor import BlockingCursor
 from headrace._shared.pipeline import Pipeline
 from headrace._shared.pool_frames import PoolFrames
+from headrace._shared.pool_queries import PoolQueries
 from headrace._shared.pool_work import PoolWork
 from headrace._shared.received import Receiving
 from headrace._shared.server_cursor import BlockingServerCursor
@@ -31,6 +32,7 @@ from headrace.aio._shared.connection import LoopConnection
 from headrace.aio._shared.cursor import LoopCursor
 from headrace.aio._shared.pipeline import AsyncPipeline
 from headrace.aio._shared.pool_frames import AsyncPoolFrames
+from headrace.aio._shared.pool_queries import AsyncPoolQueries
 from headrace.aio._shared.pool_work import LoopPoolWork
 from headrace.aio._shared.server_cursor import LoopServerCursor
 from headrace.aio._shared.waiting import LoopWaiting
@@ -68,7 +70,7 @@ CLASSES: list[type] = [
     ),
     Watched,
     *(BlockingWaiting, LoopWaiting, BlockingArrowQueries, LoopArrowQueries),
-    *(PoolFrames, AsyncPoolFrames, PoolWork, LoopPoolWork),
+    *(PoolFrames, AsyncPoolFrames, PoolQueries, AsyncPoolQueries, PoolWork, LoopPoolWork),
     *(BlockingConnection, postgres.Connection, mysql.Connection, informix.Connection, cubrid.Connection, Pipeline),
     *(BlockingCursor, Cursor, ServerCursor, mysql.Cursor, informix.Cursor, cubrid.Cursor, InformixServerCursor),
     *(BlockingServerCursor, LoopServerCursor, cubrid.ServerCursor, aio_cubrid.AsyncServerCursor),

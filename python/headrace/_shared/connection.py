@@ -20,7 +20,7 @@ from .core import Pipelined, Rollback, no_keywords
 from .cursor import BlockingCursor
 from .lease import NO_CORE
 from .limits import until
-from .modes import ResetMode
+from .modes import IsolationLevel, ResetMode
 from .pipeline import Pipeline
 from .transactions import Block
 from .waiting import is_interrupted, result_of
@@ -201,7 +201,14 @@ class BlockingConnection(BlockingArrowQueries[R]):
 
     @contextlib.contextmanager
     def transaction(
-        self: Self, savepoint_name: str | None = None, *, force_rollback: bool = False, timeout: float | None = None
+        self: Self,
+        savepoint_name: str | None = None,
+        *,
+        isolation: IsolationLevel | None = None,
+        read_only: bool | None = None,
+        deferrable: bool | None = None,
+        force_rollback: bool = False,
+        timeout: float | None = None,
     ) -> Generator[Self]:
         """Opens a block that is committed at its end, and rolled back when it raises an exception.
 
@@ -210,6 +217,11 @@ class BlockingConnection(BlockingArrowQueries[R]):
 
         Args:
             savepoint_name: the name of the savepoint; None for a generated one.
+            isolation: the isolation level of this transaction only; None for the session's.
+            read_only: true if this transaction only reads, false if it may write; None for the session's. CUBRID does
+                not have it.
+            deferrable: true if a serializable transaction that only reads waits for a snapshot with which it cannot
+                fail; None for the session's. Only PostgreSQL has it.
             force_rollback: roll back in any case, also at a normal end.
             timeout: seconds for the beginning and for the end, each; None for ``command_timeout``.
 
@@ -217,6 +229,9 @@ class BlockingConnection(BlockingArrowQueries[R]):
             A context manager; its value is the connection.
 
         Raises:
+            ProgrammingError: ``isolation``, ``read_only`` or ``deferrable`` is given inside a transaction, or there is
+                no such level.
+            NotSupportedError: the database does not have one of these, or not this level.
             InterfaceError: at its end, if the transaction around the block had ended before.
             InFailedSqlTransaction: at its end, if the server has ended the transaction because of an error. Until then
                 statements in the block raise it, too, and are not executed.
@@ -225,7 +240,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         core = self._core
-        block = Block()
+        block = Block(modes=core.modes_of(isolation, read_only, deferrable))
         try:
             self._run(core.enter(block, savepoint_name), timeout)
             try:

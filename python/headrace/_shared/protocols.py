@@ -16,7 +16,7 @@ from ..types import ParameterRows, TransactionStatus
 from .arrow import Numeric
 from .arrow_stream import ArrowStream
 from .cursor_base import Column, Params
-from .modes import ResetMode, ScrollMode
+from .modes import CommonIsolation, ResetMode, ScrollMode
 from .pipeline import Pipeline
 from .pool_settings import PoolStats
 
@@ -345,7 +345,14 @@ class ConnectionProtocol(Protocol[R]):
         ...
 
     def transaction(
-        self: Self, savepoint_name: str | None = None, *, force_rollback: bool = False, timeout: float | None = None
+        self: Self,
+        savepoint_name: str | None = None,
+        *,
+        isolation: CommonIsolation | None = None,
+        read_only: bool | None = None,
+        deferrable: bool | None = None,
+        force_rollback: bool = False,
+        timeout: float | None = None,
     ) -> AbstractContextManager[Self]:
         """Opens a block that is committed at its end, and rolled back when it raises an exception."""
         ...
@@ -381,6 +388,28 @@ class PoolProtocol(Protocol[C]):
 
     def drain(self) -> None:
         """Replaces every connection, for example after a failover."""
+        ...
+
+    def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> CursorProtocol[Any]:
+        """Executes one statement on a connection of the pool."""
+        ...
+
+    def executemany(
+        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+    ) -> CursorProtocol[Any]:
+        """Executes one statement for every row of parameters on a connection of the pool."""
+        ...
+
+    def fetch(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[Any]:
+        """Executes a query on a connection of the pool and returns all of its rows."""
+        ...
+
+    def fetchrow(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
+        """Executes a query on a connection of the pool and returns its first row."""
+        ...
+
+    def fetchval(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
+        """Executes a query on a connection of the pool and returns the first value of its first row."""
         ...
 
     def fetch_arrow_table(

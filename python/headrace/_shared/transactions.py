@@ -8,15 +8,15 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, get_args
 
 from .. import defaults
 from .._native import Wire
-from ..errors import DatabaseError, Error, InterfaceError, ProgrammingError
+from ..errors import DatabaseError, Error, InterfaceError, NotSupportedError, ProgrammingError
 from ..types import TransactionStatus
 from .ends import Ends
 from .flows import Begun, Flow, each
-from .modes import ResetMode
+from .modes import IsolationLevel, ResetMode
 
 LOST = (
     "the transaction() block of another task or thread that this one was in has ended before it: what was done in this"
@@ -55,6 +55,8 @@ class Block:
     """True if it is open, from the time when its beginning is about to be queued."""
     lost: bool = False
     """A block that it was in has ended before it."""
+    modes: Modes | None = None
+    """Those of its transaction; None for the session's."""
 
 
 class Transactions(Ends, ABC):
@@ -218,16 +220,61 @@ class Transactions(Ends, ABC):
         """The modes of a transaction that begins."""
         return None, None, None
 
+    title: ClassVar[str]
+    """The database, in the texts of errors."""
+    isolation_levels: ClassVar[tuple[IsolationLevel, ...]] = get_args(IsolationLevel)
+    """The isolation levels that one transaction may have."""
+    block_modes: ClassVar[tuple[str, ...]] = ("isolation", "read_only")
+    """What ``transaction()`` takes of isolation, read_only and deferrable."""
+
+    def modes_of(self, isolation: str | None, read_only: bool | None, deferrable: bool | None) -> Modes | None:
+        """The modes of a block's own transaction, those of the session where it says nothing; None for all of them.
+
+        Raises NotSupportedError for what the database does not have, ProgrammingError for what is no isolation level.
+        """
+        if isolation is None and read_only is None and deferrable is None:
+            return None
+        given = {"isolation": isolation, "read_only": read_only, "deferrable": deferrable}
+        for name, value in given.items():
+            if value is not None and name not in self.block_modes:
+                has = " and ".join(self.block_modes)
+                raise NotSupportedError(f"transaction({name}=...) is not possible on {self.title}, which has {has}")
+        level = None if isolation is None else " ".join(str(isolation).replace("_", " ").lower().split())
+        if level is not None and level not in self.isolation_levels:
+            error = NotSupportedError if level in get_args(IsolationLevel) else ProgrammingError
+            raise error(
+                f"isolation={isolation!r} is not one of those that {self.title} has: {', '.join(self.isolation_levels)}"
+            )
+        session = self.modes()
+        return (
+            session[0] if level is None else level,
+            session[1] if read_only is None else read_only,
+            session[2] if deferrable is None else deferrable,
+        )
+
+    def begin_with(self, modes: Modes) -> Flow[None]:
+        """Begins a transaction with modes of its own."""
+        yield from each(self.wire.verb("begin", begin=modes))
+
     def enter_transaction(self, block: Block, savepoint: str | None, open: bool) -> Flow[tuple[str | None, bool]]:
         """Begins a block where a transaction is ``open`` or none is; returns its savepoint, None for none, and whether
         it has a transaction of its own."""
         self.check_enter()
+        if block.modes is not None and (open or self.depth):
+            raise ProgrammingError(
+                "transaction() with isolation, read_only or deferrable begins a transaction, and one is open: inside of"
+                " it a block is a savepoint, which has none of them"
+            )
         # Counted before anything is waited for: a block that another task begins meanwhile is inside of this one, and
         # its own transaction would end this one's.
         outer = self.count(block, not open)
         name = None if outer and savepoint is None else savepoint or f"headrace_{next(self.numbers)}"
         block.begins = outer
-        if name is not None:
+        if block.modes is not None:
+            yield from self.begin_with(block.modes)
+            if name is not None:
+                yield from each(self.wire.verb("savepoint", name))
+        elif name is not None:
             begin = self.modes() if self.savepoint_begins(outer, open) else None
             yield from each(self.wire.verb("savepoint", name, begin=begin))
         elif not self.begin_travels:

@@ -18,6 +18,7 @@ from .._shared.pool_settings import PoolStats, Settings
 from ..errors import PoolClosed, ProgrammingError
 from ..types import TransactionStatus
 from ._shared.pool_frames import AsyncPoolFrames
+from ._shared.pool_queries import AsyncPoolQueries
 from ._shared.pool_work import AsyncPoolConnection, LoopPoolWork, commit, end_dropped
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ _FOREVER = 1e9
 """Seconds beyond which a timeout is none: loops refuse to count that far."""
 
 
-class AsyncConnectionPool(AsyncPoolFrames, LoopPoolWork[C]):
+class AsyncConnectionPool(AsyncPoolQueries, AsyncPoolFrames, LoopPoolWork[C]):
     """Lends connections to tasks, the longest waiting first: the asyncio form of :class:`headrace.pool.ConnectionPool`.
 
     It belongs to the loop on which it is opened: with ``open=True`` if it is created inside one, else at its first use.

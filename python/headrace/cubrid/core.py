@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from .._native import ArrowSink, Columns, CubridWire, Result
 from .._shared.arguments import checked_text
@@ -115,6 +115,9 @@ class CubridCore(Core):
     wire: CubridWire  # pyright: ignore[reportIncompatibleVariableOverride]
     reset_modes = resets.MODES
     attributes = resets.ATTRIBUTES
+    title = "CUBRID"
+    isolation_levels = get_args(CubridIsolation)
+    block_modes = ("isolation",)
 
     def __init__(self, wire: CubridWire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
         super().__init__(wire, options.enable_timing, options.command_timeout)

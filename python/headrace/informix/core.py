@@ -18,6 +18,7 @@ from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
 from .._shared.resets import unknown_before
+from .._shared.transactions import Modes
 from ..errors import NotSupportedError, ProgrammingError
 from ..types import ParameterRows, TypeCode
 from . import resets
@@ -62,6 +63,7 @@ class InformixCore(Core):
     wire: InformixWire  # pyright: ignore[reportIncompatibleVariableOverride]
     reset_modes = resets.MODES
     attributes = resets.ATTRIBUTES
+    title = "Informix"
 
     def __init__(self, wire: InformixWire, options: ConnectOptions, encrypted: bool) -> None:
         super().__init__(wire, options.enable_timing, options.command_timeout)
@@ -156,6 +158,14 @@ class InformixCore(Core):
         """Raises where no block can begin."""
         if self.wire.session()[3] == "none":
             raise NotSupportedError("the database has no transactions (it is not logged)")
+
+    def begin_with(self, modes: Modes) -> Flow[None]:
+        """BEGIN WORK, which takes no modes, and a statement that sets them for its transaction."""
+        level, read_only, _ = modes
+        words = [] if level is None else [f"ISOLATION LEVEL {level.upper()}"]
+        if read_only is not None:
+            words.append("READ ONLY" if read_only else "READ WRITE")
+        yield self.wire.execute(f"SET TRANSACTION {', '.join(words)}", begin=True)
 
     def savepoint_begins(self, outer: bool, open: bool) -> bool:
         """A block may have begun that has sent nothing yet."""

@@ -80,6 +80,7 @@ class MySqlCore(Core):
     wire: MySqlWire  # pyright: ignore[reportIncompatibleVariableOverride]
     reset_modes = resets.MODES
     attributes = resets.ATTRIBUTES
+    title = "MySQL and MariaDB"
 
     def __init__(self, wire: MySqlWire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
         super().__init__(wire, options.enable_timing, options.command_timeout)

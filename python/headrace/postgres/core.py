@@ -96,6 +96,8 @@ class ConnectionCore(Core):
     wire: PostgresWire  # pyright: ignore[reportIncompatibleVariableOverride]
     reset_modes = resets.MODES
     attributes = resets.ATTRIBUTES
+    title = "PostgreSQL"
+    block_modes = ("isolation", "read_only", "deferrable")
 
     def __init__(self, wire: PostgresWire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
         super().__init__(wire, options.enable_timing, options.command_timeout)

@@ -16,7 +16,7 @@ from ..._native import Result
 from ..._shared.core import Pipelined, Rollback, no_keywords
 from ..._shared.lease import NO_CORE
 from ..._shared.limits import until
-from ..._shared.modes import ResetMode
+from ..._shared.modes import IsolationLevel, ResetMode
 from ..._shared.transactions import Block
 from ...rows import RowFactory, tuple_row
 from .arrow_queries import LoopArrowQueries
@@ -204,7 +204,14 @@ class LoopConnection(LoopArrowQueries[R]):
 
     @contextlib.asynccontextmanager
     async def transaction(
-        self: Self, savepoint_name: str | None = None, *, force_rollback: bool = False, timeout: float | None = None
+        self: Self,
+        savepoint_name: str | None = None,
+        *,
+        isolation: IsolationLevel | None = None,
+        read_only: bool | None = None,
+        deferrable: bool | None = None,
+        force_rollback: bool = False,
+        timeout: float | None = None,
     ) -> AsyncGenerator[Self]:
         """Opens a block that is committed at its end, and rolled back when it raises an exception.
 
@@ -213,6 +220,11 @@ class LoopConnection(LoopArrowQueries[R]):
 
         Args:
             savepoint_name: the name of the savepoint; None for a generated one.
+            isolation: the isolation level of this transaction only; None for the session's.
+            read_only: true if this transaction only reads, false if it may write; None for the session's. CUBRID does
+                not have it.
+            deferrable: true if a serializable transaction that only reads waits for a snapshot with which it cannot
+                fail; None for the session's. Only PostgreSQL has it.
             force_rollback: roll back in any case, also at a normal end.
             timeout: seconds for the beginning and for the end, each; None for ``command_timeout``.
 
@@ -220,6 +232,9 @@ class LoopConnection(LoopArrowQueries[R]):
             A context manager; its value is the connection.
 
         Raises:
+            ProgrammingError: ``isolation``, ``read_only`` or ``deferrable`` is given inside a transaction, or there is
+                no such level.
+            NotSupportedError: the database does not have one of these, or not this level.
             InterfaceError: at its end, if the transaction around the block had ended before.
             InFailedSqlTransaction: at its end, if the server has ended the transaction because of an error. Until then
                 statements in the block raise it, too, and are not executed.
@@ -228,7 +243,7 @@ class LoopConnection(LoopArrowQueries[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         core = self._core
-        block = Block()
+        block = Block(modes=core.modes_of(isolation, read_only, deferrable))
         try:
             await self._run(core.enter(block, savepoint_name), timeout)
             try:

@@ -353,7 +353,14 @@ class AsyncConnectionProtocol(Protocol[R]):
         ...
 
     def transaction(
-        self: Self, savepoint_name: str | None = None, *, force_rollback: bool = False, timeout: float | None = None
+        self: Self,
+        savepoint_name: str | None = None,
+        *,
+        isolation: CommonIsolation | None = None,
+        read_only: bool | None = None,
+        deferrable: bool | None = None,
+        force_rollback: bool = False,
+        timeout: float | None = None,
     ) -> AbstractAsyncContextManager[Self]:
         """Opens a block that is committed at its end, and rolled back when it raises an exception."""
         ...
@@ -389,6 +396,30 @@ class AsyncPoolProtocol(Protocol[C]):
 
     async def drain(self) -> None:
         """Replaces every connection, for example after a failover."""
+        ...
+
+    async def execute(
+        self, sql: str, params: Params = None, *, timeout: float | None = None
+    ) -> AsyncCursorProtocol[Any]:
+        """Executes one statement on a connection of the pool."""
+        ...
+
+    async def executemany(
+        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+    ) -> AsyncCursorProtocol[Any]:
+        """Executes one statement for every row of parameters on a connection of the pool."""
+        ...
+
+    async def fetch(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[Any]:
+        """Executes a query on a connection of the pool and returns all of its rows."""
+        ...
+
+    async def fetchrow(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
+        """Executes a query on a connection of the pool and returns its first row."""
+        ...
+
+    async def fetchval(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
+        """Executes a query on a connection of the pool and returns the first value of its first row."""
         ...
 
     async def fetch_arrow_table(

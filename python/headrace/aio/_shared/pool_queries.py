@@ -1,0 +1,169 @@
+"""Statements of a pool, each on a connection that is lent for it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from typing import Any, NoReturn, Protocol, TypeVar
+
+from ..._shared.core import no_keywords
+from ..._shared.cursor_base import Params
+from ...types import ParameterRows
+from .protocols import AsyncConnectionProtocol, AsyncCursorProtocol
+
+R = TypeVar("R")
+
+
+class AsyncLends(Protocol[R]):
+    """A pool, as far as its statements need it."""
+
+    def connection(self, timeout: float | None = None) -> AbstractAsyncContextManager[AsyncConnectionProtocol[R]]:
+        """Opens a block with a connection."""
+        ...
+
+
+class AsyncPoolQueries:
+    """What a pool has for programs that execute one statement."""
+
+    async def execute(
+        self: AsyncLends[R], sql: str, params: Params = None, *, timeout: float | None = None
+    ) -> AsyncCursorProtocol[R]:
+        """Executes one statement on a connection of the pool. It is a transaction of its own, which is committed.
+
+        Args:
+            sql: the statement.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit. The
+                pool's own timeout is that of waiting for a connection.
+
+        Returns:
+            A cursor with the result, which can be fetched; it cannot execute anything.
+
+        Raises:
+            PoolTimeout: there was no connection within the pool's timeout.
+            PoolClosed: the pool is closed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds.
+            ProgrammingError: the parameters do not fit the statement.
+        """
+        async with self.connection() as connection:
+            return await connection.execute(sql, params, timeout=timeout)
+
+    async def executemany(
+        self: AsyncLends[R],
+        sql: str,
+        rows: ParameterRows,
+        *,
+        returning: bool = False,
+        timeout: float | None = None,
+    ) -> AsyncCursorProtocol[R]:
+        """Executes one statement for every row of parameters on a connection of the pool: all are applied, or none.
+
+        Args:
+            sql: the statement.
+            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
+            returning: keep what the statement returns, one result for each row.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit. The
+                pool's own timeout is that of waiting for a connection.
+
+        Returns:
+            A cursor with the results, which can be fetched; it cannot execute anything.
+
+        Raises:
+            PoolTimeout: there was no connection within the pool's timeout.
+            PoolClosed: the pool is closed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds.
+            ProgrammingError: the parameters of a row do not fit the statement.
+            NotSupportedError: ``returning`` is true, and the database has no RETURNING.
+        """
+        async with self.connection() as connection:
+            return await connection.executemany(sql, rows, returning=returning, timeout=timeout)
+
+    async def fetch(
+        self: AsyncLends[R], sql: str, *args: Any, timeout: float | None = None, **named: NoReturn
+    ) -> list[R]:
+        """Executes a query on a connection of the pool and returns all of its rows.
+
+        It is a transaction of its own, which is committed.
+
+        Args:
+            sql: the query.
+            args: the parameters, one by one, or one mapping for ``%(name)s``.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit. The
+                pool's own timeout is that of waiting for a connection.
+
+        Returns:
+            The rows, as the row factory makes them.
+
+        Raises:
+            PoolTimeout: there was no connection within the pool's timeout.
+            PoolClosed: the pool is closed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds.
+            ProgrammingError: the statement returned no rows.
+        """
+        if named:
+            raise no_keywords("fetch", named)
+        async with self.connection() as connection:
+            return await connection.fetch(sql, *args, timeout=timeout)
+
+    async def fetchrow(
+        self: AsyncLends[R], sql: str, *args: Any, timeout: float | None = None, **named: NoReturn
+    ) -> R | None:
+        """Executes a query on a connection of the pool and returns its first row.
+
+        It is a transaction of its own, which is committed.
+
+        Args:
+            sql: the query.
+            args: the parameters, one by one, or one mapping for ``%(name)s``.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit. The
+                pool's own timeout is that of waiting for a connection.
+
+        Returns:
+            The row, or None if there is none.
+
+        Raises:
+            PoolTimeout: there was no connection within the pool's timeout.
+            PoolClosed: the pool is closed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds.
+            ProgrammingError: the statement returned no rows.
+        """
+        if named:
+            raise no_keywords("fetchrow", named)
+        async with self.connection() as connection:
+            return await connection.fetchrow(sql, *args, timeout=timeout)
+
+    async def fetchval(
+        self: AsyncLends[R], sql: str, *args: Any, timeout: float | None = None, **named: NoReturn
+    ) -> Any:
+        """Executes a query on a connection of the pool and returns the first value of its first row.
+
+        It is a transaction of its own, which is committed.
+
+        Args:
+            sql: the query.
+            args: the parameters, one by one, or one mapping for ``%(name)s``.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit. The
+                pool's own timeout is that of waiting for a connection.
+
+        Returns:
+            The value, or None if there is no row.
+
+        Raises:
+            PoolTimeout: there was no connection within the pool's timeout.
+            PoolClosed: the pool is closed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds.
+            ProgrammingError: the statement returned no rows.
+        """
+        if named:
+            raise no_keywords("fetchval", named)
+        async with self.connection() as connection:
+            return await connection.fetchval(sql, *args, timeout=timeout)
