@@ -13,6 +13,7 @@ from typing import Any
 
 import headrace
 from headrace.testing import PostgresServer
+from long import times
 from waiting import until
 
 from .conftest import Daemon, config, started
@@ -25,7 +26,7 @@ MANY = 200
 """Queries in flight: so many that the daemon lets replies accumulate."""
 LAST = 11
 """Rows that come last, and do not all fit into the buffer."""
-TURNS = 40
+TURNS = times(10)
 SESSION = "select {} from pg_stat_activity where application_name = 'through headraced'"
 """What the daemon's session does on the server."""
 

@@ -37,6 +37,8 @@ class Slow(Hostile):
         self.exactly(client, length - 8)
         if kind == 80877102:
             self.cancelled.set()
+            # The daemon waits for that, as the manual has it.
+            client.shutdown(socket.SHUT_RDWR)
             return
         client.sendall(OK + zone("UTC") + KEY + READY + b"I")
         while head := self.exactly(client, 5):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from headrace.testing import PostgresServer
+from long import times
 
 from .churn import BACKENDS, churn
 from .conftest import config, started
 
-SECONDS, EVERY = 15, 3
+SECONDS = times(6)
+EVERY = SECONDS / 4
 WARM_UP = 2
 """What is noted until then is not compared: statements and buffers are still new."""
 GROWTH_KB = 8 * 1024

@@ -1,4 +1,4 @@
-"""Five thousand clients at the same time, on ten server connections."""
+"""Thousands of clients at the same time, on ten server connections: five thousand in a long run."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from headrace.testing import PostgresServer
+from long import NIGHT
 
 from .conftest import Daemon, config, started
 from .raw import AsyncClient, query, values
 
-CLIENTS, BACKENDS, TRANSACTIONS = 5000, 10, 3
+CLIENTS = 5000 if NIGHT else 2000
+BACKENDS, TRANSACTIONS = 10, 3
 FILES = CLIENTS + 500
 NAMED = 10
 """Every so many clients one has settings of its own."""

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from headrace.testing import PostgresServer
+from long import times
 
 from .conftest import Daemon, config, started
 from .raw import EXECUTE, FLUSH, SYNC, Client, bind, close, describe, messages, parse, query
 
-CONVERSATIONS = 150
+CONVERSATIONS = times(60)
 # In turn. A pool of several has clients beside this one that keep connections from it.
 DATABASES = ["one", "two", "three", "session"]
 STARTS: list[dict[str, str]] = [{}, {"TimeZone": "America/New_York", "DateStyle": "German"}]

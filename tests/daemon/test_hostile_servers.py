@@ -23,7 +23,10 @@ OK = message(b"R", struct.pack("!i", 0))
 SASL = message(b"R", struct.pack("!i", 10) + b"SCRAM-SHA-256\0\0")
 KEY = message(b"K", struct.pack("!ii", 1, 2))
 WELCOME = OK + KEY + READY + b"I"
+CANCEL = struct.pack("!i", 80877102)
 Play = Callable[["Hostile", socket.socket], None]
+SECONDS = 0.5
+"""To connect in: some parts are played until that has passed."""
 
 
 class Hostile(Accepting):
@@ -32,17 +35,23 @@ class Hostile(Accepting):
     def __init__(self, play: Play) -> None:
         super().__init__()
         self.play = play
+        self.closes = False
+        """It closes what its client has closed, and what has brought a cancel request. The daemon waits five seconds for
+        each."""
         self.listen()
 
     def serve(self, client: socket.socket) -> None:
         length = self.exactly(client, 4)
         if not length:
             return
-        self.exactly(client, struct.unpack("!i", length)[0] - 4)
-        self.play(self, client)
-        with contextlib.suppress(OSError):
-            while client.recv(65536):
-                pass
+        asked = self.exactly(client, struct.unpack("!i", length)[0] - 4)
+        if not (self.closes and asked.startswith(CANCEL)):
+            self.play(self, client)
+            with contextlib.suppress(OSError):
+                while client.recv(65536):
+                    pass
+        if self.closes:
+            client.shutdown(socket.SHUT_RDWR)
 
     @staticmethod
     def exactly(client: socket.socket, count: int) -> bytes:
@@ -79,9 +88,9 @@ def no_fields(server: Hostile, client: socket.socket) -> None:
 
 
 def no_sqlstate_later(server: Hostile, client: socket.socket) -> None:
-    """Of the same kind, as an answer to a statement."""
+    """Of the same kind, as an answer to each statement."""
     client.sendall(WELCOME)
-    if client.recv(65536):
+    while client.recv(65536):
         client.sendall(message(b"E", b"SERROR\0Mno\0\0") + READY + b"I")
 
 
@@ -139,10 +148,10 @@ def test_hostile_server_has_its_own_clients_only(
     with Hostile(play) as hostile:
         text = config(server, app="pool_size = 1") + (
             f'[databases.hostile]\nhost = "127.0.0.1"\nport = {hostile.port}\ndbname = "postgres"\nuser = "me"\n'
-            'password = "secret"\nconnect_timeout = 2\nsslmode = "disable"\n'
+            f'password = "secret"\nconnect_timeout = {SECONDS}\nsslmode = "disable"\n'
         )
         with started(program, folder, text, server) as daemon, daemon.connect("app", autocommit=True) as client:
-            for _ in range(2):
+            for hostile.closes in (False, True):
                 with pytest.raises(headrace.Error) as caught:
                     daemon.connect("hostile", autocommit=True, connect_timeout=30).execute("select 1")
                 assert "secret" not in str(caught.value)
@@ -176,6 +185,6 @@ def test_what_comes_before_the_handshake_is_not_taken_for_the_servers(
 @pytest.mark.parametrize("play", PLAYS, ids=lambda play: play.__name__)
 def test_driver_has_an_error(play: Play) -> None:
     with Hostile(play) as hostile, pytest.raises(headrace.Error) as caught:
-        url = f"postgresql://me:secret@127.0.0.1:{hostile.port}/postgres?sslmode=disable&connect_timeout=2"
+        url = f"postgresql://me:secret@127.0.0.1:{hostile.port}/postgres?sslmode=disable&connect_timeout={SECONDS}"
         headrace.connect(url, autocommit=True).execute("select 1")
     assert "secret" not in str(caught.value)

@@ -21,10 +21,11 @@ import headrace.aio
 from headrace import _command
 from headrace._shared import daemon as on_demand
 from headrace.testing import PostgresServer, postgres
+from long import NIGHT, times
 
 from .conftest import START_SECONDS, config
 
-PROCESSES = 30
+PROCESSES = 30 if NIGHT else 12
 
 
 def running(folder: Path) -> int | None:
@@ -100,12 +101,12 @@ def test_daemon_that_was_killed_is_started_again(place: Path, server: PostgresSe
 
 def test_daemon_that_is_not_needed_ends(place: Path, server: PostgresServer, folder: Path) -> None:
     (folder / "headrace").mkdir()
-    (folder / "headrace" / "headraced.toml").write_text("databases = {}\n[daemon]\nidle_exit = 0.4\n")
+    (folder / "headrace" / "headraced.toml").write_text("databases = {}\n[daemon]\nidle_exit = 0.2\n")
     for _ in range(3):
         with headrace.connect(server.url, daemon=True, autocommit=True) as conn:
             pid = running(place)
             assert pid is not None
-            deadline = time.monotonic() + 1
+            deadline = time.monotonic() + 0.5
             while time.monotonic() < deadline:
                 assert conn.fetchval("select 1") == 1
             assert running(place) == pid
@@ -120,7 +121,7 @@ def test_clients_that_come_while_it_ends_are_served(place: Path, server: Postgre
     (folder / "headrace").mkdir()
     (folder / "headrace" / "headraced.toml").write_text("databases = {}\n[daemon]\nidle_exit = 0.02\n")
     seen = set()
-    deadline = time.monotonic() + 4
+    deadline = time.monotonic() + times(2)
     while time.monotonic() < deadline:
         with headrace.connect(server.url, daemon=True, autocommit=True) as conn:
             assert conn.fetchval("select 1") == 1

@@ -87,7 +87,7 @@ class Slow(Asked):
     """Answers after more than the time to connect."""
 
     def __call__(self, question: str, shown: bool) -> Any:
-        time.sleep(3.5)
+        time.sleep(1.2)
         return super().__call__(question, shown)
 
 
@@ -98,7 +98,7 @@ def test_the_time_to_connect_counts() -> None:
         informix(pam=ANSWERS) as server,
         pytest.raises(errors.ConnectionTimeout),
     ):
-        headrace.informix.connect(**server.parameters(), pam=slow, connect_timeout=3.0)
+        headrace.informix.connect(**server.parameters(), pam=slow, connect_timeout=1.0)
     # The server answers at once: its next question is not passed on any more.
     assert ("number? ", False) not in slow.questions
 
@@ -107,7 +107,7 @@ def test_the_time_to_connect_counts() -> None:
 async def test_the_time_to_connect_counts_on_a_loop() -> None:
     slow = Slow(ANSWERS)
     with informix(pam=ANSWERS) as server, pytest.raises(errors.ConnectionTimeout):
-        await headrace.aio.informix.connect(**server.parameters(), pam=slow, connect_timeout=3.0)
+        await headrace.aio.informix.connect(**server.parameters(), pam=slow, connect_timeout=1.0)
     assert ("number? ", False) not in slow.questions
 
 
