@@ -36,7 +36,7 @@ class Hostile(Accepting):
         super().__init__()
         self.play = play
         self.closes = False
-        """It closes what its client has closed, and what has brought a cancel request. The daemon waits five seconds for
+        """It closes what its client has closed, and what has brought a cancel request. The daemon waits 5 s for
         each."""
         self.listen()
 
