@@ -19,7 +19,7 @@ from long import NIGHT, times
 from . import ifx_making, my_making, pg_making
 from .program import PROGRAMS, SEED, random_program
 
-PROGRAMS_IN_MAKE_TEST = {"15": 75, "18": 50, "mariadb": 25, "mysql": 20, "informix": 40}
+PROGRAMS_IN_MAKE_TEST = {"15": 50, "18": 30, "mariadb": 16, "mysql": 12, "informix": 25}
 MAKERS = {"15": pg_making.make, "18": pg_making.make, "mariadb": my_making.make, "mysql": my_making.make}
 pytestmark = pytest.mark.timeout(0 if PROGRAMS or NIGHT else 300)
 
