@@ -221,9 +221,9 @@ def _block(conn: Any) -> None:
 def test_every_call_ends_within_the_connections_timeout(
     server: PostgresServer, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(defaults, "CANCEL_TIMEOUT", 0.6)
-    conn = headrace.connect(server.url, command_timeout=0.3)
-    conn.execute("create temp table t (n int)")
+    monkeypatch.setattr(defaults, "CANCEL_TIMEOUT", 0.3)
+    conn = headrace.connect(server.url, command_timeout=0.1)
+    conn.execute("create temp table t (n int)", timeout=20)
     with stopped(conn.backend_pid):
         started = time.monotonic()
         with pytest.raises((TimeoutError, errors.OperationalError)):
