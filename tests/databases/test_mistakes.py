@@ -202,6 +202,9 @@ def test_fewer_rows_than_none_are_an_error(shared: Any, place: tuple[str, str], 
         cursor.fetchmany(size)
     with pytest.raises(TypeError, match="rows is int, not float"):
         cursor.fetchmany(2.5)
+    cursor.arraysize = size
+    with pytest.raises(headrace.ProgrammingError, match=f"not {size}"):
+        cursor.fetchmany()
     assert cursor.fetchmany(2) == [(1,)]
 
 

@@ -61,3 +61,13 @@ def test_a_frame_of_polars_tells_too(engines: Engines) -> None:
         return pl.DataFrame(ROWS).write_database("of_counts", connection, if_table_exists="append")
 
     assert engines.connected(work) == 3
+
+
+def test_fewer_rows_than_none_are_an_error(engines: Engines) -> None:
+    def work(connection: sa.Connection) -> None:
+        connection.execute(TABLE.insert(), ROWS)
+        result = connection.execute(sa.select(TABLE.c.id).order_by(TABLE.c.id))
+        with pytest.raises(sa.exc.ProgrammingError, match="not -1"):
+            result.fetchmany(-1)
+
+    engines.connected(work)

@@ -116,3 +116,24 @@ def test_overdue_declaration_leaves_no_cursor(url: str, monkeypatch: pytest.Monk
             cursor.execute("SELECT 1", timeout=10)
         conn.commit()
         assert conn.fetch("SELECT name FROM pg_cursors WHERE is_holdable") == []
+
+
+@pytest.mark.parametrize("rows", [2**31, 2**70])
+def test_more_rows_than_the_protocol_counts_are_all(connect: Connect, rows: int) -> None:
+    conn = connect()
+    cursor = conn.cursor("many")
+    cursor.execute("SELECT generate_series(1, 3)")
+    assert cursor.fetchmany(rows) == [(1,), (2,), (3,)]
+    assert list(conn.stream("SELECT generate_series(1, 3)", fetch_size=rows)) == [(1,), (2,), (3,)]
+
+
+def test_a_block_of_fewer_rows_than_one_is_not_fetched_backwards(url: str) -> None:
+    with headrace.connect(url) as conn:
+        cursor = conn.cursor("backwards", scrollable=True)
+        cursor.execute("SELECT generate_series(1, 3)")
+        assert cursor.fetchmany(2) == [(1,), (2,)]
+        for rows in (0, -1):
+            cursor.itersize = rows
+            with pytest.raises(headrace.ProgrammingError, match="itersize must be at least 1"):
+                cursor.fetchone()
+        assert cursor.fetchall() == [(3,)]

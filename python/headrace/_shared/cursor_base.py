@@ -193,7 +193,7 @@ class CursorBase(Generic[R]):
 
     def _wanted(self, size: int | None) -> int:
         """The number of rows that ``fetchmany`` is asked for."""
-        return self.arraysize if size is None else checked_size(size)
+        return checked_size(self.arraysize if size is None else size)
 
     def _many(self, size: int | None) -> list[Any]:
         rows = self._buffer()

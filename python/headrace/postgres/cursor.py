@@ -18,7 +18,7 @@ from ..errors import Error, NotSupportedError, ProgrammingError
 from ..rows import RowFactory
 from ..types import ParameterRows
 from .core import quote_identifier
-from .declared import Declared
+from .declared import Declared, forward
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -194,14 +194,14 @@ class ServerCursor(Cursor[R]):
 
         Raises:
             InterfaceError: the cursor is closed.
-            ProgrammingError: the cursor was not executed.
+            ProgrammingError: the cursor was not executed, or ``itersize`` is below 1.
             InvalidCursorName: the cursor has ended with its transaction.
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         self._check()
         if self._position >= len(self._rows or ()) and not self._exhausted:
-            self._fetch_block(f"FORWARD {self.itersize}", timeout)
+            self._fetch_block(forward(self.itersize), timeout)
             self._exhausted = len(self._rows or ()) < self.itersize
         return super().fetchone()
 
@@ -227,7 +227,7 @@ class ServerCursor(Cursor[R]):
         out = self._many(wanted)
         if len(out) < wanted and not self._exhausted:
             missing = wanted - len(out)
-            self._fetch_block(f"FORWARD {missing}", timeout)
+            self._fetch_block(forward(missing), timeout)
             self._exhausted = len(self._rows or ()) < missing
             out += self._many(missing)
         return out

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from .._native import Columns, Result
 from .._shared.cursor_base import Params
 from ..errors import InvalidCursorName, ProgrammingError
 from .core import ConnectionCore, quote_identifier
+
+MAX_FORWARD: Final = 2**31 - 1
+"""Rows that FETCH counts ("FETCH", PostgreSQL manual: an integer)."""
+
+
+def forward(rows: int) -> str:
+    """What FETCH takes for the next rows. A number below zero would go backwards.
+
+    Raises:
+        ProgrammingError: the number is below 1.
+    """
+    if rows < 1:
+        raise ProgrammingError(f"itersize must be at least 1, not {rows}")
+    return f"FORWARD {min(rows, MAX_FORWARD)}"
 
 
 class Declared:

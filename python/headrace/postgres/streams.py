@@ -14,6 +14,9 @@ from .._shared.cursor_base import Params
 from .._shared.flows import ask
 from ..errors import InterfaceError, InvalidCursorName, ProgrammingError
 
+MAX_ROWS: Final = 2**31 - 1
+"""Rows that an Execute can ask for ("Message Formats", PostgreSQL manual: Int32)."""
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -51,7 +54,7 @@ class Reading(Opened):
     ) -> None:
         self._core = core
         self._query = (sql, params)
-        self._fetch_size = fetch_size
+        self._fetch_size = min(fetch_size, MAX_ROWS)
         self._arrow = arrow
         number = next(core.numbers)
         self._portal = f"headrace_{number}", number

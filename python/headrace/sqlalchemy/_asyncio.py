@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 from sqlalchemy import pool
 from sqlalchemy.engine import URL, AdaptedConnection
 
+from .._shared.arguments import checked_size
+
 try:
     from sqlalchemy.util.concurrency import await_
 except ImportError:
@@ -139,7 +141,7 @@ class Cursor:
 
     def fetchmany(self, size: int | None = None) -> list[Any]:
         """The next rows, at most ``size``."""
-        rows = self._rows[self._at : self._at + (self.arraysize if size is None else size)]
+        rows = self._rows[self._at : self._at + checked_size(self.arraysize if size is None else size)]
         self._at += len(rows)
         return rows
 

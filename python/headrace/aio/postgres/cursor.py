@@ -15,7 +15,7 @@ from ..._shared.modes import ScrollMode
 # blocking: from ..._shared.limits import afresh
 from ...errors import Error, NotSupportedError, ProgrammingError
 from ...postgres.core import quote_identifier
-from ...postgres.declared import Declared
+from ...postgres.declared import Declared, forward
 from ...rows import RowFactory
 from ...types import ParameterRows
 from .._shared.cursor import LoopCursor
@@ -198,14 +198,14 @@ class AsyncServerCursor(AsyncCursor[R]):
 
         Raises:
             InterfaceError: the cursor is closed.
-            ProgrammingError: the cursor was not executed.
+            ProgrammingError: the cursor was not executed, or ``itersize`` is below 1.
             InvalidCursorName: the cursor has ended with its transaction.
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         self._check()
         if self._position >= len(self._rows or ()) and not self._exhausted:
-            await self._fetch_block(f"FORWARD {self.itersize}", timeout)
+            await self._fetch_block(forward(self.itersize), timeout)
             self._exhausted = len(self._rows or ()) < self.itersize
         return self._one()  # type: ignore[no-any-return]  # asyncio only
         # blocking: return super().fetchone()
@@ -232,7 +232,7 @@ class AsyncServerCursor(AsyncCursor[R]):
         out = self._many(wanted)
         if len(out) < wanted and not self._exhausted:
             missing = wanted - len(out)
-            await self._fetch_block(f"FORWARD {missing}", timeout)
+            await self._fetch_block(forward(missing), timeout)
             self._exhausted = len(self._rows or ()) < missing
             out += self._many(missing)
         return out
