@@ -245,6 +245,42 @@ class DollarInPipeline(InPipeline):
     mark = "${}"
 
 
+class Queried(Execute):
+    """A statement whose rows are asked for in one of the other ways. That it has none is said after it was executed."""
+
+    def open(self) -> None:
+        super().open()
+        self.mark = self.db.native_mark
+
+
+class FirstRow(Queried):
+    """One of whose rows only the first is asked for."""
+
+    name = "fetchval"
+
+    def store(self, table: str, key: int, value: Any) -> None:
+        self.conn.fetchval(self.insert(table), key, value)
+
+
+class AsArrow(Queried):
+    """One whose rows become record batches."""
+
+    name = "fetch_arrow"
+
+    def store(self, table: str, key: int, value: Any) -> None:
+        self.conn.fetch_arrow(self.insert(table), key, value)
+
+
+class Streamed(Queried):
+    """One whose rows are taken in blocks."""
+
+    name = "stream"
+    databases = (PostgreSQL, MySQL)
+
+    def store(self, table: str, key: int, value: Any) -> None:
+        list(self.conn.stream(self.insert(table), (key, value)))
+
+
 class OnLoop(Execute):
     """The asyncio shell."""
 
@@ -317,6 +353,31 @@ class PercentJoined(PercentBatch):
 class DollarJoined(DollarBatch):
     name = "executemany $1, joined"
     keywords = {"batch_strategy": "joined"}
+
+
+class BatchInPipeline(Batch):
+    """Between two statements of a pipeline."""
+
+    name = "executemany in a pipeline"
+
+    def open(self) -> None:
+        super().open()
+        self.mark = self.db.native_mark
+
+    def store(self, table: str, key: int, value: Any) -> None:
+        with self.conn.pipeline():
+            self.conn.execute(self.insert(table), (-1, None))
+            super().store(table, key, value)
+            self.conn.execute(self.insert(table), (-1, None))
+
+
+class Flat(BatchInPipeline):
+    """A batch whose rows are asked for. That it has none is said after it was executed."""
+
+    name = "fetchmany"
+
+    def store(self, table: str, key: int, value: Any) -> None:
+        self.conn.fetchmany(self.insert(table), self.batch(key, value))
 
 
 class Chosen(Batch):
