@@ -272,3 +272,15 @@ def test_data_of_a_copy_that_is_not_received_is_an_error(conn: Conn) -> None:
 
 def test_a_query_with_a_comment_at_its_end_is_copied(conn: Conn) -> None:
     assert list(conn.copy_out("select 1 -- one")) == [(1,)]
+
+
+@pytest.mark.parametrize("data", [3, [49, 10], (49, 10), None])
+def test_numbers_are_no_data(conn: Conn, data: Any) -> None:
+    conn.execute("create temporary table of_data (v text)")
+    with (
+        pytest.raises(TypeError, match="the data are bytes or text, not"),
+        conn.cursor().copy("copy of_data from stdin") as copy,
+    ):
+        copy.write(data)
+    conn.rollback()
+    assert conn.fetchval("select 1") == 1

@@ -277,3 +277,13 @@ async def test_data_of_a_copy_that_is_not_received_is_an_error(aconn: Conn) -> N
 
 async def test_a_query_with_a_comment_at_its_end_is_copied(aconn: Conn) -> None:
     assert [row async for row in await aconn.copy_out("select 1 -- one")] == [(1,)]
+
+
+@pytest.mark.parametrize("data", [3, [49, 10], (49, 10), None])
+async def test_numbers_are_no_data(aconn: Conn, data: Any) -> None:
+    await aconn.execute("create temporary table of_data (v text)")
+    with pytest.raises(TypeError, match="the data are bytes or text, not"):
+        async with aconn.cursor().copy("copy of_data from stdin") as copy:
+            await copy.write(data)
+    await aconn.rollback()
+    assert await aconn.fetchval("select 1") == 1

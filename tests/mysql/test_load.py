@@ -142,6 +142,9 @@ def test_data_of_a_file_or_of_bytes(my: Conn) -> None:
     assert rows_of(my)[:4] == [(1, "one", decimal.Decimal("1.50")), (2, "two", None), (3, "three", 3), (4, "vier-ü", 4)]
     with pytest.raises(errors.ProgrammingError, match="opens no file"):
         my.load_data(sql, "/etc/passwd")
+    for rows in ([1, 2], [(49, 10)], [[49, 10]]):
+        with pytest.raises(TypeError, match="the data are bytes or text, not"):
+            my.load_data(sql, rows)
     with pytest.raises(errors.UniqueViolation):
         my.load_data(sql, b"6000,new,1\n1,again,1\n")
     assert my.fetchval("select count(*) from t") == 5004

@@ -27,6 +27,20 @@ def checked_text(value: Any, what: str) -> str:
     return value
 
 
+def checked_data(data: Any) -> bytes:
+    """Data that are sent unchanged: bytes, or text as UTF-8.
+
+    Raises:
+        TypeError: they are neither. `bytes()` of a number makes as many zero bytes, of a list of numbers those bytes.
+    """
+    if isinstance(data, str):
+        return data.encode()
+    try:
+        return bytes(memoryview(data))
+    except TypeError:
+        raise TypeError(f"the data are bytes or text, not {type(data).__name__}") from None
+
+
 def checked_size(size: SupportsIndex) -> int:
     """A number of rows to fetch.
 

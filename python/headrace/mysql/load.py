@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from .._native import Columns, MySqlWire, Result
+from .._shared.arguments import checked_data
 from .._shared.flows import Flow, each
 from ..errors import DataError, Error, ProgrammingError
 from .core import quote_identifier
@@ -133,12 +134,7 @@ def pieces(source: Any, block: int) -> Any:
         raise ProgrammingError("the data are bytes, a file or an iterable of bytes; headrace opens no file by its name")
     elif hasattr(source, "read"):
         while piece := source.read(block):
-            yield as_bytes(piece)
+            yield checked_data(piece)
     else:
         for piece in source:
-            yield as_bytes(piece)
-
-
-def as_bytes(piece: Any) -> bytes:
-    """A piece of the data."""
-    return piece.encode() if isinstance(piece, str) else bytes(piece)
+            yield checked_data(piece)

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from .. import defaults
 from .._native import PostgresWire, Result, Transfer
+from .._shared.arguments import checked_data
 from .._shared.core import Opened
 from .._shared.limits import until
 from ..errors import Error, ProgrammingError
@@ -83,12 +84,13 @@ class Copy(CopyBase):
             data: bytes, or text, which is sent as UTF-8.
 
         Raises:
+            TypeError: the data are neither.
             ProgrammingError: the COPY has ended.
             DatabaseError: the server refused the data.
             TimeoutError: the server did not read in time.
         """
         self._passed_on()
-        self._sent(self._wire.copy_write(self._ticket, data.encode() if isinstance(data, str) else bytes(data)))
+        self._sent(self._wire.copy_write(self._ticket, checked_data(data)))
 
     def write_row(self, row: Sequence[Any]) -> None:
         """Sends a row. The class of each value decides its text form, as for ``%s``.
