@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
 
+import headrace
 from headrace.testing import PostgresServer
 
 from .conftest import Daemon, config, started
-from .raw import TERMINATE, answers, message, query, sqlstates, startup, values
+from .raw import TERMINATE, Client, answers, message, query, sqlstates, startup, values
 
 # Everything that the statements below leave, as one value.
 LOOK = """select concat_ws(' ',
@@ -116,6 +118,24 @@ def test_begin_is_found_after_the_word_atomic(
     with started(program, folder, config(server, app='pool_mode = "statement"'), server) as daemon:
         received = answers(daemon.socket, startup(user="me", database="app") + query(sql) + TERMINATE)
     assert (b"HR006" in received) == refused
+
+
+def test_no_function_of_large_objects_keeps_the_connection(daemon: Daemon) -> None:
+    """pgjdbc and libpq call them by their numbers."""
+    with headrace.connect(daemon.server.url) as admin:
+        functions = admin.execute(
+            "select oid::int, proname, pronargs::int from pg_proc where pronamespace = 'pg_catalog'::regnamespace"
+            " and proname ~ '^lo(_|read$|write$)'"
+        ).fetchall()
+    assert {"lo_creat", "lo_open", "lowrite", "lo_close"} <= {name for _, name, _ in functions}
+    with Client.local(daemon.socket, user="me", database="impatient") as one:
+        for number, name, arguments in functions:
+            given = struct.pack("!i", -1) * arguments
+            # All of them are strict: with NULL they do nothing.
+            answer = one.ask(message(b"F", struct.pack("!ihh", number, 0, arguments) + given + struct.pack("!h", 0)))
+            assert sqlstates(answer) == [], name
+            with Client.local(daemon.socket, user="me", database="impatient") as other:
+                assert sqlstates(other.ask(query("select 1"))) == [], name
 
 
 def test_reading_a_long_text_takes_little_memory(daemon: Daemon) -> None:

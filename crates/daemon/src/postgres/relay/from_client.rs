@@ -320,7 +320,8 @@ const FUNCTION_CALL: &str = "a FunctionCall";
 const FUNCTION_BYTES: usize = 9;
 
 /// The functions of large objects (`pg_proc.dat`), which leave nothing after their transaction.
-const LARGE_OBJECTS: [u32; 15] = [715, 764, 765, 767, 952, 954, 955, 956, 957, 958, 964, 1004, 3170, 3171, 3172];
+const LARGE_OBJECTS: [u32; 20] =
+    [715, 764, 765, 767, 952, 953, 954, 955, 956, 957, 958, 964, 1004, 3170, 3171, 3172, 3457, 3458, 3459, 3460];
 
 /// Returns true if a FunctionCall is one of a large object, as clients send them.
 fn is_large_object(start: &[u8]) -> bool {
