@@ -214,6 +214,7 @@ impl Client {
                             hub.cancel(process_id, secret).await;
                             return Ok(None);
                         }
+                        First::Terminate => return Ok(None),
                         First::Startup { minor, parameters, options } => {
                             if minor > 0 || !options.is_empty() {
                                 replies::negotiate(self.buffers.write_buffer.tail(), &options);

@@ -7,6 +7,8 @@ use headrace_postgres::messages::tag::frontend;
 const SSL_REQUEST: u32 = 80_877_103;
 const GSSENC_REQUEST: u32 = 80_877_104;
 const CANCEL_REQUEST: u32 = 80_877_102;
+/// The message Terminate, whole.
+const TERMINATE: &[u8] = b"X\0\0\0\x04";
 
 /// The first message of a client, or the next after a request for encryption.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,6 +19,8 @@ pub enum First {
     Gss,
     /// CancelRequest, with the process id and the secret key.
     Cancel(i32, i32),
+    /// Terminate: a client that leaves before it has begun.
+    Terminate,
     /// StartupMessage.
     Startup {
         /// The minor version of protocol 3.
@@ -34,6 +38,9 @@ pub enum First {
 /// What is wrong with it.
 pub fn first(bytes: &[u8]) -> Result<Option<(First, usize)>, String> {
     let [a, b, c, d, rest @ ..] = bytes else { return Ok(None) };
+    if TERMINATE.starts_with(&bytes[..bytes.len().min(TERMINATE.len())]) {
+        return Ok((bytes.len() >= TERMINATE.len()).then_some((First::Terminate, TERMINATE.len())));
+    }
     let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
     if !(8..=STARTUP_BYTES).contains(&length) {
         return Err(format!("the first message has the impossible length {length}"));
@@ -128,6 +135,8 @@ mod tests {
         let mut bytes = Vec::new();
         frontend::ssl_request(&mut bytes);
         assert_eq!(first(&bytes), Ok(Some((First::Tls, 8))));
+        assert_eq!(first(b"X\0\0\0\x04"), Ok(Some((First::Terminate, 5))));
+        assert_eq!(first(b"X\0\0\0"), Ok(None));
         let mut bytes = Vec::new();
         frontend::cancel_request(&mut bytes, 7, &8i32.to_be_bytes());
         assert_eq!(first(&bytes), Ok(Some((First::Cancel(7, 8), 16))));
@@ -155,6 +164,7 @@ mod tests {
             &[0, 0, 0, 9, 4, 210, 22, 47, 0],
             &[255, 255, 255, 255],
             &[128, 0, 0, 0],
+            b"X\0\0\0\x05",
         ] {
             assert!(first(bytes).is_err(), "{bytes:?}");
         }
