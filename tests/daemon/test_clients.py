@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -14,8 +15,11 @@ import pytest
 
 import headrace
 import headrace.aio
+from headrace.testing import PostgresServer
 
-from .conftest import Daemon
+from .conftest import Daemon, started
+from .raw import TERMINATE, answers
+from .test_status import ask, status
 
 PARTIES = 6
 
@@ -169,6 +173,31 @@ def test_page_of_code_with_a_socket_only(daemon: Daemon) -> None:
         while piece := raw.recv(65536):
             received += piece
     assert b"\x00\x00\x00\x0242" in received
+
+
+def test_client_that_leaves_before_it_has_begun_is_told_nothing(daemon: Daemon) -> None:
+    """node-postgres: `client.connect(); client.end()`."""
+    assert answers(daemon.socket, TERMINATE) == b""
+
+
+def test_one_entry_may_be_that_of_all_databases(program: Path, folder: Path, server: PostgresServer) -> None:
+    """As `*` of PgBouncer."""
+    common = f'host = "127.0.0.1"\nport = {server.port}\nuser = "postgres"\n'
+    text = f'[databases."*"]\n{common}[databases.app]\n{common}dbname = "template1"\n'
+    with started(program, folder, text, server) as daemon:
+
+        def asked(database: str) -> tuple[str, int]:
+            with daemon.connect(database, autocommit=True) as conn:
+                return conn.execute("select current_database(), pg_backend_pid()").fetchone()  # type: ignore[no-any-return]
+
+        before = asked("postgres")
+        assert [asked(name)[0] for name in ("postgres", "template1", "app")] == ["postgres", "template1", "template1"]
+        with pytest.raises(headrace.errors.InvalidCatalogName, match='database "nowhere" does not exist'):
+            asked("nowhere")
+        assert ask(daemon, "POST", "/reload") == (200, "")
+        assert asked("postgres") == before
+        shown = status(daemon)
+        assert {pool["name"] for pool in shown["pools"]} == {"*", "app"}
 
 
 def test_database_that_is_not_configured_is_named(daemon: Daemon) -> None:

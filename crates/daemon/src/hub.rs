@@ -76,11 +76,16 @@ pub enum Wanted {
     Front(fronts::Wanted),
 }
 
+/// The name of settings that are those of all databases without settings of their own.
+const ANY_DATABASE: &str = "*";
+
 /// What a client has said of itself.
 #[derive(Debug)]
 pub struct Asked {
-    /// The name of the database, or a hash of what the client has named as its server.
+    /// The name of the database's settings, or a hash of what the client has named as its server.
     pub name: String,
+    /// The name of the database on the server.
+    dbname: String,
     /// The settings of the database.
     pub database: Database,
     of_client: bool,
@@ -92,7 +97,7 @@ impl Asked {
     /// What is known of the client.
     pub fn newcomer(&self, peer: &Peer, tls: bool) -> Newcomer {
         let application = self.given.get("application_name").cloned().unwrap_or_default();
-        let database = self.database.dbname.clone().unwrap_or_else(|| self.name.clone());
+        let database = self.dbname.clone();
         let address = peer.address.map(|address| address.to_string());
         let name = (!self.of_client).then(|| self.name.clone());
         Newcomer { peer: peer.process, address, tls, name, database, user: self.user.clone(), application }
@@ -175,6 +180,7 @@ impl Hub {
         let mut given: BTreeMap<String, String> = parameters.into_iter().collect();
         let user = given.remove("user").unwrap_or_default();
         let name = given.remove("database").unwrap_or_else(|| user.clone());
+        let dbname = name.clone();
         let (name, database, of_client) = match given.remove(TARGET).map(Zeroizing::new) {
             Some(_) if !own => {
                 return Err(Ended::new(NOT_ALLOWED, "headraced: only the daemon's own user may name a server"));
@@ -187,6 +193,7 @@ impl Hub {
             }
             None => self.configured(name).map(|(name, database)| (name, database, false))?,
         };
+        let dbname = database.dbname.clone().unwrap_or(dbname);
         let user = database.user.clone().unwrap_or(user);
         if user.is_empty() {
             return Err(Ended::new(NOT_ALLOWED, "headraced: no user is given"));
@@ -195,7 +202,7 @@ impl Hub {
         {
             return Err(Ended::new(NOT_ALLOWED, "headraced: replication needs a connection to the server itself"));
         }
-        Ok(Asked { name, database, of_client, user, given })
+        Ok(Asked { name, dbname, database, of_client, user, given })
     }
 
     /// Whether a user of the system may use the database that a client of it names. It is checked first: who may not is
@@ -245,12 +252,15 @@ impl Hub {
 
     fn configured(&self, name: String) -> Result<(String, Database), Ended> {
         let config = self.config();
-        let Some(database) = config.databases.get(&name) else {
+        if let Some(database) = config.databases.get(&name) {
+            return Ok((name, database.clone()));
+        }
+        let Some(database) = config.databases.get(ANY_DATABASE) else {
             let known: Vec<&str> = config.databases.keys().map(String::as_str).collect();
             let message = format!("headraced: database {name:?} is not configured; there are: {}", known.join(", "));
             return Err(Ended::new(UNKNOWN_DATABASE, message));
         };
-        Ok((name, database.clone()))
+        Ok((ANY_DATABASE.to_owned(), database.clone()))
     }
 
     /// What serves a client, with the password that it was asked for.
@@ -261,8 +271,7 @@ impl Hub {
             Driver::Informix => Kind::Informix,
             Driver::Cubrid => Kind::Cubrid,
         };
-        let Asked { name, database, of_client, user, given } = asked;
-        let dbname = database.dbname.clone().unwrap_or_else(|| name.clone());
+        let Asked { name, dbname, database, of_client, user, given } = asked;
         let startup = vec![("user".to_owned(), user), ("database".to_owned(), dbname)];
         let key = Key { of_client, name, startup, password };
         let gate = self.gates.of(&key.name);
@@ -270,9 +279,8 @@ impl Hub {
     }
 
     fn pooled(&self, asked: Asked, password: Option<Secret>) -> pool::Wanted {
-        let Asked { name, database, of_client, user, given } = asked;
+        let Asked { name, dbname, database, of_client, user, given } = asked;
         let (settings, rest): (Parameters, Parameters) = given.into_iter().partition(|(name, _)| is_settable(name));
-        let dbname = database.dbname.clone().unwrap_or_else(|| name.clone());
         let mut startup = vec![("user".to_owned(), user), ("database".to_owned(), dbname)];
         startup.extend(rest);
         let pool = self.pool(Key { name, of_client, startup, password }, &Arc::new(database));
