@@ -14,7 +14,7 @@ import java.util.Properties;
  * names the trusted certificates.
  */
 public final class Daemon {
-    private static Connection connect(String where, String database) throws SQLException {
+    static Connection connect(String where, String database) throws SQLException {
         Properties properties = new Properties();
         if (where.contains(":")) {
             properties.setProperty("user", System.getenv("PGUSER"));
