@@ -59,6 +59,15 @@ def of_go(lines: Iterable[str]) -> Outcomes:
     return found
 
 
+def of_lines(lines: Iterable[dict[str, str]]) -> Outcomes:
+    """What our own files for other languages write: name, kind and text of each test."""
+    found: Outcomes = {}
+    for line in lines:
+        if found.get(line["name"], Outcome(PASSED)).kind != FAILED:
+            found[line["name"]] = Outcome(line["kind"], line["text"][-TEXT_CHARACTERS:])
+    return found
+
+
 def save(file: Path, outcomes: Outcomes) -> None:
     """Keeps them."""
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,11 +13,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..conftest import ROOT
-from .outcomes import Outcomes, of_go, of_junit
-from .ways import DATABASE, DIRECT, ONE, PASSWORD_OF_TEST, Way
+from .outcomes import Outcomes, of_go, of_junit, of_lines
+from .ways import DATABASE, DIRECT, ONE, PASSWORD_OF_TEST, RAILS_DATABASES, Way
 
+HERE = Path(__file__).parent
 TEST_SECONDS = 60
 PACKAGE_SECONDS = 240
+DJANGO_TESTS = [
+    "backends",
+    "transactions",
+    "transaction_hooks",
+    "select_for_update",
+    "get_or_create",
+    "bulk_create",
+    "queries",
+    "introspection",
+    "inspectdb",
+    "schema",
+    "migrations",
+    "postgres_tests",
+    "async",
+]
 
 
 @dataclass
@@ -158,6 +175,97 @@ def pgjdbc(job: Job, way: Way) -> Outcomes:
         return of_junit(folder / "reports" / "TEST-junit-jupiter.xml")
 
 
+def node_postgres(job: Job, way: Way) -> Outcomes:
+    """node-postgres: the tests of pg that need a server, of pg-pool and of pg-cursor. The packages that they need are
+    in ``packages/node_modules``."""
+    packages = job.source / "packages"
+    where = {
+        "PGHOST": "127.0.0.1",
+        "PGPORT": str(way.port),
+        "PGUSER": "postgres",
+        "PGPASSWORD": way.server.password,
+        "PGDATABASE": DATABASE,
+        "SCRAM_TEST_PGUSER": "postgres",
+        "SCRAM_TEST_PGPASSWORD": way.server.password,
+        "SUITES_SOURCE": str(job.source),
+    }
+    files = job.arguments or [
+        str(file) for file in sorted((packages / "pg" / "test" / "integration").rglob("*-tests.js"))
+    ]
+    found: Outcomes = {}
+    for file in files:
+        command = ["timeout", str(TEST_SECONDS), "node", "-r", str(HERE / "node_suite.js"), file]
+        lines = run(command, job, packages / "pg", **where).splitlines()
+        found |= of_lines(json.loads(line)["suites"] for line in lines if line.startswith('{"suites"'))
+    for name in () if job.arguments else ("pg-pool", "pg-cursor"):
+        with tempfile.TemporaryDirectory() as made:
+            results = Path(made) / "outcomes.xml"
+            options = ["--reporter", "xunit", "--reporter-option", f"output={results}", "--exit"]
+            run(
+                ["node", str(packages / "node_modules" / "mocha" / "bin" / "mocha"), *options],
+                job,
+                packages / name,
+                **where,
+            )
+            found |= {f"{name}.{test}": outcome for test, outcome in of_junit(results).items()}
+    return found
+
+
+def django(job: Job, way: Way) -> Outcomes:
+    """Django: its tests of databases. Their databases are kept: a pool that is there does not let them be dropped."""
+    with tempfile.TemporaryDirectory() as made:
+        results = Path(made) / "outcomes.xml"
+        where = {
+            "SUITES_DATABASE": DATABASE,
+            "SUITES_PASSWORD": way.server.password,
+            "SUITES_PORT": str(way.port),
+            "SUITES_OUTCOMES": str(results),
+            "PYTHONPATH": os.pathsep.join([str(HERE), str(job.source)]),
+        }
+        command = [job.python, "runtests.py", "--settings=django_settings", "--parallel=1", "--keepdb", "--noinput"]
+        printed = run([*command, *(job.arguments or DJANGO_TESTS)], job, job.source / "tests", **where)
+        if not results.exists():
+            raise SystemExit(f"Django's tests have not run:\n{printed[-3000:]}")
+        return of_junit(results)
+
+
+def rails(job: Job, way: Way) -> Outcomes:
+    """Rails: the tests of ActiveRecord, on its PostgreSQL adapter."""
+    way.psql(*(f"create database {name}" for name in RAILS_DATABASES))
+    folder = job.source / "activerecord"
+    common = (
+        f"host: 127.0.0.1, port: {way.port}, username: postgres, password: '{way.server.password}', "
+        "min_messages: warning"
+    )
+    more = {"arunit": "", "arunit_without_prepared_statements": ", prepared_statements: false", "arunit2": ""}
+    configuration = "".join(f"    {name}: {{{common}{word}}}\n" for name, word in more.items())
+    with tempfile.TemporaryDirectory() as made:
+        results, settings = Path(made) / "outcomes", Path(made) / "config.yml"
+        settings.write_text(f"default_connection: postgresql\nconnections:\n  postgresql:\n{configuration}")
+        where = {
+            "ARCONN": "postgresql",
+            "ARCONFIG": str(settings),
+            "SUITES_OUTCOMES": str(results),
+            # Rails' own tasks for tests set these.
+            "PGHOST": "127.0.0.1",
+            "PGPORT": str(way.port),
+            "PGUSER": "postgres",
+            "PGPASSWORD": way.server.password,
+        }
+        paths = [f"-I{job.source / name / 'lib'}" for name in ("activesupport", "activemodel", "activerecord")]
+        tests = job.arguments or [
+            str(file) for file in sorted((folder / "test" / "cases" / "adapters" / "postgresql").rglob("*_test.rb"))
+        ]
+        loader = [
+            "-r",
+            str(HERE / "rails_outcomes.rb"),
+            "-e",
+            "ARGV.shift(ARGV.index('--')).each { |file| require file }",
+        ]
+        run(["ruby", *paths, "-Itest", *loader, *tests, "--", "--seed", "1"], job, folder, **where)
+        return of_lines(json.loads(line) for line in results.read_text().splitlines())
+
+
 def sqlalchemy(job: Job, way: Way) -> Outcomes:
     """SQLAlchemy: its dialect suite, on our dialect. No connection is kept between tests: with one server connection
     nobody else could have it after a test that pins it."""
@@ -178,6 +286,9 @@ PROJECTS: dict[str, Callable[[Job, Way], Outcomes]] = {
     "asyncpg": asyncpg,
     "pgx": pgx,
     "pgjdbc": pgjdbc,
+    "node-postgres": node_postgres,
+    "django": django,
+    "rails": rails,
     "sqlalchemy": sqlalchemy,
 }
 USUAL_WAYS = (DIRECT, "session", "transaction")

@@ -18,8 +18,9 @@ ONE = "one"
 """A pool of one server connection, in transaction mode: nobody waits long for what needs two of them."""
 WAYS = (DIRECT, "session", "transaction", ONE)
 DATABASE = "suite"
-MADE = ("asyncpg_intro_test", "testdb", "test_2")
-"""Databases that tests make themselves."""
+RAILS_DATABASES = ("activerecord_unittest", "activerecord_unittest2")
+MADE = ("template1", "asyncpg_intro_test", "testdb", "test_2", "django_1", "django_2", *RAILS_DATABASES)
+"""Databases that tests make themselves, or that are there."""
 POOL = {"session": 100, "transaction": 10, ONE: 1}
 QUEUE_WAIT_OF_ONE = 0.3
 """Seconds."""
