@@ -145,7 +145,7 @@ test-dialects: build $(STAMPS)/lab $(STAMPS)/test server
 # Spark and Ray take 730 MB and a minute. Their environment has what they need in addition to that of the tests.
 ENGINES := $(CURDIR)/.venv-engines
 
-test-engines: build $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/engines mariadb-server postgres-server
+test-engines: build $(STAMPS)/lab $(STAMPS)/test $(STAMPS)/engines mariadb-server postgres-server simulators
 	@echo "==> test-engines: pytest tests/engines $(TEST_ARGS)"
 	@HEADRACE_ENGINES=1 $(ENGINES)/bin/python -m pytest tests/engines $(TEST_ARGS)
 

@@ -15,8 +15,9 @@ import ray
 import headrace
 import headrace.ray
 from headrace.writing import Written
+from servers import Database
 
-from .conftest import EXPECTED, ROWS, First, staging_tables, written
+from .conftest import EXPECTED, ROWS, STAGED, First, check_copied, staging_tables, write_options, written
 
 # An engine takes long to start where other programs run.
 pytestmark = pytest.mark.timeout(900)
@@ -38,13 +39,13 @@ def cluster() -> Iterator[None]:
     ray.shutdown()
 
 
-def test_dataset_has_the_rows_and_reads_the_columns_that_are_used(engine_url: str, tables: Any) -> None:
-    with headrace.partitions(engine_url, table="many_lines", count=4) as plan:
-        dataset = headrace.ray.read(plan, url=engine_url)
+def test_dataset_has_the_rows_and_reads_the_columns_that_are_used(any_db: Database, tables: Any) -> None:
+    with headrace.partitions(any_db.url, table="many_lines", count=4) as plan:
+        dataset = headrace.ray.read(plan, url=any_db.url)
         assert dataset.count() == ROWS
         assert dataset.schema().names == ["id", "k", "name", "price"]
         assert dataset.sum("k") == sum(n for n in range(ROWS) if n % 3)
-        source = headrace.ray.HeadraceDatasource(plan, url=engine_url)
+        source = headrace.ray.HeadraceDatasource(plan, url=any_db.url)
         names = source.apply_projection({"name": "name"}).get_read_tasks(1)
         assert len(names) == len(plan)
         found = pyarrow.concat_tables(table for task in names for table in task())
@@ -52,12 +53,11 @@ def test_dataset_has_the_rows_and_reads_the_columns_that_are_used(engine_url: st
         assert sorted(found["name"].to_pylist()) == sorted(f"name {n}" for n in range(ROWS))
 
 
-def test_dataset_is_written_into_a_table(engine_url: str, tables: Any) -> None:
-    with headrace.partitions(engine_url, table="many_lines", count=4) as plan:
-        dataset = headrace.ray.read(plan, url=engine_url).select_columns(["id", "name"])
-        headrace.ray.write(dataset, engine_url, "copied", overwrite=True)
-    assert written(tables) == EXPECTED
-    assert staging_tables(tables) == []
+def test_dataset_is_written_into_a_table(any_db: Database, tables: Any) -> None:
+    with headrace.partitions(any_db.url, table="many_lines", count=4) as plan:
+        dataset = headrace.ray.read(plan, url=any_db.url).select_columns(["id", "name"])
+        headrace.ray.write(dataset, any_db.url, "copied", **write_options(any_db))
+    check_copied(any_db, tables)
 
 
 class Killed(headrace.ray.HeadraceDatasink):
@@ -74,24 +74,26 @@ class Killed(headrace.ray.HeadraceDatasink):
         return done
 
 
-def test_task_that_was_killed_and_runs_again_writes_once(engine_url: str, tables: Any, tmp_path: Path) -> None:
+@STAGED
+def test_task_that_was_killed_and_runs_again_writes_once(any_db: Database, tables: Any, tmp_path: Path) -> None:
     first = First(tmp_path / "killed")
     tables.execute("delete from copied")
-    with headrace.partitions(engine_url, table="many_lines", count=4) as plan:
-        dataset = headrace.ray.read(plan, url=engine_url).select_columns(["id", "name"])
-        dataset.write_datasink(Killed(engine_url, "copied", first), ray_remote_args={"max_retries": 3})
+    with headrace.partitions(any_db.url, table="many_lines", count=4) as plan:
+        dataset = headrace.ray.read(plan, url=any_db.url).select_columns(["id", "name"])
+        dataset.write_datasink(Killed(any_db.url, "copied", first), ray_remote_args={"max_retries": 3})
     assert not first(), "no task was killed"
     assert written(tables) == EXPECTED
-    assert staging_tables(tables) == []
+    assert staging_tables(any_db, tables) == []
 
 
-def test_failed_write_changes_nothing(engine_url: str, tables: Any) -> None:
+@STAGED
+def test_failed_write_changes_nothing(any_db: Database, tables: Any) -> None:
     def fail(batch: Any) -> Any:
         raise ValueError("no mood")
 
-    with headrace.partitions(engine_url, table="many_lines", count=2) as plan:
-        dataset = headrace.ray.read(plan, url=engine_url).select_columns(["id", "name"]).map_batches(fail)
+    with headrace.partitions(any_db.url, table="many_lines", count=2) as plan:
+        dataset = headrace.ray.read(plan, url=any_db.url).select_columns(["id", "name"]).map_batches(fail)
         with pytest.raises(Exception, match="no mood"):
-            headrace.ray.write(dataset, engine_url, "copied", overwrite=True)
+            headrace.ray.write(dataset, any_db.url, "copied", overwrite=True)
     assert written(tables) == [(-1, "before")]
-    assert staging_tables(tables) == []
+    assert staging_tables(any_db, tables) == []
