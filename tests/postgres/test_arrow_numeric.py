@@ -48,6 +48,38 @@ def test_numbers_have_the_type_that_they_need(url: str, conn: Any, adbc_dbapi: A
             assert table["n"].to_pylist() == wanted
 
 
+def test_numbers_within_others_have_the_type_that_they_need(url: str, conn: Any, adbc_dbapi: Any) -> None:
+    conn.execute("drop type if exists totals cascade")
+    conn.execute("create type totals as (total numeric, ratio numeric)")
+    wide = pyarrow.decimal128(38, 18)
+    number = decimal.Decimal("12345678901234567890.5")
+    sql = (
+        f"select array_agg(x) as items, row({number}, 1e-25)::totals as totals, "
+        f"array[row({number}, 1)::totals] as many, "
+        f"numrange(1, {number}) as range, nummultirange(numrange(1, {number})) as ranges "
+        f"from (values ({number}), (null), (1.5)) t(x)"
+    )
+    with adbc_dbapi.connect(url, autocommit=True) as adbc, adbc.cursor() as cursor:
+        cursor.execute(sql)
+        for table in (
+            pyarrow.table(conn.fetch_arrow(sql)),
+            pyarrow.table(conn.stream_arrow(sql)),
+            conn.fetch_record_batch(sql).read_all(),
+            cursor.fetch_arrow_table(),
+        ):
+            table.validate(full=True)
+            types = {field.name: field.type for field in table.schema}
+            assert types["items"] == pyarrow.list_(wide)
+            assert [field.type for field in types["totals"]] == [wide, pyarrow.decimal128(38, 25)]
+            assert [field.type for field in types["range"]][:2] == [wide, wide]
+            (row,) = table.to_pylist()
+            assert row["items"] == [number, None, decimal.Decimal("1.5")]
+            assert row["totals"] == {"total": number, "ratio": decimal.Decimal("1e-25")}
+            assert row["many"] == [{"total": number, "ratio": 1}]
+            assert (row["range"]["lower"], row["range"]["upper"]) == (1, number)
+            assert row["ranges"][0]["upper"] == number
+
+
 def test_a_number_that_does_not_fit_the_first_batch_fails_its_own(conn: Any) -> None:
     read = 0
     with pytest.raises(errors.DataError, match=r"row 9999: 10*\.?0* does not fit"):

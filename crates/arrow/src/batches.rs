@@ -49,8 +49,7 @@ impl Batches {
     /// Without rows.
     pub fn new(columns: &[Column], options: Options) -> Self {
         let schema = Arc::new(schema(columns, &options));
-        let builder =
-            |(column, field): (&Column, &Arc<Field>)| Builder::open(&column.kind, field.data_type(), &options);
+        let builder = |(column, field): (&Column, &Arc<Field>)| Builder::new(&column.kind, field.data_type(), &options);
         let builders = columns.iter().zip(schema.fields()).map(builder).collect();
         Self { schema, builders, options, rows: 0, earlier: 0, earlier_bytes: 0, done: VecDeque::new(), refused: None }
     }

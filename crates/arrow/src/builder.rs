@@ -130,7 +130,8 @@ builders! {
 }
 
 impl Builder {
-    /// A column without values, for a kind and the type that [`crate::schema::data_type`] gives it.
+    /// A column without values, for a kind and the type that [`crate::schema::data_type`] gives it. If that is left open, also
+    /// within it, the first values determine it ([`crate::unconstrained`]), unless `options` fix it.
     pub fn new(kind: &Kind, data_type: &DataType, options: &Options) -> Self {
         if is_text_instead(kind) && *data_type == DataType::Utf8 {
             return Self::Rendered(Rendered::new(options));
@@ -159,6 +160,9 @@ impl Builder {
             DataType::UInt64 => flat!(UInt64, Ints(Fixed::new(ty))),
             DataType::Float32 => flat!(Float32, Floats32(Fixed::new(ty))),
             DataType::Float64 => flat!(Float64, Floats64(Fixed::new(ty))),
+            DataType::Decimal128(UNLIMITED_PRECISION, UNLIMITED_SCALE) if !options.fixed => {
+                flat!(Unconstrained, Unconstrained::default())
+            }
             DataType::Decimal128(precision, scale) => flat!(Decimal128, Decimals::new(*precision, *scale)),
             DataType::Decimal256(precision, scale) => flat!(Decimal256, Decimals::new(*precision, *scale)),
             DataType::Binary => flat!(Binary, Binaries::default()),
@@ -202,28 +206,23 @@ impl Builder {
         Self::Nested(nested)
     }
 
-    /// A column without values, whose type the first of them determine, if that is left open: [`crate::unconstrained`].
-    pub fn open(kind: &Kind, data_type: &DataType, options: &Options) -> Self {
-        match (kind, data_type) {
-            (Kind::Decimal { .. }, DataType::Decimal128(UNLIMITED_PRECISION, UNLIMITED_SCALE)) if !options.fixed => {
-                Self::Unconstrained(Flat::new(Unconstrained::default(), options))
+    /// From now on the values are of this type. There are none yet.
+    pub fn fix(&mut self, data_type: &DataType, options: &Options) {
+        match (&mut *self, data_type) {
+            (Self::Nested(nested), _) => nested.fix(data_type, options),
+            (Self::Unconstrained(_), DataType::Decimal256(precision, scale)) => {
+                *self = Self::Decimal256(Flat::new(Decimals::new(*precision, *scale), options));
             }
-            _ => Self::new(kind, data_type, options),
+            (Self::Unconstrained(_), DataType::Decimal128(precision, scale)) => {
+                *self = Self::Decimal128(Flat::new(Decimals::new(*precision, *scale), options));
+            }
+            _ => {}
         }
     }
 
-    /// From now on the values are of this type. There are none yet.
-    pub fn fix(&mut self, data_type: &DataType, options: &Options) {
-        let Self::Unconstrained(_) = self else { return };
-        *self = match data_type {
-            DataType::Decimal256(precision, scale) => {
-                Self::Decimal256(Flat::new(Decimals::new(*precision, *scale), options))
-            }
-            DataType::Decimal128(precision, scale) => {
-                Self::Decimal128(Flat::new(Decimals::new(*precision, *scale), options))
-            }
-            _ => return,
-        };
+    /// The numbers, if they are of any digits until their type is known.
+    pub(crate) fn unconstrained(&mut self) -> Option<&mut Unconstrained> {
+        if let Self::Unconstrained(values) = self { Some(values.build_mut()) } else { None }
     }
 
     /// Returns true without values.

@@ -117,6 +117,11 @@ impl<B: Build> Flat<B> {
         Self { build, fault: None, null_unrepresentable: options.null_unrepresentable }
     }
 
+    /// The values.
+    pub(crate) fn build_mut(&mut self) -> &mut B {
+        &mut self.build
+    }
+
     /// The number of values.
     pub fn len(&self) -> usize {
         self.build.count()

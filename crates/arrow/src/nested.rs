@@ -2,9 +2,10 @@
 
 use crate::builder::Builder;
 use crate::flat::Fault;
+use crate::options::Options;
 use arrow_array::{ArrayRef, BooleanArray, ListArray, StructArray};
 use arrow_buffer::{BooleanBufferBuilder, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, FieldRef, Fields};
+use arrow_schema::{ArrowError, DataType, FieldRef, Fields};
 use headrace_core::{Container, Inet, Sink};
 use std::sync::Arc;
 
@@ -20,6 +21,24 @@ enum Form {
     Struct { fields: Fields },
     /// Bounds, whether they are in the range, and whether the range is empty.
     Range { fields: Fields, flags: [BooleanBufferBuilder; 3] },
+}
+
+impl Form {
+    /// The parts have these types.
+    fn follow<'a>(&mut self, types: impl Iterator<Item = &'a DataType>) {
+        let retyped = |(field, ty): (&FieldRef, &DataType)| match field.data_type() == ty {
+            true => field.clone(),
+            false => Arc::new(field.as_ref().clone().with_data_type(ty.clone())),
+        };
+        match self {
+            Self::List { item, .. } => types.for_each(|ty| *item = retyped((item, ty))),
+            Self::Struct { fields } | Self::Range { fields, .. } => {
+                let found: Vec<FieldRef> = fields.iter().zip(types).map(retyped).collect();
+                // The flags of a range have the types that they had.
+                *fields = found.iter().chain(fields.iter().skip(found.len())).cloned().collect();
+            }
+        }
+    }
 }
 
 /// A nested column.
@@ -74,6 +93,17 @@ impl Nested {
         Self::new(Form::Range { fields, flags }, vec![lower, upper], null_unrepresentable)
     }
 
+    /// [`Builder::fix`]
+    pub(crate) fn fix(&mut self, data_type: &DataType, options: &Options) {
+        let types: Vec<&DataType> = match data_type {
+            DataType::List(item) => vec![item.data_type()],
+            DataType::Struct(fields) => fields.iter().map(|field| field.data_type()).collect(),
+            _ => return,
+        };
+        self.form.follow(types.iter().copied().take(self.parts.len()));
+        self.parts.iter_mut().zip(&types).for_each(|(part, ty)| part.fix(ty, options));
+    }
+
     /// The number of values.
     pub fn len(&self) -> usize {
         self.nulls.len()
@@ -108,7 +138,13 @@ impl Nested {
     pub fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
         let len = self.len();
         let nulls = self.nulls.finish();
+        if let (Form::Range { .. }, [lower, upper]) = (&self.form, self.parts.as_mut_slice())
+            && let (Some(lower), Some(upper)) = (lower.unconstrained(), upper.unconstrained())
+        {
+            lower.agree(upper);
+        }
         let mut parts = self.parts.iter_mut().map(Builder::finish).collect::<Result<Vec<_>, _>>()?;
+        self.form.follow(parts.iter().map(|part| part.data_type()));
         match &mut self.form {
             Form::List { item, offsets } => {
                 let offsets = ScalarBuffer::from(std::mem::replace(offsets, vec![0]));

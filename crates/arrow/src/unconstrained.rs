@@ -130,6 +130,21 @@ impl Unconstrained {
         self.wide.as_mut()
     }
 
+    /// The numbers of both have one type from now on, if there is one with room for them: those of a range's bounds.
+    pub(crate) fn agree(&mut self, other: &mut Self) {
+        if self.wide.is_none() && other.wide.is_none() {
+            return;
+        }
+        if let (Some(first), Some(second)) = (self.widened(), other.widened()) {
+            let (whole, fraction) = (first.whole.max(second.whole), first.fraction.max(second.fraction));
+            if whole + fraction <= u32::from(DECIMAL256_PRECISION) {
+                for each in [first, second] {
+                    (each.whole, each.fraction) = (whole, fraction);
+                }
+            }
+        }
+    }
+
     #[cold]
     fn widely(&mut self, value: Option<i256>, scale: u32, text: &str) -> Put {
         let fits = value.is_some_and(|value| self.widened().is_some_and(|wide| wide.push(value, scale)));

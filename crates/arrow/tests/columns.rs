@@ -165,6 +165,80 @@ fn numbers_without_a_precision_have_the_type_of_the_first_batch() {
 }
 
 #[test]
+fn numbers_within_others_have_the_type_that_they_need() {
+    let (sum, ratio, number) = ("18446744073709551614", "0.0000000000333333333333333333", "12345678901234567890.5");
+    let items = |texts: Vec<&'static str>| {
+        cell(move |s| {
+            s.begin(Container::List, texts.len());
+            texts.iter().for_each(|text| s.decimal(text));
+            s.end();
+        })
+    };
+    let ranges = |bounds: [&'static str; 2]| {
+        cell(move |s| {
+            let whole =
+                Container::Range { empty: false, has_lower: true, has_upper: true, lower_inc: true, upper_inc: true };
+            s.begin(whole, bounds.len());
+            bounds.iter().for_each(|text| s.decimal(text));
+            s.end();
+        })
+    };
+    let pair = |texts: [&'static str; 2]| {
+        cell(move |s| {
+            s.begin(Container::Record { type_id: 1 }, 2);
+            texts.iter().for_each(|text| s.decimal(text));
+            s.end();
+        })
+    };
+    let list = |number| DataType::new_list(number, true);
+    let digits = |scale| DataType::Decimal128(38, scale);
+    let record = Kind::Record([("a".into(), NUMERIC), ("b".into(), NUMERIC)].into());
+    for (kind, cells, later, wanted) in [
+        (Kind::List(NUMERIC.into()), vec![items(vec![sum]), null()], items(vec!["1.5"]), vec![list(digits(18))]),
+        (Kind::List(NUMERIC.into()), vec![null(), items(vec![])], items(vec!["1.5"]), vec![list(digits(20))]),
+        (
+            Kind::List(NUMERIC.into()),
+            vec![items(vec![sum, ratio])],
+            items(vec![]),
+            vec![list(DataType::Decimal256(76, 38))],
+        ),
+        (record, vec![pair([sum, ratio])], pair([sum, "1"]), vec![digits(18), digits(28)]),
+        (
+            Kind::Range(NUMERIC.into()),
+            vec![ranges(["1", number])],
+            ranges(["0.5", number]),
+            vec![digits(18), digits(18)],
+        ),
+        (Kind::Range(NUMERIC.into()), vec![ranges([ratio, "5"])], ranges([ratio, "6"]), vec![digits(28), digits(28)]),
+    ] {
+        let mut made = batches(&kind, Options { batch_rows: 1, ..Options::default() }, &[&cells, &[later]]);
+        assert_eq!(made.refused(), None, "{kind:?}");
+        let schema = made.fixed().clone();
+        let inner = match schema.field(0).data_type() {
+            DataType::Struct(fields) => fields.iter().take(2).map(|field| field.data_type().clone()).collect(),
+            other => vec![other.clone()],
+        };
+        assert_eq!(inner, wanted);
+        let rows: Vec<RecordBatch> = std::iter::from_fn(|| made.take()).collect();
+        assert_eq!(rows.len(), cells.len() + 1);
+        for batch in rows {
+            assert_eq!(batch.schema(), schema);
+            batch.column(0).to_data().validate_full().unwrap();
+        }
+    }
+    // The type is that of the first batch, or what others have already.
+    let kind = Kind::List(NUMERIC.into());
+    let later = batches(&kind, Options::default(), &[&[items(vec!["1"])]]);
+    assert_eq!(later.schema().field(0).data_type(), &list(digits(20)));
+    let fixed = Options { fixed: true, ..Options::default() };
+    assert!(
+        batches(&kind, fixed, &[&[items(vec!["1"]), items(vec![sum])]])
+            .refused()
+            .is_some_and(|refused| refused.row == 1)
+    );
+}
+
+#[test]
 fn numbers_without_a_precision_are_what_the_caller_wants() {
     let cells = [cell(|s| s.decimal("1.50")), cell(|s| s.decimal("NaN"))];
     let with = |numeric| {
