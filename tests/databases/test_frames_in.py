@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import pandas
@@ -56,6 +57,40 @@ def test_lazy_frames_and_datasets_are_executed(any_db: Database, table: str) -> 
     dataset = pyarrow.dataset.dataset(pyarrow.table({"id": [2, 3], "qty": [6, 7]}))
     assert inserted(any_db, dataset) == [(1, 5), (2, 6), (3, 7)]
     assert inserted(any_db, dataset.scanner(filter=pyarrow.dataset.field("id") == 3))[2:] == [(3, 7), (3, 7)]
+
+
+NO_ROWS: dict[str, tuple[Callable[[], Any], str]] = {
+    "column of pyarrow": (lambda: pyarrow.array([1, 2]), r"not of Int64: make a table or a frame"),
+    "chunked column": (lambda: pyarrow.chunked_array([[1, 2]]), r"pyarrow\.table\(\[column\], names"),
+    "column of polars": (lambda: polars.Series("id", [1, 2]), r"series\.to_frame\(\)"),
+    "list of batches": (
+        lambda: pyarrow.table({"id": [1], "qty": [2]}).to_batches(),
+        r"RecordBatchReader\.from_batches",
+    ),
+    "tuple of tables": (lambda: (pyarrow.table({"id": [1], "qty": [2]}),), r"Table is Arrow data, and not a row"),
+    "generator of batches": (
+        lambda: (batch for batch in pyarrow.table({"id": [1], "qty": [2]}).to_batches()),
+        r"RecordBatchReader\.from_batches",
+    ),
+    "list of frames": (lambda: [polars.DataFrame({"id": [1], "qty": [2]})], r"DataFrame is Arrow data, and not a row"),
+    "integers of 128 bits": (
+        lambda: polars.DataFrame({"id": [1], "qty": [2**100]}, schema={"id": polars.Int32, "qty": polars.Int128}),
+        r"cast it to polars\.Decimal\(38, 0\)",
+    ),
+}
+"""What has no rows, or none that Arrow has a type for, and what its error tells."""
+
+
+@pytest.mark.parametrize("what", NO_ROWS)
+def test_what_has_no_rows_of_arrow_is_refused_with_what_to_do(any_db: Database, table: str, what: str) -> None:
+    make, hint = NO_ROWS[what]
+    with pytest.raises((TypeError, errors.Error), match=hint):
+        inserted(any_db, make())
+    assert inserted(any_db, [(1, 2)]) == [(1, 2)]
+
+
+def test_a_column_of_rows_is_rows(any_db: Database, table: str) -> None:
+    assert inserted(any_db, polars.Series([[1, 5], [2, 6]])) == [(1, 5), (2, 6)]
 
 
 def test_slices_without_rows_are_taken(any_db: Database, table: str) -> None:

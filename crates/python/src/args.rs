@@ -292,14 +292,27 @@ pub fn sequence<'py>(row: &Bound<'py, PyAny>) -> Result<Bound<'py, PyTuple>, Cli
     if let Ok(list) = row.cast_exact::<PyList>() {
         return Ok(list.to_tuple());
     }
-    if row.is_instance_of::<PyString>() || row.is_instance_of::<PyBytes>() || is_unordered(row) {
+    if row.is_instance_of::<PyString>() || row.is_instance_of::<PyBytes>() || is_unordered(row) || is_batch(row) {
         return Err(no_sequence(row));
     }
     let Ok(values) = row.try_iter() else { return Err(no_sequence(row)) };
     Ok(PyTuple::new(row.py(), values.collect::<PyResult<Vec<_>>>()?)?)
 }
 
+/// Returns true for a record batch or a table: their items are columns, not values.
+fn is_batch(row: &Bound<'_, PyAny>) -> bool {
+    let has = |name: &str| row.hasattr(name).unwrap_or(false);
+    has("__arrow_c_array__") && has("num_columns") || has("__arrow_c_stream__") && has("columns")
+}
+
 fn no_sequence(row: &Bound<'_, PyAny>) -> ClientError {
+    if is_batch(row) {
+        return ClientError::NotARow(format!(
+            "{} is Arrow data, and not a row: several batches are given as one reader of them, such as \
+             pyarrow.RecordBatchReader.from_batches(schema, batches)",
+            type_name(row)
+        ));
+    }
     ClientError::NotARow(format!(
         "parameters must be a sequence such as a tuple or a list, not {}; a single one is written (value,)",
         type_name(row)

@@ -77,7 +77,11 @@ impl ArrowRows {
         let source = &with_index(&source)?;
         let meaning = Meaning { structs, local: local_instant, nanoseconds: Nanoseconds::Refused };
         let input = match input_of(source, meaning)? {
-            Err(InputError::NoBatches(_)) if source.hasattr(pyo3::intern!(py, "__iter__"))? => return Ok(None),
+            Err(InputError::NoBatches(what))
+                if !is_column(source, &what)? && source.hasattr(pyo3::intern!(py, "__iter__"))? =>
+            {
+                return Ok(None);
+            }
             input => input.map_err(|error| errors::client_error(py, refused(py, &error), None))?,
         };
         check_objects(source, &input)?;
@@ -327,6 +331,11 @@ fn is_of(source: &Bound<'_, PyAny>, library: &str) -> PyResult<bool> {
     let module = source.get_type().module()?;
     let module = module.to_str()?;
     Ok(module.strip_prefix(library).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+}
+
+/// Returns true for a column, of such values, that pyarrow or polars have by itself: an item of it is not a row.
+fn is_column(source: &Bound<'_, PyAny>, values: &str) -> PyResult<bool> {
+    Ok(is_of(source, "pyarrow")? || is_of(source, "polars")? && !values.contains("List"))
 }
 
 /// What has the rows of something that has yet to be executed: a lazy frame of polars, which is collected, and a dataset

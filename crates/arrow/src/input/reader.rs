@@ -27,7 +27,11 @@ impl fmt::Display for InputError {
         match self {
             InputError::Producer(message) => write!(f, "the Arrow stream has failed: {message}"),
             InputError::NoBatches(what) => {
-                write!(f, "rows are an Arrow stream of record batches (of structs), not of {what}")
+                write!(
+                    f,
+                    "rows are an Arrow stream of record batches (of structs), not of {what}: make a table or a frame of a \
+                     column, such as pyarrow.table([column], names=['name']) or series.to_frame()"
+                )
             }
             InputError::Unsupported(name, data_type) => {
                 write!(f, "column '{name}' has the Arrow type {data_type}, which cannot be sent")
@@ -146,6 +150,12 @@ fn failed(error: ArrowError) -> InputError {
         ArrowError::CDataInterface(text) => text,
         other => other.to_string(),
     };
+    // polars writes integers of 128 bits in formats of its own (`_pli128`, `_plu128`).
+    if text.contains("\"_pl") {
+        return InputError::Producer(format!(
+            "{text}: polars has this type, and Arrow has not; cast it to polars.Decimal(38, 0)"
+        ));
+    }
     InputError::Producer(match text.split_once("Producer error: ") {
         Some((_, own)) if !own.is_empty() => own.to_owned(),
         _ => text,
