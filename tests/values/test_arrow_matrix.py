@@ -5,24 +5,29 @@ why."""
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import pytest
 
-from long import FIRST_SEED, NIGHT
+from long import FIRST_SEED, NIGHT, times
 from servers import Database, names
 
 from .arrow_matrix import COPIED, REFUSED, ArrowMatrix
+from .arrow_random import arrow_value
 from .arrow_values import KINDS, VALUES, ArrowValue
 from .arrow_ways import WAYS
 from .columns import COLUMNS, Column
-from .page import ANY, differences
+from .page import ANY, Line, differences
 
 PAGE = "arrow-differences.md"
 EACH = 3
 """How many columns a value of each kind goes into; all of them into all in a long run."""
 TOGETHER = 6
 """How many columns all of them go into: a table of MySQL takes its time to be made."""
+RANDOM_COLUMNS = 2
+RANDOM_VALUES = 10
+"""How many columns a random run has, and how many random values go into each."""
 
 
 def chosen(columns: list[Column]) -> Iterator[tuple[Column, list[ArrowValue]]]:
@@ -47,14 +52,24 @@ def matrix(any_db: Database, berlin: None) -> Iterator[ArrowMatrix]:
     made.close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("any_db", names(), indirect=True)
-def test_arrow_is_the_same_value_by_every_way(any_db: Database, matrix: ArrowMatrix) -> None:
-    lines = differences(PAGE)
+class Outcome(NamedTuple):
+    """What came of some values for some columns."""
+
+    unlisted: list[str]
+    """What was stored as another value, and is not on the page."""
+    stale: list[Line]
+    """What is on the page, and did not come about."""
+    stored: dict[tuple[str, bool], int]
+    """How many each way has stored, of values and of those that were read."""
+
+
+def outcome(matrix: ArrowMatrix, chosen: Iterable[tuple[Column, list[ArrowValue]]]) -> Outcome:
+    """Stores values in columns by every way."""
+    name, lines = matrix.db.name, differences(PAGE)
     used: set[int] = set()
     unlisted = []
     stored: dict[tuple[str, bool], int] = {}
-    for column, values in chosen(matrix.columns):
+    for column, values in chosen:
         for found in matrix.stored(column, values):
             key = (found.way.name, found.kind == COPIED)
             stored[key] = stored.get(key, 0) + (found.stored != REFUSED)
@@ -63,15 +78,32 @@ def test_arrow_is_the_same_value_by_every_way(any_db: Database, matrix: ArrowMat
             about = [
                 number
                 for number, line in enumerate(lines)
-                if line.covers(any_db.name, found.kind, column.name, found.way.name, found.way.group)
+                if line.covers(name, found.kind, column.name, found.way.name, found.way.group)
             ]
             used.update(about)
             if not about:
                 unlisted.append(str(found))
+    stale = [line for number, line in enumerate(lines) if name in line.databases and number not in used]
+    return Outcome(unlisted, stale, stored)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("any_db", names(), indirect=True)
+def test_arrow_is_the_same_value_by_every_way(any_db: Database, matrix: ArrowMatrix) -> None:
+    unlisted, stale, stored = outcome(matrix, chosen(matrix.columns))
     assert matrix.broken == []
     assert min(stored.values()) > 0, stored
-    stale = [line for number, line in enumerate(lines) if any_db.name in line.databases and number not in used]
     assert (unlisted, stale if NIGHT else []) == ([], []), "not on the page, or only there"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("any_db", names(), indirect=True)
+@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + times(1)))
+def test_random_arrow_is_the_same_value_by_every_way(any_db: Database, matrix: ArrowMatrix, seed: int) -> None:
+    rnd = random.Random(seed)
+    columns = rnd.sample(matrix.columns, RANDOM_COLUMNS)
+    unlisted, _, _ = outcome(matrix, ((column, [arrow_value(rnd) for _ in range(RANDOM_VALUES)]) for column in columns))
+    assert (matrix.broken, unlisted) == ([], [])
 
 
 def test_the_page_names_what_there_is() -> None:
