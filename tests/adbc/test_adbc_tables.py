@@ -8,6 +8,7 @@ import decimal
 from collections.abc import Iterator
 from typing import Any
 
+import adbc_driver_manager
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -140,6 +141,67 @@ def test_lists_of_one_length_are_vectors(any_db: Database, conn: dbapi.Connectio
         run(cursor, "drop table embedded")
     assert found.type == pa.list_(pa.float32())
     assert found.to_pylist() == [[1.0, 2.5, -3.0], None, [4.0, 5.0, 6.0]]
+
+
+@pytest.mark.parametrize("any_db", ["mariadb"], indirect=True)
+@pytest.mark.parametrize("mode", ["create", "replace", "create_append"])
+def test_vectors_are_refused_by_a_server_that_is_too_old(any_db: Database, conn: dbapi.Connection, mode: Any) -> None:
+    vectors = pa.table({"id": [1], "v": pa.array([[1.0, 2.5]], pa.list_(pa.float32(), 2))})
+    with conn.cursor() as cursor:
+        run(cursor, "drop table if exists embedded")
+        run(cursor, "create table embedded (id int)")
+        run(cursor, "insert into embedded values (7)")
+        with pytest.raises(dbapi.NotSupportedError, match=r"column 'v' .* it is 10\..*MariaDB.*from version 9"):
+            cursor.adbc_ingest("embedded", vectors, mode=mode)
+        assert rows(conn, "select id from embedded") == [(7,)]
+        run(cursor, "drop table embedded")
+
+
+def test_a_table_that_is_there_is_not_made_again(any_db: Database, conn: dbapi.Connection) -> None:
+    data = pa.table({"id": pa.array([1], pa.int32())})
+    with conn.cursor() as cursor:
+        cursor.adbc_ingest("made", data, mode="replace")
+        with pytest.raises(dbapi.Error) as raised:
+            cursor.adbc_ingest("made", data, mode="create")
+        assert raised.value.status_code == adbc_driver_manager.AdbcStatusCode.ALREADY_EXISTS, raised.value
+        assert raised.value.sqlstate == "42P07"
+        run(cursor, "drop table made")
+
+
+def test_a_question_mark_in_a_name_is_one_or_refused(any_db: Database, conn: dbapi.Connection) -> None:
+    if any_db.quote is None:
+        pytest.skip("names without quotes")
+    data = pa.table({"id": pa.array([1], pa.int32()), "why?": ["so"]})
+    with conn.cursor() as cursor:
+        for name in ("asked", "who?"):
+            if any_db.kind == "cubrid":
+                with pytest.raises(dbapi.NotSupportedError, match=r"the name '(why|who)\?': CUBRID's broker takes"):
+                    cursor.adbc_ingest(name, data, mode="replace")
+                continue
+            assert cursor.adbc_ingest(name, data, mode="replace") == 1
+            assert cursor.adbc_ingest(name, data, mode="append") == 1
+            assert conn.adbc_get_table_schema(name).names == ["id", "why?"]
+            cursor.execute(f"select * from {any_db.quoted(name)}")
+            assert cursor.fetch_arrow_table().to_pylist() == [{"id": 1, "why?": "so"}] * 2
+            run(cursor, f"drop table {any_db.quoted(name)}")
+
+
+@pytest.mark.parametrize("any_db", ["informix"], indirect=True)
+def test_types_that_have_no_number_of_their_own_have_a_name(any_db: Database, conn: dbapi.Connection) -> None:
+    with conn.cursor() as cursor:
+        run(cursor, "drop table if exists opaque")
+        run(cursor, "create table opaque (a lvarchar(200), b boolean not null, c blob, d int, e decimal(10, 2))")
+    found = conn.adbc_get_objects(depth="all", table_name_filter="opaque").read_all().to_pylist()
+    (columns,) = [
+        table["table_columns"]
+        for catalog in found
+        for schema in catalog["catalog_db_schemas"]
+        for table in schema["db_schema_tables"]
+    ]
+    names = {column["column_name"]: column["xdbc_type_name"] for column in columns}
+    assert names == {"a": "LVARCHAR", "b": "BOOLEAN", "c": "BLOB", "d": "INTEGER", "e": "DECIMAL(10,2)"}
+    with conn.cursor() as cursor:
+        run(cursor, "drop table opaque")
 
 
 @pytest.mark.parametrize("any_db", ["mariadb", "mysql"], indirect=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, cast
 
 import adbc_driver_manager
 import adbc_driver_manager.dbapi
@@ -99,7 +99,7 @@ class Cursor(adbc_driver_manager.dbapi.Cursor):
         """
         # The driver manager sets what it is given, and leaves what it was given for another table.
         self._stmt.set_options(**dict.fromkeys(("adbc.ingest.target_catalog", "adbc.ingest.target_db_schema"), ""))
-        return super().adbc_ingest(table_name, _told(data), mode, **options)
+        return super().adbc_ingest(table_name, _lossless(data), mode, **options)
 
     def execute(self, operation: bytes | str, parameters: Any = None) -> Cursor:
         """Executes a statement.
@@ -115,7 +115,7 @@ class Cursor(adbc_driver_manager.dbapi.Cursor):
             NotSupportedError: a column of polars has Python's objects.
             Error: the server or the driver refused them.
         """
-        super().execute(operation, _told(parameters))
+        super().execute(operation, _lossless(parameters))
         return self
 
     def executemany(self, operation: bytes | str, seq_of_parameters: Any) -> None:
@@ -125,7 +125,7 @@ class Cursor(adbc_driver_manager.dbapi.Cursor):
             NotSupportedError: a column of polars has Python's objects.
             Error: the server or the driver refused them.
         """
-        super().executemany(operation, _told(seq_of_parameters))
+        super().executemany(operation, _lossless(seq_of_parameters))
 
 
 class Connection(adbc_driver_manager.dbapi.Connection):
@@ -158,11 +158,12 @@ class Connection(adbc_driver_manager.dbapi.Connection):
         return cast(Connection, made)
 
 
-def _told(data: Any) -> Any:
+def _lossless(data: Any) -> Any:
     """The same rows, with an index of pandas that is a range and has a name, for which Arrow has no column otherwise.
     Lazy frames of polars are collected; of datasets of pyarrow, and their scanners, readers are made.
 
-    Raises NotSupportedError for a frame of polars with Python's objects: Arrow has their addresses as bytes.
+    Raises NotSupportedError for a frame of polars with Python's objects, which Arrow has as bytes (their addresses),
+    or with integers of 128 bits, which it does not have.
     """
     library = type(data).__module__.partition(".")[0]
     if library == "polars" and type(data).__name__ == "LazyFrame":
@@ -181,19 +182,38 @@ def _told(data: Any) -> Any:
     if library == "polars":
         schema: Mapping[str, Any] = getattr(data, "schema", {})
         for name, kind in schema.items():
-            if _has_objects(kind):
-                raise NotSupportedError(
-                    f"column '{name}' has the polars type {kind}, of whose values only Python knows what they are: "
-                    "give it another type"
-                )
+            for own, reason in _OWN_TYPES.items():
+                if _has(kind, own):
+                    raise NotSupportedError(f"column '{name}' has the polars type {kind}, {reason}")
+    if library != "pyarrow" and hasattr(data, "__arrow_c_stream__") and hasattr(data, "__arrow_c_array__"):
+        # The driver manager would ask for one array, which an object of several does not have.
+        return _Stream(data)
     return data
 
 
-def _has_objects(kind: Any) -> bool:
-    """Returns true if a type of polars is that of Python's objects, or has it within."""
+class _Stream:
+    """The rows of an object as a stream."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._source.__arrow_c_stream__(requested_schema)
+
+
+_OWN_TYPES: Final = {
+    "Object": "of whose values only Python knows what they are: give it another type",
+    "Int128": "which Arrow does not have: cast it to polars.Decimal(38, 0)",
+    "UInt128": "which Arrow does not have: cast it to polars.Decimal(38, 0)",
+}
+"""The types of polars that have no form in Arrow, and what to do about them."""
+
+
+def _has(kind: Any, name: str) -> bool:
+    """Returns true if a type of polars has this name, or has one within it that has."""
     within = [getattr(kind, "inner", None), *(field.dtype for field in getattr(kind, "fields", ()))]
     own = kind if isinstance(kind, type) else type(kind)
-    return own.__name__ == "Object" or any(_has_objects(each) for each in within if each is not None)
+    return own.__name__ == name or any(_has(each, name) for each in within if each is not None)
 
 
 def connect(

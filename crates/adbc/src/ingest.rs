@@ -6,7 +6,7 @@ use adbc_core::constants::{
     ADBC_INGEST_OPTION_MODE_APPEND, ADBC_INGEST_OPTION_MODE_CREATE, ADBC_INGEST_OPTION_MODE_CREATE_APPEND,
     ADBC_INGEST_OPTION_MODE_REPLACE,
 };
-use adbc_core::error::Result;
+use adbc_core::error::{Error, Result};
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{
     ArrowPrimitiveType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
@@ -136,14 +136,15 @@ impl Ingest {
         if self.mode != Mode::Append {
             let columns = schema.fields().iter().map(|field| {
                 let ty = column_type(dialect, field)?;
-                Ok(format!("{} {ty}", dialect.quote(field.name())))
+                Ok(format!("{} {ty}", dialect.identifier(field.name())?))
             });
             let columns = columns.collect::<Result<Vec<_>>>()?.join(", ");
             let create = if self.temporary { dialect.create_temporary()? } else { "CREATE TABLE" };
             let unless = if self.mode == Mode::CreateAppend { " IF NOT EXISTS" } else { "" };
             prepare.push(format!("{create}{unless} {name} ({columns})"));
         }
-        let columns: Vec<String> = schema.fields().iter().map(|field| dialect.quote(field.name())).collect();
+        let columns =
+            schema.fields().iter().map(|field| dialect.identifier(field.name())).collect::<Result<Vec<_>>>()?;
         let values: Vec<String> = (1..=columns.len()).map(|number| dialect.placeholder(number)).collect();
         let insert = format!("INSERT INTO {name} ({}) VALUES ({})", columns.join(", "), values.join(", "));
         Ok(Plan { prepare, insert, instants: Instants::default() })
@@ -242,16 +243,33 @@ pub fn stream_in_zone(reader: Box<dyn RecordBatchReader + Send>, offset: i32) ->
 
 /// The SQL type for the values of a column.
 fn column_type(dialect: &dyn Dialect, field: &Field) -> Result<String> {
+    sql_type(dialect, field).ok_or_else(|| untyped(dialect, field, ""))
+}
+
+/// The error for a column for whose values there is no type.
+fn untyped(dialect: &dyn Dialect, field: &Field, reason: &str) -> Error {
+    let (name, ty) = (headrace_core::shortened(field.name()), field.data_type());
+    unsupported(format!("column '{name}' has the Arrow type {ty}, for which {} has no type{reason}", dialect.vendor()))
+}
+
+/// Checks that the server is of a version that has the types of the columns of a table that is made.
+///
+/// # Errors
+/// It has not; or those of `version`, which asks for it.
+pub fn check_types(dialect: &dyn Dialect, schema: &Schema, version: &mut dyn FnMut() -> Result<String>) -> Result<()> {
+    schema.fields().iter().try_for_each(|field| match dialect.missing_type(field.data_type(), version)? {
+        Some(reason) => Err(untyped(dialect, field, &format!(": {reason}"))),
+        None => Ok(()),
+    })
+}
+
+fn sql_type(dialect: &dyn Dialect, field: &Field) -> Option<String> {
     let extension = field.metadata().get(EXTENSION_NAME).map(String::as_str);
-    let ty = match (extension, field.data_type()) {
+    match (extension, field.data_type()) {
         (Some("arrow.json"), _) => dialect.json_type(),
         (Some("arrow.uuid"), DataType::FixedSizeBinary(16)) => dialect.uuid_type(),
         (_, ty) => dialect.column_type(plain(ty)),
-    };
-    ty.ok_or_else(|| {
-        let (name, ty) = (headrace_core::shortened(field.name()), field.data_type());
-        unsupported(format!("column '{name}' has the Arrow type {ty}, for which {} has no type", dialect.vendor()))
-    })
+    }
 }
 
 /// The type of the values of an encoded column.

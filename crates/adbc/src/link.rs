@@ -4,7 +4,7 @@ use crate::bound::Bound;
 use crate::call::{Reply, Take};
 use crate::databases::{Dialect, Zone};
 use crate::error::{cancelled, failed_transaction, inherited, of, state, unsupported};
-use crate::ingest::{Ingest, Instants, Mode, Plan, dependence, fixed_offset, instants};
+use crate::ingest::{Ingest, Instants, Mode, Plan, check_types, dependence, fixed_offset, instants};
 use crate::session::{Ask, Cancel, Rows, Session};
 use crate::table::Table;
 use adbc_core::error::{Error, Result, Status};
@@ -248,6 +248,11 @@ impl Core {
     fn plan(&mut self, ingest: &Ingest, schema: &Schema) -> Result<Plan> {
         let located = self.located(ingest)?;
         let instants = self.instants(&located, schema)?;
+        if ingest.mode != Mode::Append {
+            let dialect = self.dialect;
+            let mut version = || Ok(self.value(dialect.version_query())?.unwrap_or_default());
+            check_types(dialect, schema, &mut version)?;
+        }
         Ok(Plan { instants, ..located.plan(self.dialect, schema)? })
     }
 

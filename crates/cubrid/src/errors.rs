@@ -292,18 +292,20 @@ impl ServerError {
 /// Numbers that the parser has for all it refuses, what the text then begins with or has in it, and the condition. The
 /// server writes these texts in English unless it is configured otherwise (CUBRID_MSG_LANG); then the condition is the
 /// one of the number.
-const PARSER: &[(i32, &str, SqlState)] = &[
-    (-493, "Syntax: Unknown class ", UNDEFINED_TABLE),
-    (-493, "Syntax error: ", SYNTAX_ERROR),
-    (-494, "\" was not found. ", UNDEFINED_COLUMN),
-    (-494, "Cannot coerce ", CANNOT_COERCE_VALUE),
+const PARSER: &[(i32, [&str; 2], SqlState)] = &[
+    (-493, ["Syntax: Unknown class ", ""], UNDEFINED_TABLE),
+    (-493, ["Syntax error: ", ""], SYNTAX_ERROR),
+    (-494, ["\" was not found. ", ""], UNDEFINED_COLUMN),
+    (-494, ["Cannot coerce ", ""], CANNOT_COERCE_VALUE),
+    (-494, ["Class ", " already exists"], DUPLICATE_TABLE),
 ];
 
 impl Diagnostics for ServerError {
     fn condition(&self) -> Condition {
         if self.origin == Origin::Dbms
-            && let Some((.., state)) =
-                PARSER.iter().find(|(code, text, _)| *code == self.code && self.message.contains(text))
+            && let Some((.., state)) = PARSER
+                .iter()
+                .find(|(code, texts, _)| *code == self.code && texts.iter().all(|text| self.message.contains(text)))
         {
             return State(*state);
         }
@@ -386,6 +388,7 @@ mod tests {
             (-493, "Syntax: something else", SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION),
             (-494, "Semantic: before ' from t'\nAttribute \"nope\" was not found. select nope", UNDEFINED_COLUMN),
             (-494, "Semantic: Cannot coerce host var to type integer. ", CANNOT_COERCE_VALUE),
+            (-494, "Semantic: before ' (a int)'\nClass dba.t already exists. create class [dba.t]", DUPLICATE_TABLE),
             (-494, "Semantic: something else", SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION),
         ] {
             assert_eq!(error(Origin::Dbms, code, message).condition(), State(condition), "{message}");

@@ -273,6 +273,11 @@ pub fn has_parameters(sql: &str) -> bool {
     Lexer::new(sql).any(|token| token.kind == Kind::Placeholder)
 }
 
+/// Returns true if a quoted name of a text has a `?` in it, which the CAS takes for a parameter.
+pub fn has_marker_in_name(sql: &str) -> bool {
+    Lexer::new(sql).any(|token| token.kind == Kind::Quoted && sql[token.start..token.end].contains('?'))
+}
+
 /// Returns true if one of the statements of a text ends the transaction.
 pub fn has_end(sql: &str) -> bool {
     statements(sql).any(|statement| matches!(effect_of_one(statement), Effect::Commits | Effect::RollsBack))
@@ -332,6 +337,15 @@ mod tests {
         }
         let escaped = Lexer::with_escapes(r"select '\' ?', ?", true).filter(|token| token.kind == Kind::Placeholder);
         assert_eq!(escaped.count(), 1);
+    }
+
+    #[test]
+    fn markers_in_names_are_found() {
+        for (sql, found) in
+            [("select \"a?\"", true), ("select [b?], 1", true), ("select ?, \"a\", '?' -- \"?\"", false)]
+        {
+            assert_eq!(has_marker_in_name(sql), found, "{sql}");
+        }
     }
 
     #[test]

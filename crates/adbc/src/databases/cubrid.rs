@@ -90,12 +90,21 @@ impl Dialect for Sql {
         "SELECT VERSION()"
     }
 
+    fn identifier(&self, name: &str) -> Result<String> {
+        if name.contains('?') {
+            let shown = headrace_core::shortened(name);
+            return Err(unsupported(format!(
+                "the name '{shown}': CUBRID's broker takes the ? within it for a parameter"
+            )));
+        }
+        Ok(self.quote(name))
+    }
     fn has_one_catalog(&self) -> bool {
         true
     }
     fn qualified(&self, _: Option<&str>, schema: Option<&str>, table: &str) -> Result<String> {
         let parts = [schema.filter(|schema| !schema.is_empty()), Some(table)];
-        Ok(parts.into_iter().flatten().map(|part| self.quote(part)).collect::<Vec<_>>().join("."))
+        Ok(parts.into_iter().flatten().map(|part| self.identifier(part)).collect::<Result<Vec<_>>>()?.join("."))
     }
     fn column_type(&self, ty: &DataType) -> Option<String> {
         Some(match ty {

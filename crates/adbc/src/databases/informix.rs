@@ -198,10 +198,11 @@ impl Dialect for Sql {
     fn columns(&self, table: Option<&str>) -> String {
         format!(
             "SELECT DBINFO('dbname'), TRIM(t.owner), t.tabname, c.colname, c.colno, NULL::VARCHAR(1), \
-             c.coltype || ',' || c.collength, NULL::INTEGER, NULL::INTEGER, NULL::INTEGER, \
+             c.coltype || ',' || c.collength || ',' || NVL(x.name, ''), NULL::INTEGER, NULL::INTEGER, NULL::INTEGER, \
              CASE WHEN MOD(c.coltype, 512) >= 256 THEN 'NO' ELSE 'YES' END, NULL::VARCHAR(1), NULL::INTEGER, \
              CASE WHEN MOD(c.coltype, 256) IN (6, 18, 53) THEN 'YES' ELSE 'NO' END, 'NO' \
-             FROM systables t, syscolumns c WHERE c.tabid = t.tabid AND t.tabtype IN ('T', 'V', 'S', 'P'){} \
+             FROM systables t JOIN syscolumns c ON c.tabid = t.tabid \
+             LEFT JOIN sysxtdtypes x ON x.extended_id = c.extended_id WHERE t.tabtype IN ('T', 'V', 'S', 'P'){} \
              ORDER BY 2, 3, 5",
             like("t.tabname", table)
         )
@@ -210,8 +211,12 @@ impl Dialect for Sql {
         None
     }
     fn type_name(&self, found: &str) -> String {
-        let numbers =
-            found.split_once(',').and_then(|(ty, length)| Some((ty.trim().parse().ok()?, length.trim().parse().ok()?)));
-        numbers.map_or_else(|| found.to_owned(), |(ty, length): (u16, i32)| types::name(ty, "", length).to_string())
+        let mut parts = found.splitn(3, ',').map(str::trim);
+        let mut next = || parts.next().unwrap_or_default();
+        match (next().parse(), next().parse(), next()) {
+            // The name is that of a type that the number does not tell, such as LVARCHAR.
+            (Ok(ty), Ok(length), name) => types::name(ty, name, length),
+            _ => found.to_owned(),
+        }
     }
 }

@@ -81,6 +81,13 @@ pub trait Dialect: Send + Sync + std::fmt::Debug {
     fn quote(&self, name: &str) -> String {
         format!("\"{}\"", name.replace('"', "\"\""))
     }
+    /// A name as an identifier of a statement.
+    ///
+    /// # Errors
+    /// A statement cannot have it.
+    fn identifier(&self, name: &str) -> Result<String> {
+        Ok(self.quote(name))
+    }
     /// A table's name with those of its catalog and schema.
     ///
     /// # Errors
@@ -97,6 +104,14 @@ pub trait Dialect: Send + Sync + std::fmt::Debug {
 
     /// The type for the values of a column; `None` if there is none.
     fn column_type(&self, ty: &DataType) -> Option<String>;
+    /// Why the server has no type for the values of a column, though others of its kind have: older versions than the one
+    /// that brought it. `version` asks for the server's own.
+    ///
+    /// # Errors
+    /// Those of `version`.
+    fn missing_type(&self, _ty: &DataType, _version: &mut dyn FnMut() -> Result<String>) -> Result<Option<String>> {
+        Ok(None)
+    }
     /// The type for JSON documents.
     fn json_type(&self) -> Option<String>;
     /// The type for UUIDs.

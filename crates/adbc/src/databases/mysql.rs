@@ -84,6 +84,20 @@ fn digits(unit: TimeUnit) -> u8 {
     }
 }
 
+/// Returns true for lists of one length of numbers of at most 32 bits, which VECTOR has.
+fn is_vector(ty: &DataType) -> bool {
+    match ty {
+        DataType::FixedSizeList(item, 1..) => matches!(item.data_type(), DataType::Float16 | DataType::Float32),
+        _ => false,
+    }
+}
+
+/// Returns true if a server of this version takes lists of numbers as a VECTOR. MariaDB's takes bytes only.
+fn has_vectors(version: &str) -> bool {
+    let major = version.split('.').next().and_then(|number| number.parse::<u32>().ok());
+    !version.contains("MariaDB") && major.is_none_or(|major| major >= 9)
+}
+
 impl Zone for Sql {
     fn query(&self) -> &'static str {
         "SELECT @@SESSION.time_zone, @@GLOBAL.system_time_zone"
@@ -175,14 +189,18 @@ impl Dialect for Sql {
             DataType::Timestamp(unit, None) => format!("DATETIME({})", digits(*unit)),
             DataType::Timestamp(unit, Some(_)) => format!("TIMESTAMP({}) NULL", digits(*unit)),
             DataType::Struct(_) | DataType::Map(..) => "JSON".to_owned(),
-            DataType::FixedSizeList(item, length @ 1..)
-                if matches!(item.data_type(), DataType::Float16 | DataType::Float32) =>
-            {
-                format!("VECTOR({length})")
-            }
+            DataType::FixedSizeList(_, length) if is_vector(ty) => format!("VECTOR({length})"),
             // Any other list is several values for this database, not JSON.
             _ => return None,
         })
+    }
+    fn missing_type(&self, ty: &DataType, version: &mut dyn FnMut() -> Result<String>) -> Result<Option<String>> {
+        if !is_vector(ty) {
+            return Ok(None);
+        }
+        let version = version()?;
+        let reason = || format!("it is {version}, and VECTOR is in MySQL from version 9.0 on");
+        Ok(Some(reason()).filter(|_| !has_vectors(&version)))
     }
     fn json_type(&self) -> Option<String> {
         Some("JSON".to_owned())

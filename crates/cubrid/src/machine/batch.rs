@@ -366,7 +366,7 @@ fn encode_rows<H: CasHandler>(
                         batch.has_redefined |= effect == lexer::Effect::ChangesDefinitions;
                     }),
                     true => encode_row(&params, codeset, bytes),
-                    false => Err(super::send::count_mismatch(parameters, params.count()).into()),
+                    false => Err(super::send::count_mismatch(parameters, params.count(), &batch.statement.sql).into()),
                 }
             }
             Err(error) => Err(error),

@@ -330,7 +330,7 @@ impl<H: CasHandler> Machine<H> {
         let params = handler.params(cx);
         let written = match params.count() == statement.parameters {
             true => encode_row(&params, self.options.codeset, request.arguments()),
-            false => Err(count_mismatch(statement.parameters, params.count()).into()),
+            false => Err(count_mismatch(statement.parameters, params.count(), &statement.sql).into()),
         };
         drop(params);
         if let Err(error) = written {
@@ -416,10 +416,11 @@ pub(super) fn check_text(sql: &str) -> Result<(), Mismatch> {
     Err(Mismatch::wrong_type(reason))
 }
 
-pub(super) fn count_mismatch(expected: usize, given: usize) -> Mismatch {
+pub(super) fn count_mismatch(expected: usize, given: usize, sql: &str) -> Mismatch {
     Mismatch::wrong_type(format!(
-        "the statement has {expected} parameter{}, but {given} {} given",
+        "the statement has {expected} parameter{}, but {given} {} given{}",
         if expected == 1 { "" } else { "s" },
         if given == 1 { "was" } else { "were" },
+        if lexer::has_marker_in_name(sql) { "; CUBRID's broker takes a ? within a quoted name for one" } else { "" },
     ))
 }
