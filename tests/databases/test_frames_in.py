@@ -110,8 +110,8 @@ def load(db: Database, rows: Any, columns: list[str] | None) -> list[Any]:
     with db.connect(autocommit=True, **db.loading) as conn:
         conn.execute("drop table if exists loaded")
         conn.execute("create table loaded (id int, qty int)")
-        into = conn.copy_in if db.kind == "postgresql" else conn.load_rows
-        into("loaded", rows, columns=columns)
+        assert db.copies_by is not None
+        getattr(conn, db.copies_by)("loaded", rows, columns=columns)
         return list(conn.fetch("select id, qty from loaded order by id"))
 
 
@@ -127,7 +127,7 @@ def load(db: Database, rows: Any, columns: list[str] | None) -> list[Any]:
 )
 def test_columns_with_names_are_paired_by_name(loading: Database, columns: list[str] | None, stored: list[Any]) -> None:
     rows = pyarrow.table({"qty": [5], "id": [1]})
-    if columns == ["ID", "QTY"] and loading.kind == "postgresql":
+    if columns == ["ID", "QTY"] and loading.copies_by_exact_names:
         with pytest.raises(errors.UndefinedColumn):
             load(loading, rows, columns)
         return

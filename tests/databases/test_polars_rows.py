@@ -82,12 +82,15 @@ QUERIES = {
         "cast(1.5 as double)",
     ],
 }
-OF_POLARS = (
-    "drop table if exists of_polars",
-    "create table of_polars (u int unsigned, s int(2), small smallint unsigned, tiny tinyint unsigned, "
-    "e enum('a','b'), y year)",
-    "insert into of_polars values (4294967295, 2000000000, 65535, 255, 'b', 2024)",
-)
+PREPARING = {
+    "mysql": (
+        "drop table if exists of_polars",
+        "create table of_polars (u int unsigned, s int(2), small smallint unsigned, tiny tinyint unsigned, "
+        "e enum('a','b'), y year)",
+        "insert into of_polars values (4294967295, 2000000000, 65535, 255, 'b', 2024)",
+    ),
+}
+"""What is executed before the queries."""
 
 
 def _typed(value: Any) -> Any:
@@ -99,13 +102,12 @@ def _typed(value: Any) -> Any:
 
 def test_values_are_those_of_rows_by_connection_and_by_sqlalchemy(any_db: Database) -> None:
     sources: dict[str, Any] = {}
-    if any_db.kind in ("postgresql", "mysql"):
+    if any_db.supports_sqlalchemy:
         sources["sqlalchemy"] = sqlalchemy.create_engine(any_db.url.replace("://", "+headrace://", 1))
     wrong: dict[str, Any] = {}
     with any_db.connect(autocommit=True) as conn:
-        if any_db.kind == "mysql":
-            for statement in OF_POLARS:
-                conn.execute(statement)
+        for statement in PREPARING.get(any_db.kind, ()):
+            conn.execute(statement)
         nothing = any_db.differences.from_nothing
         for value in QUERIES[any_db.kind]:
             sql = f"select {value} as v{nothing}"

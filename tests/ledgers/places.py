@@ -20,6 +20,7 @@ from company.shells import Now
 from ends.lent import Lent
 from headrace import errors
 from headrace_lab.pgbouncer import pgbouncer, system_pgbouncer
+from servers import MySQL, PostgreSQL
 
 from .ways import WAYS
 
@@ -162,7 +163,7 @@ class ByDaemon(Driver):
     def __init__(self, work: Work) -> None:
         super().__init__(work)
         self.daemon = work.daemon(self.url)
-        self.kind = "postgresql" if work.db.kind == "postgresql" else ""
+        self.kind = work.db.kind if isinstance(work.db, PostgreSQL) else ""
         self.mark = "%s"
         self.url = self.daemon.url
         self.options = {"command_timeout": STUCK, "prepared": work.options.get("prepared", True)}
@@ -198,7 +199,7 @@ class ByPooler(Driver):
 
     @classmethod
     def is_for(cls, work: Work) -> bool:
-        return work.db.kind == "postgresql"
+        return isinstance(work.db, PostgreSQL)
 
     @contextlib.asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -228,7 +229,7 @@ class Facade(Place):
 
     @classmethod
     def is_for(cls, work: Work) -> bool:
-        return work.db.kind == "mysql" and not work.shell.tasks
+        return isinstance(work.db, MySQL) and not work.shell.tasks
 
     async def connect(self, *, autocommit: bool) -> Any:
         url = urlsplit(self.work.url)
@@ -289,7 +290,7 @@ class Alchemy(Place):
 
     @classmethod
     def is_for(cls, work: Work) -> bool:
-        return work.db.kind in ("postgresql", "mysql")
+        return work.db.supports_sqlalchemy
 
     @contextlib.asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:

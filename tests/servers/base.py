@@ -128,6 +128,12 @@ class Database(ABC):
     """By name: a parameter, with its number as in ``native_mark``, and the keywords of ``executemany()``."""
     loading: ClassVar[Mapping[str, Any]] = {}
     """Keywords of ``connect()`` for connections that copy rows into tables."""
+    copies_by: ClassVar[str | None] = None
+    """The method of connections that copies rows into a table."""
+    copies_by_exact_names: ClassVar[bool] = False
+    """The names of the columns that it is given are not folded."""
+    supports_sqlalchemy: ClassVar[bool] = False
+    """headrace has a dialect of its own for it."""
     supports_staging_tables: ClassVar[bool] = True
     """Partitioned writes can be idempotent: they write to staging tables first."""
     supports_default_expressions: ClassVar[bool] = False

@@ -37,6 +37,8 @@ class MySQL(Listing):
     supports_zero_dates = True
     allow_zero_dates = "set sql_mode = ''"
     loading = {"local_infile": True}
+    copies_by = "load_rows"
+    supports_sqlalchemy = True
     batch_strategies = {name: ("?", {"strategy": name}) for name in ("auto", "bulk", "joined", "pipelined")}
     codes = {errors.UndefinedTable: 1146, errors.UndefinedColumn: 1054, errors.SyntaxError: 1064}
     colon_parameters = False

@@ -31,6 +31,9 @@ class PostgreSQL(Listing):
     analyze = "analyze t"
     describes_constraints = True
     batch_strategies = {"typed": ("%s", {}), "pipelined": ("${}", {})}
+    copies_by = "copy_in"
+    copies_by_exact_names = True
+    supports_sqlalchemy = True
     without_tls = {"sslmode": "disable"}
     plain = "?sslmode=disable"
     others = "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
