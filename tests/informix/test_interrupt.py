@@ -71,6 +71,7 @@ def attempt(conn: headrace.informix.Connection[Any]) -> None:
         conn.fetch(QUICK)
 
 
+@pytest.mark.slow
 async def test_cancelled_tasks_leave_a_slow_server_in_step(server: InformixServer) -> None:
     """Of two urgent bytes that the server has not read, TCP makes the first one a part of the stream."""
     conn = await headrace.aio.informix.connect(**server.parameters(), autocommit=True)

@@ -184,6 +184,7 @@ def test_an_urgent_byte_ends_the_statement_and_the_session_goes_on(client: Clien
     assert client.ask(b"\0\x35" + END).names() == ["VERSION"]
 
 
+@pytest.mark.slow
 def test_a_lock_is_waited_for_as_long_as_the_session_says(server: InformixServer) -> None:
     with Client(server) as one, Client(server) as other:
         start = insert(one, "w_lock")

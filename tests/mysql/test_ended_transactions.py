@@ -47,6 +47,7 @@ def changed(conn: Any) -> list[tuple[int, int]]:
     return rows
 
 
+@pytest.mark.slow
 def test_a_lock_timeout_ends_the_block_where_it_ends_the_transaction(server: headrace.testing.MariaDBServer) -> None:
     conn, rival = prepared(server.url)
     with conn, rival:
@@ -55,6 +56,7 @@ def test_a_lock_timeout_ends_the_block_where_it_ends_the_transaction(server: hea
         assert changed(conn) == []
 
 
+@pytest.mark.slow
 def test_a_lock_timeout_leaves_the_block_where_it_undoes_the_statement(my_url: str) -> None:
     conn, rival = prepared(my_url)
     with conn, rival:
