@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from .._native import Columns, MySqlWire, Result
+from .._native import Columns, MySqlWire, Result, Transfer
 from .._shared.arguments import checked_data
-from .._shared.flows import Flow, each
+from .._shared.flows import Flow, ask, each
 from ..errors import DataError, Error, ProgrammingError
 from .core import quote_identifier
 
@@ -63,22 +64,41 @@ class Guard:
 
     def __init__(self, core: MySqlCore) -> None:
         self._core = core
-        self.reservation = 0
-        self._begun = False
-        self.left = False
-        """Others can go on."""
+        self._reserved: list[tuple[Any, int]] = []
+        self._begun: list[Any] = []
+        self._ended: list[Any] = []
+        self.asked: list[Any] = []
+        """The ticket of the LOAD DATA, once it was queued."""
+        self._released = False
 
-    def query(self, sql: str, *, infile: bool = False) -> Any:
+    @property
+    def left(self) -> bool:
+        """Others can go on: in no transaction of the load, and with no server that waits for data."""
+        if not self._reserved:
+            return True
+        feeding = self.asked and self._core.wire.infile_state(self.asked[0]) != Transfer.ENDED
+        return self._released and not feeding and (not self._begun or bool(self._ended) or self._core.wire.closed)
+
+    @property
+    def _reservation(self) -> int:
+        return self._reserved[0][1] if self._reserved else 0
+
+    def query(self, sql: str) -> Any:
         """Queues a statement of the load."""
-        return self._core.wire.query(sql, infile=infile, reservation=self.reservation)
+        return self._core.wire.query(sql, reservation=self._reservation)
+
+    def load(self, sql: str) -> Any:
+        """Queues the LOAD DATA."""
+        ask(partial(self._core.wire.query, sql, infile=True, reservation=self._reservation), self.asked)
+        return self.asked[0]
 
     def enter(self) -> Flow[None]:
         """Waits for the connection, and begins."""
         wire = self._core.wire
-        reserved, self.reservation = wire.reserve()
-        yield reserved
-        self._begun = True
-        yield from each(wire.guard("begin", self.reservation))
+        ask(partial(wire.reserve), self._reserved)
+        yield self._reserved[0][0]
+        ask(partial(wire.guard, "begin", self._reservation), self._begun)
+        yield from each(self._begun[0])
 
     def leave(self, undo: bool) -> Flow[None]:
         """Ends it, and lets others go on."""
@@ -88,12 +108,13 @@ class Guard:
             if self._begun and not (undo and wire.closed):
                 yield from self._end(undo)
         finally:
-            if self.reservation:
-                wire.release(self.reservation)
-            self.left = True
+            if self._reserved:
+                wire.release(self._reservation)
+            self._released = True
 
     def _end(self, undo: bool) -> Flow[None]:
-        restore, end = self._core.wire.guard("undo" if undo else "keep", self.reservation)
+        ask(partial(self._core.wire.guard, "undo" if undo else "keep", self._reservation), self._ended)
+        restore, end = self._ended[-1]
         yield restore
         try:
             yield end

@@ -143,7 +143,7 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
         gate = self._gate(opened, load.LOADING)
         try:
             self._run(guard.enter(), limit)
-            ticket = guard.query(sql, infile=True)
+            ticket = guard.load(sql)
             try:
                 while wire.infile_state(ticket) == Transfer.WAITING:
                     self._wait(wire.step(ticket), limit)
@@ -151,13 +151,15 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
                     wire.occupy(gate)
                     send(ticket)
             finally:
-                opened.ended = True
-                wire.vacate(gate)
-                # What was waited for is a step of the request, not the request.
-                if wire.infile_state(ticket) == Transfer.WAITING:
-                    self._abandon(ticket)
-                # The protocol has no other way to end it than the end of the file.
-                wire.infile_end(ticket)
+                try:
+                    opened.ended = True
+                    wire.vacate(gate)
+                    # What was waited for is a step of the request, not the request.
+                    if wire.infile_state(ticket) == Transfer.WAITING:
+                        self._abandon(ticket)
+                finally:
+                    # The protocol has no other way to end it than the end of the file.
+                    wire.infile_end(ticket)
             results: list[Result] = self._wait(ticket, limit)
             self._run(load.check(guard, results[-1], duplicates), limit)
         except Exception:

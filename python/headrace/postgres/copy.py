@@ -33,10 +33,19 @@ class Copy(CopyBase):
 
     def __enter__(self) -> Copy:
         core = self._connection._core
-        self._ticket, self._buffer = self._connection._run(core.copy_begin(self._statement), self._limit)
-        # Also of a COPY out: what a statement of its reader waits for is after data that only the reader takes.
-        self._gate = self._connection._gate(self._opened, COPYING)
-        self._wire.occupy(self._gate)
+        asked: list[Any] = []
+        try:
+            self._connection._run(core.copy_begin(self._statement, self._buffer, asked), self._limit)
+            self._ticket = asked[0]
+            # Also of a COPY out: what a statement of its reader waits for is after data that only the reader takes.
+            self._gate = self._connection._gate(self._opened, COPYING)
+            self._wire.occupy(self._gate)
+        except BaseException as error:
+            if asked and not self._wire.closed and self._wire.request_id(asked[0]) is not None:
+                # Nobody leaves a block that was not entered, and the server waits for data.
+                self._ticket = asked[0]
+                self.__exit__(type(error), error, None)
+            raise
         return self
 
     def __exit__(
@@ -61,7 +70,7 @@ class Copy(CopyBase):
     def __del__(self) -> None:
         # An interrupt may come before the first step of the block, or of its end. Nothing reads or feeds
         # it then, and the connection would be kept for it.
-        if self._opened.ended or self._ticket is None or self._wire.closed:
+        if self._ticket is None or self._opened.ended or self._wire.closed:
             return
         with contextlib.suppress(Error):
             if self._gate is not None:

@@ -84,6 +84,8 @@ def is_bytes(value: Any) -> bool:
 class CopyBase:
     """A COPY in progress, as far as it has nothing to wait for."""
 
+    _ticket: Any = None
+
     def __init__(
         self,
         connection: Any,
@@ -98,7 +100,6 @@ class CopyBase:
         self._wire: PostgresWire = connection._core.wire
         self._statement = statement
         self._cursor = cursor
-        self._ticket: Any = None
         self._buffer = CopyBuffer()
         self._written = 0
         self._header_sent = False

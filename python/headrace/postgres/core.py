@@ -7,13 +7,14 @@ import re
 import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal
 
 from .._native import ArrowSink, Columns, CopyBuffer, PostgresWire, Result, Transfer
 from .._shared.arguments import checked_text
 from .._shared.core import Core, Pipelined
 from .._shared.cursor_base import Column, Params
-from .._shared.flows import Flow, each
+from .._shared.flows import Flow, ask, each
 from .._shared.modes import IsolationLevel
 from .._shared.transactions import Modes
 from ..errors import Error, InFailedSqlTransaction, ProgrammingError
@@ -358,21 +359,27 @@ class ConnectionCore(Core):
 
     # COPY
 
-    def copy_begin(self, statement: str | CopyOfRows) -> Flow[tuple[Any, CopyBuffer]]:
-        """Starts a COPY; returns its ticket and where its data arrives."""
-        buffer = CopyBuffer()
+    def copy_begin(self, statement: str | CopyOfRows, buffer: CopyBuffer, asked: list[Any]) -> Flow[None]:
+        """Starts a COPY whose data arrives in ``buffer``; appends its ticket to ``asked``, which has it also where this
+        is interrupted."""
         if isinstance(statement, str):
-            ticket = self.wire.script(statement, prelude=self.begin, copy=buffer)
+            ask(partial(self.wire.script, statement, prelude=self.begin, copy=buffer), asked)
         else:
-            ticket = self.wire.copy(
-                buffer,
-                statement.query,
-                statement.left_out if self.has_generated_columns() else None,
-                statement.binary,
-                statement.text,
-                statement.into,
-                prelude=self.begin,
+            left_out = statement.left_out if self.has_generated_columns() else None
+            ask(
+                partial(
+                    self.wire.copy,
+                    buffer,
+                    statement.query,
+                    left_out,
+                    statement.binary,
+                    statement.text,
+                    statement.into,
+                    prelude=self.begin,
+                ),
+                asked,
             )
+        ticket = asked[0]
         try:
             yield self.wire.copy_step(ticket)
         except BaseException:
@@ -388,7 +395,6 @@ class ConnectionCore(Core):
                     error.statement = statement.query
                 raise
             raise ProgrammingError("the statement is not COPY ... FROM STDIN or COPY ... TO STDOUT")
-        return ticket, buffer
 
     def has_generated_columns(self) -> bool:
         """Returns true if the server is one whose tables can have generated columns, which COPY leaves out."""

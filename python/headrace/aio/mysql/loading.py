@@ -152,7 +152,7 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
         gate = self._gate(opened, load.LOADING)
         try:
             await self._run(guard.enter(), limit)
-            ticket = guard.query(sql, infile=True)
+            ticket = guard.load(sql)
             # If the task is cancelled in the meantime, its error cannot be raised.  # asyncio only
             ticket.add_done_callback(look_at)  # asyncio only
             try:
@@ -162,13 +162,15 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
                     wire.occupy(gate)
                     await send(ticket)
             finally:
-                opened.ended = True
-                wire.vacate(gate)
-                # What was waited for is a step of the request, not the request.
-                if wire.infile_state(ticket) == Transfer.WAITING:
-                    self._abandon(ticket)
-                # The protocol has no other way to end it than the end of the file.
-                wire.infile_end(ticket)
+                try:
+                    opened.ended = True
+                    wire.vacate(gate)
+                    # What was waited for is a step of the request, not the request.
+                    if wire.infile_state(ticket) == Transfer.WAITING:
+                        self._abandon(ticket)
+                finally:
+                    # The protocol has no other way to end it than the end of the file.
+                    wire.infile_end(ticket)
             results: list[Result] = await self._wait(ticket, limit)
             await self._run(load.check(guard, results[-1], duplicates), limit)
         except Exception:

@@ -33,10 +33,19 @@ class AsyncCopy(CopyBase):
 
     async def __aenter__(self) -> AsyncCopy:
         core = self._connection._core
-        self._ticket, self._buffer = await self._connection._run(core.copy_begin(self._statement), self._limit)
-        # Also of a COPY out: what a statement of its reader waits for is after data that only the reader takes.
-        self._gate = self._connection._gate(self._opened, COPYING)
-        self._wire.occupy(self._gate)
+        asked: list[Any] = []
+        try:
+            await self._connection._run(core.copy_begin(self._statement, self._buffer, asked), self._limit)
+            self._ticket = asked[0]
+            # Also of a COPY out: what a statement of its reader waits for is after data that only the reader takes.
+            self._gate = self._connection._gate(self._opened, COPYING)
+            self._wire.occupy(self._gate)
+        except BaseException as error:
+            if asked and not self._wire.closed and self._wire.request_id(asked[0]) is not None:
+                # Nobody leaves a block that was not entered, and the server waits for data.
+                self._ticket = asked[0]
+                await self.__aexit__(type(error), error, None)
+            raise
         return self
 
     async def __aexit__(
@@ -62,7 +71,7 @@ class AsyncCopy(CopyBase):
     # blocking: def __del__(self) -> None:
     # blocking:     # An interrupt may come before the first step of the block, or of its end. Nothing reads or feeds
     # blocking:     # it then, and the connection would be kept for it.
-    # blocking:     if self._opened.ended or self._ticket is None or self._wire.closed:
+    # blocking:     if self._ticket is None or self._opened.ended or self._wire.closed:
     # blocking:         return
     # blocking:     with contextlib.suppress(Error):
     # blocking:         if self._gate is not None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import IO, Any, Final
 
 from ... import _native, defaults, mysql
+from ..._shared.flows import ask
 from ...mysql import load
 from . import _exceptions as exceptions
 
@@ -43,19 +45,22 @@ def open_file(name: str) -> IO[bytes]:
 def send(connection: mysql.Connection[Any], statement: str, file: IO[bytes]) -> list[_native.Result]:
     """Executes the statement with the file, whichever name the server requests."""
     wire = connection._core.wire
-    ticket = wire.query(statement, infile=True)
+    asked: list[Any] = []
     try:
+        ask(partial(wire.query, statement, infile=True), asked)
+        ticket = asked[0]
         while wire.infile_state(ticket) == _native.Transfer.WAITING:
             connection._wait(wire.step(ticket), None)
         for piece in _pieces(file):
             if not wire.infile_data(ticket, piece):
                 break
             connection._push(defaults.COPY_BLOCK, None)
+        wire.infile_end(ticket)
     except BaseException:
-        # The protocol has no way to take back what was sent: half of a file must not pass for the whole.
-        connection.close()
+        if asked and wire.infile_state(asked[0]) != _native.Transfer.ENDED:
+            # The protocol has no way to take back what was sent: half of a file must not pass for the whole.
+            connection.close()
         raise
-    wire.infile_end(ticket)
     results: list[_native.Result] = connection._wait(ticket, None)
     return results
 
