@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
@@ -91,4 +92,59 @@ def test_a_child_may_connect_for_itself_and_fork_again(target: Database) -> None
         conn.execute("select nothing from nowhere")
     conn.rollback()
     assert conn.fetchval("select 4") == 4
+    conn.close()
+
+
+class Own(Exception):
+    """What the child raises."""
+
+
+def in_transaction(conn: Any) -> Generator[None]:
+    with conn.transaction():
+        yield
+
+
+def in_savepoint(conn: Any) -> Generator[None]:
+    with conn.transaction(), conn.transaction():
+        yield
+
+
+def in_pipeline(conn: Any) -> Generator[None]:
+    with conn.pipeline():
+        yield
+
+
+def in_connection(conn: Any) -> Generator[None]:
+    with conn:
+        yield
+
+
+def in_stream(conn: Any) -> Generator[None]:
+    with contextlib.closing(conn.stream("select n from r")) as rows:
+        next(rows)
+        yield
+
+
+@pytest.mark.parametrize("error", [Own("mine"), SystemExit(3)], ids=["exception", "exit"])
+@pytest.mark.parametrize("block", [in_transaction, in_savepoint, in_pipeline, in_connection, in_stream])
+def test_exception_of_a_child_leaves_its_parents_blocks_as_it_is(
+    target: Database, block: Callable[[Any], Generator[None]], error: BaseException
+) -> None:
+    conn = target.connect(autocommit=True)
+    conn.execute(target.temporary)
+    conn.execute("insert into r values (1)")
+    inside = block(conn)
+    next(inside)
+    assert in_child(lambda: inside.throw(error)) == f"{type(error).__name__}: {error}"
+    assert next(inside, None) is None
+    assert conn.closed or conn.fetchval("select count(*) from r") == 1
+    conn.close()
+
+
+def test_end_of_a_parents_block_in_a_child_raises(target: Database) -> None:
+    conn = target.connect(autocommit=True)
+    inside = in_transaction(conn)
+    next(inside)
+    assert in_child(lambda: next(inside, "ended")).startswith("InterfaceError: the connection was opened before a fork")
+    next(inside, None)
     conn.close()

@@ -79,7 +79,8 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
                 yield self._made(result.columns, block, received)
         finally:
             try:
-                wire.vacate(gate)
+                if not self._core.is_inherited():
+                    wire.vacate(gate)
             finally:
                 if asked and not wire.closed and wire.request_id(asked[0]) is not None:
                     self._abandon(asked[0])
@@ -108,7 +109,8 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
                 yield batch
         finally:
             try:
-                wire.vacate(gate)
+                if not self._core.is_inherited():
+                    wire.vacate(gate)
             finally:
                 if asked and not wire.closed and wire.request_id(asked[0]) is not None:
                     self._abandon(asked[0])

@@ -250,6 +250,9 @@ class BlockingConnection(BlockingArrowQueries[R]):
             except Rollback:
                 self._run(self._core.leave(block, True), timeout)
             except BaseException as error:
+                if core.is_inherited():
+                    # A fork inside of the block: the parent ends it, and the child's exception is its own.
+                    raise
                 if is_interrupted() and not core.wire.closed and core.wire.has_left():
                     self._leave_later(core.leave(block, True), error)
                     raise
@@ -265,9 +268,11 @@ class BlockingConnection(BlockingArrowQueries[R]):
                 else:
                     self._run(self._core.leave(block, force_rollback), timeout)
         finally:
-            if block in core.blocks and core is self._core:
+            if block in core.blocks and core is self._core and not core.is_inherited():
                 # An interrupt came before it was left: the next statement would be in it.
                 self._run(core.leave(block, True), timeout)
+            # One that came after that: the next block is the first again.
+            core.unfinished.discard(block)
 
     @contextlib.contextmanager
     def pipeline(self, *, timeout: float | None = None) -> Generator[Pipeline]:
@@ -306,7 +311,8 @@ class BlockingConnection(BlockingArrowQueries[R]):
                 yield Pipeline(self, mine)
             except BaseException as error:
                 cursors = core.leave_pipeline(mine)
-                here = self._core is core  # and has not gone back to its pool
+                # and neither has it gone back to its pool, nor is this the child of a fork
+                here = self._core is core and not core.is_inherited()
                 if here and isinstance(error, Exception) and not isinstance(error, TimeoutError):
                     self._drain(mine, cursors, True, timeout)
                 else:
@@ -323,6 +329,8 @@ class BlockingConnection(BlockingArrowQueries[R]):
     def _give_up(self, pipeline: Pipelined, cursors: deque[BlockingCursor[Any]]) -> None:
         """Ends a pipeline whose results are not needed."""
         core = self._core
+        if core.is_inherited():
+            return
         self._forsake(cursors, None if core is NO_CORE else core.ask_for_answers(pipeline))
 
     def _drain(

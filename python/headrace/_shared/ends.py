@@ -53,6 +53,16 @@ class Ends:
             # The parent's connection, in the child of a fork.
             return None
 
+    def is_inherited(self) -> bool:
+        """Returns true in the child of a fork: the session is the parent's, and so are its blocks."""
+        if not self.wire.closed:
+            return False
+        try:
+            self.wire.last_status()
+        except Error:
+            return True
+        return False
+
     def check_lost(self) -> None:
         """Raises why the session was lost, if it was."""
         if self.is_lost():

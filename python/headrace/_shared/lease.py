@@ -51,6 +51,10 @@ class Returned:
     def note_close(self) -> None:
         """Does nothing."""
 
+    def is_inherited(self) -> bool:
+        """Returns false."""
+        return False
+
     def __getattr__(self, name: str) -> NoReturn:
         raise InterfaceError(RETURNED)
 

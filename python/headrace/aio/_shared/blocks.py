@@ -117,7 +117,8 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
         finally:
             reading.ended = True  # asyncio only
             try:
-                wire.vacate(gate)
+                if not self._core.is_inherited():
+                    wire.vacate(gate)
             finally:
                 if asked and not asked[0].done():  # asyncio only
                     self._abandon(asked[0])
@@ -158,7 +159,8 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
         finally:
             reading.ended = True  # asyncio only
             try:
-                wire.vacate(gate)
+                if not self._core.is_inherited():
+                    wire.vacate(gate)
             finally:
                 if asked and not asked[0].done():  # asyncio only
                     self._abandon(asked[0])

@@ -253,6 +253,9 @@ class LoopConnection(LoopArrowQueries[R]):
             except Rollback:
                 await self._run(self._core.leave(block, True), timeout)
             except BaseException as error:
+                if core.is_inherited():
+                    # A fork inside of the block: the parent ends it, and the child's exception is its own.
+                    raise
                 # blocking: if is_interrupted() and not core.wire.closed and core.wire.has_left():
                 # blocking:     self._leave_later(core.leave(block, True), error)
                 # blocking:     raise
@@ -268,9 +271,11 @@ class LoopConnection(LoopArrowQueries[R]):
                 else:
                     await self._run(self._core.leave(block, force_rollback), timeout)
         finally:
-            if block in core.blocks and core is self._core:
+            if block in core.blocks and core is self._core and not core.is_inherited():
                 # An interrupt came before it was left: the next statement would be in it.
                 await self._run(core.leave(block, True), timeout)
+            # blocking: # One that came after that: the next block is the first again.
+            # blocking: core.unfinished.discard(block)
 
     @contextlib.asynccontextmanager
     async def pipeline(self, *, timeout: float | None = None) -> AsyncGenerator[AsyncPipeline]:
@@ -309,7 +314,8 @@ class LoopConnection(LoopArrowQueries[R]):
                 yield AsyncPipeline(self, mine)
             except BaseException as error:
                 cursors = core.leave_pipeline(mine)
-                here = self._core is core  # and has not gone back to its pool
+                # and neither has it gone back to its pool, nor is this the child of a fork
+                here = self._core is core and not core.is_inherited()
                 if here and isinstance(error, Exception) and not isinstance(error, TimeoutError):
                     await self._drain(mine, cursors, True, timeout)
                 else:
@@ -326,6 +332,8 @@ class LoopConnection(LoopArrowQueries[R]):
     def _give_up(self, pipeline: Pipelined, cursors: deque[LoopCursor[Any]]) -> None:
         """Ends a pipeline whose results are not needed."""
         core = self._core
+        if core.is_inherited():
+            return
         self._forsake(cursors, None if core is NO_CORE else core.ask_for_answers(pipeline))
 
     async def _drain(
