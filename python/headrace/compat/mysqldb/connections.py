@@ -6,10 +6,12 @@ import contextlib
 import threading
 import warnings
 from collections.abc import Generator, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, Literal
 
 from ... import _native, errors, mysql
+from ..._shared.flows import ask
 from . import _exceptions as exceptions
 from . import converters, cursors, infile
 from .constants import CLIENT
@@ -52,9 +54,12 @@ class BaseConnection:
         **keywords: Any,
     ) -> None:
         self._lock = threading.Lock()
+        self._take = partial(self._lock.acquire, blocking=False)
         self._results: list[_native.Result] = []
         self._failure: errors.Error | None = None
         self._current: _native.Result | None = None
+        self._insert_id = 0
+        self._has_failed = False
         self.converter: Mapping[Any, Any] = dict(converters.conversions if conv is None else conv)
         self.encoders: dict[Any, Any] = {key: value for key, value in self.converter.items() if isinstance(key, type)}
         self.use_unicode = use_unicode
@@ -102,18 +107,22 @@ class BaseConnection:
         if connection is None or connection.closed:
             why = "the connection is closed" if connection is None else str(connection._core.why_closed())
             raise exceptions.OperationalError(exceptions.SERVER_GONE, why)
-        if not self._lock.acquire(blocking=False):
-            raise exceptions.ProgrammingError(
-                exceptions.UNKNOWN, "the connection is already in use by another thread; give each thread its own"
-            )
+        taken: list[bool] = []
         try:
+            # An interrupt may come between any two steps of Python: it must not leave the lock taken.
+            ask(self._take, taken)
+            if not taken[0]:
+                raise exceptions.ProgrammingError(
+                    exceptions.UNKNOWN, "the connection is already in use by another thread; give each thread its own"
+                )
             yield connection
         except errors.Error as error:
             mine = exceptions.translated(error)
             self._error = (*mine.args, error.sqlstate or "HY000")
             raise mine from error
         finally:
-            self._lock.release()
+            if taken == [True]:
+                self._lock.release()
 
     @contextlib.contextmanager
     def _next(self) -> Generator[mysql.Connection[Any]]:
@@ -156,6 +165,7 @@ class BaseConnection:
         """Executes text as it is."""
         text = query if isinstance(query, str) else bytes(query).decode()
         self._current, self._results = None, []
+        self._has_failed = True
         with self._next() as connection:
             try:
                 results = self._execute(connection, text)
@@ -167,8 +177,14 @@ class BaseConnection:
                     raise
                 # Its traceback would keep this connection, and with it the session, until the collector came by.
                 self._failure = error.with_traceback(None)
+        self._has_failed = False
         self._results = list(reversed(results))
-        self._current = self._results.pop() if self._results else None
+        self._go_to(self._results.pop() if self._results else None)
+
+    def _go_to(self, result: _native.Result | None) -> None:
+        self._current = result
+        if result is not None and result.columns is None:
+            self._insert_id = result.generated or 0
 
     def _execute(self, connection: mysql.Connection[Any], text: str) -> list[_native.Result]:
         core = connection._core
@@ -193,7 +209,7 @@ class BaseConnection:
             if not self._results:
                 self._raise_failure()
                 return -1
-            self._current = self._results.pop()
+            self._go_to(self._results.pop())
             return 0
 
     def more_results(self) -> bool:
@@ -202,18 +218,23 @@ class BaseConnection:
 
     def discard_result(self) -> None:
         """Forgets the results. Raises the error of a later statement or of a procedure, which has no result."""
-        self._results, self._current = [], None
+        while self._results:
+            self._go_to(self._results.pop())
+        self._current = None
         if self._failure is not None:
             with self._busy():
                 self._raise_failure()
 
     def affected_rows(self) -> int:
-        """Rows changed or returned by the current statement."""
+        """Rows changed or returned by the current statement, -1 if it has failed."""
+        if self._has_failed:
+            return -1
         return 0 if self._current is None else max(self._current.rowcount, 0)
 
     def insert_id(self) -> int:
-        """The value that it made for an AUTO_INCREMENT column, 0 if none."""
-        return (0 if self._current is None else self._current.generated) or 0
+        """The value that it made for an AUTO_INCREMENT column, 0 if none; after a query that of the statement without
+        rows before it."""
+        return self._insert_id
 
     def warning_count(self) -> int:
         """How many warnings SHOW WARNINGS would list."""
@@ -263,12 +284,14 @@ class BaseConnection:
                 self._raise_failure()
             for ticket in connection._core.wire.verb(verb):
                 connection._wait(ticket, None)
+            self._insert_id = 0
             # A rollback is done in any case.
             self._raise_failure()
 
     def _simple(self, statement: str) -> None:
         with self._next() as connection:
             connection._wait(connection._core.wire.query(statement), None)
+            self._insert_id = 0
 
     def select_db(self, database: str) -> None:
         """Changes the current database."""

@@ -73,7 +73,7 @@ class BaseCursor:
 
     def _get_db(self) -> Any:
         if self.connection is None:
-            raise exceptions.ProgrammingError(exceptions.UNKNOWN, "the cursor is closed")
+            raise exceptions.ProgrammingError("cursor closed")
         return self.connection
 
     def close(self) -> None:
@@ -87,9 +87,11 @@ class BaseCursor:
             self.connection = None
 
     def _discard(self) -> None:
-        """Drops what was not read. Raises the error of a statement after those results."""
+        """Drops what was not read. Raises the error of a statement after those results. ``rowcount`` and ``lastrowid``
+        stay: Django reads them after ``close()``."""
         self._result = None
         self._rows = None
+        self.description = self.description_flags = self.rownumber = None
         if self.connection is not None and self.connection.open:
             self.connection.discard_result()
 
@@ -129,7 +131,8 @@ class BaseCursor:
         try:
             made: str = text % literals
         except TypeError as error:
-            raise exceptions.ProgrammingError(exceptions.UNKNOWN, f"the parameters do not fit: {error}") from error
+            # mysqlclient formats bytes.
+            raise exceptions.ProgrammingError(str(error).replace("string formatting", "bytes formatting")) from error
         return made.encode()
 
     def mogrify(self, query: str | bytes, args: Any = None) -> str:
@@ -145,11 +148,12 @@ class BaseCursor:
     def _query(self, query: bytes) -> Any:
         db = self._get_db()
         self._result = None
-        self.rowcount = None
-        self._executed = query
+        self.rowcount = self.lastrowid = None
+        self.warning_count = 0
         self._send(db, query)
         self._do_get_result(db)
         self._post_get_result()
+        self._executed = query
         return self.rowcount
 
     def _send(self, db: Any, query: bytes) -> None:
@@ -284,20 +288,24 @@ class BaseCursor:
     # results
 
     def _check_executed(self) -> None:
-        if self._executed is None:
-            raise exceptions.ProgrammingError(exceptions.UNKNOWN, "execute() first")
+        if self._executed is None or self._rows is None:
+            raise exceptions.ProgrammingError("execute() first")
 
     def nextset(self) -> int | None:
         """To the next result: 1, or None when there is none."""
+        db = self._get_db()
         if self._executed is None:
             return None
-        db = self._get_db()
-        self._rows = ()
+        self._skip()
         if db.next_result() == -1:
             return None
         self._do_get_result(db)
         self._post_get_result()
         return 1
+
+    def _skip(self) -> None:
+        """To the end of the result."""
+        self.rownumber = len(self._rows or ())
 
     def fetchone(self) -> Any:
         """The next row, None after the last."""
@@ -305,7 +313,8 @@ class BaseCursor:
         return rows[0] if rows else None
 
     def _size(self, size: int | None) -> int:
-        wanted = self.arraysize if size is None else size
+        # As mysqlclient, to which 0 is no number.
+        wanted = size or self.arraysize
         if wanted < 0:
             raise exceptions.ProgrammingError(f"fetchmany() takes the number of rows, not {wanted}")
         return wanted
@@ -329,10 +338,10 @@ class BaseCursor:
         """Moves within the result. Raises IndexError beyond its ends."""
         self._check_executed()
         if mode not in ("relative", "absolute"):
-            raise exceptions.ProgrammingError(exceptions.UNKNOWN, f"scroll mode {mode!r} is unknown")
+            raise exceptions.ProgrammingError(f"unknown scroll mode {mode!r}")
         target = (self.rownumber or 0) + value if mode == "relative" else value
         if not 0 <= target < len(self._rows):
-            raise IndexError("scroll leaves the result")
+            raise IndexError("out of range")
         self.rownumber = target
 
     def __iter__(self) -> Iterator[Any]:
@@ -426,10 +435,17 @@ class CursorUseResultMixIn(BaseCursor):
         self.rownumber = 0
         return True
 
-    def _discard(self) -> None:
+    def _leave_blocks(self) -> None:
         if self._blocks is not None:
             self._blocks.close()
             self._blocks = None
+
+    def _skip(self) -> None:
+        self._leave_blocks()
+        super()._skip()
+
+    def _discard(self) -> None:
+        self._leave_blocks()
         super()._discard()
 
     def scroll(self, value: int, mode: str = "relative") -> None:

@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from ... import _native
 from ._exceptions import ProgrammingError
+from .constants import FIELD_TYPE, FLAG
 from .converters import reader
+
+_NUMBERS: Final = frozenset(
+    (
+        FIELD_TYPE.DECIMAL,
+        FIELD_TYPE.TINY,
+        FIELD_TYPE.SHORT,
+        FIELD_TYPE.LONG,
+        FIELD_TYPE.FLOAT,
+        FIELD_TYPE.DOUBLE,
+        FIELD_TYPE.NULL,
+        FIELD_TYPE.LONGLONG,
+        FIELD_TYPE.INT24,
+        FIELD_TYPE.YEAR,
+        FIELD_TYPE.NEWDECIMAL,
+    )
+)
+"""The types whose flags have NUM, which MySQL's client library sets (IS_NUM in its mysql.h), and not the server."""
 
 
 class Result:
@@ -33,7 +51,7 @@ class Result:
 
     def field_flags(self) -> tuple[int, ...]:
         """The flags of the columns."""
-        return tuple(field[3] for field in self._fields)
+        return tuple(field[3] | (FLAG.NUM if field[1] in _NUMBERS else 0) for field in self._fields)
 
     def num_fields(self) -> int:
         """How many columns there are."""

@@ -42,7 +42,8 @@ class InsertValues:
     """Finds the row of an INSERT; used as a compiled pattern would be."""
 
     def match(self, sql: str | bytes) -> Parts | None:
-        """The parts, None for any other statement, and where there is more than one row, or none with placeholders."""
+        """The parts; None for any other statement, and where there is more than one row, or one that has more than
+        placeholders: mysqlclient executes that row by row, which is seen in ``lastrowid``, and after an error."""
         text = sql if isinstance(sql, str) else bytes(sql).decode(errors="replace")
         stream = list(tokens(text))
         if not stream or stream[0][1].lower() not in ("insert", "replace"):
@@ -54,10 +55,13 @@ class InsertValues:
         if row is None:
             return None
         start, end, last = row
-        if not any(token[0] == "place" for token in stream[at + 1 : last]):
+        inside = stream[at + 2 : last]
+        if not len(inside) % 2 or any(token[0] != "place" for token in inside[::2]):
             return None
-        after = stream[last + 1][1] if last + 1 < len(stream) else ""
-        if after in (",", ";") or any(token[0] == "place" for token in stream[last + 1 :]):
+        if any(token[1] != "," for token in inside[1::2]):
+            return None
+        after = stream[last + 1][1].lower() if last + 1 < len(stream) else "on"
+        if after != "on" or any(token[0] == "place" for token in stream[last + 1 :]):
             return None
         return Parts(text[:start], text[start:end], text[end:])
 
