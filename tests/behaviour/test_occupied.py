@@ -38,6 +38,25 @@ def test_a_statement_inside_a_copy_in_is_refused(conn: Conn) -> None:
     assert conn.fetchval("select 1") == 1
 
 
+def test_a_pipeline_inside_a_copy_in_is_refused(conn: Conn) -> None:
+    conn.execute("insert into c values (1)")
+    with conn.cursor().copy("copy c from stdin") as copy:
+        copy.write(b"2\n")
+        with pytest.raises(errors.InterfaceError, match="COPY is under way"), conn.pipeline(timeout=20):
+            conn.execute("select 1")
+    assert conn.fetchval("select count(*) from c") == 2
+
+
+async def test_a_pipeline_inside_a_loop_copy_is_refused(aconn: Any) -> None:
+    await aconn.execute("insert into c values (1)")
+    async with aconn.cursor().copy("copy c from stdin") as copy:
+        await copy.write(b"2\n")
+        with pytest.raises(errors.InterfaceError, match="COPY is under way"):
+            async with aconn.pipeline(timeout=20):
+                await aconn.execute("select 1")
+    assert await aconn.fetchval("select count(*) from c") == 2
+
+
 def test_another_threads_statement_waits_for_a_copy_in(url: str) -> None:
     with headrace.connect(url, autocommit=True) as conn:
         found: list[Any] = []

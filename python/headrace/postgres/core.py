@@ -268,8 +268,7 @@ class ConnectionCore(Core):
 
     def submit_pipelined(self, pipeline: Pipelined, sql: str, params: Params) -> Any:
         """Queues one statement of a pipeline."""
-        pipeline.unanswered = not pipeline.sync
-        return self.wire.execute(
+        ticket = self.wire.execute(
             sql,
             params,
             prelude=self.begin,
@@ -278,6 +277,9 @@ class ConnectionCore(Core):
             ordered=True,
             pipeline=pipeline.number,
         )
+        # Not where that is refused: in a COPY the pipeline's end would wait for the end of the COPY.
+        pipeline.unanswered = not pipeline.sync
+        return ticket
 
     def submit_batch_pipelined(self, pipeline: Pipelined, sql: str, rows: ParameterRows, returning: bool) -> Any:
         """Queues a batch of a pipeline."""
