@@ -24,6 +24,10 @@ BOUND = 2.0
 """Half a second, and what a busy machine may add. It would be the five of CANCEL_TIMEOUT, or for ever."""
 
 
+SLOW = 10.0
+"""Less than the slow statement takes."""
+
+
 @contextlib.contextmanager
 def prompt() -> Generator[None]:
     """What is done inside is interrupted, and ends soon."""
@@ -43,6 +47,19 @@ def interrupted(after: float) -> Generator[None]:
     finally:
         timer.cancel()
         timer.join()
+
+
+def test_an_interrupt_with_the_end_of_a_timeout_cancels_the_statement(target: Database) -> None:
+    with target.connect(autocommit=True) as conn:
+        conn.fetchval(target.answer)
+        for late in (0.02, 0.05, 0.055):
+            if conn.closed:
+                break
+            with pytest.raises((KeyboardInterrupt, TimeoutError)), interrupted(late):
+                conn.execute(target.slow, timeout=0.05)
+            started = time.monotonic()
+            assert conn.closed or conn.fetchval(target.answer) == 42
+            assert time.monotonic() - started < SLOW
 
 
 def rows(gate: Gate) -> Iterator[tuple[int]]:

@@ -304,6 +304,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
             return
         mine = Pipelined(next(core.numbers))
         cursors: deque[BlockingCursor[Any]] | None = None
+        ended = False
         try:
             try:
                 # Not before: after an interrupt all that this thread executes later would be part of it.
@@ -317,14 +318,19 @@ class BlockingConnection(BlockingArrowQueries[R]):
                     self._drain(mine, cursors, True, timeout)
                 else:
                     self._give_up(mine, cursors)
+                ended = True
                 raise
             else:
                 cursors = core.leave_pipeline(mine)
                 self._drain(mine, cursors, False, timeout)
+                ended = True
         finally:
             if cursors is None:
                 # An interrupt came before the pipeline was left: the next statement would be part of it.
                 self._give_up(mine, core.leave_pipeline(mine))
+            elif not ended and any(cursor._pending is not None for cursor in cursors):
+                # One that came before they were given up.
+                self._forsake(cursors, None)
 
     def _give_up(self, pipeline: Pipelined, cursors: deque[BlockingCursor[Any]]) -> None:
         """Ends a pipeline whose results are not needed."""

@@ -58,18 +58,22 @@ class BlockingWaiting(ConnectionBase[R]):
         if limit is None:
             limit = core.command_timeout
         try:
-            if self._left is not None:
-                self._see_to_left(*self._left)
-            if self._ending is not None:
-                self._see_to_end(*self._ending, limit)
-            result = wait(ticket, limit.left() if isinstance(limit, Until) else limit)
-        except TimeoutError:
-            self._abandon(ticket)
-            raise overdue(limit) from None
-        except errors.Error:
-            raise
+            try:
+                if self._left is not None:
+                    self._see_to_left(*self._left)
+                if self._ending is not None:
+                    self._see_to_end(*self._ending, limit)
+                result = wait(ticket, limit.left() if isinstance(limit, Until) else limit)
+            except TimeoutError:
+                self._abandon(ticket)
+                raise overdue(limit) from None
+            except errors.Error:
+                raise
+            except BaseException:
+                self._abandon(ticket)
+                raise
         except BaseException:
-            self._abandon(ticket)
+            self._abandon_unless_done(ticket)
             raise
         if has_notices():
             core.notices()
@@ -178,9 +182,21 @@ class BlockingWaiting(ConnectionBase[R]):
                 with contextlib.suppress(TimeoutError):
                     wire.outlast(number, patience)
                     self._ending = None
-        except BaseException:
-            # Out of step, or a second interrupt: only a closed connection is safe now.
+        except BaseException as error:
+            # Out of step, or an interrupt: only a closed connection is safe now.
             wire.close()
+            if not isinstance(error, Exception):
+                raise
+
+    def _abandon_unless_done(self, ticket: Any) -> None:
+        """Abandons a request that is still in flight: a signal has come before the first step of :meth:`_abandon`."""
+        wire = self._core.wire
+        try:
+            if not wire.closed and wire.request_id(ticket) is not None:
+                self._abandon(ticket)
+        except BaseException:
+            wire.close()
+            raise
 
     def _cancel_abandoned(self, number: int | None, patience: float) -> None:
         """Cancels what the server works on, and waits for the end of request ``number``. A cancel request that came too
@@ -295,9 +311,11 @@ class BlockingWaiting(ConnectionBase[R]):
                 wire.discard(ticket)
             if not wire.closed and wire.pause_at_discarded():
                 self._cancel_abandoned(None, _patience())
-        except BaseException:
-            # Out of step, or a second interrupt: only a closed connection is safe now.
+        except BaseException as error:
+            # Out of step, or an interrupt: only a closed connection is safe now.
             wire.close()
+            if not isinstance(error, Exception):
+                raise
 
     # ending
 

@@ -149,6 +149,8 @@ class Copying(PostgresBase[R], BlockingConnection[R]):
             wire.copy_end(ticket, reason)
             with contextlib.suppress(errors.DatabaseError):
                 wire.wait(ticket, defaults.CANCEL_TIMEOUT)
-        except BaseException:
-            # Out of step, or a second interrupt: only a closed connection is safe now.
+        except BaseException as error:
+            # Out of step, or an interrupt: only a closed connection is safe now.
             wire.close()
+            if not isinstance(error, Exception):
+                raise

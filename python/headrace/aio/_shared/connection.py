@@ -307,6 +307,7 @@ class LoopConnection(LoopArrowQueries[R]):
             return
         mine = Pipelined(next(core.numbers))
         cursors: deque[LoopCursor[Any]] | None = None
+        # blocking: ended = False
         try:
             try:
                 # Not before: after an interrupt all that this thread executes later would be part of it.
@@ -320,14 +321,19 @@ class LoopConnection(LoopArrowQueries[R]):
                     await self._drain(mine, cursors, True, timeout)
                 else:
                     self._give_up(mine, cursors)
+                # blocking: ended = True
                 raise
             else:
                 cursors = core.leave_pipeline(mine)
                 await self._drain(mine, cursors, False, timeout)
+                # blocking: ended = True
         finally:
             if cursors is None:
                 # An interrupt came before the pipeline was left: the next statement would be part of it.
                 self._give_up(mine, core.leave_pipeline(mine))
+            # blocking: elif not ended and any(cursor._pending is not None for cursor in cursors):
+            # blocking:     # One that came before they were given up.
+            # blocking:     self._forsake(cursors, None)
 
     def _give_up(self, pipeline: Pipelined, cursors: deque[LoopCursor[Any]]) -> None:
         """Ends a pipeline whose results are not needed."""

@@ -174,6 +174,8 @@ class AsyncCopying(PostgresBase[R], LoopConnection[R]):
     # blocking:         wire.copy_end(ticket, reason)
     # blocking:         with contextlib.suppress(errors.DatabaseError):
     # blocking:             wire.wait(ticket, defaults.CANCEL_TIMEOUT)
-    # blocking:     except BaseException:
-    # blocking:         # Out of step, or a second interrupt: only a closed connection is safe now.
+    # blocking:     except BaseException as error:
+    # blocking:         # Out of step, or an interrupt: only a closed connection is safe now.
     # blocking:         wire.close()
+    # blocking:         if not isinstance(error, Exception):
+    # blocking:             raise
