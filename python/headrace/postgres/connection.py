@@ -314,7 +314,7 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
             notify = self._core.notification()
             if notify is None:
                 wire = self._core.wire
-                waiting = wire.notified()
+                waiting: Any = wire.notified()
                 try:
                     wire.wait(waiting, timeout)
                 except TimeoutError:

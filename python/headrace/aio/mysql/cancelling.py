@@ -7,7 +7,7 @@ connection bounds each of its waits by what is left of a limit.
 from __future__ import annotations
 
 import asyncio
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ... import errors
 from ..._native import MySqlWire
@@ -31,7 +31,8 @@ class AsyncCancelling(MySqlBase[R], Watched[R]):
         await open_wire(wire, options, None)
         answered = False
         try:
-            await wire.query(core.wire.cancel_statement())
+            cancelled: Any = wire.query(core.wire.cancel_statement())
+            await cancelled
             answered = True
         except errors.Error:
             answered = not wire.closed

@@ -7,7 +7,7 @@ connection bounds each of its waits by what is left of a limit.
 from __future__ import annotations
 
 import asyncio
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ... import errors
 from ..._native import PostgresWire
@@ -34,7 +34,8 @@ class AsyncCancelling(PostgresBase[R], LoopConnection[R]):
             await wire.ready()
             # The server closes the connection once it has sent the signal.
             waits = True
-            await wire.notified()
+            closed: Any = wire.notified()
+            await closed
         except errors.ConnectionClosed:
             waits = False
         finally:

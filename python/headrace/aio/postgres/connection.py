@@ -352,7 +352,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
             notify = self._core.notification()
             if notify is None:
                 wire = self._core.wire
-                waiting = wire.notified()
+                waiting: Any = wire.notified()
                 try:
                     done, _ = await asyncio.wait([waiting], timeout=timeout)  # asyncio only
                     # blocking: wire.wait(waiting, timeout)

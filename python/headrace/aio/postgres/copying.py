@@ -158,7 +158,8 @@ class AsyncCopying(PostgresBase[R], LoopConnection[R]):
                 wire.copy_end(ticket, reason)
             else:
                 self._abandon(ticket)
-            await asyncio.wait_for(asyncio.shield(wire.sync()), defaults.CANCEL_TIMEOUT)
+            ended: Any = wire.sync()
+            await asyncio.wait_for(asyncio.shield(ended), defaults.CANCEL_TIMEOUT)
         except BaseException as error:
             wire.close()
             if not isinstance(error, Exception):
