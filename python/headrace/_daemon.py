@@ -82,9 +82,7 @@ def main(arguments: Sequence[str]) -> int:
     folder = options.folder or daemon.folder()
     try:
         if options.command == "start":
-            started = daemon.start(folder, options.config and os.path.abspath(options.config))
-            print(f"headraced {'serves' if started else 'was serving already:'} {folder}")
-            return 0
+            return _start(folder, options)
         return COMMANDS[options.command](folder, options)
     except Error as error:
         print(f"headrace daemon: {error}", file=sys.stderr)
@@ -103,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         "show": "show one table of what it has",
         "top": "show its pools, clients or server connections, again and again",
         "stop": "end it; transactions may end first",
+        "restart": "start another one that takes over; its clients leave one by one, and new ones always find a daemon",
         "reload": "have it read its configuration again",
         "pause": "lend no server connection of a database, or of all, and wait until all are closed",
         "resume": "lend them again",
@@ -114,6 +113,8 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--folder", help="the folder of its sockets (default: HEADRACE_DAEMON_FOLDER, or its own)")
         if name == "start":
             command.add_argument("--config", help="its configuration; without one it ends when nobody needs it")
+        if name == "restart":
+            command.add_argument("--config", help="its configuration (default: that of the one that serves)")
         if name == "show":
             command.add_argument("table", choices=COLUMNS)
         if name == "top":
@@ -131,6 +132,38 @@ def _parser() -> argparse.ArgumentParser:
         if name in ("pause", "reconnect"):
             command.add_argument("--timeout", type=float, help="seconds to wait (default: any number)")
     return parser
+
+
+def _start(folder: str, options: argparse.Namespace) -> int:
+    config = options.config and os.path.abspath(options.config)
+    if daemon.start(folder, config):
+        print(f"headraced serves {folder}")
+        return 0
+    print(f"headraced was serving already: {folder}")
+    running, installed = json.loads(ask(folder, "GET", "/status")[1])["version"], daemon.program_version()
+    if running == installed:
+        return 0
+    print(f"its version is {running}, and {installed} is installed")
+    return _restart(folder, options)
+
+
+def _restart(folder: str, options: argparse.Namespace) -> int:
+    config = options.config and os.path.abspath(options.config)
+    try:
+        before = json.loads(ask(folder, "GET", "/status")[1])
+    except OSError:
+        before = {}
+    named = config or before.get("config")
+    own = ["--config", named] if named else []
+    # One that a client has started goes on ending by itself, unless it is given a configuration.
+    if before.get("on_demand", True) and not config:
+        own.append("--on-demand")
+    daemon.restart(folder, own)
+    now = json.loads(ask(folder, "GET", "/status")[1])
+    print(f"headraced {now['version']}, process {now['pid']}, serves {folder}")
+    if before:
+        print(f"process {before['pid']} ends when its {len(before['clients'])} clients have left")
+    return 0
 
 
 def _show(folder: str, options: argparse.Namespace) -> int:
@@ -223,6 +256,7 @@ COMMANDS: dict[str, Callable[[str, argparse.Namespace], int]] = {
     "show": _show,
     "top": _top,
     "stop": _stop,
+    "restart": _restart,
     "reload": _reload,
     **dict.fromkeys(ORDERS, _order),
 }
@@ -235,7 +269,8 @@ def shown(status: dict[str, Any]) -> str:
     counted = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
     lines = [
         f"headraced {status['version']}, process {status['pid']}, up {time_text(status['uptime_seconds'])}"
-        + (", ending" if status["draining"] else ""),
+        + (", ending" if status["draining"] else "")
+        + (f"; process {status['predecessor']} has clients from before" if status.get("predecessor") else ""),
         f"{len(clients)} clients" + (f": {counted}" if counted else ""),
         "",
         *table(

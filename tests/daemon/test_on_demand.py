@@ -19,7 +19,9 @@ import pytest
 import headrace
 import headrace.aio
 from headrace import _command
+from headrace._daemon import ask
 from headrace._shared import daemon as on_demand
+from headrace._shared.daemon import find_program
 from headrace.testing import PostgresServer, postgres
 from long import NIGHT, times
 
@@ -30,8 +32,6 @@ PROCESSES = 30 if NIGHT else 12
 
 def running(folder: Path) -> int | None:
     """The process of the daemon of a folder; None if there is none."""
-    from headrace._daemon import ask
-
     try:
         return int(json.loads(ask(str(folder), "GET", "/status")[1])["pid"])
     except OSError:
@@ -144,8 +144,6 @@ def test_password_is_sent_by_the_client_when_asked_and_separates_pools(place: Pa
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
         assert b"horse" not in command
         assert "horse" not in (place / "headraced.log").read_text()
-        from headrace._daemon import ask
-
         for path in ("/status", "/metrics"):
             said = ask(str(place), "GET", path)[1]
             assert "horse" not in said
@@ -214,6 +212,36 @@ def test_command_starts_shows_reloads_and_stops(
     assert _command.main(["daemon", "reload"]) == 0
     assert _command.main(["daemon", "stop"]) == 0
     assert running(place) is None
+
+
+def test_command_restarts_a_daemon_as_it_was_started(
+    place: Path, folder: Path, server: PostgresServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with headrace.connect(server.url, daemon=True, autocommit=True) as conn:
+        first = running(place)
+        assert conn.fetchval("select 1") == 1
+        assert _command.main(["daemon", "restart"]) == 0
+        second = running(place)
+        assert f"process {first} ends when its 1 clients have left" in capsys.readouterr().out
+        assert conn.fetchval("select 2") == 2, "it stays, as it is not idle"
+        with headrace.connect(server.url, daemon=True, autocommit=True) as other:
+            assert other.fetchval("select 3") == 3
+        assert _command.main(["daemon", "status"]) == 0
+        assert f"process {first} has clients from before" in capsys.readouterr().out
+    assert second not in (None, first)
+    # A program that says another version takes over, by `start`.
+    newer = folder / "newer"
+    newer.write_text(f'#!/bin/sh\ntest "$1" = --version && echo headraced 99.0 || exec {find_program()} "$@"\n')
+    newer.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("HEADRACE_DAEMON_PROGRAM", str(newer))
+        assert _command.main(["daemon", "start"]) == 0
+    assert "99.0 is installed" in capsys.readouterr().out
+    assert running(place) not in (None, second)
+    found: dict[str, Any] = json.loads(ask(str(place), "GET", "/status")[1])
+    assert found["on_demand"], "it ends when nobody needs it, as before"
+    assert _command.main(["daemon", "stop"]) == 0
+    assert _command.main(["daemon", "restart"]) == 0, "without one it starts"
 
 
 def test_socket_that_systemd_has_opened_is_used(program: Path, folder: Path, server: PostgresServer) -> None:

@@ -7,7 +7,7 @@ use crate::limits::FAREWELL;
 use crate::log::Rate;
 use crate::postgres::session;
 use crate::registry::{self, Newcomer};
-use crate::replies::{self, CANCELLED, DRAINING, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION, TOO_MANY_CLIENTS};
+use crate::replies::{self, CANCELLED, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION, TOO_MANY_CLIENTS};
 use crate::secret::Secret;
 use crate::startup::{First, first, password, response};
 use headrace_connection::Buffers;
@@ -126,7 +126,7 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
         },
     };
     match &ended {
-        Err(ended) if ended.sqlstate != DRAINING => hub.said.ended(&entered.client, ended),
+        Err(ended) if !ended.is_of_all() => hub.said.ended(&entered.client, ended),
         _ if is_logged => hub.said.left(&entered.client),
         _ => {}
     }

@@ -11,13 +11,14 @@ use serde::Serialize;
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 /// Reads the configuration again.
 pub type Reload = Arc<dyn Fn(&Hub) -> Result<(), String> + Send + Sync>;
 
-/// Answers one request.
-pub async fn serve(mut stream: UnixStream, hub: Arc<Hub>) {
+/// Answers one request. Who asks for the sockets is handed to `takeovers`.
+pub async fn serve(mut stream: UnixStream, hub: Arc<Hub>, takeovers: mpsc::Sender<UnixStream>) {
     let answered = async {
         let mut request = Vec::new();
         while !request.windows(4).any(|four| four == b"\r\n\r\n") && request.len() < REQUEST_BYTES {
@@ -27,6 +28,9 @@ pub async fn serve(mut stream: UnixStream, hub: Arc<Hub>) {
         }
         let line =
             String::from_utf8_lossy(request.split(|byte| *byte == b'\r').next().unwrap_or_default()).into_owned();
+        if line.starts_with("POST /takeover ") {
+            return Ok(true);
+        }
         let (status, kind, body) = answer(&line, &hub);
         let head = format!(
             "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
@@ -34,10 +38,13 @@ pub async fn serve(mut stream: UnixStream, hub: Arc<Hub>) {
         );
         stream.write_all(head.as_bytes()).await?;
         stream.write_all(body.as_bytes()).await?;
-        stream.shutdown().await
+        stream.shutdown().await?;
+        Ok::<bool, std::io::Error>(false)
     };
     // Who asks and does not read is not waited for.
-    let _ = timeout(FAREWELL, answered).await;
+    if let Ok(Ok(true)) = timeout(FAREWELL, answered).await {
+        let _ = takeovers.send(stream).await;
+    }
 }
 
 type Answer = (&'static str, &'static str, String);
@@ -45,7 +52,7 @@ type Answer = (&'static str, &'static str, String);
 const TEXT: &str = "text/plain; charset=utf-8";
 const THERE_ARE: &str = "there are GET /metrics, /status, /pools, /clients, /servers, /statements, /databases and /config, \
                          and POST /reload, /pause, /resume, /reconnect and /kill, with ?database=NAME or without, and \
-                         /kill?client=NUMBER\n";
+                         /kill?client=NUMBER, and POST /takeover for another daemon\n";
 
 fn answer(line: &str, hub: &Hub) -> Answer {
     let mut words = line.split(' ');

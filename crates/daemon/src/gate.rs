@@ -2,6 +2,7 @@
 //! opened, and that a client leaves.
 
 use crate::lock;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -66,21 +67,27 @@ impl Passed {
     }
 }
 
+/// What operators have ordered of databases that are paused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paused {
+    /// Databases are paused of which nothing else was said since.
+    all: bool,
+    said: HashMap<String, bool>,
+}
+
 /// Those of all databases.
 #[derive(Debug, Default)]
 pub struct Gates(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// Databases are paused of which nothing else was said since.
-    all: bool,
-    said: HashMap<String, bool>,
+    paused: Paused,
     gates: HashMap<String, Weak<Gate>>,
 }
 
 impl Known {
     fn is_paused(&self, name: &str) -> bool {
-        self.said.get(name).copied().unwrap_or(self.all)
+        self.paused.said.get(name).copied().unwrap_or(self.paused.all)
     }
 }
 
@@ -104,20 +111,29 @@ impl Gates {
     /// Returns true if those of any database are not lent.
     pub fn are_any_paused(&self) -> bool {
         let known = lock(&self.0);
-        known.all || known.said.values().any(|paused| *paused)
+        known.paused.all || known.paused.said.values().any(|paused| *paused)
     }
 
     /// Pauses a database, or lends its connections again; without a name all databases, those to come included.
     pub fn pause(&self, name: Option<&str>, paused: bool) {
         let mut known = lock(&self.0);
         match name {
-            Some(name) => drop(known.said.insert(name.to_owned(), paused)),
+            Some(name) => drop(known.paused.said.insert(name.to_owned(), paused)),
             None => {
-                known.all = paused;
-                known.said.clear();
+                known.paused = Paused { all: paused, said: HashMap::new() };
             }
         }
         known.order(name, Some(paused));
+    }
+
+    /// Which databases are paused.
+    pub fn paused(&self) -> Paused {
+        lock(&self.0).paused.clone()
+    }
+
+    /// The same databases as in another daemon are paused, before any of them has a gate.
+    pub fn restore(&self, paused: Paused) {
+        lock(&self.0).paused = paused;
     }
 
     /// Has all server connections closed, each as soon as nobody has it.

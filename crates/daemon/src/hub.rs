@@ -5,6 +5,8 @@ use crate::config::{Config, Database, Driver};
 use crate::console::totals::{Averages, totals};
 use crate::front::fronts::{self, Fronts, Kind};
 use crate::gate::Gates;
+use crate::leaving::Left;
+use crate::lifecycle::Options;
 use crate::limits::LOGINS;
 use crate::lock;
 use crate::log;
@@ -17,13 +19,14 @@ use crate::replies::{Ended, MALFORMED_SETTING, NOT_ALLOWED, TOO_LARGE, UNKNOWN_D
 use crate::scram::random;
 use crate::secret::Secret;
 use crate::stats::{Counter, Gauge, Shown};
+use crate::takeover::newer::Predecessor;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Instant;
 use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
 
 /// The startup parameter by which a client of the daemon's own user names a server that is not configured.
@@ -40,6 +43,8 @@ pub struct Hub {
     limits: Mutex<HashMap<String, Weak<Limit>>>,
     /// What operators have ordered.
     pub gates: Gates,
+    /// How it was started.
+    pub started: OnceLock<Options>,
     /// How the configuration is read again.
     pub reloading: Reloading,
     /// What is shown on the console of the last minute.
@@ -63,8 +68,9 @@ pub struct Hub {
     pub logins: Arc<Semaphore>,
     /// The threads for bulk traffic.
     pub bulk: Handle,
-    /// True once the daemon is about to end.
-    pub draining: watch::Receiver<bool>,
+    /// Whether clients have to leave.
+    pub left: Left,
+    predecessor: OnceLock<Arc<Predecessor>>,
 }
 
 /// What a StartupMessage asks for, by the kind of its database.
@@ -106,13 +112,14 @@ impl Asked {
 
 impl Hub {
     /// A daemon without clients.
-    pub fn new(config: Config, bulk: Handle, draining: watch::Receiver<bool>) -> Self {
+    pub fn new(config: Config, bulk: Handle, left: Left) -> Self {
         Self {
             config: Mutex::new(Arc::new(config)),
             pools: Mutex::default(),
             retired: Mutex::default(),
             limits: Mutex::default(),
             gates: Gates::default(),
+            started: OnceLock::new(),
             reloading: Reloading::default(),
             averages: Averages::default(),
             fronts: Fronts::default(),
@@ -124,7 +131,8 @@ impl Hub {
             unknown_users: random(),
             logins: Arc::new(Semaphore::new(LOGINS)),
             bulk,
-            draining,
+            left,
+            predecessor: OnceLock::new(),
         }
     }
 
@@ -324,9 +332,25 @@ impl Hub {
         limit
     }
 
-    /// Cancels what this client runs, if the key is right.
+    /// The daemon from which this one has taken over, if it still has clients.
+    pub fn predecessor(&self) -> Option<&Arc<Predecessor>> {
+        self.predecessor.get().filter(|predecessor| !predecessor.is_gone())
+    }
+
+    /// This daemon has taken over.
+    pub fn set_predecessor(&self, predecessor: Arc<Predecessor>) {
+        let _ = self.predecessor.set(predecessor);
+    }
+
+    /// Cancels what this client runs, if the key is right. It may be a client of the daemon from which this one has taken
+    /// over.
     pub async fn cancel(&self, process_id: i32, secret: i32) {
-        let Some(client) = self.registry.cancelled_by(process_id, secret) else { return };
+        let Some(client) = self.registry.cancelled_by(process_id, secret) else {
+            if let Some(predecessor) = self.predecessor() {
+                predecessor.cancel(process_id, secret).await;
+            }
+            return;
+        };
         // Locked for both: a request that is noted as well as sent would be sent twice, the second time to what comes next.
         let running = client.running.lock().await;
         match &*running {
@@ -409,6 +433,8 @@ impl<P> Retired<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::leaving::Leaving;
+    use tokio::sync::watch;
 
     #[test]
     fn retired_pool_keeps_its_name_when_another_one_goes() {
@@ -425,7 +451,7 @@ mod tests {
 
     #[tokio::test]
     async fn server_that_a_client_has_named_is_forgotten_with_its_pool() {
-        let hub = Hub::new(Config::default(), Handle::current(), watch::channel(false).1);
+        let hub = Hub::new(Config::default(), Handle::current(), watch::channel(Leaving::Nobody).1);
         let asked = |target: &str| {
             let given = [("user", "jo"), (TARGET, target)].map(|(name, value)| (name.to_owned(), value.to_owned()));
             hub.asked(given.into(), true).unwrap()

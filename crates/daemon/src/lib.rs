@@ -12,6 +12,7 @@ pub mod control;
 pub mod front;
 pub mod gate;
 pub mod hub;
+pub mod leaving;
 pub mod lifecycle;
 pub mod limits;
 pub mod log;
@@ -29,6 +30,7 @@ pub mod servers;
 pub mod startup;
 pub mod stats;
 pub mod status;
+pub mod takeover;
 pub mod timeouts;
 pub mod traffic;
 

@@ -4,23 +4,29 @@ use crate::client::{self, Peer};
 use crate::config::Config;
 use crate::control;
 use crate::hub::Hub;
-use crate::limits::{EXPIRY, EXPIRY_LEAST, IDLE_EXIT};
+use crate::leaving::Leaving;
+use crate::limits::{EXPIRY, EXPIRY_LEAST, IDLE_BEFORE_LEAVING, IDLE_EXIT, SHORT_IDLE_BEFORE_LEAVING};
 use crate::log;
-use crate::network;
-use crate::place::{Access, Place};
+use crate::network::Listeners;
+use crate::place::{self, Access, Place};
 use crate::replies::{Ended, NOT_ALLOWED};
+use crate::takeover::older::{self, Said, Successor};
+use crate::takeover::{Handed, newer};
 use headrace_io::tokio::Stream;
 use rustix::process::geteuid;
+use std::future::Future;
 use std::io::Write;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::net::UnixStream;
 use tokio::runtime::Handle;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{Notify, watch};
-use tokio::time::{interval, timeout};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::time::{interval, sleep_until, timeout};
 
 /// How the daemon is started.
 #[derive(Clone, Debug)]
@@ -33,6 +39,8 @@ pub struct Options {
     pub port: u16,
     /// A client has started it.
     pub on_demand: bool,
+    /// It takes over from a daemon that serves, if there is one.
+    pub takeover: bool,
 }
 
 impl Options {
@@ -66,7 +74,8 @@ impl Drop for One {
     }
 }
 
-/// Serves until a signal, or until nobody has needed the daemon for a while. `bulk` are the threads for bulk traffic.
+/// Serves until a signal, until nobody has needed the daemon for a while, or until the last client of a daemon has left from
+/// which another one has taken over. `bulk` are the threads for bulk traffic.
 ///
 /// # Errors
 /// What keeps it from starting.
@@ -75,14 +84,32 @@ pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
     // Lines that wait are written when this is dropped.
     let _written = log::start(config.daemon.log_level, config.daemon.log_format);
     let access = access(&config);
-    let mut place = Place::take(&options.folder, options.port, access, options.on_demand).await?;
-    let (drain, draining) = watch::channel(false);
-    let hub = Arc::new(Hub::new(config, bulk, draining));
-    let served = Arc::new(Served::default());
+    let taken = match options.takeover {
+        true => newer::ask(&place::control_path(&options.folder, options.port)).await?,
+        false => None,
+    };
+    let (tcp, before) = match taken {
+        Some((mut taken, offer)) => (std::mem::take(&mut taken.tcp), Some((taken, offer))),
+        None => (Vec::new(), None),
+    };
+    let (leaving, left) = watch::channel(Leaving::Nobody);
+    let hub = Hub::new(config, bulk, left);
+    let (place, offer) = match before {
+        Some((taken, offer)) => {
+            hub.registry.continue_from(taken.handed.next_number);
+            hub.gates.restore(taken.handed.paused.clone());
+            let pid = taken.handed.pid;
+            (Place::taken(&options.folder, options.port, access, taken)?, Some((offer, pid)))
+        }
+        None => (Place::take(&options.folder, options.port, access, options.on_demand).await?, None),
+    };
+    let hub = Arc::new(hub);
     let failed = |error: std::io::Error| error.to_string();
-    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-    let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
+    let signals = Signals {
+        terminate: signal(SignalKind::terminate()).map_err(failed)?,
+        interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
+        hangup: signal(SignalKind::hangup()).map_err(failed)?,
+    };
     let reload: control::Reload = {
         let (options, socket) = (options.clone(), place.socket().clone());
         Arc::new(move |hub: &Hub| {
@@ -93,71 +120,289 @@ pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
         })
     };
     hub.reloading.set(reload);
-    let listeners = network::listen(&hub, &served).await?;
-    let often = idle_exit(&hub, &options).map_or(EXPIRY, |idle| (idle / 4).clamp(EXPIRY_LEAST, EXPIRY));
-    let mut expiry = interval(often);
-    let mut unused_since = Instant::now();
-    // Who has started the daemon may not wait for this line.
-    let _ = writeln!(std::io::stdout(), "headraced: serving {}", place.shown());
-    for address in &listeners.addresses {
-        let _ = writeln!(std::io::stdout(), "headraced: listening on {address}");
+    let _ = hub.started.set(options.clone());
+    let listeners = Listeners::bind(&hub.config(), tcp).await?;
+    if let Some((offer, pid)) = offer {
+        if let Some(predecessor) = offer.accept(pid).await? {
+            hub.set_predecessor(predecessor);
+        }
+        place.note_process();
+        socket_access(&place, &hub);
     }
-    let _ = std::io::stdout().flush();
+    let served = Arc::new(Served::default());
+    let mut daemon = Daemon { options, hub, served, place, listeners, leaving, signals };
     loop {
+        let over = daemon.serve().await?;
+        if daemon.end(over).await == Next::End {
+            return Ok(());
+        }
+    }
+}
+
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+/// What a signal orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Reload,
+    End,
+}
+
+impl Signals {
+    async fn next(&mut self) -> Order {
         tokio::select! {
-            accepted = place.clients.accept() => match accepted {
-                Ok((stream, _)) => admit_local(stream, &hub, &served),
-                // No more file descriptors, for example: the clients that are there go on.
-                Err(error) => {
-                    tracing::error!(%error, "a client cannot be accepted");
-                    tokio::time::sleep(headrace_core::limits::TICK).await;
-                }
-            },
-            Ok((stream, _)) = place.control.accept() => {
-                if is_own(&stream) {
-                    tokio::spawn(control::serve(stream, Arc::clone(&hub)));
-                }
-            }
-            _ = expiry.tick() => {
-                hub.expire();
-                if served.number.load(Ordering::Relaxed) > 0 {
-                    unused_since = Instant::now();
-                } else if idle_exit(&hub, &options).is_some_and(|idle| unused_since.elapsed() >= idle) {
-                    place.leave();
-                    // Somebody may have come at this moment.
-                    match timeout(Duration::ZERO, place.clients.accept()).await {
-                        Ok(Ok((stream, _))) => {
-                            place.come_back(self::access(&hub.config()))?;
-                            admit_local(stream, &hub, &served);
-                        }
-                        _ => return Ok(()),
+            _ = self.terminate.recv() => Order::End,
+            _ = self.interrupt.recv() => Order::End,
+            _ = self.hangup.recv() => Order::Reload,
+        }
+    }
+
+    /// Waits for the end: the configuration is not read again any more.
+    async fn end(&mut self) {
+        while self.next().await != Order::End {}
+    }
+}
+
+/// Why no clients are accepted any more.
+enum Over {
+    /// A signal.
+    Signal,
+    /// Nobody has come for a while.
+    Unneeded,
+    /// Another daemon takes over.
+    Successor(Successor),
+}
+
+/// What follows the end of the serving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    End,
+    /// The daemon that has taken over is gone.
+    Serve,
+}
+
+/// A daemon that runs.
+struct Daemon {
+    options: Options,
+    hub: Arc<Hub>,
+    served: Arc<Served>,
+    place: Place,
+    listeners: Listeners,
+    leaving: watch::Sender<Leaving>,
+    signals: Signals,
+}
+
+impl Daemon {
+    /// Accepts clients.
+    async fn serve(&mut self) -> Result<Over, String> {
+        let Self { options, hub, served, place, listeners, signals, .. } = self;
+        let (asks, mut asked) = mpsc::channel(1);
+        let mut offered: Option<Pin<Box<dyn Future<Output = Option<Successor>> + Send>>> = None;
+        let often = idle_exit(hub, options).map_or(EXPIRY, |idle| (idle / 4).clamp(EXPIRY_LEAST, EXPIRY));
+        let mut expiry = interval(often);
+        let mut unused_since = Instant::now();
+        listeners.accept(hub, served)?;
+        if let Some(predecessor) = hub.predecessor() {
+            predecessor.serving().await;
+        }
+        // Who has started the daemon may not wait for this line.
+        let _ = writeln!(std::io::stdout(), "headraced: serving {}", place.shown());
+        for address in &listeners.addresses {
+            let _ = writeln!(std::io::stdout(), "headraced: listening on {address}");
+        }
+        let _ = std::io::stdout().flush();
+        loop {
+            tokio::select! {
+                accepted = place.accept() => match accepted {
+                    Ok(stream) => admit_local(stream, hub, served),
+                    // No more file descriptors, for example: the clients that are there go on.
+                    Err(error) => {
+                        tracing::error!(%error, "a client cannot be accepted");
+                        tokio::time::sleep(headrace_core::limits::TICK).await;
+                    }
+                },
+                Ok(stream) = place.accept_control() => {
+                    if is_own(&stream) {
+                        tokio::spawn(control::serve(stream, Arc::clone(hub), asks.clone()));
                     }
                 }
-            }
-            _ = hangup.recv() => {
-                match hub.read_again() {
-                    Ok(()) => tracing::info!("the configuration was read again"),
-                    Err(reason) => tracing::error!(reason, "the configuration stays as it is"),
+                Some(stream) = asked.recv() => match offered {
+                    Some(_) => drop(tokio::spawn(older::refuse(stream))),
+                    None => match handed(hub, place, listeners) {
+                        Ok((handed, sockets)) => offered = Some(Box::pin(older::offer(stream, handed, sockets))),
+                        Err(error) => tracing::error!(%error, "the sockets cannot be given to another daemon"),
+                    },
+                },
+                ready = async { offered.as_mut().expect("it is polled only then").await }, if offered.is_some() => {
+                    offered = None;
+                    if let Some(successor) = ready {
+                        return Ok(Over::Successor(successor));
+                    }
                 }
+                _ = expiry.tick() => {
+                    hub.expire();
+                    let has_clients = served.number.load(Ordering::Relaxed) > 0 || hub.predecessor().is_some();
+                    if has_clients || offered.is_some() {
+                        unused_since = Instant::now();
+                    } else if idle_exit(hub, options).is_some_and(|idle| unused_since.elapsed() >= idle) {
+                        place.leave();
+                        // Somebody may have come at this moment.
+                        match timeout(Duration::ZERO, place.accept()).await {
+                            Ok(Ok(stream)) => {
+                                place.come_back(self::access(&hub.config()))?;
+                                admit_local(stream, hub, served);
+                            }
+                            _ => return Ok(Over::Unneeded),
+                        }
+                    }
+                }
+                order = signals.next() => match order {
+                    Order::Reload => match hub.read_again() {
+                        Ok(()) => tracing::info!("the configuration was read again"),
+                        Err(reason) => tracing::error!(reason, "the configuration stays as it is"),
+                    },
+                    Order::End => {
+                        // One that is about to serve has to be heard: it would take this end for a crash.
+                        let successor = match offered {
+                            Some(offer) => offer.await,
+                            None => None,
+                        };
+                        return Ok(successor.map_or(Over::Signal, Over::Successor));
+                    }
+                },
             }
-            _ = terminate.recv() => break,
-            _ = interrupt.recv() => break,
         }
     }
-    place.leave();
-    drop((place.clients, listeners));
-    drain.send_replace(true);
-    let drained = async {
-        while served.number.load(Ordering::Relaxed) > 0 {
-            served.left.notified().await;
+
+    /// Has the clients leave.
+    async fn end(&mut self, over: Over) -> Next {
+        self.listeners.stop().await;
+        match over {
+            Over::Unneeded => {}
+            Over::Signal => {
+                // It is not to accept again when the files are gone.
+                self.end_predecessor().await;
+                self.place.leave();
+                self.place.forget();
+                self.listeners.forget();
+                self.drain().await;
+            }
+            Over::Successor(successor) => {
+                if successor.yours().await.is_err() {
+                    return Next::Serve;
+                }
+                tracing::info!("another daemon takes over");
+                return self.hand_over(successor).await;
+            }
         }
+        Next::End
+    }
+
+    /// Has all clients leave, each at the end of its transaction.
+    async fn drain(&self) {
+        self.leaving.send_replace(Leaving::All);
+        let limit = self.hub.config().daemon.drain_timeout();
+        if timeout(limit, all_left(&self.hub, &self.served)).await.is_err() {
+            let left = self.served.number.load(Ordering::Relaxed);
+            tracing::warn!(clients = left, ?limit, "clients had not ended their transactions");
+        }
+    }
+
+    /// Serves the clients that are there until they have left, while another daemon accepts.
+    async fn hand_over(&mut self, mut successor: Successor) -> Next {
+        if let Some(predecessor) = self.hub.predecessor() {
+            predecessor.release().await;
+        }
+        let (restart, drain) = (self.hub.config().daemon.restart_timeout(), self.hub.config().daemon.drain_timeout());
+        let mut steps = [
+            (Leaving::Idle(IDLE_BEFORE_LEAVING), restart),
+            (Leaving::Idle(SHORT_IDLE_BEFORE_LEAVING), drain / 2),
+            (Leaving::Moved, drain / 2),
+        ]
+        .into_iter();
+        let mut until = tokio::time::Instant::now();
+        let (mut is_served, mut is_lost) = (false, false);
+        loop {
+            let (hub, served) = (&self.hub, &self.served);
+            tokio::select! {
+                () = all_left(hub, served), if is_served => return Next::End,
+                said = successor.says(hub), if !is_lost => match said {
+                    Said::Serving => is_served = true,
+                    Said::Release | Said::End => {
+                        self.place.forget();
+                        self.listeners.forget();
+                        successor.released().await;
+                        is_served = true;
+                        if said == Said::End {
+                            return self.drained().await;
+                        }
+                    }
+                    Said::Lost if self.place.is_forgotten() => is_lost = true,
+                    Said::Lost => {
+                        tracing::warn!("the daemon that has taken over is gone; this one serves again");
+                        self.leaving.send_replace(Leaving::Nobody);
+                        self.place.note_process();
+                        return Next::Serve;
+                    }
+                },
+                () = sleep_until(until) => {
+                    let Some((leaving, limit)) = steps.next() else {
+                        let left = self.served.number.load(Ordering::Relaxed);
+                        tracing::warn!(clients = left, "clients had not ended their transactions");
+                        return Next::End;
+                    };
+                    self.leaving.send_replace(leaving);
+                    until += limit;
+                }
+                () = self.signals.end() => return self.drained().await,
+            }
+        }
+    }
+
+    async fn end_predecessor(&self) {
+        if let Some(predecessor) = self.hub.predecessor() {
+            predecessor.end().await;
+        }
+    }
+
+    async fn drained(&self) -> Next {
+        self.end_predecessor().await;
+        self.drain().await;
+        Next::End
+    }
+}
+
+/// Waits until all clients have left, and those of the daemon from which this one has taken over.
+async fn all_left(hub: &Hub, served: &Served) {
+    while served.number.load(Ordering::Relaxed) > 0 {
+        served.left.notified().await;
+    }
+    if let Some(predecessor) = hub.predecessor() {
+        predecessor.gone().await;
+    }
+}
+
+/// What is given to a daemon that takes over.
+fn handed(hub: &Hub, place: &Place, listeners: &Listeners) -> std::io::Result<(Handed, Vec<OwnedFd>)> {
+    let mut sockets = place.sockets()?;
+    sockets.extend(listeners.sockets()?);
+    let handed = Handed {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+        next_number: hub.registry.next_number(),
+        paused: hub.gates.paused(),
+        inherited: place.socket().is_inherited(),
+        addresses: listeners.configured(),
     };
-    let limit = hub.config().daemon.drain_timeout();
-    if timeout(limit, drained).await.is_err() {
-        let left = served.number.load(Ordering::Relaxed);
-        tracing::warn!(clients = left, ?limit, "clients had not ended their transactions");
-    }
-    Ok(())
+    Ok((handed, sockets))
+}
+
+fn socket_access(place: &Place, hub: &Hub) {
+    place.socket().set_access(access(&hub.config()));
 }
 
 fn access(config: &Config) -> Access {

@@ -77,6 +77,16 @@ pub const LOOK: Duration = Duration::from_millis(20);
 pub const STATS_PERIOD: Duration = Duration::from_secs(60);
 /// How long clients may take to end their transactions after SIGTERM.
 pub const DRAIN: Duration = Duration::from_secs(30);
+/// How long a daemon that takes over may take to be ready, and each answer of the two.
+pub const TAKEOVER: Duration = Duration::from_secs(10);
+/// How long clients may stay with a daemon from which another one has taken over, before they leave at the end of their
+/// transactions.
+pub const RESTART: Duration = Duration::from_secs(60);
+/// How long a client is idle before it leaves a daemon from which another one has taken over: much longer than from the
+/// check of a connection by a pool to its use.
+pub const IDLE_BEFORE_LEAVING: Duration = Duration::from_secs(1);
+/// The same after [`RESTART`], where no client that is busy is that idle.
+pub const SHORT_IDLE_BEFORE_LEAVING: Duration = Duration::from_millis(50);
 /// How long a server connection is used.
 pub const LIFETIME: Duration = Duration::from_secs(3600);
 /// The same where clients give the server's passwords.

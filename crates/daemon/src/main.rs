@@ -25,6 +25,9 @@ struct Arguments {
     /// Ends when nobody has been connected for a while, and waits for a daemon that is about to end.
     #[arg(long)]
     on_demand: bool,
+    /// Takes over the sockets of a daemon that serves, which ends when its clients have left. Without one it only starts.
+    #[arg(long)]
+    takeover: bool,
 }
 
 fn main() -> ExitCode {
@@ -34,10 +37,12 @@ fn main() -> ExitCode {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
     let options = Options {
-        config: arguments.config.or_else(default_config),
+        // Another daemon that takes over may be started elsewhere.
+        config: arguments.config.or_else(default_config).map(|path| std::path::absolute(&path).unwrap_or(path)),
         folder: arguments.folder.unwrap_or_else(default_folder),
         port: arguments.port,
         on_demand: arguments.on_demand,
+        takeover: arguments.takeover,
     };
     let result = match (threads("interactive"), threads("bulk")) {
         (Ok(interactive), Ok(bulk)) => {

@@ -1,28 +1,37 @@
 //! Where the daemon listens: the folder, the sockets in it, and the lock that only one daemon holds.
 
 use crate::limits::HANDOVER;
+use crate::takeover::newer::Taken;
 use listenfd::ListenFd;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::process::{geteuid, umask};
 use std::fs::{self, DirBuilder, File, Permissions};
-use std::io::Write;
+use std::future::pending;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener as StdListener;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tokio::net::UnixListener;
+use tokio::net::{UnixListener, UnixStream};
 
 /// What a daemon holds as long as it serves.
 #[derive(Debug)]
 pub struct Place {
-    /// Where clients connect.
-    pub clients: UnixListener,
-    /// Where metrics are asked for.
-    pub control: UnixListener,
+    held: Option<Held>,
     socket: Socket,
     control_path: PathBuf,
-    /// Held until the process ends: the process that holds it owns the sockets, so a file that is there is left over.
-    _lock: File,
+}
+
+#[derive(Debug)]
+struct Held {
+    /// Where clients connect.
+    clients: UnixListener,
+    /// Where metrics are asked for.
+    control: UnixListener,
+    /// Held until the process ends: the process that holds it owns the sockets, so a file that is there is left over. One
+    /// that takes over is given it by the one before, and both hold it until that has ended.
+    lock: File,
 }
 
 /// The socket for clients, as a file.
@@ -34,6 +43,11 @@ pub struct Socket {
 }
 
 impl Socket {
+    /// Returns true if somebody else has made it.
+    pub fn is_inherited(&self) -> bool {
+        self.inherited
+    }
+
     /// Lets others reach it, or not any more.
     pub fn set_access(&self, access: Access) {
         let mode = if access == Access::Own { 0o600 } else { 0o666 };
@@ -60,6 +74,11 @@ pub fn default_folder() -> PathBuf {
     }
 }
 
+/// Where the second socket of a folder is.
+pub fn control_path(folder: &Path, port: u16) -> PathBuf {
+    folder.join(format!(".s.PGSQL.{port}.http"))
+}
+
 impl Place {
     /// Takes the place, or the socket that systemd has opened.
     ///
@@ -68,7 +87,7 @@ impl Place {
     pub async fn take(folder: &Path, port: u16, access: Access, on_demand: bool) -> Result<Self, String> {
         prepare(folder, access)?;
         let path = folder.join(format!(".s.PGSQL.{port}"));
-        let control_path = folder.join(format!(".s.PGSQL.{port}.http"));
+        let control_path = control_path(folder, port);
         let lock = locked(&path, port, on_demand).await?;
         let inherited = ListenFd::from_env().take_unix_listener(0).map_err(|error| format!("LISTEN_FDS: {error}"))?;
         umask(Mode::XUSR | Mode::RWXG | Mode::RWXO);
@@ -78,7 +97,75 @@ impl Place {
             None => bound(&socket.path)?,
         };
         socket.set_access(access);
-        Ok(Self { clients, control: bound(&control_path)?, socket, control_path, _lock: lock })
+        let held = Some(Held { clients, control: bound(&control_path)?, lock });
+        let place = Self { held, socket, control_path };
+        place.note_process();
+        Ok(place)
+    }
+
+    /// The place of a daemon that serves, of which this one has the sockets. The files stay as they are.
+    ///
+    /// # Errors
+    /// What is wrong with the folder.
+    pub fn taken(folder: &Path, port: u16, access: Access, taken: Taken) -> Result<Self, String> {
+        prepare(folder, access)?;
+        umask(Mode::XUSR | Mode::RWXG | Mode::RWXO);
+        let socket = Socket { path: folder.join(format!(".s.PGSQL.{port}")), inherited: taken.handed.inherited };
+        let (clients, control) = (of_std(taken.clients)?, of_std(taken.control)?);
+        let held = Some(Held { clients, control, lock: taken.lock });
+        Ok(Self { held, socket, control_path: control_path(folder, port) })
+    }
+
+    /// Writes the number of this process into the file of the lock.
+    pub fn note_process(&self) {
+        let Some(mut file) = self.held.as_ref().map(|held| &held.lock) else { return };
+        // The position is that of every process that holds it.
+        let _ = file.seek(SeekFrom::Start(0)).and_then(|_| file.set_len(0));
+        let _ = writeln!(file, "{}", std::process::id());
+    }
+
+    /// A client that connects.
+    ///
+    /// # Errors
+    /// It cannot be accepted.
+    pub async fn accept(&self) -> io::Result<UnixStream> {
+        match &self.held {
+            Some(held) => held.clients.accept().await.map(|(stream, _)| stream),
+            None => pending().await,
+        }
+    }
+
+    /// Who asks on the second socket.
+    ///
+    /// # Errors
+    /// It cannot be accepted.
+    pub async fn accept_control(&self) -> io::Result<UnixStream> {
+        match &self.held {
+            Some(held) => held.control.accept().await.map(|(stream, _)| stream),
+            None => pending().await,
+        }
+    }
+
+    /// The sockets and the lock, for a daemon that takes over.
+    ///
+    /// # Errors
+    /// There are no more file descriptors.
+    pub fn sockets(&self) -> io::Result<Vec<OwnedFd>> {
+        let Some(held) = &self.held else { return Ok(Vec::new()) };
+        [held.clients.as_fd(), held.control.as_fd(), held.lock.as_fd()]
+            .into_iter()
+            .map(|socket| socket.try_clone_to_owned())
+            .collect()
+    }
+
+    /// Closes the sockets and the lock, and leaves the files as they are.
+    pub fn forget(&mut self) {
+        self.held = None;
+    }
+
+    /// Returns true after [`Place::forget`].
+    pub fn is_forgotten(&self) -> bool {
+        self.held.is_none()
     }
 
     /// The path of the socket, for people.
@@ -107,10 +194,12 @@ impl Place {
     /// # Errors
     /// The sockets cannot be made.
     pub fn come_back(&mut self, access: Access) -> Result<(), String> {
-        if !self.socket.inherited {
-            self.clients = bound(&self.socket.path)?;
+        if let Some(held) = &mut self.held {
+            if !self.socket.inherited {
+                held.clients = bound(&self.socket.path)?;
+            }
+            held.control = bound(&self.control_path)?;
         }
-        self.control = bound(&self.control_path)?;
         self.socket.set_access(access);
         Ok(())
     }
@@ -138,9 +227,7 @@ async fn locked(path: &Path, port: u16, on_demand: bool) -> Result<File, String>
         }
         tokio::time::sleep(headrace_core::limits::TICK / 5).await;
     }
-    let mut file = File::from(held);
-    let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
-    Ok(file)
+    Ok(File::from(held))
 }
 
 /// Makes the folder, or checks that nobody else has a hand in it.

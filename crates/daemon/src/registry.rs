@@ -147,6 +147,16 @@ pub struct Newcomer {
 }
 
 impl Registry {
+    /// The next client has this number.
+    pub fn continue_from(&self, number: i32) {
+        self.numbers.store(number, Ordering::Relaxed);
+    }
+
+    /// The number of the next client.
+    pub fn next_number(&self) -> i32 {
+        self.numbers.load(Ordering::Relaxed)
+    }
+
     /// A client comes: it gets a process id and a secret key.
     pub fn enter(&self, newcomer: Newcomer) -> Entered<'_> {
         let mut secret = [0; 4];

@@ -18,6 +18,8 @@ pub struct Ended {
     pub message: String,
     /// The server's own words in its place.
     server: Option<ServerError>,
+    /// Every client is told it.
+    of_all: bool,
 }
 
 /// As many clients wait for a server connection as may.
@@ -65,7 +67,17 @@ const PROTOCOL: i32 = 3 << 16;
 impl Ended {
     /// An error.
     pub fn new(sqlstate: &'static str, message: impl Into<String>) -> Self {
-        Self { sqlstate, message: message.into(), server: None }
+        Self { sqlstate, message: message.into(), server: None, of_all: false }
+    }
+
+    /// What every client is told, because the daemon ends or another one has taken over.
+    pub fn of_all(sqlstate: &'static str, message: &str) -> Self {
+        Self { of_all: true, ..Self::new(sqlstate, message) }
+    }
+
+    /// Returns true if every client is told it.
+    pub fn is_of_all(&self) -> bool {
+        self.of_all
     }
 }
 
@@ -110,7 +122,7 @@ impl Ended {
             _ => UNREACHABLE,
         };
         let message = format!("headraced: no session on the server: {fatal}");
-        Self { sqlstate, message, server: error }
+        Self { server: error, ..Self::new(sqlstate, message) }
     }
 
     /// The server has refused something without which the client cannot be served: the error in its own words ends the
@@ -121,7 +133,8 @@ impl Ended {
                 "FATAL".clone_into(text);
             }
         }
-        Self { sqlstate: REJECTED, message: error.field(field::MESSAGE).to_owned(), server: Some(error) }
+        let message = error.field(field::MESSAGE).to_owned();
+        Self { server: Some(error), ..Self::new(REJECTED, message) }
     }
 
     /// ErrorResponse.

@@ -2,6 +2,7 @@
 
 use crate::config::Database;
 use crate::hub::Hub;
+use crate::leaving::Leaving;
 use crate::registry::{Activity, Client};
 use crate::servers::OpenServer;
 use crate::stats::Shown;
@@ -14,7 +15,13 @@ pub struct Status {
     version: &'static str,
     pid: u32,
     uptime_seconds: f64,
+    /// The file of its configuration.
+    config: Option<String>,
+    /// A client has started it.
+    on_demand: bool,
     draining: bool,
+    /// The process of the daemon from which this one has taken over, as long as it has clients.
+    predecessor: Option<u32>,
     clients: Vec<ClientStatus>,
     pools: Vec<PoolStatus>,
     memory_bytes: i64,
@@ -158,7 +165,10 @@ pub fn of(hub: &Hub) -> Status {
         version: env!("CARGO_PKG_VERSION"),
         pid: std::process::id(),
         uptime_seconds: hub.since.elapsed().as_secs_f64(),
-        draining: *hub.draining.borrow(),
+        config: hub.started.get().and_then(|started| started.config.as_ref()).map(|path| path.display().to_string()),
+        on_demand: hub.started.get().is_some_and(|started| started.on_demand),
+        draining: *hub.left.borrow() != Leaving::Nobody,
+        predecessor: hub.predecessor().map(|predecessor| predecessor.pid),
         clients: clients(hub),
         pools: pools(hub),
         memory_bytes: hub.memory.value(),

@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sysconfig
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -118,14 +119,41 @@ def start(path: str, config: str | None = None) -> bool:
                 time.sleep(0.005)
         if answers(path):
             return False
-        _start(path, config)
+        _start(path, ["--config", config] if config else ["--on-demand"])
         return True
 
 
-def _start(path: str, config: str | None) -> None:
+def restart(path: str, options: Sequence[str]) -> None:
+    """Starts a daemon that takes over from the one of the folder ``path``, if one serves there. No client finds none.
+
+    Args:
+        path: the folder of its sockets.
+        options: its options, such as ``("--config", "/etc/headraced.toml")``.
+
+    Raises:
+        OperationalError: it cannot be started, and the one that serves goes on; the error has what it said.
+    """
+    check_folder(path)
+    _start(path, ["--takeover", *options])
+
+
+def program_version() -> str:
+    """The version of the program that would be started.
+
+    Raises OperationalError: there is none.
+    """
+    program = find_program()
+    try:
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise connect_failed(f"the daemon's program {program} does not say its version: {error}") from None
+    return said.split()[-1] if said.split() else ""
+
+
+def _start(path: str, own: Sequence[str]) -> None:
     program = find_program()
     log = os.path.join(path, "headraced.log")
-    options = ["--folder", path, "--port", str(PORT), *(["--config", config] if config else ["--on-demand"])]
+    options = ["--folder", path, "--port", str(PORT), *own]
     # The shell ends at once: the daemon is then no child of this process.
     command = ["/bin/sh", "-c", '"$@" &', "sh", program, *options]
     with open(log, "ab") as errors:

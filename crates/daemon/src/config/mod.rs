@@ -19,7 +19,7 @@ pub use url::decoded;
 pub use user::LocalUser;
 
 use crate::console;
-use crate::limits::{CLIENTS, DRAIN, LEAST_SECONDS, LOGIN_TIMEOUT, MEMORY_MB, MESSAGE_TIMEOUT, MOST_SECONDS};
+use crate::limits::{CLIENTS, DRAIN, LEAST_SECONDS, LOGIN_TIMEOUT, MEMORY_MB, MESSAGE_TIMEOUT, MOST_SECONDS, RESTART};
 use crate::log::{LogFormat, LogLevel};
 use headrace_tls::Identity;
 use serde::{Deserialize, Serialize};
@@ -56,6 +56,8 @@ pub struct Daemon {
     pub idle_exit: Option<f64>,
     /// Seconds that clients have to end their transactions after SIGTERM.
     pub drain_timeout: f64,
+    /// Seconds that clients may stay after another daemon has taken over, before they leave at the end of a transaction.
+    pub restart_timeout: f64,
     /// Seconds that the login of a client may take.
     pub client_login_timeout: f64,
     /// Seconds that a message of a client may take to be complete; 0 for any number.
@@ -92,6 +94,7 @@ impl Default for Daemon {
         Self {
             idle_exit: None,
             drain_timeout: DRAIN.as_secs_f64(),
+            restart_timeout: RESTART.as_secs_f64(),
             client_login_timeout: LOGIN_TIMEOUT.as_secs_f64(),
             message_timeout: MESSAGE_TIMEOUT.as_secs_f64(),
             max_clients: CLIENTS,
@@ -139,6 +142,7 @@ impl Daemon {
     fn check(&self) -> Result<(), String> {
         check_seconds("idle_exit", self.idle_exit.unwrap_or_default(), May::BeZero)?;
         check_seconds("drain_timeout", self.drain_timeout, May::BeZero)?;
+        check_seconds("restart_timeout", self.restart_timeout, May::BeZero)?;
         check_seconds("client_login_timeout", self.client_login_timeout, May::NotBeZero)?;
         check_seconds("message_timeout", self.message_timeout, May::BeZero)?;
         if self.max_clients == 0 || self.memory_mb == 0 {
@@ -150,6 +154,11 @@ impl Daemon {
     /// How long clients have to end their transactions.
     pub fn drain_timeout(&self) -> Duration {
         Duration::from_secs_f64(self.drain_timeout)
+    }
+
+    /// How long clients may stay after another daemon has taken over.
+    pub fn restart_timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.restart_timeout)
     }
 
     /// How long the login of a client may take.

@@ -10,10 +10,11 @@ use crate::config::Daemon;
 use crate::front::messages::{Broken, Message, length};
 use crate::front::replies::{self as rows, Failure};
 use crate::hub::Hub;
+use crate::leaving;
 use crate::limits::LOOK;
 use crate::orders::Refusal;
 use crate::registry::Entered;
-use crate::replies::{self, CANCELLED, DRAINING, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION};
+use crate::replies::{self, CANCELLED, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION};
 use command::{Command, Table};
 use headrace_core::TransactionStatus;
 use headrace_io::Progress;
@@ -90,7 +91,7 @@ struct Console<'a> {
 
 impl Console<'_> {
     async fn run(&mut self) -> Result<(), Ended> {
-        let mut draining = self.hub.draining.clone();
+        let mut left = self.hub.left.clone();
         loop {
             while let Some(message) = self.next()? {
                 match Message::read(&message).map_err(broken)? {
@@ -121,9 +122,7 @@ impl Console<'_> {
                         return Ok(());
                     }
                 }
-                _ = draining.wait_for(|draining| *draining) => {
-                    return Err(Ended::new(DRAINING, "headraced: the daemon ends; connect again"));
-                }
+                ended = leaving::due(&mut left) => return Err(ended),
                 ended = self.entered.client.killed() => return Err(ended),
             }
         }

@@ -12,6 +12,7 @@ use super::session::{Execution, Session, server_lost};
 use super::sql::Action;
 use super::transactions::{Block, IN_FAILED_TRANSACTION};
 use super::values::{COPY_SIGNATURE, Layout, Shape, Writer};
+use crate::leaving;
 use crate::limits::RESET_TIMEOUT;
 use crate::lock;
 use crate::replies::Ended;
@@ -135,12 +136,12 @@ impl<B: Backend> Session<'_, B> {
             if watched.is_none() && !self.queue.is_empty() {
                 return Err(server_lost(&Fatal::end_of_input()));
             }
-            let mut draining = self.hub.draining.clone();
+            let mut left = self.hub.left.clone();
             let is_idle = self.lent.is_none() || self.is_between() && self.status() == TransactionStatus::Idle;
             let client = &mut *self.client;
             return tokio::select! {
                 moved = client.stream.exchange(&mut client.buffers, reads) => Ok(has_left(&moved)),
-                _ = draining.wait_for(|draining| *draining), if is_idle => Err(self.drained()),
+                ended = leaving::due(&mut left), if is_idle => Err(ended),
                 what = self.timer.expired(first) => Err(what.ended()),
                 ended = self.of.killed() => Err(ended),
             };

@@ -17,7 +17,7 @@ use crate::config::PoolMode;
 use crate::hub::Hub;
 use crate::limits::SMALL;
 use crate::registry::{self, Activity, Entered};
-use crate::replies::{DRAINING, Ended, PROTOCOL_VIOLATION, SERVER_LOST, TOO_LARGE};
+use crate::replies::{Ended, PROTOCOL_VIOLATION, SERVER_LOST, TOO_LARGE};
 use crate::timeouts::{Clock, Doing, Expired, Observed, Timer};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, Isolation, ReadBuffer, TransactionStatus};
@@ -500,11 +500,6 @@ impl<B: Backend> Session<'_, B> {
         let (asked, replies) = (self.messages, self.answered);
         let receiving = is_receiving.then_some((asked, bytes));
         self.clock.observe(Instant::now(), Observed { doing, in_transaction, asked, replies, receiving })
-    }
-
-    /// The daemon ends, and the client has no transaction open.
-    pub(super) fn drained(&self) -> Ended {
-        Ended::new(DRAINING, "headraced: the daemon ends; connect again")
     }
 }
 

@@ -7,9 +7,10 @@ use super::welcomes::Settings;
 use crate::client::Client;
 use crate::config::PoolMode;
 use crate::hub::Hub;
+use crate::leaving::{self, Left};
 use crate::limits::{PINNED_PAUSE, SMALL, TURN};
 use crate::registry::{self, Activity, Entered};
-use crate::replies::{self, DRAINING, Ended, SERVER_LOST};
+use crate::replies::{self, Ended, SERVER_LOST};
 use crate::timeouts::{Clock, Doing, Expired, Observed, Timer};
 use crate::traffic::{Home, Traffic, TrafficClass, run_on};
 use headrace_connection::Buffers;
@@ -18,7 +19,6 @@ use headrace_core::{Fatal, ReadBuffer, TransactionStatus};
 use headrace_io::{Flow, Progress};
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::watch;
 
 /// How a step of a client's connection ended.
 enum Step {
@@ -26,8 +26,7 @@ enum Step {
     ClientLeft,
     ServerLost(Fatal),
     Expired(Expired),
-    Killed(Ended),
-    Draining,
+    Ended(Ended),
 }
 
 /// What came first while a client waited for a server connection.
@@ -70,7 +69,7 @@ pub async fn serve(
         of: Arc::clone(&entered.client),
         lent: None,
         hub: Arc::clone(hub),
-        draining: hub.draining.clone(),
+        left: hub.left.clone(),
         traffic: Traffic::default(),
         flow: Flow::default(),
         home: Home::default(),
@@ -175,7 +174,7 @@ struct Session {
     /// Counts replies.
     replies: u64,
     hub: Arc<Hub>,
-    draining: watch::Receiver<bool>,
+    left: Left,
     traffic: Traffic,
     /// What the server sends.
     flow: Flow,
@@ -253,8 +252,7 @@ impl Session {
                 Step::ClientLeft => return Ok(Stopped::ClientLeft),
                 Step::ServerLost(fatal) => return Err(self.server_lost(&fatal)),
                 Step::Expired(what) => return Err(what.ended()),
-                Step::Killed(ended) => return Err(ended),
-                Step::Draining => return Err(Ended::new(DRAINING, "headraced: the daemon ends; connect again")),
+                Step::Ended(ended) => return Err(ended),
             }
         }
     }
@@ -460,9 +458,9 @@ impl Session {
         let Some(lent) = &mut self.lent else {
             return tokio::select! {
                 moved = client.stream.exchange(&mut client.buffers, true) => of_client(moved),
-                _ = self.draining.wait_for(|draining| *draining) => Step::Draining,
+                ended = leaving::due(&mut self.left) => Step::Ended(ended),
                 what = self.timer.expired(first) => Step::Expired(what),
-                ended = self.of.killed() => Step::Killed(ended),
+                ended = self.of.killed() => Step::Ended(ended),
             };
         };
         let idle = self.relay.owes_nothing() && lent.server.state.status == TransactionStatus::Idle;
@@ -477,13 +475,13 @@ impl Session {
                 Ok(_) => Step::Moved,
                 Err(fatal) => Step::ServerLost(fatal),
             },
-            _ = self.draining.wait_for(|draining| *draining), if idle => Step::Draining,
+            ended = leaving::due(&mut self.left), if idle => Step::Ended(ended),
             () = pause(), if may_ask => {
                 self.relay.has_paused();
                 Step::Moved
             }
             what = self.timer.expired(first) => Step::Expired(what),
-            ended = self.of.killed() => Step::Killed(ended),
+            ended = self.of.killed() => Step::Ended(ended),
         }
     }
 
