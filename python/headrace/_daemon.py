@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import http.client
 import json
 import os
@@ -149,10 +150,9 @@ def _start(folder: str, options: argparse.Namespace) -> int:
 
 def _restart(folder: str, options: argparse.Namespace) -> int:
     config = options.config and os.path.abspath(options.config)
-    try:
+    before: dict[str, Any] = {}
+    with contextlib.suppress(OSError):
         before = json.loads(ask(folder, "GET", "/status")[1])
-    except OSError:
-        before = {}
     named = config or before.get("config")
     own = ["--config", named] if named else []
     # One that a client has started goes on ending by itself, unless it is given a configuration.

@@ -5,6 +5,7 @@ use crate::front::fronts;
 use crate::hub::{Asked, Hub, TARGET, Wanted};
 use crate::limits::FAREWELL;
 use crate::log::Rate;
+use crate::login::Admission;
 use crate::postgres::session;
 use crate::registry::{self, Newcomer};
 use crate::replies::{self, CANCELLED, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION, TOO_MANY_CLIENTS};
@@ -272,8 +273,9 @@ impl Client {
             return Err(Ended::new(NOT_ALLOWED, "headraced: clients on other machines need TLS (sslmode=require)"));
         }
         let (user, database) = named(&parameters);
-        self.log_in(hub, &user).await?;
-        if !hub.config().clients.get(&user).is_some_and(|account| account.may_use(&database)) {
+        let admission = self.log_in(hub, &user, &database).await?;
+        let may_use = || hub.config().clients.get(&user).is_some_and(|account| account.may_use(&database));
+        if admission == Admission::Account && !may_use() {
             let what = format!("headraced: client {user:?} may not use database {database:?}");
             return Err(Ended::new(NOT_ALLOWED, what));
         }

@@ -1,7 +1,8 @@
 //! What all clients share: the configuration, the pools, and who is connected.
 
+use crate::auth_query::Verifiers;
 use crate::client::{Peer, Said, named};
-use crate::config::{Config, Database, Driver};
+use crate::config::{ANY_DATABASE, Config, Database, Driver};
 use crate::console::totals::{Averages, totals};
 use crate::front::fronts::{self, Fronts, Kind};
 use crate::gate::Gates;
@@ -61,6 +62,8 @@ pub struct Hub {
     pub said: Said,
     /// When the daemon was started.
     pub since: Instant,
+    /// The passwords of clients that servers have been asked for.
+    pub verifiers: Verifiers,
     /// Makes the salts of users that do not exist, always the same for the same name, and hashes that only this daemon can
     /// make.
     pub unknown_users: [u8; 32],
@@ -81,9 +84,6 @@ pub enum Wanted {
     /// Sessions of another database.
     Front(fronts::Wanted),
 }
-
-/// The name of settings that are those of all databases without settings of their own.
-const ANY_DATABASE: &str = "*";
 
 /// What a client has said of itself.
 #[derive(Debug)]
@@ -128,6 +128,7 @@ impl Hub {
             refused: Counter::default(),
             said: Said::default(),
             since: Instant::now(),
+            verifiers: Verifiers::default(),
             unknown_users: random(),
             logins: Arc::new(Semaphore::new(LOGINS)),
             bulk,
@@ -149,6 +150,7 @@ impl Hub {
         let before = std::mem::replace(&mut *lock(&self.config), Arc::clone(&config));
         self.reload_limits(&before, &config);
         self.fronts.reload(&config);
+        self.verifiers.clear();
         let mut retired = Vec::new();
         lock(&self.pools).retain(|key, pool| {
             let stays = key.of_client || config.databases.get(&key.name).is_some_and(|now| *now == *pool.database);
@@ -389,6 +391,8 @@ impl Hub {
     pub fn expire(&self) {
         self.averages.note(Instant::now(), || totals(self));
         self.fronts.expire();
+        let config = self.config();
+        self.verifiers.expire(|name| config.databases.get(name).map(Database::server_idle));
         let pools: Vec<Arc<Pool>> = lock(&self.pools).values().cloned().collect();
         pools.iter().for_each(|pool| pool.expire());
         drop(pools);

@@ -5,6 +5,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+pub mod auth_query;
 pub mod client;
 pub mod config;
 pub mod console;

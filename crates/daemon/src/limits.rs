@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+/// How long what the server has answered to an `auth_query` is taken to hold: how long a password that was changed still
+/// lets in.
+pub const VERIFIER_LIFETIME: Duration = Duration::from_secs(5);
+/// Answers of that kind that are kept.
+pub const VERIFIERS: usize = 10_000;
 /// Server connections of one pool: one server, database, user and set of startup parameters.
 pub const POOL_SIZE: usize = 10;
 /// Server connections of a database in all its pools, below the 100 that a PostgreSQL server has by default.

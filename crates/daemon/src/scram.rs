@@ -48,8 +48,8 @@ impl Verifier {
         Self::read(&made).ok_or("no SCRAM-SHA-256 verifier can be made of the password")
     }
 
-    /// `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`.
-    fn read(text: &str) -> Option<Self> {
+    /// Reads `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`, and nothing else.
+    pub fn read(text: &str) -> Option<Self> {
         let (parameters, keys) = text.strip_prefix(PREFIX)?.split_once('$')?;
         let ((iterations, salt), (stored, server)) = (parameters.split_once(':')?, keys.split_once(':')?);
         let key = |text: &str| STANDARD.decode(text).ok()?.try_into().ok();

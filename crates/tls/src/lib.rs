@@ -59,7 +59,7 @@ impl TlsConnection {
         Ok(Self { connection: connection.into(), peer_closed: false, unverified, own_end_point: None })
     }
 
-    /// A server that waits for a client's greeting. Clients are asked for no certificate.
+    /// A server that waits for a client's greeting.
     ///
     /// # Errors
     /// [`Fatal`]: TLS refuses to start.
@@ -153,6 +153,13 @@ impl TlsConnection {
             return self.own_end_point.as_deref().map(<[u8]>::to_vec);
         }
         binding::tls_server_end_point(self.connection.peer_certificates()?.first()?)
+    }
+
+    /// The common name in the certificate of the client, which was verified. `None` before the handshake, of a client without a
+    /// certificate, and of a server.
+    pub fn client_name(&self) -> Option<String> {
+        let Connection::Server(connection) = &self.connection else { return None };
+        names::common_name(connection.peer_certificates()?.first()?)
     }
 
     /// The SHA-256 of the server's certificate (DER), `None` before the handshake.

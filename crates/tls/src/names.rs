@@ -30,19 +30,27 @@ pub fn common_name_is(certificate: &CertificateDer<'_>, name: &ServerName<'_>) -
     if alternatives.iter().any(of_the_same_kind) {
         return false;
     }
-    let subject = &parsed.tbs_certificate.subject;
-    let Some(common) =
-        subject.0.iter().flat_map(|part| part.0.iter()).find(|attribute| attribute.oid.to_string() == COMMON_NAME)
-    else {
-        return false;
-    };
-    let is_text = matches!(common.value.tag(), Tag::Utf8String | Tag::PrintableString | Tag::Ia5String);
-    let Some(common) = std::str::from_utf8(common.value.value()).ok().filter(|_| is_text) else { return false };
+    let Some(common) = of_subject(&parsed) else { return false };
     match name {
         ServerName::DnsName(name) => covers(common, name.as_ref()),
         ServerName::IpAddress(address) => common.parse::<IpAddr>().is_ok_and(|named| named == IpAddr::from(*address)),
         _ => false,
     }
+}
+
+/// The common name of a certificate's subject: the first, if there are several, as PostgreSQL has it. `None` if it is no text,
+/// or has a character of NUL, at which other programs would end it.
+pub fn common_name(certificate: &CertificateDer<'_>) -> Option<String> {
+    let parsed = Certificate::from_der(certificate).ok()?;
+    of_subject(&parsed).filter(|common| !common.contains('\0')).map(str::to_owned)
+}
+
+fn of_subject(certificate: &Certificate) -> Option<&str> {
+    let subject = &certificate.tbs_certificate.subject;
+    let mut attributes = subject.0.iter().flat_map(|part| part.0.iter());
+    let common = attributes.find(|attribute| attribute.oid.to_string() == COMMON_NAME)?;
+    let is_text = matches!(common.value.tag(), Tag::Utf8String | Tag::PrintableString | Tag::Ia5String);
+    std::str::from_utf8(common.value.value()).ok().filter(|_| is_text)
 }
 
 /// Returns true if `pattern`, a DNS name that may begin with `*.`, covers `name`.

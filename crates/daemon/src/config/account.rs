@@ -17,6 +17,8 @@ pub struct Account {
     password_file: Option<PathBuf>,
     /// A variable of the daemon's environment with it.
     password_env: Option<String>,
+    /// Common names of the certificates that it may show: it needs one of them, also with a password.
+    cert_names: Option<Vec<String>>,
     /// The databases that it may use; by default all.
     databases: Option<Vec<String>>,
     #[serde(skip)]
@@ -30,13 +32,24 @@ impl Account {
             (Some(password), None, None) => password,
             (None, Some(path), None) => in_file(path).map_err(|fatal| fatal.message)?,
             (None, None, Some(name)) => in_environment(name).map_err(|fatal| fatal.message)?,
-            _ => return Err("one of password, password_file and password_env must be given".into()),
+            (None, None, None) if self.cert_names.is_some() => return Ok(()),
+            _ => return Err("one of password, password_file and password_env must be given, or cert_names".into()),
         };
         self.verifier = Some(Verifier::of(secret.reveal())?);
         Ok(())
     }
 
-    /// What its password is checked with.
+    /// Returns true if it is let in with a certificate only.
+    pub fn needs_certificate(&self) -> bool {
+        self.cert_names.is_some()
+    }
+
+    /// Returns true if a certificate with this common name is one of its own, or if it needs none.
+    pub fn accepts(&self, certificate: Option<&str>) -> bool {
+        self.cert_names.as_ref().is_none_or(|names| names.iter().any(|name| Some(name.as_str()) == certificate))
+    }
+
+    /// What its password is checked with; `None` if it has none.
     pub fn verifier(&self) -> Option<&Verifier> {
         self.verifier.as_ref()
     }

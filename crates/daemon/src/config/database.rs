@@ -1,5 +1,6 @@
 //! A database of a server: where it is, how to log in, and how its server connections are shared.
 
+use super::AuthQuery;
 use super::tls::SslMode;
 use super::url;
 use super::{May, bound, check_seconds, text};
@@ -49,6 +50,8 @@ pub struct Database {
     /// The client is asked for the password, as a server would.
     #[serde(default)]
     pub ask_password: bool,
+    /// How the passwords of clients on TCP are found on the server.
+    pub auth_query: Option<AuthQuery>,
     /// TLS.
     #[serde(default)]
     sslmode: Option<SslMode>,
@@ -282,6 +285,7 @@ impl Database {
         if given.len() > 1 {
             return Err(format!("{} are both given", given.join(" and ")));
         }
+        self.auth_query.iter().try_for_each(AuthQuery::check)?;
         self.check_driver()?;
         self.places().map(drop)
     }
@@ -301,6 +305,7 @@ impl Database {
         let modes = self.users.values().map(|user| user.pool_mode).chain([Some(self.pool_mode)]);
         lacks("pool_mode = \"statement\"", modes.into_iter().any(|mode| mode == statement))?;
         lacks("target_session_attrs", self.target_session_attrs != TargetSession::Any)?;
+        lacks("auth_query", self.auth_query.is_some())?;
         lacks("max_connections", self.max_connections.is_some())?;
         lacks("sslmode = \"prefer\"", self.sslmode == Some(SslMode::Prefer) && self.driver != Driver::Mysql)
     }

@@ -1,6 +1,7 @@
 //! The configuration: a TOML file.
 
 mod account;
+mod auth_query;
 mod database;
 mod network;
 mod passfile;
@@ -12,6 +13,7 @@ mod url;
 mod user;
 
 pub use account::Account;
+pub use auth_query::AuthQuery;
 pub use database::{Database, Driver, PoolMode, TargetSession, addresses};
 pub use shown::Setting;
 pub use tls::SslMode;
@@ -27,6 +29,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use zeroize::Zeroizing;
+
+/// The name of settings that are those of all databases without settings of their own.
+pub const ANY_DATABASE: &str = "*";
 
 /// The whole file.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -82,6 +87,8 @@ pub struct Daemon {
     pub tls_cert: Option<PathBuf>,
     /// A PEM file with its key.
     pub tls_key: Option<PathBuf>,
+    /// A PEM file with the authorities whose certificates clients on TCP may have.
+    pub tls_client_ca: Option<PathBuf>,
     /// Clients on other machines may do without TLS.
     pub allow_plaintext: bool,
     /// The certificate and the key, read.
@@ -107,6 +114,7 @@ impl Default for Daemon {
             listen: Vec::new(),
             tls_cert: None,
             tls_key: None,
+            tls_client_ca: None,
             allow_plaintext: false,
             identity: None,
         }
@@ -130,6 +138,10 @@ impl Config {
         }
         for (name, database) in &config.databases {
             database.check().map_err(|what| format!("{}: databases.{name}: {what}", path.display()))?;
+            // Each name that a client gives would be a connection of the daemon's own.
+            if name == ANY_DATABASE && database.auth_query.is_some() {
+                return Err(format!("{}: databases.\"*\": auth_query is not possible here", path.display()));
+            }
         }
         config.prepare().map_err(|what| format!("{}: {what}", path.display()))?;
         let by_number = user::by_number(&config.local_users);

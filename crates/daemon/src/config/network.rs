@@ -30,10 +30,16 @@ impl Daemon {
                 if metadata.mode() & 0o077 != 0 {
                     return Err(format!("tls_key: {} may be read by other users (chmod 600)", key.display()));
                 }
-                Some(Identity::read(certificate, key, ALPN).map_err(|fatal| fatal.message)?)
+                Some(
+                    Identity::read(certificate, key, self.tls_client_ca.as_deref(), ALPN)
+                        .map_err(|fatal| fatal.message)?,
+                )
             }
             _ => return Err("tls_cert and tls_key belong together".into()),
         };
+        if self.tls_client_ca.is_some() && self.identity.is_none() {
+            return Err("tls_client_ca needs tls_cert and tls_key".into());
+        }
         let open = addresses.iter().find(|address| !address.ip().is_loopback());
         match open {
             Some(address) if self.identity.is_none() && !self.allow_plaintext => Err(format!(
@@ -50,9 +56,15 @@ impl Config {
         self.daemon.prepare().map_err(|what| format!("daemon: {what}"))?;
         for (name, account) in &mut self.clients {
             account.prepare().map_err(|what| format!("clients.{name}: {what}"))?;
+            if account.needs_certificate() && self.daemon.tls_client_ca.is_none() {
+                return Err(format!("clients.{name}: cert_names needs tls_client_ca in [daemon]"));
+            }
         }
-        if !self.daemon.listen.is_empty() && self.clients.is_empty() {
-            return Err("daemon: listen: no client may log in over TCP: there is no [clients.NAME]".into());
+        let is_asked = self.databases.values().any(|database| database.auth_query.is_some());
+        if !self.daemon.listen.is_empty() && self.clients.is_empty() && !is_asked {
+            return Err(
+                "daemon: listen: no client may log in over TCP: there is no [clients.NAME], and no auth_query".into()
+            );
         }
         Ok(())
     }

@@ -344,14 +344,44 @@ impl Server {
     ) -> Result<Result<String, ServerError>, Fatal> {
         frontend::query(self.buffers.write_buffer.tail(), "", sql);
         self.state.prepared.set_unnamed(None);
-        match timeout(RESET_TIMEOUT, self.until_ready(client)).await {
-            Ok(done) => done,
+        let mut value = String::new();
+        let last_row = |body: &[u8]| value = String::from_utf8_lossy(body.get(6..).unwrap_or_default()).into_owned();
+        match timeout(RESET_TIMEOUT, self.until_ready(client, last_row)).await {
+            Ok(done) => Ok(done?.map(|()| value)),
             Err(_) => Err(Fatal::new(FatalKind::NoAnswer, "the server did not answer in time")),
         }
     }
 
-    async fn until_ready(&mut self, client: &mut WriteBuffer) -> Result<Result<String, ServerError>, Fatal> {
-        let (mut refused, mut value) = (None, String::new());
+    /// The second column of the first row of a query with one parameter, if there is one and it is not null.
+    ///
+    /// # Errors
+    /// [`Fatal`]: the connection is lost.
+    pub async fn value_of(&mut self, sql: &str, parameter: &str) -> Result<Result<Option<String>, ServerError>, Fatal> {
+        let out = self.buffers.write_buffer.tail();
+        frontend::parse(out, "", sql, &[]);
+        let mut value = (parameter.len() as i32).to_be_bytes().to_vec();
+        value.extend_from_slice(parameter.as_bytes());
+        frontend::bind_encoded(out, "", &[0], &value);
+        frontend::execute(out, "", 1);
+        frontend::sync(out);
+        self.state.prepared.set_unnamed(None);
+        let mut found = None;
+        let first_row = |body: &[u8]| {
+            found.get_or_insert_with(|| second_of_row(body));
+        };
+        let done = match timeout(RESET_TIMEOUT, self.until_ready(&mut WriteBuffer::new(), first_row)).await {
+            Ok(done) => done?,
+            Err(_) => return Err(Fatal::new(FatalKind::NoAnswer, "the server did not answer in time")),
+        };
+        Ok(done.map(|()| found.flatten()))
+    }
+
+    async fn until_ready(
+        &mut self,
+        client: &mut WriteBuffer,
+        mut row: impl FnMut(&[u8]),
+    ) -> Result<Result<(), ServerError>, Fatal> {
+        let mut refused = None;
         loop {
             while let Some((tag, length)) = header(self.buffers.read_buffer.unread())? {
                 if self.buffers.read_buffer.unread().len() < length {
@@ -361,10 +391,7 @@ impl Server {
                 let body = &self.buffers.read_buffer.unread()[5..length];
                 match tag {
                     backend::ERROR_RESPONSE => refused = Some(ServerError::parse(body)?),
-                    backend::DATA_ROW => {
-                        let text = body.get(6..).unwrap_or_default();
-                        value = String::from_utf8_lossy(text).into_owned();
-                    }
+                    backend::DATA_ROW => row(body),
                     backend::NOTIFICATION_RESPONSE => {
                         client.tail().extend_from_slice(&self.buffers.read_buffer.unread()[..length]);
                     }
@@ -375,7 +402,7 @@ impl Server {
                     backend::READY_FOR_QUERY => {
                         self.state.status = transaction_status(body)?;
                         self.buffers.read_buffer.consume(length);
-                        return Ok(refused.map_or(Ok(value), Err));
+                        return Ok(refused.map_or(Ok(()), Err));
                     }
                     _ => {}
                 }
@@ -411,6 +438,21 @@ impl Drop for Server {
             counted.stats.servers.leave(&counted.open);
         }
     }
+}
+
+/// The second column of a DataRow; `None` if it is null or not there.
+fn second_of_row(body: &[u8]) -> Option<String> {
+    let mut rest = body.get(2..)?;
+    for column in 0..2 {
+        let (length, values) = rest.split_first_chunk::<4>()?;
+        let length = usize::try_from(i32::from_be_bytes(*length)).ok();
+        let value = values.get(..length.unwrap_or(0))?;
+        if column == 1 {
+            return length.map(|_| String::from_utf8_lossy(value).into_owned());
+        }
+        rest = &values[value.len()..];
+    }
+    None
 }
 
 /// Receives, and throws away, until the server has closed the connection.
