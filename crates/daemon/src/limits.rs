@@ -17,6 +17,11 @@ pub const QUEUE_LENGTH: usize = CLIENTS;
 pub const QUEUE_WAIT: Duration = Duration::from_secs(30);
 /// How long opening a server connection may take.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Between two rounds of asking all hosts of a database for one that will do: at first, twice as long after each, and at
+/// most.
+pub const FAILOVER_PAUSE: Duration = Duration::from_millis(50);
+/// The longest of these.
+pub const FAILOVER_PAUSE_MOST: Duration = Duration::from_secs(1);
 /// How long a client may take to log in.
 pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a client may take to receive the last that it is sent, and who asks on the second socket to ask.

@@ -8,6 +8,7 @@ use crate::limits::{
     CHECK_AFTER, CONNECT_TIMEOUT, IDLE_SERVER, LIFETIME, MAX_CONNECTIONS, PASSWORD_LIFETIME, POOL_SIZE, QUEUE_LENGTH,
     QUEUE_WAIT,
 };
+use crate::scram::random;
 use crate::secret::Secret;
 use crate::timeouts::Timeouts;
 use headrace_core::{Fatal, FatalKind};
@@ -64,6 +65,9 @@ pub struct Database {
     /// Which of the hosts will do.
     #[serde(default)]
     pub target_session_attrs: TargetSession,
+    /// In which order they are tried.
+    #[serde(default)]
+    load_balance_hosts: LoadBalance,
     /// When a server connection goes back.
     #[serde(default)]
     pub pool_mode: PoolMode,
@@ -205,6 +209,17 @@ pub enum TargetSession {
     PreferStandby,
 }
 
+/// In which order the hosts are tried; libpq's names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadBalance {
+    /// That of the configuration.
+    #[default]
+    Disable,
+    /// Another one for each server connection.
+    Random,
+}
+
 fn default_port() -> u16 {
     5432
 }
@@ -304,10 +319,23 @@ impl Database {
         let statement = Some(PoolMode::Statement);
         let modes = self.users.values().map(|user| user.pool_mode).chain([Some(self.pool_mode)]);
         lacks("pool_mode = \"statement\"", modes.into_iter().any(|mode| mode == statement))?;
+        lacks("load_balance_hosts", self.load_balance_hosts != LoadBalance::Disable)?;
         lacks("target_session_attrs", self.target_session_attrs != TargetSession::Any)?;
         lacks("auth_query", self.auth_query.is_some())?;
         lacks("max_connections", self.max_connections.is_some())?;
         lacks("sslmode = \"prefer\"", self.sslmode == Some(SslMode::Prefer) && self.driver != Driver::Mysql)
+    }
+
+    /// The hosts with their ports, in the order in which they are tried for a server connection that is opened now.
+    ///
+    /// # Errors
+    /// A port that is not a number.
+    pub fn places_in_turn(&self) -> Result<Vec<(&str, u16)>, String> {
+        let mut places = self.places()?;
+        if self.load_balance_hosts == LoadBalance::Random {
+            places.sort_by_cached_key(|_| random::<8>());
+        }
+        Ok(places)
     }
 
     /// The hosts with their ports.
@@ -375,6 +403,12 @@ impl Database {
     /// How long a client waits for a server connection.
     pub fn queue_wait(&self) -> Duration {
         Duration::from_secs_f64(self.queue_wait)
+    }
+
+    /// Returns true if another server may come in the place of one that is lost: there are several hosts, or the host has to
+    /// be one of a certain role.
+    pub fn may_fail_over(&self) -> bool {
+        self.host.contains(',') || self.target_session_attrs != TargetSession::Any
     }
 
     /// How long opening a server connection may take.
@@ -458,6 +492,29 @@ mod tests {
         assert_eq!(database.timeouts_of("jo", message), of_jo);
         for wrong in ["query_timeout = -1", "[users.jo]\nidle_transaction_timeout = nan"] {
             assert!(Database::of_client(&format!("host = 'h'\n{wrong}")).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_tried_in_turn_only_where_that_is_wanted() {
+        let hosts: Vec<String> = (0..9).map(|host| format!("db{host}")).collect();
+        let read =
+            |text: &str| Database::of_client(&format!("host = {:?}\n{text}", hosts.join(","))).expect("it is right");
+        let order = |database: &Database| {
+            database
+                .places_in_turn()
+                .expect("it is right")
+                .iter()
+                .map(|(host, _)| (*host).to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(order(&read("")), hosts);
+        let random = read("load_balance_hosts = \"random\"");
+        let orders: std::collections::HashSet<_> = (0..20).map(|_| order(&random)).collect();
+        assert!(orders.len() > 1);
+        for mut order in orders {
+            order.sort();
+            assert_eq!(order, hosts);
         }
     }
 

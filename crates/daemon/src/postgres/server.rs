@@ -4,7 +4,7 @@ use super::limit::Place;
 use super::relay::ServerState;
 use crate::config::{Database, SslMode, TargetSession, addresses};
 use crate::gate::Passed;
-use crate::limits::{CANCEL_AGAIN, RESET_TIMEOUT, SERVER_STATEMENTS};
+use crate::limits::{CANCEL_AGAIN, FAILOVER_PAUSE, FAILOVER_PAUSE_MOST, RESET_TIMEOUT, SERVER_STATEMENTS};
 use crate::secret::Secret;
 use crate::servers::OpenServer;
 use crate::stats::Stats;
@@ -21,7 +21,7 @@ use headrace_postgres::messages::tag::{backend, field};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// An open session of a server.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub struct Server {
     pub buffers: Buffers,
     /// What the session has.
     pub state: ServerState,
+    /// What its server was when it was opened.
+    wanted: TargetSession,
     /// How its statement is cancelled.
     pub cancel: Cancel,
     /// When it was last used.
@@ -105,7 +107,8 @@ impl Cancel {
 }
 
 impl Server {
-    /// Connects and logs in, to the first of the hosts that will do.
+    /// Connects and logs in, to the first of the hosts that will do. Where another host may take the place of one that is
+    /// lost, all are asked again, for `queue_wait`.
     ///
     /// # Errors
     /// [`NotOpened`] with the reason, such as the server's own.
@@ -114,7 +117,28 @@ impl Server {
         parameters: &[(String, String)],
         password: Option<&Secret>,
     ) -> Result<Self, NotOpened> {
-        let places = database.places().map_err(|what| Fatal::new(FatalKind::UnusableSetting, what))?;
+        let (began, mut pause) = (Instant::now(), FAILOVER_PAUSE);
+        loop {
+            match Self::open_once(database, parameters, password).await {
+                Err(failure)
+                    if failure.leaves_others()
+                        && database.may_fail_over()
+                        && began.elapsed() + pause < database.queue_wait() =>
+                {
+                    sleep(pause).await;
+                    pause = (2 * pause).min(FAILOVER_PAUSE_MOST);
+                }
+                done => return done,
+            }
+        }
+    }
+
+    async fn open_once(
+        database: &Database,
+        parameters: &[(String, String)],
+        password: Option<&Secret>,
+    ) -> Result<Self, NotOpened> {
+        let places = database.places_in_turn().map_err(|what| Fatal::new(FatalKind::UnusableSetting, what))?;
         let wanted = database.target_session_attrs;
         let passes: &[TargetSession] = match &wanted {
             TargetSession::PreferStandby => &[TargetSession::Standby, TargetSession::Any],
@@ -163,6 +187,7 @@ impl Server {
             match timeout(database.connect_timeout(), opened).await {
                 Ok(Ok(mut server)) => {
                     if server.is(wanted).await? {
+                        server.wanted = wanted;
                         return Ok(server);
                     }
                     let what = format!("{address} is not what target_session_attrs asks for");
@@ -219,12 +244,24 @@ impl Server {
             stream,
             state: ServerState::new(connection.machine.parameters().clone(), SERVER_STATEMENTS),
             buffers: connection.buffers,
+            wanted: TargetSession::Any,
             cancel: Cancel { address: address.clone(), message },
             used: now,
             home: Home::default(),
             ends: now + database.one_lifetime(),
             counted: None,
         })
+    }
+
+    /// Returns false if the server has become a primary, or a standby, since the session was opened, and that is not what
+    /// `target_session_attrs` asks for. Versions before 14 do not report it.
+    fn has_its_role(&self) -> bool {
+        let standby = self.state.parameters.get("in_hot_standby").is_some_and(|value| value == "on");
+        match self.wanted {
+            TargetSession::Any | TargetSession::PreferStandby | TargetSession::ReadOnly => true,
+            TargetSession::ReadWrite | TargetSession::Primary => !standby,
+            TargetSession::Standby => standby,
+        }
     }
 
     /// Whether it is what `target_session_attrs` asks for.
@@ -427,7 +464,9 @@ impl Server {
     /// Returns true if the server has sent nothing since it was last used: what an idle session sends is that it ends,
     /// or a change of a setting.
     pub fn is_quiet(&mut self) -> bool {
-        matches!(self.stream.pull_available(&mut self.buffers), Ok(None)) && self.buffers.read_buffer.is_empty()
+        self.has_its_role()
+            && matches!(self.stream.pull_available(&mut self.buffers), Ok(None))
+            && self.buffers.read_buffer.is_empty()
     }
 }
 
