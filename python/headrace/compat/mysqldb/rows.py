@@ -46,6 +46,8 @@ class InsertValues:
         placeholders: mysqlclient executes that row by row, which is seen in ``lastrowid``, and after an error."""
         text = sql if isinstance(sql, str) else bytes(sql).decode(errors="replace")
         stream = list(tokens(text))
+        if stream and stream[-1][1] == ";":
+            text = text[: stream.pop()[2]]
         if not stream or stream[0][1].lower() not in ("insert", "replace"):
             return None
         at = next(
