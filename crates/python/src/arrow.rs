@@ -205,7 +205,7 @@ impl ArrowSink {
     /// What an iterator returns whose batches come from here, as a capsule of an ``ArrowArrayStream``: it calls the
     /// iterator for each batch, and its `close` if it is released before the end.
     fn stream<'py>(&self, py: Python<'py>, batches: Py<PyAny>) -> PyResult<Bound<'py, PyCapsule>> {
-        let reader = Reader { schema: self.fixed(py)?, batches: Some(batches) };
+        let reader = Reader { schema: self.fixed(py)?, batches: Some(batches), failed: None };
         PyCapsule::new_with_value(py, export_reader(Box::new(reader)), c"arrow_array_stream")
     }
 }
@@ -215,6 +215,8 @@ struct Reader {
     schema: SchemaRef,
     /// `None` after the last.
     batches: Option<Py<PyAny>>,
+    /// The error that has ended it: who asks again must not take the rows before it for all.
+    failed: Option<String>,
 }
 
 impl Reader {
@@ -228,6 +230,9 @@ impl Iterator for Reader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if let Some(failed) = &self.failed {
+            return Some(Err(ArrowError::ExternalError(failed.clone().into())));
+        }
         let batches = self.batches.take()?;
         let next = Python::try_attach(|py| match Self::step(py, &batches) {
             Ok(None) => None,
@@ -235,7 +240,10 @@ impl Iterator for Reader {
                 self.batches = Some(batches);
                 Some(Ok(batch))
             }
-            Err(error) => Some(Err(ArrowError::ExternalError(error.to_string().into()))),
+            Err(error) => {
+                let failed = self.failed.insert(error.to_string());
+                Some(Err(ArrowError::ExternalError(failed.clone().into())))
+            }
         });
         next.unwrap_or_else(|| Some(Err(ArrowError::ExternalError("the interpreter has ended".into()))))
     }

@@ -23,6 +23,9 @@ class ArrowStream(Iterator[ArrowBatch]):
     def __init__(self, batches: Generator[ArrowBatch], sink: ArrowSink) -> None:
         self._batches = batches
         self._sink = sink
+        self._cut: Exception | None = None
+        """Why there is no further batch, though the last one was not read."""
+        self._is_over = False
         self._first: ArrowBatch | None = None
         self._is_taken = False
 
@@ -33,11 +36,26 @@ class ArrowStream(Iterator[ArrowBatch]):
         if (first := self._first) is not None:
             self._first = None
             return first
-        return next(self._batches)
+        # A reader that is asked again after an error must not look complete.
+        if self._cut is not None:
+            raise self._cut
+        try:
+            return next(self._batches)
+        except StopIteration:
+            self._is_over = True
+            raise
+        except BaseException as error:
+            if isinstance(error, Exception):
+                self._cut = error
+            else:
+                self._cut = ProgrammingError(f"the stream was ended by {type(error).__name__}")
+            raise
 
     def close(self) -> None:
         """Ends the stream, and cancels what the server has not sent yet. Does nothing after its end."""
         self._first = None
+        if not self._is_over and self._cut is None:
+            self._cut = ProgrammingError("the stream was closed before it was read to its end")
         self._batches.close()
 
     def __enter__(self: Self) -> Self:
@@ -51,7 +69,7 @@ class ArrowStream(Iterator[ArrowBatch]):
     def _begin(self) -> None:
         """Executes the statement, unless that was done: its columns are then known."""
         if not self._sink.described and self._first is None:
-            self._first = next(self._batches, None)
+            self._first = next(self, None)
 
     @property
     def column_names(self) -> list[str]:
@@ -76,6 +94,8 @@ class ArrowStream(Iterator[ArrowBatch]):
         """
         if self._is_taken:
             raise ProgrammingError("the batches of a stream can be taken once: fetch_arrow() keeps them")
+        if self._cut is not None:
+            raise self._cut
         self._begin()
         self._is_taken = True
         return self._sink.stream(self)

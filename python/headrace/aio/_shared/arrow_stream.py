@@ -7,8 +7,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from ..._native import ArrowBatch, ArrowSink
-
-# blocking: from ..errors import ProgrammingError
+from ...errors import ProgrammingError
 
 Self = TypeVar("Self", bound="AsyncArrowStream")
 
@@ -22,6 +21,9 @@ class AsyncArrowStream(AsyncIterator[ArrowBatch]):
     def __init__(self, batches: AsyncGenerator[ArrowBatch], sink: ArrowSink) -> None:
         self._batches = batches
         self._sink = sink
+        self._cut: Exception | None = None
+        """Why there is no further batch, though the last one was not read."""
+        self._is_over = False
         # blocking: self._first: ArrowBatch | None = None
         # blocking: self._is_taken = False
 
@@ -32,11 +34,26 @@ class AsyncArrowStream(AsyncIterator[ArrowBatch]):
         # blocking: if (first := self._first) is not None:
         # blocking:     self._first = None
         # blocking:     return first
-        return await anext(self._batches)
+        # A reader that is asked again after an error must not look complete.
+        if self._cut is not None:
+            raise self._cut
+        try:
+            return await anext(self._batches)
+        except StopAsyncIteration:
+            self._is_over = True
+            raise
+        except BaseException as error:
+            if isinstance(error, Exception):
+                self._cut = error
+            else:
+                self._cut = ProgrammingError(f"the stream was ended by {type(error).__name__}")
+            raise
 
     async def aclose(self) -> None:
         """Ends the stream, and cancels what the server has not sent yet. Does nothing after its end."""
         # blocking: self._first = None
+        if not self._is_over and self._cut is None:
+            self._cut = ProgrammingError("the stream was closed before it was read to its end")
         await self._batches.aclose()
 
     async def __aenter__(self: Self) -> Self:
@@ -50,7 +67,7 @@ class AsyncArrowStream(AsyncIterator[ArrowBatch]):
     # blocking: def _begin(self) -> None:
     # blocking:     """Executes the statement, unless that was done: its columns are then known."""
     # blocking:     if not self._sink.described and self._first is None:
-    # blocking:         self._first = next(self._batches, None)
+    # blocking:         self._first = next(self, None)
 
     @property
     def column_names(self) -> list[str]:
@@ -75,6 +92,8 @@ class AsyncArrowStream(AsyncIterator[ArrowBatch]):
     # blocking:     """
     # blocking:     if self._is_taken:
     # blocking:         raise ProgrammingError("the batches of a stream can be taken once: fetch_arrow() keeps them")
+    # blocking:     if self._cut is not None:
+    # blocking:         raise self._cut
     # blocking:     self._begin()
     # blocking:     self._is_taken = True
     # blocking:     return self._sink.stream(self)
