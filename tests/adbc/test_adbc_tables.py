@@ -186,6 +186,17 @@ def test_a_question_mark_in_a_name_is_one_or_refused(any_db: Database, conn: dba
             run(cursor, f"drop table {any_db.quoted(name)}")
 
 
+@pytest.mark.parametrize("any_db", ["mariadb", "mysql"], indirect=True)
+def test_characters_that_names_do_not_have_are_not_replaced(any_db: Database, conn: dbapi.Connection) -> None:
+    data = pa.table({"id": pa.array([1], pa.int32())})
+    with conn.cursor() as cursor:
+        assert cursor.adbc_ingest("näme€", data, mode="replace") == 1
+        for table, column in (("n😀", "id"), ("named", "😀")):
+            with pytest.raises(dbapi.NotSupportedError, match="do not have the character '😀'"):
+                cursor.adbc_ingest(table, data.rename_columns([column]), mode="replace")
+        run(cursor, "drop table `näme€`")
+
+
 @pytest.mark.parametrize("any_db", ["informix"], indirect=True)
 def test_types_that_have_no_number_of_their_own_have_a_name(any_db: Database, conn: dbapi.Connection) -> None:
     with conn.cursor() as cursor:

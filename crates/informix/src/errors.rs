@@ -74,6 +74,7 @@ const MEANINGS: &[(i32, Condition, &str)] = &[
     (-346, Class(Operational), "a row of table {} could not be updated"),
     (-330, State(DUPLICATE_DATABASE), "the database could not be created"),
     (-329, State(INVALID_CATALOG_NAME), "database {} does not exist, or cannot be found"),
+    (-328, State(DUPLICATE_COLUMN), "column {} exists already in the table"),
     (-319, State(UNDEFINED_OBJECT), "index {} does not exist"),
     (-316, State(DUPLICATE_OBJECT), "index {} exists already"),
     (-310, State(DUPLICATE_TABLE), "table {} exists already"),

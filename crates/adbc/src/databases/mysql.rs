@@ -147,13 +147,21 @@ impl Dialect for Sql {
     fn quote(&self, name: &str) -> String {
         format!("`{}`", name.replace('`', "``"))
     }
+    fn identifier(&self, name: &str) -> Result<String> {
+        // MySQL makes a question mark of others, so that two tables would be one; MariaDB refuses them.
+        if let Some(other) = name.chars().find(|character| *character > '\u{ffff}') {
+            let shown = headrace_core::shortened(name);
+            return Err(unsupported(format!("the name '{shown}': names of MySQL do not have the character '{other}'")));
+        }
+        Ok(self.quote(name))
+    }
     fn qualified(&self, catalog: Option<&str>, schema: Option<&str>, table: &str) -> Result<String> {
         let schema = schema.filter(|schema| !schema.is_empty());
         if catalog.is_some() && schema.is_some() {
             return Err(unsupported("schemas in a database of MySQL: name the database as the catalog"));
         }
         let parts = [catalog.or(schema), Some(table)];
-        Ok(parts.into_iter().flatten().map(|part| self.quote(part)).collect::<Vec<_>>().join("."))
+        Ok(parts.into_iter().flatten().map(|part| self.identifier(part)).collect::<Result<Vec<_>>>()?.join("."))
     }
     fn column_type(&self, ty: &DataType) -> Option<String> {
         Some(match ty {
