@@ -206,7 +206,7 @@ CALLS = [
     Call("copy_end", _copy_end, _copy_open, kinds=PG),
     Call("load_rows", _load, kinds=MY),
     Call("lob_write", _write_lob, _lob, kinds=IFX + CUB),
-    Call("ping", simple("ping"), kinds=MY + IFX + CUB),
+    Call("ping", simple("ping")),
     Call("check_alive", lambda scene: _plain(scene.conn.check_alive())),
     Call("reset_in_transaction", _reset_in_transaction, _write, autocommit=False),
     Call("reset_discard", _discard, kinds=PG + MY + IFX),
