@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import itertools
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,28 @@ import headrace
 from headrace.testing import PostgresServer
 
 _numbers = itertools.count(1)
+LONGEST = (
+    "test_altered_batches.py",
+    "test_composites_as_text.py",
+    "test_new_types.py",
+    "test_one_value_one_meaning.py",
+    "test_partitions.py",
+)
+"""Files with hundreds of tests, which take ten seconds on each server: `make quick` runs them on the newest alone."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the longest files on the older server."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and item.path.name in LONGEST and "15" in versions(item):
+            item.add_marker(pytest.mark.slow)
+
+
+def versions(item: pytest.Item) -> list[object]:
+    """The server that a test is run on."""
+    case = getattr(item, "callspec", None)
+    return [] if case is None else [case.params.get("version")]
 
 
 class OnLoop:
