@@ -88,7 +88,15 @@ impl<M: Driven + ?Sized> Client<M> {
                 self.connection.handle(cx).map_err(|fatal| self.connection.end(cx, &fatal))?;
                 continue;
             }
-            if !self.connection.may_read() || self.turn(cx, deadline)? == Progress::Timeout {
+            if !self.connection.may_read() {
+                return Ok(done(&mut self.connection));
+            }
+            self.transmit(cx)?;
+            // A request for which nothing has to be sent is over now.
+            if done(&mut self.connection) {
+                return Ok(true);
+            }
+            if self.exchange(cx, deadline)? == Progress::Timeout {
                 return Ok(done(&mut self.connection));
             }
         }
@@ -100,10 +108,19 @@ impl<M: Driven + ?Sized> Client<M> {
     /// # Errors
     /// As [`Client::drive`].
     pub fn turn(&mut self, cx: M::Context<'_>, deadline: Option<Instant>) -> Result<Progress, Fatal> {
+        self.transmit(cx)?;
+        self.exchange(cx, deadline)
+    }
+
+    fn transmit(&mut self, cx: M::Context<'_>) -> Result<(), Fatal> {
         if self.connection.left_until().is_some() {
             self.connection.check_left(cx, Instant::now())?;
         }
         self.connection.transmit(cx);
+        Ok(())
+    }
+
+    fn exchange(&mut self, cx: M::Context<'_>, deadline: Option<Instant>) -> Result<Progress, Fatal> {
         let replies = self.connection.machine.in_flight();
         match self.link.exchange(&mut self.connection.buffers, deadline, replies) {
             Ok(Progress::Eof) => self.connection.lost(cx, &Fatal::end_of_input()).map(|()| Progress::Eof),

@@ -244,6 +244,35 @@ fn a_peer_that_answers_before_it_reads_on_does_not_block_a_large_batch() {
     server.join().unwrap();
 }
 
+/// Opens a session with a server that then closes it, and drives a request for which nothing has to be sent.
+type Unsent = fn(&Address, JoinHandle<()>) -> Result<bool, Fatal>;
+
+const UNSENT: [Unsent; 2] = [
+    |address, server| {
+        let (options, deadline) = (TcpOptions::default(), Some(Instant::now() + PATIENCE));
+        let mut client = blocking::Client::open(address, &options, plain(), (), deadline)?;
+        server.join().unwrap();
+        client.connection.machine.unsent = true;
+        client.drive((), deadline, |connection| !connection.machine.received.is_empty())
+    },
+    |address, server| {
+        run(async {
+            let mut client = on_tokio::Client::open(address, &TcpOptions::default(), plain(), ()).await?;
+            server.join().unwrap();
+            client.connection.machine.unsent = true;
+            client.drive((), |connection| !connection.machine.received.is_empty()).await
+        })
+    },
+];
+
+#[test]
+fn a_request_for_which_nothing_has_to_be_sent_is_over_before_anything_is_received() {
+    for drive in UNSENT {
+        let (address, server) = serve(|mut stream| stream.write_all(b"HELLO\n").unwrap());
+        assert!(drive(&address, server).unwrap());
+    }
+}
+
 /// Opens a session with a cancelled request that was left to it, and waits for its answer and another one; returns what is
 /// left then.
 type Leaving = fn(&Address, Duration) -> Result<Option<Left>, Fatal>;

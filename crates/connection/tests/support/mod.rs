@@ -40,6 +40,8 @@ pub struct Lines {
     pub left: Option<Left>,
     /// How each request that waited ended.
     pub received: Vec<String>,
+    /// A request for which nothing has to be sent waits for its turn.
+    pub unsent: bool,
     last: Option<String>,
     block: Arc<AtomicU64>,
 }
@@ -54,6 +56,7 @@ impl Lines {
             full: false,
             left: None,
             received: Vec::new(),
+            unsent: false,
             last: None,
             block: Arc::default(),
         };
@@ -67,7 +70,11 @@ impl Lines {
 
 impl Driven for Lines {
     type Context<'a> = ();
-    fn transmit(&mut self, (): (), _: &mut WriteBuffer) {}
+    fn transmit(&mut self, (): (), _: &mut WriteBuffer) {
+        if std::mem::take(&mut self.unsent) {
+            self.received.push("nothing had to be sent".to_owned());
+        }
+    }
     fn receive(&mut self, (): (), read_buffer: &mut ReadBuffer, _: &mut WriteBuffer) -> Result<(), Fatal> {
         while !self.full
             && let Some(end) = read_buffer.unread().iter().position(|byte| *byte == b'\n')
