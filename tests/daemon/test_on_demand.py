@@ -23,11 +23,11 @@ from headrace._daemon import ask
 from headrace._shared import daemon as on_demand
 from headrace._shared.daemon import find_program
 from headrace.testing import PostgresServer, postgres
-from long import NIGHT, times
+from long import times
 
 from .conftest import START_SECONDS, config
 
-PROCESSES = 30 if NIGHT else 12
+PROCESSES = 30
 
 
 def running(folder: Path) -> int | None:
