@@ -116,7 +116,7 @@ async fn ask(
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()));
     let password = auth.password()?;
-    let mut server = Server::open(&database.asking(), &parameters, password.as_ref()).await?;
+    let mut server = Server::connect(&database.asking(), &parameters, password.as_ref()).await?;
     let found = server.value_of(&auth.query, user).await?;
     *place = Some(server);
     answered(name, found)

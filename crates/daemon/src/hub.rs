@@ -12,8 +12,11 @@ use crate::limits::LOGINS;
 use crate::lock;
 use crate::log;
 use crate::orders::Reloading;
-use crate::postgres::pool::{self, Key, Limit, Parameters, Pool};
+use crate::pool::registry::{AnyPools, PoolRegistry};
+use crate::pool::{Key, Parameters};
+use crate::postgres::pool::{self, Pool};
 use crate::postgres::relay::is_settable;
+use crate::postgres::server::Server;
 use crate::postgres::statements::Catalog;
 use crate::registry::{Newcomer, Registry};
 use crate::replies::{Ended, MALFORMED_SETTING, NOT_ALLOWED, TOO_LARGE, UNKNOWN_DATABASE};
@@ -23,8 +26,8 @@ use crate::stats::{Counter, Gauge, Shown};
 use crate::takeover::newer::Predecessor;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use sha2::{Digest as _, Sha256};
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -37,11 +40,10 @@ pub const TARGET: &str = "headrace.target";
 #[derive(Debug)]
 pub struct Hub {
     config: Mutex<Arc<Config>>,
-    pools: Mutex<HashMap<Key, Arc<Pool>>>,
-    /// Pools of databases that the configuration has changed, as long as they have clients.
-    retired: Mutex<Vec<Retired<Arc<Pool>>>>,
-    /// Those that a pool or a server connection needs.
-    limits: Mutex<HashMap<String, Weak<Limit>>>,
+    /// The pools of PostgreSQL's databases.
+    pub postgres: PoolRegistry<Server>,
+    /// Those of the others.
+    pub fronts: Fronts,
     /// What operators have ordered.
     pub gates: Gates,
     /// How it was started.
@@ -50,8 +52,6 @@ pub struct Hub {
     pub reloading: Reloading,
     /// What is shown on the console of the last minute.
     pub averages: Averages,
-    /// The databases that are not PostgreSQL's.
-    pub fronts: Fronts,
     /// The clients that are connected.
     pub registry: Registry,
     /// Bytes of the messages that are kept until they are complete.
@@ -115,14 +115,12 @@ impl Hub {
     pub fn new(config: Config, bulk: Handle, left: Left) -> Self {
         Self {
             config: Mutex::new(Arc::new(config)),
-            pools: Mutex::default(),
-            retired: Mutex::default(),
-            limits: Mutex::default(),
+            postgres: PoolRegistry::default(),
+            fronts: Fronts::default(),
             gates: Gates::default(),
             started: OnceLock::new(),
             reloading: Reloading::default(),
             averages: Averages::default(),
-            fronts: Fronts::default(),
             registry: Registry::default(),
             memory: Gauge::default(),
             refused: Counter::default(),
@@ -148,38 +146,14 @@ impl Hub {
         log::set_level(config.daemon.log_level);
         let config = Arc::new(config);
         let before = std::mem::replace(&mut *lock(&self.config), Arc::clone(&config));
-        self.reload_limits(&before, &config);
-        self.fronts.reload(&config);
+        self.pools().into_iter().for_each(|pools| pools.reload(&before, &config));
         self.verifiers.clear();
-        let mut retired = Vec::new();
-        lock(&self.pools).retain(|key, pool| {
-            let stays = key.of_client || config.databases.get(&key.name).is_some_and(|now| *now == *pool.database);
-            if !stays {
-                retired.push(Arc::clone(pool));
-            }
-            stays
-        });
-        let mut before = lock(&self.retired);
-        for pool in retired {
-            pool.retire();
-            let label = pool.shown().label;
-            Retired::keep(&mut before, pool, &label);
-        }
     }
 
-    /// What is open on a server counts as before, as long as it is the same server.
-    fn reload_limits(&self, before: &Config, now: &Config) {
-        let mut limits = lock(&self.limits);
-        for (name, was) in &before.databases {
-            match now.databases.get(name) {
-                Some(now) if (&now.host, now.port) == (&was.host, was.port) => {
-                    if let Some(limit) = limits.get(name).and_then(Weak::upgrade) {
-                        limit.set_most(now.most_connections());
-                    }
-                }
-                _ => drop(limits.remove(name)),
-            }
-        }
+    /// The pools of each kind of database.
+    fn pools(&self) -> [&dyn AnyPools; 4] {
+        let Fronts { mysql, informix, cubrid } = &self.fronts;
+        [&self.postgres, mysql, informix, cubrid]
     }
 
     /// What the parameters of a StartupMessage ask for. `own` is true for a client of the daemon's own user.
@@ -284,8 +258,7 @@ impl Hub {
         let Asked { name, dbname, database, of_client, user, given } = asked;
         let startup = vec![("user".to_owned(), user), ("database".to_owned(), dbname)];
         let key = Key { of_client, name, startup, password };
-        let gate = self.gates.of(&key.name);
-        Wanted::Front(self.fronts.wanted(kind, key, database, given.into_iter().collect(), gate))
+        Wanted::Front(self.fronts.wanted(kind, key, database, given.into_iter().collect(), &self.gates))
     }
 
     fn pooled(&self, asked: Asked, password: Option<Secret>) -> pool::Wanted {
@@ -297,17 +270,9 @@ impl Hub {
         pool::Wanted { pool, settings }
     }
 
-    /// The pool of this key, which is made if there is none.
+    /// The pool of PostgreSQL's sessions of this key, which is made if there is none.
     pub fn pool(&self, key: Key, database: &Arc<Database>) -> Arc<Pool> {
-        let mut pools = lock(&self.pools);
-        if let Some(pool) = pools.get(&key) {
-            return Arc::clone(pool);
-        }
-        let label = key.label(database, &pools.values().map(|pool| pool.shown().label).collect());
-        let (limit, gate) = (self.limit(&key.name, database), self.gates.of(&key.name));
-        let pool = Arc::new(Pool::new(Arc::clone(database), &key, label, limit, gate));
-        pools.insert(key, Arc::clone(&pool));
-        pool
+        self.postgres.pool(key, database, &self.gates)
     }
 
     /// Whether the messages of all clients fit into what they may take.
@@ -321,17 +286,6 @@ impl Hub {
             return Err(Ended::new(TOO_LARGE, what));
         }
         Ok(())
-    }
-
-    /// The limit of all pools of this name.
-    fn limit(&self, name: &str, database: &Database) -> Arc<Limit> {
-        let mut limits = lock(&self.limits);
-        if let Some(limit) = limits.get(name).and_then(Weak::upgrade) {
-            return limit;
-        }
-        let limit = Arc::new(Limit::new(database.most_connections()));
-        limits.insert(name.to_owned(), Arc::downgrade(&limit));
-        limit
     }
 
     /// The daemon from which this one has taken over, if it still has clients.
@@ -364,73 +318,28 @@ impl Hub {
 
     /// What is shown of the pools of all databases.
     pub fn shown(&self) -> Vec<Shown> {
-        let mut shown: Vec<Shown> = lock(&self.pools).values().map(|pool| pool.shown()).collect();
-        shown.extend(lock(&self.retired).iter().map(|retired| retired.shown(|pool| pool.shown())));
-        shown.extend(self.fronts.shown());
+        let mut shown: Vec<Shown> = self.pools().into_iter().flat_map(AnyPools::shown).collect();
         shown.sort_by(|one, other| one.label.cmp(&other.label));
         shown
     }
 
     /// The pools of PostgreSQL's databases, with what is shown of each.
     pub fn catalogs(&self) -> Vec<(Shown, Arc<Catalog>)> {
-        let pools: Vec<Arc<Pool>> = lock(&self.pools).values().cloned().collect();
-        pools.iter().map(|pool| (pool.shown(), Arc::clone(&pool.catalog))).collect()
+        self.postgres.all().iter().map(|pool| (pool.shown(), Arc::clone(&pool.state.catalog))).collect()
     }
 
     /// Closes server connections that nobody uses any more.
     pub fn expire_connections(&self) {
-        let mut pools: Vec<Arc<Pool>> = lock(&self.pools).values().cloned().collect();
-        pools.extend(lock(&self.retired).iter().map(|retired| retired.pool.clone()));
-        pools.iter().for_each(|pool| pool.expire());
-        self.fronts.expire_sessions();
+        self.pools().into_iter().for_each(AnyPools::expire_connections);
     }
 
-    /// Closes server connections that nobody has used for a while, and forgets pools that nobody needs: those of clients
-    /// that have named a server, or given a password or startup parameters that are not used any more, and those whose
-    /// server has let nobody in. A client can make any number of them.
+    /// Closes server connections that nobody has used for a while, and forgets pools that nobody needs.
     pub fn expire(&self) {
         self.averages.note(Instant::now(), || totals(self));
-        self.fronts.expire();
+        self.pools().into_iter().for_each(AnyPools::expire);
         let config = self.config();
         self.verifiers.expire(|name| config.databases.get(name).map(Database::server_idle));
-        let pools: Vec<Arc<Pool>> = lock(&self.pools).values().cloned().collect();
-        pools.iter().for_each(|pool| pool.expire());
-        drop(pools);
-        let forgotten: Vec<_> =
-            lock(&self.retired).extract_if(.., |retired| Arc::strong_count(&retired.pool) == 1).collect();
-        drop(forgotten);
-        let retired = lock(&self.retired).clone();
-        retired.iter().for_each(|retired| retired.pool.expire());
-        lock(&self.pools).retain(|key, pool| {
-            let is_plain = !key.of_client && key.password.is_none() && key.startup.len() == 2;
-            let needed = is_plain && pool.stats.opened.value() > 0;
-            needed || Arc::strong_count(pool) > 1 || pool.stats.open.value() > 0
-        });
-        lock(&self.limits).retain(|_, limit| limit.strong_count() > 0);
         self.gates.expire();
-    }
-}
-
-/// A pool from before the configuration was changed, whose name is that of another one now.
-#[derive(Clone, Debug)]
-pub struct Retired<P> {
-    /// The pool.
-    pub pool: P,
-    /// Its name from now on: the same in each report, whichever others come and go.
-    label: String,
-}
-
-impl<P> Retired<P> {
-    /// Adds a pool to those that were retired before.
-    pub fn keep(all: &mut Vec<Self>, pool: P, label: &str) {
-        let mut numbered = (1_usize..).map(|n| format!("{label} (before a change, {n})"));
-        let free = numbered.find(|label| all.iter().all(|other| other.label != *label));
-        all.push(Self { pool, label: free.expect("there are fewer pools than numbers") });
-    }
-
-    /// What is shown of it.
-    pub fn shown(&self, shown: impl FnOnce(&P) -> Shown) -> Shown {
-        Shown { label: self.label.clone(), ..shown(&self.pool) }
     }
 }
 
@@ -439,19 +348,6 @@ mod tests {
     use super::*;
     use crate::leaving::Leaving;
     use tokio::sync::watch;
-
-    #[test]
-    fn retired_pool_keeps_its_name_when_another_one_goes() {
-        let mut all = Vec::new();
-        for (pool, label) in [(1, "a"), (2, "a"), (3, "b")] {
-            Retired::keep(&mut all, pool, label);
-        }
-        all.remove(0);
-        Retired::keep(&mut all, 4, "a");
-        let labels: Vec<_> = all.iter().map(|retired| (retired.pool, retired.label.as_str())).collect();
-        let (one, two) = ("a (before a change, 1)", "a (before a change, 2)");
-        assert_eq!(labels, [(2, two), (3, "b (before a change, 1)"), (4, one)]);
-    }
 
     #[tokio::test]
     async fn server_that_a_client_has_named_is_forgotten_with_its_pool() {
@@ -466,9 +362,9 @@ mod tests {
         assert_ne!(first.name, asked("host = 'h'\npassword = 'hunter3'").name);
         let wanted = hub.wanted(first, None);
         hub.expire();
-        assert_eq!((lock(&hub.pools).len(), lock(&hub.limits).len()), (1, 1), "it is needed");
+        assert_eq!(hub.postgres.counts(), (1, 1), "it is needed");
         drop(wanted);
         hub.expire();
-        assert_eq!((lock(&hub.pools).len(), lock(&hub.limits).len()), (0, 0));
+        assert_eq!(hub.postgres.counts(), (0, 0));
     }
 }

@@ -22,6 +22,7 @@ pub mod metrics;
 mod network;
 pub mod orders;
 pub mod place;
+pub mod pool;
 pub mod postgres;
 pub mod registry;
 pub mod replies;

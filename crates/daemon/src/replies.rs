@@ -1,6 +1,6 @@
 //! Messages that the daemon itself sends to clients.
 
-use crate::postgres::pool::NotLent;
+use crate::pool::NotLent;
 use crate::postgres::relay::Refused;
 use crate::postgres::server::NotOpened;
 use headrace_core::FatalKind;

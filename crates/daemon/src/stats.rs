@@ -3,7 +3,7 @@
 use crate::config::{Driver, PoolMode};
 use crate::limits::COUNTED_SQLSTATES;
 use crate::lock;
-use crate::postgres::pool::NotLent;
+use crate::pool::NotLent;
 use crate::servers::Servers;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};

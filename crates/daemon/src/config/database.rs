@@ -322,7 +322,6 @@ impl Database {
         lacks("load_balance_hosts", self.load_balance_hosts != LoadBalance::Disable)?;
         lacks("target_session_attrs", self.target_session_attrs != TargetSession::Any)?;
         lacks("auth_query", self.auth_query.is_some())?;
-        lacks("max_connections", self.max_connections.is_some())?;
         lacks("sslmode = \"prefer\"", self.sslmode == Some(SslMode::Prefer) && self.driver != Driver::Mysql)
     }
 

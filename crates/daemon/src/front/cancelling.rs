@@ -2,7 +2,7 @@
 
 use super::backend::Backend;
 use super::handler::Handler;
-use super::pool::{Opened, Pool};
+use super::server::{Pool, Server};
 use super::requests::{ROOM, plain};
 use super::session::Session;
 use crate::limits::{CANCEL_AGAIN, RESET_TIMEOUT};
@@ -21,16 +21,16 @@ impl<B: Backend> Session<'_, B> {
     /// Cancels the statement that runs, or tries to. Nothing else is started meanwhile.
     pub(super) async fn cancel_statement(&mut self) {
         let Some(lent) = &mut self.lent else { return };
-        if lent.opened.server.connection.machine.is_idle() {
+        if lent.server.client.connection.machine.is_idle() {
             self.cancelling = Some(Instant::now() + SOON);
             return;
         }
-        lent.opened.server.connection.machine.pause();
-        let sent = timeout(RESET_TIMEOUT, try_to_cancel(&mut lent.opened, &self.pool)).await;
+        lent.server.client.connection.machine.pause();
+        let sent = timeout(RESET_TIMEOUT, try_to_cancel(&mut lent.server, &self.pool)).await;
         let later = matches!(sent, Ok(Ok(Sent::NotYet)));
         self.cancelling = Some(Instant::now() + if later { SOON } else { CANCEL_AGAIN });
-        lent.opened.server.connection.machine.cancel_sent();
-        lent.opened.server.connection.machine.unpause();
+        lent.server.client.connection.machine.cancel_sent();
+        lent.server.client.connection.machine.unpause();
     }
 }
 
@@ -46,8 +46,8 @@ enum Sent {
 ///
 /// # Errors
 /// [`Fatal`]: the server was not reached.
-pub(super) async fn cancel<B: Backend>(opened: &mut Opened<B>, pool: &Pool<B>) -> Result<(), Fatal> {
-    while let Sent::NotYet = try_to_cancel(opened, pool).await? {
+pub(super) async fn cancel<B: Backend>(server: &mut Server<B>, pool: &Pool<B>) -> Result<(), Fatal> {
+    while let Sent::NotYet = try_to_cancel(server, pool).await? {
         tokio::time::sleep(SOON).await;
     }
     Ok(())
@@ -58,29 +58,29 @@ pub(super) async fn cancel<B: Backend>(opened: &mut Opened<B>, pool: &Pool<B>) -
 /// # Errors
 /// [`Fatal`]: the server was not reached, or the connection has ended.
 pub(super) async fn cancel_until<B: Backend>(
-    opened: &mut Opened<B>,
+    server: &mut Server<B>,
     pool: &Pool<B>,
     mut done: impl FnMut(&mut Connection<B>) -> bool,
 ) -> Result<(), Fatal> {
     loop {
-        cancel(opened, pool).await?;
-        if let Ok(driven) = timeout(CANCEL_AGAIN, opened.server.drive((), &mut done)).await {
+        cancel(server, pool).await?;
+        if let Ok(driven) = timeout(CANCEL_AGAIN, server.client.drive((), &mut done)).await {
             return driven.map(drop);
         }
     }
 }
 
 /// Sends one request, in the way that its protocol has.
-async fn try_to_cancel<B: Backend>(opened: &mut Opened<B>, pool: &Pool<B>) -> Result<Sent, Fatal> {
-    let client = &mut opened.server;
+async fn try_to_cancel<B: Backend>(server: &mut Server<B>, pool: &Pool<B>) -> Result<Sent, Fatal> {
+    let client = &mut server.client;
     if client.connection.machine.only_fetches() {
         return Ok(Sent::Done);
     }
     match client.connection.machine.cancellation() {
         Cancellation::Impossible => {}
-        Cancellation::Message(message) => send_cancel(&opened.address, &TcpOptions::default(), message).await?,
+        Cancellation::Message(message) => send_cancel(&server.address, &TcpOptions::default(), message).await?,
         Cancellation::Statement(statement) => {
-            let mut other = pool.open_beside(opened).await?;
+            let mut other = server.open_beside(pool).await?;
             let (handler, slot) = Handler::new(Vec::new(), plain(), ROOM);
             other.connection.machine.submit(B::execute(statement.into(), true), handler);
             other.drive((), |_| lock(&slot).outcome.is_some()).await?;

@@ -2,7 +2,7 @@
 
 use super::backend::Backend;
 use super::cancelling::cancel_until;
-use super::pool::Lent;
+use super::server::Lent;
 use super::portal::Portal;
 use super::replies::Failure;
 use super::requests::{READ_AHEAD, all, has_executed, has_left};
@@ -12,6 +12,7 @@ use crate::config::PoolMode;
 use crate::limits::RESET_TIMEOUT;
 use crate::registry::Activity;
 use crate::replies::{CANCELLED, Ended, SERVER_LOST};
+use crate::traffic::TrafficClass;
 use headrace_core::{IfUnsent, TransactionStatus, Verb};
 use std::sync::Arc;
 use tokio::time::timeout;
@@ -24,7 +25,7 @@ impl<B: Backend> Session<'_, B> {
         }
         self.of.turns(Activity::Waiting);
         let (client, pool) = (&mut *self.client, Arc::clone(&self.pool));
-        let lending = pool.lend();
+        let lending = pool.lend(TrafficClass::Interactive);
         tokio::pin!(lending);
         let lent = loop {
             let reads = client.buffers.read_buffer.unread().len() < READ_AHEAD;
@@ -44,7 +45,7 @@ impl<B: Backend> Session<'_, B> {
                 ended = self.of.killed() => return Err(ended),
             }
         };
-        lent.opened.is_lent_to(self.of.number);
+        lent.is_lent_to(self.of.number);
         self.of.turns(self.pinned.map_or(Activity::Active, Activity::Pinned));
         self.lent = Some(lent);
         self.refresh_dialect();
@@ -76,18 +77,18 @@ impl<B: Backend> Session<'_, B> {
         self.statements.clear();
         let Some(mut lent) = self.lent.take() else { return };
         // A BEGIN may be in flight that is in no queue.
-        let unfinished = !lent.opened.server.connection.machine.is_idle();
-        if unfinished || lent.opened.server.connection.ended().is_some() {
+        let unfinished = !lent.server.client.connection.machine.is_idle();
+        if unfinished || lent.server.client.connection.ended().is_some() {
             // Nobody waits for what it does.
             let portals = self.portals.drain().filter_map(|(_, portal)| portal.running);
             for running in self.queue.drain(..).map(|item| item.running).chain(portals) {
-                lent.opened.server.connection.machine.discard(running.id);
+                lent.server.client.connection.machine.discard(running.id);
             }
-            let idle = cancel_until(&mut lent.opened, &self.pool, |connection| connection.machine.is_idle());
+            let idle = cancel_until(&mut lent.server, &self.pool, |connection| connection.machine.is_idle());
             if let Ok(Ok(())) = timeout(RESET_TIMEOUT, idle).await {
                 self.pool.stats.cancelled.add(1);
             }
-            return lent.opened.server.close(());
+            return lent.close();
         }
         let used = self.pinned.is_some() || self.pool.mode == PoolMode::Session;
         if let Some(lent) = self.cleaned(lent, used).await {
@@ -115,26 +116,26 @@ impl<B: Backend> Session<'_, B> {
     /// only its end undoes that, or it cannot be undone soon.
     async fn cleaned(&mut self, mut lent: Lent<B>, used: bool) -> Option<Lent<B>> {
         let open =
-            self.block != Block::None || lent.opened.server.connection.machine.transaction() != TransactionStatus::Idle;
+            self.block != Block::None || lent.server.client.connection.machine.transaction() != TransactionStatus::Idle;
         let reset = match used || self.outlasting {
-            true => B::reset(&self.pool.name).filter(|_| !self.outlasting),
+            true => B::reset(self.pool.name()).filter(|_| !self.outlasting),
             false => Some(Vec::new()),
         };
         let Some(reset) = reset else {
-            lent.opened.server.close(());
+            lent.close();
             return None;
         };
         let cleaning = async {
-            if open && !has_executed(&mut lent.opened.server, &Verb::Rollback(IfUnsent::RollBack)).await {
+            if open && !has_executed(&mut lent.server.client, &Verb::Rollback(IfUnsent::RollBack)).await {
                 return false;
             }
-            lent.opened.mark_block(false);
-            all(&mut lent.opened.server, reset).await
+            lent.server.mark_block(false);
+            all(&mut lent.server.client, reset).await
         };
         match timeout(RESET_TIMEOUT, cleaning).await {
             Ok(true) => Some(lent),
             _ => {
-                lent.opened.server.close(());
+                lent.close();
                 None
             }
         }

@@ -158,7 +158,7 @@ impl<B: Backend> Session<'_, B> {
         }
         tokio::select! {
             biased;
-            driven = lent.opened.server.drive((), |_| done()), if drives => {
+            driven = lent.server.client.drive((), |_| done()), if drives => {
                 driven.map_err(|fatal| server_lost(&fatal))?;
                 Ok(false)
             }
@@ -184,7 +184,7 @@ impl<B: Backend> Session<'_, B> {
             }
             let out = self.client.buffers.write_buffer.tail();
             let moved = take(item, out);
-            let machine = self.lent.as_mut().map(|lent| &mut lent.opened.server.connection.machine);
+            let machine = self.lent.as_mut().map(|lent| &mut lent.server.client.connection.machine);
             if let Some(machine) = machine
                 && !matches!(moved, Moved::Suspended)
             {
@@ -219,7 +219,7 @@ impl<B: Backend> Session<'_, B> {
         let outcome = slot.outcome.take().unwrap_or(Outcome::Done);
         let changes = ["CREATE", "ALTER", "DROP", "RENAME"].iter().any(|verb| running.command.starts_with(verb));
         if slot.is_outdated || changes {
-            self.pool.definitions_changed();
+            self.pool.state.definitions_changed();
         }
         let outdated = slot.is_outdated && slot.problem.is_none();
         let failed = failure::<B>(outcome, slot.problem.take())?;
@@ -246,7 +246,7 @@ impl<B: Backend> Session<'_, B> {
                 let ended = self
                     .lent
                     .as_ref()
-                    .is_some_and(|lent| lent.opened.server.connection.machine.transaction() == TransactionStatus::Idle);
+                    .is_some_and(|lent| lent.server.client.connection.machine.transaction() == TransactionStatus::Idle);
                 if ended && self.block == Block::Open {
                     self.block = Block::Failed;
                 }
@@ -263,7 +263,7 @@ impl<B: Backend> Session<'_, B> {
             return Ok((slot, Some(failure)));
         }
         if let Some(lent) = &mut self.lent {
-            lent.opened.server.connection.machine.submit(request, handler);
+            lent.server.client.connection.machine.submit(request, handler);
         }
         while lock(&slot).outcome.is_none() {
             if self.progress(Some(&slot)).await? {
@@ -290,7 +290,7 @@ impl<B: Backend> Session<'_, B> {
             return Ok(Err(failure));
         }
         if let Some(lent) = &mut self.lent {
-            self.pool.refresh(&mut lent.opened);
+            lent.server.refresh(&self.pool.state);
         }
         let plan = Plan { only_columns: true, ..Plan::of(server, &[], false) };
         let (slot, failed) = self.ask(B::prepare(&server.sql), plan).await?;
@@ -342,7 +342,7 @@ impl<B: Backend> Session<'_, B> {
                     .find_map(|portal| portal.running.as_ref().filter(|one| !one.is_over()).map(|one| one.id));
                 lock(&slot).is_full = false;
                 if let (Some(id), Some(lent)) = (id, &mut self.lent) {
-                    lent.opened.server.connection.machine.resume(id);
+                    lent.server.client.connection.machine.resume(id);
                 }
             }
             if self.progress(Some(&slot)).await? {
@@ -368,14 +368,14 @@ impl<B: Backend> Session<'_, B> {
         };
         let id = running.id;
         let is_over = move |connection: &mut Connection<B>| !connection.machine.has(id);
-        if lent.opened.server.connection.machine.abandon(id) == Discarded::Alone {
-            let ended = timeout(RESET_TIMEOUT, cancel_until(&mut lent.opened, &self.pool, is_over)).await;
-            let machine = &mut lent.opened.server.connection.machine;
+        if lent.server.client.connection.machine.abandon(id) == Discarded::Alone {
+            let ended = timeout(RESET_TIMEOUT, cancel_until(&mut lent.server, &self.pool, is_over)).await;
+            let machine = &mut lent.server.client.connection.machine;
             machine.cancel_sent();
             machine.unpause();
             ended.unwrap_or_else(|_| Err(Fatal::cancel_unanswered())).map_err(|fatal| server_lost(&fatal))?;
         }
-        lent.opened.server.drive((), is_over).await.map_err(|fatal| server_lost(&fatal))?;
+        lent.server.client.drive((), is_over).await.map_err(|fatal| server_lost(&fatal))?;
         Ok(())
     }
 
@@ -452,7 +452,7 @@ impl<B: Backend> Session<'_, B> {
                 format!("PostgreSQL {} (headraced) on {}", super::catalog::VERSION, self.version)
             }
             Cell::Session(Fact::Setting(name)) => self.settings.get(name).cloned().unwrap_or_default(),
-            Cell::Session(Fact::Database | Fact::Schema) => self.pool.name.clone(),
+            Cell::Session(Fact::Database | Fact::Schema) => self.pool.name().to_owned(),
             Cell::Session(Fact::User) => self.user.clone(),
             Cell::Session(Fact::ProcessId) => return writer.int(i64::from(self.process_id)),
         };

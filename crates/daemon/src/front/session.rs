@@ -5,7 +5,7 @@ use super::catalog::{Effect, SETTINGS, VERSION, shown};
 use super::memory::Held;
 use super::messages::{Broken, Message, length};
 use super::pins::Pin;
-use super::pool::{Lent, Pool};
+use super::server::{Lent, Pool};
 use super::portal::{Portal, Prepared};
 use super::replies::{self, Failure};
 use super::requests::{Item, Running};
@@ -19,6 +19,7 @@ use crate::limits::SMALL;
 use crate::registry::{self, Activity, Entered};
 use crate::replies::{Ended, PROTOCOL_VIOLATION, SERVER_LOST, TOO_LARGE};
 use crate::timeouts::{Clock, Doing, Expired, Observed, Timer};
+use crate::traffic::TrafficClass;
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, Isolation, ReadBuffer, TransactionStatus};
 use headrace_postgres::messages::tag::backend as tag;
@@ -87,19 +88,19 @@ pub async fn serve<B: Backend>(
 ) -> Result<(), Ended> {
     let key = entered.key();
     entered.client.turns(Activity::Waiting);
-    let Some(lent) = entered.client.unless_killed(client.stays_for(pool.lend())).await? else { return Ok(()) };
+    let Some(lent) = entered.client.unless_killed(client.stays_for(pool.lend(TrafficClass::Interactive))).await? else { return Ok(()) };
     let lent = lent?;
     entered.client.turns(Activity::Active);
-    let machine = &lent.opened.server.connection.machine;
+    let machine = &lent.server.client.connection.machine;
     let (version, dialect) = (machine.version(), machine.dialect());
-    let timeouts = pool.database.timeouts_of(&pool.user, hub.config().daemon.message_timeout());
+    let timeouts = pool.timeouts(hub.config().daemon.message_timeout());
     let mut session = Session {
         client,
         clock: Clock::new(timeouts, Instant::now()),
         timer: Timer::default(),
         messages: 0,
         answered: 0,
-        user: pool.user.clone(),
+        user: pool.user().to_owned(),
         lent: Some(lent),
         pool,
         hub: Arc::clone(hub),
@@ -173,7 +174,7 @@ impl<B: Backend> Session<'_, B> {
         let version = format!("{VERSION} (headraced; {})", self.version);
         self.settings.insert("server_version".into(), version);
         self.settings.insert("session_authorization".into(), self.user.clone());
-        self.settings.insert("search_path".into(), self.pool.name.clone());
+        self.settings.insert("search_path".into(), self.pool.name().to_owned());
     }
 
     async fn run(&mut self) -> Result<(), Ended> {
@@ -354,7 +355,7 @@ impl<B: Backend> Session<'_, B> {
     /// Texts are read as the server reads them now: SET may have changed that. Returns true if it has.
     pub(super) fn refresh_dialect(&mut self) -> bool {
         let Some(lent) = &self.lent else { return false };
-        let dialect = lent.opened.server.connection.machine.dialect();
+        let dialect = lent.server.client.connection.machine.dialect();
         let changed = dialect != self.dialect;
         self.dialect = dialect;
         changed
@@ -404,7 +405,7 @@ impl<B: Backend> Session<'_, B> {
         let is_first = self.pin(server.pins);
         let Some(lent) = &mut self.lent else { return Ok(Ok(())) };
         let limit = execution.limit.take();
-        let mut running = Running::execute(&mut lent.opened.server, execution);
+        let mut running = Running::execute(&mut lent.server.client, execution);
         running.unpins_unparsed = is_first && server.pins == Some(Pin::Unknown);
         self.queue.push_back(Item::of(running, limit));
         Ok(Ok(()))

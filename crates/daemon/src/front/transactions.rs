@@ -33,7 +33,7 @@ impl<B: Backend> Session<'_, B> {
         if self.block == Block::Failed {
             return TransactionStatus::Failed;
         }
-        self.lent.as_ref().map_or(TransactionStatus::Idle, |lent| lent.opened.server.connection.machine.transaction())
+        self.lent.as_ref().map_or(TransactionStatus::Idle, |lent| lent.server.client.connection.machine.transaction())
     }
 
     /// Returns true if the client has begun a transaction that it has not ended, or the server says that one is open.
@@ -46,7 +46,7 @@ impl<B: Backend> Session<'_, B> {
     pub(super) fn set_block(&mut self, block: Block) {
         let is_same = block == Block::Failed || block == self.block;
         if let Some(lent) = self.lent.as_mut().filter(|_| !is_same) {
-            lent.opened.mark_block(block == Block::Open);
+            lent.server.mark_block(block == Block::Open);
         }
         self.block = block;
     }

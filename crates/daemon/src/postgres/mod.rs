@@ -1,7 +1,6 @@
 //! Databases of PostgreSQL: server connections that are lent to one client after the other.
 
 mod description;
-pub mod limit;
 mod own_settings;
 pub mod pool;
 pub mod relay;

@@ -1,13 +1,11 @@
 //! One connection to a server, which is lent to one client after the other.
 
-use super::limit::Place;
+use super::pool::{Pool, PoolState};
 use super::relay::ServerState;
 use crate::config::{Database, SslMode, TargetSession, addresses};
-use crate::gate::Passed;
 use crate::limits::{CANCEL_AGAIN, FAILOVER_PAUSE, FAILOVER_PAUSE_MOST, RESET_TIMEOUT, SERVER_STATEMENTS};
+use crate::pool::ServerConnection;
 use crate::secret::Secret;
-use crate::servers::OpenServer;
-use crate::stats::Stats;
 use crate::traffic::{Home, TrafficClass};
 use headrace_connection::{Buffers, Connection};
 use headrace_core::rows::Collector;
@@ -36,21 +34,7 @@ pub struct Server {
     wanted: TargetSession,
     /// How its statement is cancelled.
     pub cancel: Cancel,
-    /// When it was last used.
-    pub used: Instant,
     home: Home,
-    /// When it is to be replaced.
-    ends: Instant,
-    /// Where it is counted as open.
-    counted: Option<Counted>,
-}
-
-/// A server connection of a pool.
-#[derive(Debug)]
-struct Counted {
-    _place: Place,
-    stats: Arc<Stats>,
-    open: Arc<OpenServer>,
 }
 
 /// Why no session could be opened.
@@ -112,7 +96,7 @@ impl Server {
     ///
     /// # Errors
     /// [`NotOpened`] with the reason, such as the server's own.
-    pub async fn open(
+    pub async fn connect(
         database: &Database,
         parameters: &[(String, String)],
         password: Option<&Secret>,
@@ -239,17 +223,13 @@ impl Server {
         let Cancellation::Message(message) = connection.machine.cancellation() else {
             return Err(Fatal::peer("the session has no key to cancel by").into());
         };
-        let now = Instant::now();
         Ok(Self {
             stream,
             state: ServerState::new(connection.machine.parameters().clone(), SERVER_STATEMENTS),
             buffers: connection.buffers,
             wanted: TargetSession::Any,
             cancel: Cancel { address: address.clone(), message },
-            used: now,
             home: Home::default(),
-            ends: now + database.one_lifetime(),
-            counted: None,
         })
     }
 
@@ -286,29 +266,6 @@ impl Server {
             TargetSession::Primary => !standby,
             TargetSession::Standby => standby,
         })
-    }
-
-    /// It counts as open, and occupies a place, as long as it exists. It was opened on the threads of this class.
-    pub fn keep(&mut self, place: Place, class: TrafficClass, stats: &Arc<Stats>, passed: Passed) {
-        stats.open.add(1);
-        self.home = Home::of(class);
-        let open = stats.servers.enter(self.cancel.address.to_string(), self.cancel.process_id(), passed);
-        self.counted = Some(Counted { _place: place, stats: Arc::clone(stats), open });
-    }
-
-    /// A client has it now.
-    pub fn is_lent_to(&self, client: i32) {
-        self.counted.iter().for_each(|counted| counted.open.is_lent_to(client));
-    }
-
-    /// Nobody has it any more.
-    pub fn is_back(&self) {
-        self.counted.iter().for_each(|counted| counted.open.is_back());
-    }
-
-    /// Returns true if it is to be replaced.
-    pub fn is_old(&self) -> bool {
-        Instant::now() >= self.ends || self.counted.as_ref().is_some_and(|counted| counted.open.is_over())
     }
 
     /// Makes the session as if it was new, but for the settings that are reported.
@@ -450,32 +407,44 @@ impl Server {
             }
         }
     }
+}
 
-    /// The class of traffic that it was last used for.
-    pub fn home(&self) -> TrafficClass {
-        self.home.class()
+impl ServerConnection for Server {
+    type PoolState = PoolState;
+
+    async fn open(pool: &Pool, class: TrafficClass) -> Result<Self, NotOpened> {
+        let mut server = Self::connect(&pool.database, &pool.key.startup, pool.key.password.as_ref()).await?;
+        server.home = Home::of(class);
+        pool.state.welcomes.opened(&server.state.defaults);
+        Ok(server)
     }
 
-    /// Comes to the threads of the caller, which are those of this class.
-    pub fn come_to(&mut self, class: TrafficClass) {
-        self.home.come_to(class, &mut self.stream);
+    fn address(&self) -> String {
+        self.cancel.address.to_string()
     }
 
-    /// Returns true if the server has sent nothing since it was last used: what an idle session sends is that it ends,
-    /// or a change of a setting.
-    pub fn is_quiet(&mut self) -> bool {
+    fn process_id(&self) -> Option<i32> {
+        self.cancel.process_id()
+    }
+
+    fn is_quiet(&mut self) -> bool {
         self.has_its_role()
             && matches!(self.stream.pull_available(&mut self.buffers), Ok(None))
             && self.buffers.read_buffer.is_empty()
     }
-}
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        if let Some(counted) = &self.counted {
-            counted.stats.open.add(-1);
-            counted.stats.servers.leave(&counted.open);
-        }
+    async fn is_alive(&mut self) -> bool {
+        self.run("").await.is_ok()
+    }
+
+    fn close(self) {}
+
+    fn class(&self) -> TrafficClass {
+        self.home.class()
+    }
+
+    fn come_to(&mut self, class: TrafficClass) {
+        self.home.come_to(class, &mut self.stream);
     }
 }
 

@@ -1,7 +1,7 @@
 //! A client whose database is PostgreSQL's, and the server connections that it is lent.
 
 use super::own_settings;
-use super::pool::{Lent, Parameters, Pool, Wanted};
+use super::pool::{Lent, Pool, Wanted};
 use super::relay::{Relay, Then};
 use super::welcomes::Settings;
 use crate::client::Client;
@@ -9,6 +9,7 @@ use crate::config::PoolMode;
 use crate::hub::Hub;
 use crate::leaving::{self, Left};
 use crate::limits::{PINNED_PAUSE, SMALL, TURN};
+use crate::pool::Parameters;
 use crate::registry::{self, Activity, Entered};
 use crate::replies::{self, Ended, SERVER_LOST};
 use crate::timeouts::{Clock, Doing, Expired, Observed, Timer};
@@ -131,7 +132,7 @@ async fn welcome(
     entered.client.turns(Activity::Idle);
     pool.stats.logins.add(1);
     replies::welcome(client.buffers.write_buffer.tail(), &parameters, entered.key());
-    let mut relay = Relay::new(Arc::clone(&pool.catalog), parameters);
+    let mut relay = Relay::new(Arc::clone(&pool.state.catalog), parameters);
     relay.refuses_transactions = pool.mode == PoolMode::Statement;
     relay.keeps_server = pool.mode == PoolMode::Session;
     Ok(Some((pool, relay)))
@@ -139,7 +140,7 @@ async fn welcome(
 
 /// Learns from the server what it makes of a client's settings.
 async fn first_welcome(pool: &Pool, mut lent: Lent, settings: &Parameters) -> Result<Settings, Ended> {
-    let defaults = pool.welcomes.defaults().expect("a connection has been opened");
+    let defaults = pool.state.welcomes.defaults().expect("a connection has been opened");
     // What the client does not set is as in a session that was opened now, whatever others have set since.
     let mut wanted = Settings::clone(&defaults);
     for (name, value) in settings {
@@ -157,7 +158,7 @@ async fn first_welcome(pool: &Pool, mut lent: Lent, settings: &Parameters) -> Re
         }
     }
     let parameters = lent.server.state.parameters.clone();
-    pool.welcomes.remember(&defaults, settings, &parameters);
+    pool.state.welcomes.remember(&defaults, settings, &parameters);
     pool.take_back(lent);
     Ok(parameters)
 }
@@ -285,7 +286,7 @@ impl Session {
                 ended = of.killed() => return Err(ended),
             }
         };
-        lent.server.is_lent_to(of.number);
+        lent.is_lent_to(of.number);
         self.give_own_settings(&mut lent).await?;
         self.relay.adapt(&mut lent.server.state, &mut lent.server.buffers.write_buffer);
         self.sent_before = lent.server.buffers.write_buffer.mark();

@@ -4,9 +4,9 @@
 //! if it is short and in ASCII; others are cut, and changed in ways that depend on the version of the server. The server
 //! is asked for each set of other settings once: it reports them in other words, or refuses them.
 
-use super::pool::Parameters;
 use crate::limits::{APPLICATION_NAME_BYTES, WELCOMES};
 use crate::lock;
+use crate::pool::Parameters;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 

@@ -52,7 +52,7 @@ impl Login<'_> {
 
 /// A machine whose sessions the front lends.
 pub trait Backend:
-    Protocol<Handler = Handler<Self::Columns, Self::Error>> + Session + Debug + Send + Sized + 'static
+    Protocol<Handler = Handler<Self::Columns, Self::Error>, Request: Send> + Session + Debug + Send + Sized + 'static
 {
     /// Its description of a result's columns.
     type Columns: Described + Debug + Send + 'static;

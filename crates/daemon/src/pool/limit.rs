@@ -4,7 +4,7 @@
 //! client of its own pool if that has waited longest, and is closed for a client of another pool otherwise. All that
 //! changes who can be served ends in [`Limit::settle`], which decides.
 
-use super::server::Server;
+use super::{Pooled, ServerConnection};
 use crate::lock;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -15,9 +15,9 @@ use tokio::time::timeout;
 
 /// The right to have a server connection open; kept as long as it is.
 #[derive(Debug)]
-pub struct Place(Arc<Limit>);
+pub struct Place<S: ServerConnection>(Arc<Limit<S>>);
 
-impl Drop for Place {
+impl<S: ServerConnection> Drop for Place<S> {
     fn drop(&mut self) {
         lock(&self.0.queue).taken -= 1;
         self.0.settle();
@@ -26,25 +26,31 @@ impl Drop for Place {
 
 /// What a client receives that has waited.
 #[derive(Debug)]
-pub enum Granted {
+pub enum Granted<S: ServerConnection> {
     /// The right to open a connection.
-    Place(Place),
+    Place(Place<S>),
     /// A connection of its pool.
-    Server(Box<Server>),
+    Server(Box<Pooled<S>>),
 }
 
 /// The connections of a pool that nobody uses, and the clients that wait for one.
-#[derive(Debug, Default)]
-pub struct Idle {
+#[derive(Debug)]
+pub struct Idle<S: ServerConnection> {
     /// The connections, the last used at the end.
-    pub servers: Mutex<Vec<Server>>,
+    pub servers: Mutex<Vec<Pooled<S>>>,
     /// When the clients came that wait, as [`Limit::arrive`] counts it.
     pub waiting: Mutex<BTreeSet<u64>>,
 }
 
-impl Idle {
+impl<S: ServerConnection> Default for Idle<S> {
+    fn default() -> Self {
+        Self { servers: Mutex::default(), waiting: Mutex::default() }
+    }
+}
+
+impl<S: ServerConnection> Idle<S> {
     /// Takes the connection that nobody has used for the longest time, unless clients wait for it who came before.
-    fn spare(&self, arrival: u64) -> Option<Server> {
+    fn spare(&self, arrival: u64) -> Option<Pooled<S>> {
         let mut servers = lock(&self.servers);
         let earlier = lock(&self.waiting).range(..arrival).count();
         (servers.len() > earlier).then(|| servers.remove(0))
@@ -53,29 +59,29 @@ impl Idle {
 
 /// The limit.
 #[derive(Debug)]
-pub struct Limit {
-    queue: Mutex<Queue>,
+pub struct Limit<S: ServerConnection> {
+    queue: Mutex<Queue<S>>,
     arrivals: AtomicU64,
     /// The number of clients in the queue.
     waiting: AtomicUsize,
 }
 
 #[derive(Debug)]
-struct Queue {
+struct Queue<S: ServerConnection> {
     most: usize,
     taken: usize,
-    waiting: BTreeMap<u64, Waiter>,
-    pools: Vec<Weak<Idle>>,
+    waiting: BTreeMap<u64, Waiter<S>>,
+    pools: Vec<Weak<Idle<S>>>,
 }
 
 /// A client that can be lent a connection as soon as there is one, or may be one.
 #[derive(Debug)]
-struct Waiter {
-    pool: Arc<Idle>,
-    sender: oneshot::Sender<Granted>,
+struct Waiter<S: ServerConnection> {
+    pool: Arc<Idle<S>>,
+    sender: oneshot::Sender<Granted<S>>,
 }
 
-impl Limit {
+impl<S: ServerConnection> Limit<S> {
     /// At most so many.
     pub fn new(most: usize) -> Self {
         Self {
@@ -92,7 +98,7 @@ impl Limit {
     }
 
     /// A pool whose connections count.
-    pub fn add(&self, pool: &Arc<Idle>) {
+    pub fn add(&self, pool: &Arc<Idle<S>>) {
         let mut queue = lock(&self.queue);
         queue.pools.retain(|pool| pool.strong_count() > 0);
         queue.pools.push(Arc::downgrade(pool));
@@ -110,12 +116,12 @@ impl Limit {
     }
 
     /// A place, if one is free.
-    pub fn try_enter(self: &Arc<Self>) -> Option<Place> {
+    pub fn try_enter(self: &Arc<Self>) -> Option<Place<S>> {
         lock(&self.queue).place(self)
     }
 
     /// Waits for a place, or for a connection of this pool. `None` if there is none in time.
-    pub async fn enter(self: &Arc<Self>, pool: &Arc<Idle>, arrival: u64, within: Duration) -> Option<Granted> {
+    pub async fn enter(self: &Arc<Self>, pool: &Arc<Idle<S>>, arrival: u64, within: Duration) -> Option<Granted<S>> {
         let (sender, granted) = oneshot::channel();
         let _entry = Entry::new(self, arrival, Waiter { pool: Arc::clone(pool), sender });
         self.settle();
@@ -126,15 +132,15 @@ impl Limit {
     pub fn settle(self: &Arc<Self>) {
         // Closing a connection frees its place, after which more may be served.
         while let Some(closed) = self.serve() {
-            drop(closed);
+            closed.close();
         }
     }
 
     /// Serves clients as long as it can; returns a connection that is to be closed for the next one.
-    fn serve(self: &Arc<Self>) -> Option<Server> {
+    fn serve(self: &Arc<Self>) -> Option<Pooled<S>> {
         // Dropped after the lock: what closes a connection settles, too. The last owner of a pool does, and a client that
         // has left without what was granted to it.
-        let (mut pools, mut undelivered): (Vec<Arc<Idle>>, Vec<Granted>) = (Vec::new(), Vec::new());
+        let (mut pools, mut undelivered): (Vec<Arc<Idle<S>>>, Vec<Granted<S>>) = (Vec::new(), Vec::new());
         let mut queue = lock(&self.queue);
         while let Some((arrival, own)) = queue.first() {
             let returned = lock(&own.servers).pop();
@@ -159,13 +165,13 @@ impl Limit {
     }
 }
 
-impl Queue {
+impl<S: ServerConnection> Queue<S> {
     /// Who has waited longest, and the connections of its pool.
-    fn first(&self) -> Option<(u64, Arc<Idle>)> {
+    fn first(&self) -> Option<(u64, Arc<Idle<S>>)> {
         self.waiting.first_key_value().map(|(arrival, waiter)| (*arrival, Arc::clone(&waiter.pool)))
     }
 
-    fn place(&mut self, limit: &Arc<Limit>) -> Option<Place> {
+    fn place(&mut self, limit: &Arc<Limit<S>>) -> Option<Place<S>> {
         if self.taken >= self.most {
             return None;
         }
@@ -175,13 +181,13 @@ impl Queue {
 }
 
 /// A client in the queue.
-struct Entry<'a> {
-    limit: &'a Limit,
+struct Entry<'a, S: ServerConnection> {
+    limit: &'a Limit<S>,
     arrival: u64,
 }
 
-impl<'a> Entry<'a> {
-    fn new(limit: &'a Limit, arrival: u64, waiter: Waiter) -> Self {
+impl<'a, S: ServerConnection> Entry<'a, S> {
+    fn new(limit: &'a Limit<S>, arrival: u64, waiter: Waiter<S>) -> Self {
         let mut queue = lock(&limit.queue);
         queue.waiting.insert(arrival, waiter);
         limit.waiting.fetch_add(1, Ordering::SeqCst);
@@ -189,7 +195,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-impl Drop for Entry<'_> {
+impl<S: ServerConnection> Drop for Entry<'_, S> {
     fn drop(&mut self) {
         if lock(&self.limit.queue).waiting.remove(&self.arrival).is_some() {
             self.limit.waiting.fetch_sub(1, Ordering::SeqCst);

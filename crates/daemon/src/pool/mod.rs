@@ -1,0 +1,353 @@
+//! Connections of one server, database, user and set of startup parameters, which are lent to one client after the other.
+//!
+//! A pool is the same for every database. What its connections are is a [`ServerConnection`]; how many a database may
+//! have over all its pools, and who gets the next one, is in [`limit`]; which pools there are, in [`registry`].
+
+pub mod connection;
+mod key;
+pub mod limit;
+pub mod registry;
+
+pub use connection::{Pooled, ServerConnection};
+pub use key::{Key, Parameters};
+pub use limit::Limit;
+
+use crate::config::{Database, PoolMode};
+use crate::gate::{Gate, Passed};
+use crate::lock;
+use crate::postgres::server::NotOpened;
+use crate::stats::{Shown, Stats};
+use crate::timeouts::Timeouts;
+use crate::traffic::TrafficClass;
+use connection::Kept;
+use limit::{Granted, Idle, Place};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+/// A pool.
+#[derive(Debug)]
+pub struct Pool<S: ServerConnection> {
+    /// Where to connect.
+    pub database: Arc<Database>,
+    /// What is known of its sessions, for all clients.
+    pub state: S::PoolState,
+    /// Its counters.
+    pub stats: Arc<Stats>,
+    /// When its connections go back.
+    pub mode: PoolMode,
+    /// The number of its connections.
+    pub size: usize,
+    label: String,
+    /// What distinguishes it.
+    pub key: Key,
+    /// The connections that nobody uses, and who waits.
+    idle: Arc<Idle<S>>,
+    permits: Arc<Semaphore>,
+    limit: Arc<Limit<S>>,
+    gate: Arc<Gate>,
+}
+
+/// A server connection that is lent.
+#[derive(Debug)]
+pub struct Lent<S: ServerConnection> {
+    /// The connection.
+    pub server: S,
+    kept: Kept<S>,
+    since: Instant,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Why no server connection is lent.
+#[derive(Debug)]
+pub enum NotLent {
+    /// As many clients wait as may.
+    QueueFull,
+    /// None came back in time.
+    QueueTimeout,
+    /// A new one cannot be opened.
+    Failed(NotOpened),
+}
+
+impl<S: ServerConnection> Lent<S> {
+    /// A client has it now.
+    pub fn is_lent_to(&self, client: i32) {
+        self.kept.open.is_lent_to(client);
+    }
+
+    /// Ends the session: it cannot be lent again. Its place is free after that.
+    pub fn close(self) {
+        self.server.close();
+    }
+}
+
+impl<S: ServerConnection> Pool<S> {
+    /// An empty pool.
+    pub fn new(database: Arc<Database>, key: Key, label: String, limit: Arc<Limit<S>>, gate: Arc<Gate>) -> Self {
+        let user = key.of("user");
+        let size = database.size_of(user);
+        let idle = Arc::default();
+        limit.add(&idle);
+        Self {
+            state: S::PoolState::default(),
+            stats: Arc::default(),
+            mode: database.mode_of(user),
+            size,
+            label,
+            key,
+            permits: Arc::new(Semaphore::new(size)),
+            idle,
+            limit,
+            gate,
+            database,
+        }
+    }
+
+    /// Lends a connection: the last used one, or a new one. The caller is on the threads of this class of traffic.
+    ///
+    /// # Errors
+    /// [`NotLent`].
+    pub async fn lend(&self, class: TrafficClass) -> Result<Lent<S>, NotLent> {
+        let began = Instant::now();
+        let lent = self.lend_since(began, class).await;
+        self.stats.note_lending(began, &lent);
+        lent
+    }
+
+    /// How long the database is paused does not count for how long a client waits.
+    async fn lend_since(&self, mut began: Instant, class: TrafficClass) -> Result<Lent<S>, NotLent> {
+        let arrival = self.limit.arrive();
+        let mut waiting = None;
+        loop {
+            if self.gate.is_paused() {
+                if waiting.is_none() {
+                    waiting = Some(self.wait(arrival)?);
+                }
+                self.gate.opened().await;
+                began = Instant::now();
+            }
+            match self.lend_unless_paused(began, arrival, &mut waiting, class).await {
+                Ok(Some(lent)) if self.gate.is_paused() => self.take_back(lent),
+                Ok(Some(lent)) => return Ok(lent),
+                Err(reason @ NotLent::QueueFull) => return Err(reason),
+                Err(reason) if !self.gate.is_paused() => return Err(reason),
+                Ok(None) | Err(_) => {}
+            }
+        }
+    }
+
+    /// Lends a connection; `None` if the database is paused before there is one.
+    async fn lend_unless_paused<'a>(
+        &'a self,
+        began: Instant,
+        arrival: u64,
+        waiting: &mut Option<Waiting<'a, S>>,
+        class: TrafficClass,
+    ) -> Result<Option<Lent<S>>, NotLent> {
+        let permit = match Arc::clone(&self.permits).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => {
+                if waiting.is_none() {
+                    *waiting = Some(self.wait(arrival)?);
+                }
+                self.queue(self.database.queue_wait().saturating_sub(began.elapsed())).await?
+            }
+        };
+        let lent = |Pooled { server, kept }| Lent { server, kept, since: Instant::now(), _permit: permit };
+        let place = loop {
+            if self.gate.is_paused() {
+                return Ok(None);
+            }
+            if let Some(server) = self.usable(class).await {
+                return Ok(Some(lent(server)));
+            }
+            if let Some(place) = self.limit.try_enter() {
+                break place;
+            }
+            if waiting.is_none() {
+                *waiting = Some(self.wait(arrival)?);
+            }
+            let left = self.database.queue_wait().saturating_sub(began.elapsed());
+            match self.limit.enter(&self.idle, arrival, left).await.ok_or(NotLent::QueueTimeout)? {
+                Granted::Place(place) => break place,
+                Granted::Server(server) => {
+                    if let Some(server) = self.checked(*server, class).await {
+                        return Ok(Some(lent(server)));
+                    }
+                }
+            }
+        };
+        if self.gate.is_paused() {
+            return Ok(None);
+        }
+        *waiting = None;
+        self.open(place, class).await.map(|server| Some(lent(server))).map_err(NotLent::Failed)
+    }
+
+    /// A connection that nobody uses and that can be lent, if possible one that need not move to other threads.
+    async fn usable(&self, class: TrafficClass) -> Option<Pooled<S>> {
+        loop {
+            let server = {
+                let mut idle = lock(&self.idle.servers);
+                let last = idle.len().checked_sub(1)?;
+                let found = idle.iter().rposition(|pooled| pooled.server.class() == class).unwrap_or(last);
+                idle.remove(found)
+            };
+            if let Some(server) = self.checked(server, class).await {
+                return Some(server);
+            }
+        }
+    }
+
+    async fn checked(&self, mut pooled: Pooled<S>, class: TrafficClass) -> Option<Pooled<S>> {
+        pooled.server.come_to(class);
+        self.is_usable(&mut pooled).await.then_some(pooled)
+    }
+
+    async fn open(&self, place: Place<S>, class: TrafficClass) -> Result<Pooled<S>, NotOpened> {
+        let (began, passed) = (Instant::now(), Passed::new(&self.gate));
+        let server = S::open(self, class).await?;
+        self.stats.create.observe(began.elapsed());
+        let kept = Kept::new(&server, self, place, passed);
+        Ok(Pooled { server, kept })
+    }
+
+    /// Returns true if a connection that nobody has used can be lent.
+    async fn is_usable(&self, pooled: &mut Pooled<S>) -> bool {
+        if pooled.kept.is_old() || !pooled.server.is_quiet() {
+            return false;
+        }
+        pooled.kept.used.elapsed() < self.database.check_after() || pooled.server.is_alive().await
+    }
+
+    async fn queue(&self, within: Duration) -> Result<OwnedSemaphorePermit, NotLent> {
+        match timeout(within, Arc::clone(&self.permits).acquire_owned()).await {
+            Ok(permit) => Ok(permit.expect("the semaphore of a pool is never closed")),
+            Err(_) => Err(NotLent::QueueTimeout),
+        }
+    }
+
+    fn wait(&self, arrival: u64) -> Result<Waiting<'_, S>, NotLent> {
+        let mut waiting = lock(&self.idle.waiting);
+        if waiting.len() >= self.database.queue_length {
+            return Err(NotLent::QueueFull);
+        }
+        waiting.insert(arrival);
+        Ok(Waiting { pool: self, arrival })
+    }
+
+    /// Takes a connection back that is as good as new.
+    pub fn take_back(&self, lent: Lent<S>) {
+        let Lent { server, mut kept, since, _permit } = lent;
+        self.stats.used.observe(since.elapsed());
+        kept.open.is_back();
+        if kept.is_old() {
+            return Pooled { server, kept }.close();
+        }
+        kept.used = Instant::now();
+        lock(&self.idle.servers).push(Pooled { server, kept });
+        self.settle();
+    }
+
+    /// Something is free that others may wait for.
+    fn settle(&self) {
+        if self.limit.is_waited_for() {
+            self.limit.settle();
+        }
+    }
+
+    /// Closes the connections that nobody has used for a while.
+    pub fn expire(&self) {
+        let is_kept = |pooled: &Pooled<S>| pooled.kept.used.elapsed() < self.database.server_idle() && !pooled.kept.is_old();
+        let expired: Vec<_> = lock(&self.idle.servers).extract_if(.., |pooled| !is_kept(pooled)).collect();
+        expired.into_iter().for_each(Pooled::close);
+    }
+
+    /// The configuration has changed: no client comes to it any more. Those that it has keep their settings, and share
+    /// connections as before.
+    pub fn retire(&self) {
+        let closed = std::mem::take(&mut *lock(&self.idle.servers));
+        closed.into_iter().for_each(Pooled::close);
+    }
+
+    /// The user on the server.
+    pub fn user(&self) -> &str {
+        self.key.of("user")
+    }
+
+    /// The database's name on the server.
+    pub fn name(&self) -> &str {
+        self.key.of("database")
+    }
+
+    /// How long its clients may take; `message` for a message that is not complete.
+    pub fn timeouts(&self, message: Option<Duration>) -> Timeouts {
+        self.database.timeouts_of(self.user(), message)
+    }
+
+    /// The number of connections that nobody uses.
+    pub fn idle(&self) -> usize {
+        lock(&self.idle.servers).len()
+    }
+
+    /// Its name for people.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// What is shown of it.
+    pub fn shown(&self) -> Shown {
+        Shown {
+            label: self.label.clone(),
+            database: self.key.database(&self.database),
+            user: self.user().to_owned(),
+            paused: self.gate.is_paused(),
+            startup: self.key.others(),
+            driver: self.database.driver,
+            mode: self.mode,
+            size: self.size,
+            idle: self.idle(),
+            waiting: self.waiting(),
+            stats: Arc::clone(&self.stats),
+        }
+    }
+
+    /// The number of clients that wait for one.
+    pub fn waiting(&self) -> usize {
+        lock(&self.idle.waiting).len()
+    }
+
+    /// Returns true if a client waits for a connection that one of this pool, or its place, may be given to.
+    pub fn is_waited_for(&self) -> bool {
+        self.limit.is_waited_for() || self.waiting() > 0
+    }
+
+    /// Returns true if a session is lent, or can be. Closes those that cannot.
+    pub fn has_session(&self) -> bool {
+        // Dropped after the lock: to close a connection lets others have its place.
+        let mut closed = Vec::new();
+        let mut idle = lock(&self.idle.servers);
+        while let Some(last) = idle.last_mut() {
+            if !last.kept.is_old() && last.server.is_quiet() {
+                return true;
+            }
+            closed.extend(idle.pop());
+        }
+        self.stats.open.value() > closed.len() as i64
+    }
+}
+
+/// A client that waits.
+struct Waiting<'a, S: ServerConnection> {
+    pool: &'a Pool<S>,
+    arrival: u64,
+}
+
+impl<S: ServerConnection> Drop for Waiting<'_, S> {
+    fn drop(&mut self) {
+        lock(&self.pool.idle.waiting).remove(&self.arrival);
+        // What was kept for it is for others, if it has left.
+        self.pool.settle();
+    }
+}
