@@ -21,6 +21,7 @@ from headrace.testing import PostgresServer
 
 from .conftest import Daemon, config, started
 from .raw import startup
+from .test_status import ask
 
 ESCAPE = "\x1b]0;owned\x07\x1b[31m"
 """What a terminal would take for a title and a colour."""
@@ -101,6 +102,30 @@ def test_level_follows_a_configuration_that_is_read_again(program: Path, folder:
         assert len(said) == 1
         refused(daemon, database="said")
         assert "said" in daemon.process.stderr.readline()
+
+
+def test_orders_are_said_with_who_has_given_them(program: Path, folder: Path, server: PostgresServer) -> None:
+    with started(program, folder, config(server, app=""), server) as daemon:
+        for path in ("/pause?database=app", "/resume", "/reconnect?database=app", "/kill?client=99", "/reload"):
+            ask(daemon, "POST", path)
+        with psycopg.connect(**daemon.where("pgbouncer", user="pgbouncer"), autocommit=True) as console:
+            number = console.info.backend_pid - (1 << 22)
+            for command in (b"PAUSE app", b"RESUME app", b"RELOAD"):
+                console.execute(command)
+        os.kill(daemon.process.pid, signal.SIGHUP)
+        assert daemon.process.stderr is not None
+        said = lines_until(daemon.process.stderr, lambda line: "SIGHUP" in line)
+    process = f"process {os.getpid()}"
+    control = f"by={process} of user {os.geteuid()}"
+    by_console = f'by="pgbouncer" on the console, client {number} from {process}'
+    expected = [
+        ("paused", control), ("resumed", control), ("server connections are replaced", control),
+        ("the configuration was read again", control), ("paused", by_console), ("resumed", by_console),
+        ("the configuration was read again", by_console), ("the configuration was read again", "by=SIGHUP"),
+    ]  # fmt: skip
+    assert len(said) == len(expected)
+    for line, (what, by) in zip(said, expected, strict=True):
+        assert f"headraced: {what} {by}" in line
 
 
 def test_a_pipe_that_nobody_reads_holds_nobody_up(program: Path, folder: Path, server: PostgresServer) -> None:

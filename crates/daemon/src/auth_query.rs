@@ -3,6 +3,7 @@
 use crate::config::{AuthQuery, Database};
 use crate::limits::{VERIFIER_LIFETIME, VERIFIERS};
 use crate::lock;
+use crate::pool::ServerConnection as _;
 use crate::postgres::server::{NotOpened, Server};
 use crate::scram::Verifier;
 use headrace_core::Fatal;
@@ -16,7 +17,16 @@ use std::time::Instant;
 pub struct Verifiers {
     known: Mutex<HashMap<(String, String), Known>>,
     /// The connections, by database. Each is asked one question at a time.
-    servers: Mutex<HashMap<String, Arc<tokio::sync::Mutex<Option<Server>>>>>,
+    servers: Mutex<HashMap<String, Arc<tokio::sync::Mutex<Option<Asking>>>>>,
+}
+
+/// A connection that is asked, which no pool has.
+#[derive(Debug)]
+struct Asking {
+    server: Server,
+    used: Instant,
+    /// When it is to be replaced.
+    ends: Instant,
 }
 
 /// An answer of a server.
@@ -91,19 +101,19 @@ impl Verifiers {
 }
 
 async fn ask(
-    place: &mut Option<Server>,
+    place: &mut Option<Asking>,
     name: &str,
     database: &Database,
     auth: &AuthQuery,
     user: &str,
 ) -> Result<Option<String>, NotOpened> {
-    if let Some(mut server) = place.take().filter(|server| !server.is_old())
-        && server.is_quiet()
+    if let Some(mut asking) = place.take().filter(|asking| Instant::now() < asking.ends)
+        && asking.server.is_quiet()
         // It may have been lost since.
-        && let Ok(found) = server.value_of(&auth.query, user).await
+        && let Ok(found) = asking.server.value_of(&auth.query, user).await
     {
-        server.used = Instant::now();
-        *place = Some(server);
+        asking.used = Instant::now();
+        *place = Some(asking);
         return answered(name, found);
     }
     let dbname = auth.dbname.as_deref().or(database.dbname.as_deref()).unwrap_or(name);
@@ -118,7 +128,8 @@ async fn ask(
     let password = auth.password()?;
     let mut server = Server::connect(&database.asking(), &parameters, password.as_ref()).await?;
     let found = server.value_of(&auth.query, user).await?;
-    *place = Some(server);
+    let now = Instant::now();
+    *place = Some(Asking { server, used: now, ends: now + database.one_lifetime() });
     answered(name, found)
 }
 

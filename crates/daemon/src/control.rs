@@ -5,7 +5,7 @@
 use crate::config::decoded;
 use crate::hub::Hub;
 use crate::limits::{FAREWELL, REQUEST_BYTES};
-use crate::orders::Refusal;
+use crate::orders::{Operator, Refusal};
 use crate::{metrics, status};
 use serde::Serialize;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ pub type Reload = Arc<dyn Fn(&Hub) -> Result<(), String> + Send + Sync>;
 
 /// Answers one request. Who asks for the sockets is handed to `takeovers`.
 pub async fn serve(mut stream: UnixStream, hub: Arc<Hub>, takeovers: mpsc::Sender<UnixStream>) {
+    let by = Operator::of_control(stream.peer_cred());
     let answered = async {
         let mut request = Vec::new();
         while !request.windows(4).any(|four| four == b"\r\n\r\n") && request.len() < REQUEST_BYTES {
@@ -31,7 +32,7 @@ pub async fn serve(mut stream: UnixStream, hub: Arc<Hub>, takeovers: mpsc::Sende
         if line.starts_with("POST /takeover ") {
             return Ok(true);
         }
-        let (status, kind, body) = answer(&line, &hub);
+        let (status, kind, body) = answer(&line, &hub, &by);
         let head = format!(
             "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
             body.len()
@@ -54,7 +55,7 @@ const THERE_ARE: &str = "there are GET /metrics, /status, /pools, /clients, /ser
                          and POST /reload, /pause, /resume, /reconnect and /kill, with ?database=NAME or without, and \
                          /kill?client=NUMBER, and POST /takeover for another daemon\n";
 
-fn answer(line: &str, hub: &Hub) -> Answer {
+fn answer(line: &str, hub: &Hub, by: &Operator) -> Answer {
     let mut words = line.split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
@@ -67,11 +68,11 @@ fn answer(line: &str, hub: &Hub) -> Answer {
         ("GET", "/statements") => json(&status::statements(hub)),
         ("GET", "/databases") => json(&status::databases(hub)),
         ("GET", "/config") => json(&hub.config().shown()),
-        ("POST", "/reload") => match hub.read_again() {
+        ("POST", "/reload") => match hub.read_again(by) {
             Ok(()) => ("200 OK", TEXT, String::new()),
             Err(what) => ("409 Conflict", TEXT, what),
         },
-        ("POST", "/pause" | "/resume" | "/reconnect" | "/kill") => match order(path, query, hub) {
+        ("POST", "/pause" | "/resume" | "/reconnect" | "/kill") => match order(path, query, hub, by) {
             Ok(Ok(())) => ("200 OK", TEXT, String::new()),
             Ok(Err(refusal)) => ("404 Not Found", TEXT, refusal.to_string()),
             Err(what) => ("400 Bad Request", TEXT, what),
@@ -80,22 +81,22 @@ fn answer(line: &str, hub: &Hub) -> Answer {
     }
 }
 
-fn order(path: &str, query: &str, hub: &Hub) -> Result<Result<(), Refusal>, String> {
+fn order(path: &str, query: &str, hub: &Hub, by: &Operator) -> Result<Result<(), Refusal>, String> {
     let database = match query.split_once('=') {
         None if query.is_empty() => None,
         Some(("database", name)) => Some(decoded(name).map_err(|what| format!("the database {what}"))?),
         Some(("client", number)) if path == "/kill" => {
             let number = number.parse().map_err(|_| "the client is not a number")?;
-            return Ok(hub.kill_client(number));
+            return Ok(hub.kill_client(number, by));
         }
         _ => return Err(THERE_ARE.into()),
     };
     let database = database.as_deref();
     Ok(match path {
-        "/pause" => hub.pause(database),
-        "/resume" => hub.resume(database),
-        "/reconnect" => hub.reconnect(database),
-        _ => hub.kill(database),
+        "/pause" => hub.pause(database, by),
+        "/resume" => hub.resume(database, by),
+        "/reconnect" => hub.reconnect(database, by),
+        _ => hub.kill(database, by),
     })
 }
 

@@ -8,6 +8,7 @@ use crate::leaving::Leaving;
 use crate::limits::{EXPIRY, EXPIRY_LEAST, IDLE_BEFORE_LEAVING, IDLE_EXIT, SHORT_IDLE_BEFORE_LEAVING};
 use crate::log;
 use crate::network::Listeners;
+use crate::orders::Operator;
 use crate::place::{self, Access, Place};
 use crate::replies::{Ended, NOT_ALLOWED};
 use crate::takeover::older::{self, Said, Successor};
@@ -261,10 +262,7 @@ impl Daemon {
                     }
                 }
                 order = signals.next() => match order {
-                    Order::Reload => match hub.read_again() {
-                        Ok(()) => tracing::info!("the configuration was read again"),
-                        Err(reason) => tracing::error!(reason, "the configuration stays as it is"),
-                    },
+                    Order::Reload => drop(hub.read_again(&Operator::of_signal())),
                     Order::End => {
                         // One that is about to serve has to be heard: it would take this end for a crash.
                         let successor = match offered {

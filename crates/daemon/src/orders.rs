@@ -3,8 +3,10 @@
 use crate::console;
 use crate::control::Reload;
 use crate::hub::Hub;
+use crate::registry;
 use std::fmt;
 use std::sync::OnceLock;
+use tokio::net::unix::UCred;
 
 /// Why an order is not carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,17 +43,53 @@ impl Reloading {
     }
 }
 
+/// Who orders something, as the log has it.
+#[derive(Clone, Debug)]
+pub struct Operator(String);
+
+impl Operator {
+    /// Who has connected to the second socket.
+    pub fn of_control(peer: std::io::Result<UCred>) -> Self {
+        Self(match peer.map(|peer| (peer.pid(), peer.uid())) {
+            Ok((Some(process), user)) => format!("process {process} of user {user}"),
+            Ok((None, user)) => format!("user {user}"),
+            Err(_) => "the control socket".to_owned(),
+        })
+    }
+
+    /// A client of the console.
+    pub fn of_console(client: &registry::Client) -> Self {
+        let from = match (&client.address, client.peer) {
+            (Some(address), _) => address.clone(),
+            (None, Some(process)) => format!("process {process}"),
+            (None, None) => "the Unix socket".to_owned(),
+        };
+        Self(format!("{:?} on the console, client {} from {from}", client.user, client.number))
+    }
+
+    /// Who has sent SIGHUP, which does not say.
+    pub fn of_signal() -> Self {
+        Self("SIGHUP".to_owned())
+    }
+}
+
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// Orders for a database, or for all of them.
 impl Hub {
     /// Server connections are not lent any more. Those that are lent are closed when they come back, the others at once.
     ///
     /// # Errors
     /// [`Refusal`].
-    pub fn pause(&self, database: Option<&str>) -> Result<(), Refusal> {
+    pub fn pause(&self, database: Option<&str>, by: &Operator) -> Result<(), Refusal> {
         self.check(database)?;
         self.gates.pause(database, true);
         self.expire_connections();
-        tracing::info!(database = of(database), "paused");
+        tracing::info!(%by, database = of(database), "paused");
         Ok(())
     }
 
@@ -59,10 +97,10 @@ impl Hub {
     ///
     /// # Errors
     /// [`Refusal`].
-    pub fn resume(&self, database: Option<&str>) -> Result<(), Refusal> {
+    pub fn resume(&self, database: Option<&str>, by: &Operator) -> Result<(), Refusal> {
         self.check(database)?;
         self.gates.pause(database, false);
-        tracing::info!(database = of(database), "resumed");
+        tracing::info!(%by, database = of(database), "resumed");
         Ok(())
     }
 
@@ -70,11 +108,11 @@ impl Hub {
     ///
     /// # Errors
     /// [`Refusal`].
-    pub fn reconnect(&self, database: Option<&str>) -> Result<(), Refusal> {
+    pub fn reconnect(&self, database: Option<&str>, by: &Operator) -> Result<(), Refusal> {
         self.check(database)?;
         self.gates.reconnect(database);
         self.expire_connections();
-        tracing::info!(database = of(database), "server connections are replaced");
+        tracing::info!(%by, database = of(database), "server connections are replaced");
         Ok(())
     }
 
@@ -82,12 +120,12 @@ impl Hub {
     ///
     /// # Errors
     /// [`Refusal`].
-    pub fn kill(&self, database: Option<&str>) -> Result<(), Refusal> {
-        self.pause(database)?;
+    pub fn kill(&self, database: Option<&str>, by: &Operator) -> Result<(), Refusal> {
+        self.pause(database, by)?;
         let clients = self.registry.all();
         let is_meant = |name: Option<&str>| name != Some(console::NAME) && (database.is_none() || name == database);
         clients.iter().filter(|client| is_meant(client.name.as_deref())).for_each(|client| client.kill());
-        tracing::info!(database = of(database), "clients are ended");
+        tracing::info!(%by, database = of(database), "clients are ended");
         Ok(())
     }
 
@@ -95,11 +133,11 @@ impl Hub {
     ///
     /// # Errors
     /// [`Refusal`].
-    pub fn kill_client(&self, number: i32) -> Result<(), Refusal> {
+    pub fn kill_client(&self, number: i32, by: &Operator) -> Result<(), Refusal> {
         let clients = self.registry.all();
         let client = clients.iter().find(|client| client.number == number).ok_or(Refusal::UnknownClient(number))?;
         client.kill();
-        tracing::info!(client = number, "a client is ended");
+        tracing::info!(%by, client = number, "a client is ended");
         Ok(())
     }
 
@@ -112,8 +150,13 @@ impl Hub {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn read_again(&self) -> Result<(), String> {
-        self.reloading.0.get().map_or(Ok(()), |reload| reload(self))
+    pub fn read_again(&self, by: &Operator) -> Result<(), String> {
+        let read = self.reloading.0.get().map_or(Ok(()), |reload| reload(self));
+        match &read {
+            Ok(()) => tracing::info!(%by, "the configuration was read again"),
+            Err(reason) => tracing::error!(%by, reason, "the configuration stays as it is"),
+        }
+        read
     }
 
     /// The number of server connections that are open; with `only_old` of those that are to be closed.

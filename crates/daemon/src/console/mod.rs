@@ -12,7 +12,7 @@ use crate::front::replies::{self as rows, Failure};
 use crate::hub::Hub;
 use crate::leaving;
 use crate::limits::LOOK;
-use crate::orders::Refusal;
+use crate::orders::{Operator, Refusal};
 use crate::registry::Entered;
 use crate::replies::{self, CANCELLED, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION};
 use command::{Command, Table};
@@ -185,7 +185,7 @@ impl Console<'_> {
             let sqlstate = if matches!(refusal, Refusal::UnknownDatabase(_)) { "3D000" } else { "42704" };
             Failure::new(sqlstate, format!("headraced: {refusal}"))
         };
-        let hub = Arc::clone(self.hub);
+        let (hub, by) = (Arc::clone(self.hub), Operator::of_console(&self.entered.client));
         let done = match &command {
             Command::Show(Table::Help) => {
                 let notice = Failure { detail: Some(command::HELP.into()), ..Failure::new("00000", "Console usage") };
@@ -202,8 +202,8 @@ impl Console<'_> {
                 Ok(())
             }
             Command::Set => Ok(()),
-            Command::Reload => hub.read_again().map_err(|what| Failure::new("F0000", format!("headraced: {what}"))),
-            Command::Pause(database) => match hub.pause(database.as_deref()) {
+            Command::Reload => hub.read_again(&by).map_err(|what| Failure::new("F0000", format!("headraced: {what}"))),
+            Command::Pause(database) => match hub.pause(database.as_deref(), &by) {
                 Ok(()) => return self.wait(database.as_deref()).await,
                 Err(refusal) => Err(refused(refusal)),
             },
@@ -213,10 +213,10 @@ impl Console<'_> {
                 let is = if database.is_some() { "is not paused" } else { "is paused" };
                 Err(Failure::new("55000", format!("headraced: {what} {is}")))
             }
-            Command::Resume(database) => hub.resume(database.as_deref()).map_err(refused),
-            Command::Reconnect(database) => hub.reconnect(database.as_deref()).map_err(refused),
-            Command::Kill(database) => hub.kill(database.as_deref()).map_err(refused),
-            Command::KillClient(number) => hub.kill_client(*number).map_err(refused),
+            Command::Resume(database) => hub.resume(database.as_deref(), &by).map_err(refused),
+            Command::Reconnect(database) => hub.reconnect(database.as_deref(), &by).map_err(refused),
+            Command::Kill(database) => hub.kill(database.as_deref(), &by).map_err(refused),
+            Command::KillClient(number) => hub.kill_client(*number, &by).map_err(refused),
         };
         Ok(Some(done))
     }
