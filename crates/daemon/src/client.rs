@@ -10,8 +10,10 @@ use crate::postgres::session;
 use crate::registry::{self, Newcomer};
 use crate::replies::{self, CANCELLED, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION, TOO_MANY_CLIENTS};
 use crate::secret::Secret;
+use crate::spare;
 use crate::startup::{First, first, password, response};
 use headrace_connection::Buffers;
+use headrace_core::Fatal;
 use headrace_core::limits::READ_BUFFER_BYTES;
 use headrace_io::Progress;
 use headrace_io::tokio::Stream;
@@ -35,16 +37,16 @@ pub struct Peer {
     pub address: Option<SocketAddr>,
 }
 
-/// What is said of clients in the log, each kind not too often.
+/// The lines of the log about clients, each kind not too often.
 #[derive(Debug, Default)]
-pub struct Said {
+pub struct ClientLog {
     refused: Rate,
     ended: Rate,
-    came: Rate,
-    left: Rate,
+    connected: Rate,
+    disconnected: Rate,
 }
 
-impl Said {
+impl ClientLog {
     /// A client is not let in.
     pub fn refused(&self, peer: &Peer, ended: &Ended) {
         let Some(left_out) = self.refused.allows() else { return };
@@ -60,15 +62,15 @@ impl Said {
         tracing::warn!(client, user, database, sqlstate, reason, left_out, "the connection of a client was ended");
     }
 
-    fn came(&self, peer: &Peer, client: &registry::Client) {
-        let Some(left_out) = self.came.allows() else { return };
+    fn connected(&self, peer: &Peer, client: &registry::Client) {
+        let Some(left_out) = self.connected.allows() else { return };
         let (user, database) = (client.user.as_str(), client.database.as_str());
         let (client, application, from) = (client.number, client.application.as_str(), peer.from());
         tracing::info!(client, from, user, database, application, left_out, "a client has connected");
     }
 
-    fn left(&self, client: &registry::Client) {
-        let Some(left_out) = self.left.allows() else { return };
+    fn disconnected(&self, client: &registry::Client) {
+        let Some(left_out) = self.disconnected.allows() else { return };
         let seconds = client.since.elapsed().as_secs_f64();
         tracing::info!(client = client.number, seconds, left_out, "a client has left");
     }
@@ -111,7 +113,7 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
     let entered = hub.registry.enter(newcomer);
     let is_logged = hub.config().daemon.log_connections;
     if is_logged {
-        hub.said.came(&peer, &entered.client);
+        hub.client_log.connected(&peer, &entered.client);
     }
     let (client, ended) = match admitted {
         Admitted::Console { access, .. } => {
@@ -127,8 +129,8 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
         },
     };
     match &ended {
-        Err(ended) if !ended.is_of_all() => hub.said.ended(&entered.client, ended),
-        _ if is_logged => hub.said.left(&entered.client),
+        Err(ended) if !ended.is_of_all() => hub.client_log.ended(&entered.client, ended),
+        _ if is_logged => hub.client_log.disconnected(&entered.client),
         _ => {}
     }
     drop(entered);
@@ -328,6 +330,24 @@ impl Client {
         }
     }
 
+    /// Sends what is left, and waits for what the client sends next; without buffers, once they are empty.
+    ///
+    /// # Errors
+    /// [`Fatal`]: the connection is lost, or TLS fails.
+    pub async fn receive(&mut self) -> Result<Progress, Fatal> {
+        // An error is that of the exchange, too.
+        while let Ok(false) = self.stream.push_available(&mut self.buffers)
+            && spare::give_back(&mut self.buffers)
+        {
+            self.stream.readable().await?;
+            spare::take(&mut self.buffers);
+            if let Some(progress) = self.stream.pull_available(&mut self.buffers)? {
+                return Ok(progress);
+            }
+        }
+        self.stream.exchange(&mut self.buffers, true).await
+    }
+
     /// Waits for something that only this client needs, and keeps what it sends meanwhile. `None` if it leaves before. One
     /// that has ended its side of the connection after a message may wait for the answer.
     pub async fn stays_for<T>(&mut self, needed: impl Future<Output = T>) -> Option<T> {
@@ -356,7 +376,7 @@ impl Client {
     /// Does not let it in.
     async fn turn_away(self, hub: &Hub, peer: &Peer, ended: &Ended) {
         hub.refused.add(1);
-        hub.said.refused(peer, ended);
+        hub.client_log.refused(peer, ended);
         self.refuse(ended).await;
     }
 

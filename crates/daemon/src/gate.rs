@@ -13,24 +13,26 @@ use tokio::sync::watch;
 /// Of one database: what all of its pools have to keep to.
 #[derive(Debug)]
 pub struct Gate {
-    paused: watch::Sender<bool>,
+    paused: AtomicBool,
+    /// The same for those who wait.
+    changes: watch::Sender<bool>,
     generation: AtomicU64,
 }
 
 impl Gate {
     fn new(paused: bool) -> Self {
-        Self { paused: watch::Sender::new(paused), generation: AtomicU64::new(0) }
+        Self { paused: AtomicBool::new(paused), changes: watch::Sender::new(paused), generation: AtomicU64::new(0) }
     }
 
     /// Returns true if no server connection is lent.
     pub fn is_paused(&self) -> bool {
-        *self.paused.borrow()
+        self.paused.load(Ordering::Acquire)
     }
 
     /// Waits until server connections are lent again.
     pub async fn opened(&self) {
         // The sender is here: it is not gone.
-        let _ = self.paused.subscribe().wait_for(|paused| !paused).await;
+        let _ = self.changes.subscribe().wait_for(|paused| !paused).await;
     }
 
     /// Connections that were opened in another generation are closed when they are not lent.
@@ -43,7 +45,8 @@ impl Gate {
             self.generation.fetch_add(1, Ordering::AcqRel);
         }
         if let Some(paused) = paused {
-            self.paused.send_replace(paused);
+            self.paused.store(paused, Ordering::Release);
+            self.changes.send_replace(paused);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What all clients share: the configuration, the pools, and who is connected.
 
 use crate::auth_query::Verifiers;
-use crate::client::{Peer, Said, named};
+use crate::client::{ClientLog, Peer, named};
 use crate::config::{ANY_DATABASE, Config, Database, Driver};
 use crate::console::totals::{Averages, totals};
 use crate::front::fronts::{self, Fronts, Kind};
@@ -58,8 +58,8 @@ pub struct Hub {
     pub memory: Gauge,
     /// Clients that were refused before they were connected.
     pub refused: Counter,
-    /// What is said of clients in the log.
-    pub said: Said,
+    /// The lines of the log about clients.
+    pub client_log: ClientLog,
     /// When the daemon was started.
     pub since: Instant,
     /// The passwords of clients that servers have been asked for.
@@ -124,7 +124,7 @@ impl Hub {
             registry: Registry::default(),
             memory: Gauge::default(),
             refused: Counter::default(),
-            said: Said::default(),
+            client_log: ClientLog::default(),
             since: Instant::now(),
             verifiers: Verifiers::default(),
             unknown_users: random(),

@@ -29,6 +29,7 @@ pub mod replies;
 pub mod scram;
 pub mod secret;
 pub mod servers;
+mod spare;
 pub mod startup;
 pub mod stats;
 pub mod status;

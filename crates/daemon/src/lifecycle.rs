@@ -422,7 +422,7 @@ fn admit_local(stream: UnixStream, hub: &Arc<Hub>, served: &Arc<Served>) {
     let peer = Peer { process: credentials.pid(), user: Some(credentials.uid()), own, address: None };
     if !own && !hub.config().users_by_number.contains_key(&credentials.uid()) {
         hub.refused.add(1);
-        hub.said.refused(&peer, &Ended::new(NOT_ALLOWED, "the user is not one of [local_users]"));
+        hub.client_log.refused(&peer, &Ended::new(NOT_ALLOWED, "the user is not one of [local_users]"));
         return;
     }
     let Ok(stream) = Stream::local(stream) else { return };

@@ -109,6 +109,9 @@ pub const CLIENTS: usize = 10_000;
 pub const MEMORY_MB: usize = 512;
 /// Bytes of a client's buffers that always may be taken.
 pub const SMALL: usize = 512 * 1024;
+/// Pairs of a read buffer and a write buffer, each of at most [`SMALL`] bytes, that a thread keeps for the next client that
+/// needs some.
+pub const SPARE_BUFFERS: usize = 8;
 /// How long a command that prints a password may take.
 pub const PASSWORD_COMMAND: Duration = Duration::from_secs(30);
 /// The fewest seconds of a setting that must be above 0: one microsecond.

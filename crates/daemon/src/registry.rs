@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 /// The server connection that a client has at the moment. It stays locked while a CancelRequest is under way, so that
 /// the connection cannot be lent to somebody else whose statement it would hit.
-pub type Running = Arc<tokio::sync::Mutex<Option<Cancel>>>;
+pub type Running = Arc<tokio::sync::Mutex<Option<Arc<Cancel>>>>;
 
 /// What a client does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,9 +113,14 @@ impl Client {
 
     /// It does something else now.
     pub fn turns(&self, activity: Activity) {
+        self.turns_at(activity, Instant::now());
+    }
+
+    /// The same for who knows the time.
+    pub fn turns_at(&self, activity: Activity, now: Instant) {
         let mut state = lock(&self.state);
         if state.0 != activity {
-            *state = (activity, Instant::now());
+            *state = (activity, now);
         }
     }
 }

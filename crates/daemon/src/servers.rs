@@ -33,18 +33,18 @@ impl OpenServer {
     }
 
     /// A client has it now.
-    pub fn is_lent_to(&self, client: i32) {
-        self.turns(client);
+    pub fn is_lent_to(&self, client: i32, now: Instant) {
+        self.turns(client, now);
     }
 
     /// Nobody has it any more.
-    pub fn is_back(&self) {
-        self.turns(0);
+    pub fn is_back(&self, now: Instant) {
+        self.turns(0, now);
     }
 
-    fn turns(&self, client: i32) {
+    fn turns(&self, client: i32, now: Instant) {
         self.client.store(client, Ordering::Relaxed);
-        *lock(&self.since) = Instant::now();
+        *lock(&self.since) = now;
     }
 
     /// The number of the client that has it, and since when, or since when nobody has.

@@ -132,13 +132,16 @@ impl Stats {
     /// A client was lent a server connection, or not, after it has waited since `began`.
     pub fn note_lending<T>(&self, began: Instant, lent: &Result<T, NotLent>) {
         match lent {
-            Ok(_) => {
-                self.lent.add(1);
-                self.wait.observe(began.elapsed());
-            }
+            Ok(_) => self.note_lent(began.elapsed()),
             Err(NotLent::Failed(_)) => self.failed.add(1),
             Err(_) => self.not_lent.add(1),
         }
+    }
+
+    /// A client was lent a server connection after it has waited so long.
+    pub fn note_lent(&self, waited: Duration) {
+        self.lent.add(1);
+        self.wait.observe(waited);
     }
 }
 

@@ -307,6 +307,15 @@ impl Stream {
         }
     }
 
+    /// Waits until something can be received, also the end of input: for who has no buffers before. What is there is then
+    /// received by [`Stream::pull_available`], if anything is.
+    ///
+    /// # Errors
+    /// [`Fatal`]: the connection is lost.
+    pub async fn readable(&mut self) -> Result<(), Fatal> {
+        self.ready(true, false).await.map(drop)
+    }
+
     /// Sends everything, and receives nothing.
     ///
     /// # Errors

@@ -2,8 +2,8 @@
 
 use super::backend::Backend;
 use super::handler::Handler;
-use super::server::{Pool, Server};
 use super::requests::{ROOM, plain};
+use super::server::{Pool, Server};
 use super::session::Session;
 use crate::limits::{CANCEL_AGAIN, RESET_TIMEOUT};
 use crate::lock;

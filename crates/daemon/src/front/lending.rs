@@ -2,10 +2,10 @@
 
 use super::backend::Backend;
 use super::cancelling::cancel_until;
-use super::server::Lent;
 use super::portal::Portal;
 use super::replies::Failure;
 use super::requests::{READ_AHEAD, all, has_executed, has_left};
+use super::server::Lent;
 use super::session::Session;
 use super::transactions::Block;
 use crate::config::PoolMode;
@@ -15,6 +15,7 @@ use crate::replies::{CANCELLED, Ended, SERVER_LOST};
 use crate::traffic::TrafficClass;
 use headrace_core::{IfUnsent, TransactionStatus, Verb};
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::time::timeout;
 
 impl<B: Backend> Session<'_, B> {
@@ -45,7 +46,7 @@ impl<B: Backend> Session<'_, B> {
                 ended = self.of.killed() => return Err(ended),
             }
         };
-        lent.is_lent_to(self.of.number);
+        lent.is_lent_to(self.of.number, Instant::now());
         self.of.turns(self.pinned.map_or(Activity::Active, Activity::Pinned));
         self.lent = Some(lent);
         self.refresh_dialect();
@@ -68,7 +69,7 @@ impl<B: Backend> Session<'_, B> {
         }
         if let Some(lent) = self.lent.take() {
             self.of.turns(Activity::Idle);
-            self.pool.take_back(lent);
+            self.pool.take_back(lent, Instant::now());
         }
     }
 
@@ -92,7 +93,7 @@ impl<B: Backend> Session<'_, B> {
         }
         let used = self.pinned.is_some() || self.pool.mode == PoolMode::Session;
         if let Some(lent) = self.cleaned(lent, used).await {
-            self.pool.take_back(lent);
+            self.pool.take_back(lent, Instant::now());
         }
     }
 

@@ -139,8 +139,14 @@ impl<B: Backend> Session<'_, B> {
             let mut left = self.hub.left.clone();
             let is_idle = self.lent.is_none() || self.is_between() && self.status() == TransactionStatus::Idle;
             let client = &mut *self.client;
+            let moved = async {
+                match reads {
+                    true => client.receive().await,
+                    false => client.stream.exchange(&mut client.buffers, false).await,
+                }
+            };
             return tokio::select! {
-                moved = client.stream.exchange(&mut client.buffers, reads) => Ok(has_left(&moved)),
+                moved = moved => Ok(has_left(&moved)),
                 ended = leaving::due(&mut left), if is_idle => Err(ended),
                 what = self.timer.expired(first) => Err(what.ended()),
                 ended = self.of.killed() => Err(ended),

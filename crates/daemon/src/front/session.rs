@@ -5,10 +5,10 @@ use super::catalog::{Effect, SETTINGS, VERSION, shown};
 use super::memory::Held;
 use super::messages::{Broken, Message, length};
 use super::pins::Pin;
-use super::server::{Lent, Pool};
 use super::portal::{Portal, Prepared};
 use super::replies::{self, Failure};
 use super::requests::{Item, Running};
+use super::server::{Lent, Pool};
 use super::sql::{self, Action, Server};
 use super::transactions::{ABORTED, Block, IN_FAILED_TRANSACTION};
 use super::types::Target;
@@ -88,7 +88,9 @@ pub async fn serve<B: Backend>(
 ) -> Result<(), Ended> {
     let key = entered.key();
     entered.client.turns(Activity::Waiting);
-    let Some(lent) = entered.client.unless_killed(client.stays_for(pool.lend(TrafficClass::Interactive))).await? else { return Ok(()) };
+    let Some(lent) = entered.client.unless_killed(client.stays_for(pool.lend(TrafficClass::Interactive))).await? else {
+        return Ok(());
+    };
     let lent = lent?;
     entered.client.turns(Activity::Active);
     let machine = &lent.server.client.connection.machine;

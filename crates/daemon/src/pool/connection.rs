@@ -80,8 +80,8 @@ impl<S: ServerConnection> Kept<S> {
     }
 
     /// Returns true if the connection is to be replaced.
-    pub(super) fn is_old(&self) -> bool {
-        Instant::now() >= self.ends || self.open.is_over()
+    pub(super) fn is_old(&self, now: Instant) -> bool {
+        now >= self.ends || self.open.is_over()
     }
 }
 

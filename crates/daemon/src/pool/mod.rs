@@ -72,8 +72,8 @@ pub enum NotLent {
 
 impl<S: ServerConnection> Lent<S> {
     /// A client has it now.
-    pub fn is_lent_to(&self, client: i32) {
-        self.kept.open.is_lent_to(client);
+    pub fn is_lent_to(&self, client: i32, now: Instant) {
+        self.kept.open.is_lent_to(client, now);
     }
 
     /// Ends the session: it cannot be lent again. Its place is free after that.
@@ -104,6 +104,34 @@ impl<S: ServerConnection> Pool<S> {
         }
     }
 
+    /// Lends a connection that can be lent at once, without asking the server.
+    pub fn try_lend(&self, class: TrafficClass, now: Instant) -> Option<Lent<S>> {
+        if self.gate.is_paused() {
+            return None;
+        }
+        let permit = Arc::clone(&self.permits).try_acquire_owned().ok()?;
+        while let Some(mut pooled) = self.idle_one(class) {
+            if now.saturating_duration_since(pooled.kept.used) >= self.database.check_after() {
+                // In its place: who is asked is the one that was used last.
+                lock(&self.idle.servers).push(pooled);
+                return None;
+            }
+            pooled.server.come_to(class);
+            if pooled.kept.is_old(now) || !pooled.server.is_quiet() {
+                pooled.close();
+                continue;
+            }
+            let lent = Lent { server: pooled.server, kept: pooled.kept, since: now, _permit: permit };
+            if self.gate.is_paused() {
+                self.take_back(lent, now);
+                return None;
+            }
+            self.stats.note_lent(Duration::ZERO);
+            return Some(lent);
+        }
+        None
+    }
+
     /// Lends a connection: the last used one, or a new one. The caller is on the threads of this class of traffic.
     ///
     /// # Errors
@@ -128,7 +156,7 @@ impl<S: ServerConnection> Pool<S> {
                 began = Instant::now();
             }
             match self.lend_unless_paused(began, arrival, &mut waiting, class).await {
-                Ok(Some(lent)) if self.gate.is_paused() => self.take_back(lent),
+                Ok(Some(lent)) if self.gate.is_paused() => self.take_back(lent, Instant::now()),
                 Ok(Some(lent)) => return Ok(lent),
                 Err(reason @ NotLent::QueueFull) => return Err(reason),
                 Err(reason) if !self.gate.is_paused() => return Err(reason),
@@ -185,19 +213,22 @@ impl<S: ServerConnection> Pool<S> {
         self.open(place, class).await.map(|server| Some(lent(server))).map_err(NotLent::Failed)
     }
 
-    /// A connection that nobody uses and that can be lent, if possible one that need not move to other threads.
+    /// A connection that nobody uses and that can be lent.
     async fn usable(&self, class: TrafficClass) -> Option<Pooled<S>> {
         loop {
-            let server = {
-                let mut idle = lock(&self.idle.servers);
-                let last = idle.len().checked_sub(1)?;
-                let found = idle.iter().rposition(|pooled| pooled.server.class() == class).unwrap_or(last);
-                idle.remove(found)
-            };
-            if let Some(server) = self.checked(server, class).await {
-                return Some(server);
+            let pooled = self.idle_one(class)?;
+            if let Some(pooled) = self.checked(pooled, class).await {
+                return Some(pooled);
             }
         }
+    }
+
+    /// A connection that nobody uses, if possible one that need not move to other threads.
+    fn idle_one(&self, class: TrafficClass) -> Option<Pooled<S>> {
+        let mut idle = lock(&self.idle.servers);
+        let last = idle.len().checked_sub(1)?;
+        let found = idle.iter().rposition(|pooled| pooled.server.class() == class).unwrap_or(last);
+        Some(idle.remove(found))
     }
 
     async fn checked(&self, mut pooled: Pooled<S>, class: TrafficClass) -> Option<Pooled<S>> {
@@ -215,10 +246,11 @@ impl<S: ServerConnection> Pool<S> {
 
     /// Returns true if a connection that nobody has used can be lent.
     async fn is_usable(&self, pooled: &mut Pooled<S>) -> bool {
-        if pooled.kept.is_old() || !pooled.server.is_quiet() {
+        let now = Instant::now();
+        if pooled.kept.is_old(now) || !pooled.server.is_quiet() {
             return false;
         }
-        pooled.kept.used.elapsed() < self.database.check_after() || pooled.server.is_alive().await
+        now.saturating_duration_since(pooled.kept.used) < self.database.check_after() || pooled.server.is_alive().await
     }
 
     async fn queue(&self, within: Duration) -> Result<OwnedSemaphorePermit, NotLent> {
@@ -238,14 +270,14 @@ impl<S: ServerConnection> Pool<S> {
     }
 
     /// Takes a connection back that is as good as new.
-    pub fn take_back(&self, lent: Lent<S>) {
+    pub fn take_back(&self, lent: Lent<S>, now: Instant) {
         let Lent { server, mut kept, since, _permit } = lent;
-        self.stats.used.observe(since.elapsed());
-        kept.open.is_back();
-        if kept.is_old() {
+        self.stats.used.observe(now.saturating_duration_since(since));
+        kept.open.is_back(now);
+        if kept.is_old(now) {
             return Pooled { server, kept }.close();
         }
-        kept.used = Instant::now();
+        kept.used = now;
         lock(&self.idle.servers).push(Pooled { server, kept });
         self.settle();
     }
@@ -259,7 +291,9 @@ impl<S: ServerConnection> Pool<S> {
 
     /// Closes the connections that nobody has used for a while.
     pub fn expire(&self) {
-        let is_kept = |pooled: &Pooled<S>| pooled.kept.used.elapsed() < self.database.server_idle() && !pooled.kept.is_old();
+        let (now, longest) = (Instant::now(), self.database.server_idle());
+        let is_kept =
+            |pooled: &Pooled<S>| now.saturating_duration_since(pooled.kept.used) < longest && !pooled.kept.is_old(now);
         let expired: Vec<_> = lock(&self.idle.servers).extract_if(.., |pooled| !is_kept(pooled)).collect();
         expired.into_iter().for_each(Pooled::close);
     }
@@ -329,7 +363,7 @@ impl<S: ServerConnection> Pool<S> {
         let mut closed = Vec::new();
         let mut idle = lock(&self.idle.servers);
         while let Some(last) = idle.last_mut() {
-            if !last.kept.is_old() && last.server.is_quiet() {
+            if !last.kept.is_old(Instant::now()) && last.server.is_quiet() {
                 return true;
             }
             closed.extend(idle.pop());

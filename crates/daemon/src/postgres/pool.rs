@@ -6,6 +6,7 @@ use super::welcomes::{Settings, Welcomes};
 use crate::pool::{Key, NotLent, Parameters};
 use crate::traffic::TrafficClass;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A pool.
 pub type Pool = crate::pool::Pool<Server>;
@@ -45,7 +46,7 @@ impl Pool {
             Some(reported) => reported,
             None => {
                 let lent = self.lend(TrafficClass::Interactive).await?;
-                self.take_back(lent);
+                self.take_back(lent, Instant::now());
                 self.state.welcomes.defaults().expect("a connection has been opened")
             }
         };
@@ -63,7 +64,7 @@ impl Pool {
 
     /// What a client is welcomed with that asks for these settings, if that is known. Where every session has ended since,
     /// the next one that is opened may have other defaults.
-    pub fn welcome(&self, wanted: &Parameters) -> Option<Settings> {
+    pub fn welcome(&self, wanted: &Parameters) -> Option<Arc<Settings>> {
         if !self.has_session() {
             return None;
         }

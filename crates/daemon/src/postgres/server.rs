@@ -33,7 +33,7 @@ pub struct Server {
     /// What its server was when it was opened.
     wanted: TargetSession,
     /// How its statement is cancelled.
-    pub cancel: Cancel,
+    pub cancel: Arc<Cancel>,
     home: Home,
 }
 
@@ -66,7 +66,7 @@ impl NotOpened {
 }
 
 /// Cancels whatever statement runs on a server connection.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Cancel {
     address: Address,
     message: Vec<u8>,
@@ -228,7 +228,7 @@ impl Server {
             state: ServerState::new(connection.machine.parameters().clone(), SERVER_STATEMENTS),
             buffers: connection.buffers,
             wanted: TargetSession::Any,
-            cancel: Cancel { address: address.clone(), message },
+            cancel: Arc::new(Cancel { address: address.clone(), message }),
             home: Home::default(),
         })
     }

@@ -9,7 +9,7 @@ use crate::config::PoolMode;
 use crate::hub::Hub;
 use crate::leaving::{self, Left};
 use crate::limits::{PINNED_PAUSE, SMALL, TURN};
-use crate::pool::Parameters;
+use crate::pool::{Parameters, ServerConnection as _};
 use crate::registry::{self, Activity, Entered};
 use crate::replies::{self, Ended, SERVER_LOST};
 use crate::timeouts::{Clock, Doing, Expired, Observed, Timer};
@@ -60,7 +60,7 @@ pub async fn serve(
         Err(ended) => return (client, Err(ended)),
     };
     let timeouts = pool.timeouts(hub.config().daemon.message_timeout());
-    let mut session = Session {
+    let mut session = Box::new(Session {
         client,
         relay,
         pool,
@@ -79,7 +79,7 @@ pub async fn serve(
         held: 0,
         sent_before: 0,
         asked: false,
-    };
+    });
     let ended = loop {
         let stopped;
         (session, stopped) = match session.traffic.class() {
@@ -91,7 +91,7 @@ pub async fn serve(
             Ok(Stopped::ClientLeft) => break Ok(()),
             // An error would become a piece of a row, or follow the server's own. The end of the connection says enough.
             Err(ended) if session.relay.is_within_message() => {
-                hub.said.ended(&session.of, &ended);
+                hub.client_log.ended(&session.of, &ended);
                 break Ok(());
             }
             Err(_) if session.relay.has_sent_fatal_error() => break Ok(()),
@@ -139,7 +139,7 @@ async fn welcome(
 }
 
 /// Learns from the server what it makes of a client's settings.
-async fn first_welcome(pool: &Pool, mut lent: Lent, settings: &Parameters) -> Result<Settings, Ended> {
+async fn first_welcome(pool: &Pool, mut lent: Lent, settings: &Parameters) -> Result<Arc<Settings>, Ended> {
     let defaults = pool.state.welcomes.defaults().expect("a connection has been opened");
     // What the client does not set is as in a session that was opened now, whatever others have set since.
     let mut wanted = Settings::clone(&defaults);
@@ -152,15 +152,15 @@ async fn first_welcome(pool: &Pool, mut lent: Lent, settings: &Parameters) -> Re
         for sql in lent.server.state.adaptation(wanted) {
             if let Err(error) = lent.server.answer(&sql).await.map_err(Ended::opening)? {
                 pool.stats.errors.add(error.sqlstate().to_owned());
-                pool.take_back(lent);
+                pool.take_back(lent, Instant::now());
                 return Err(Ended::of_server(error));
             }
         }
     }
-    let parameters = lent.server.state.parameters.clone();
+    let parameters = Settings::clone(&lent.server.state.parameters);
     pool.state.welcomes.remember(&defaults, settings, &parameters);
-    pool.take_back(lent);
-    Ok(parameters)
+    pool.take_back(lent, Instant::now());
+    Ok(Arc::new(parameters))
 }
 
 struct Session {
@@ -194,7 +194,7 @@ struct Session {
 
 impl Session {
     /// Serves the client on the threads that call this, as long as it belongs there.
-    async fn run(mut self) -> (Self, Result<Stopped, Ended>) {
+    async fn run(mut self: Box<Self>) -> (Box<Self>, Result<Stopped, Ended>) {
         self.come_here();
         let stopped = self.serve().await;
         (self, stopped)
@@ -260,41 +260,60 @@ impl Session {
 
     /// Waits for a server connection, and for what the client does meanwhile.
     async fn borrow(&mut self) -> Result<Borrowed, Ended> {
+        self.of.take_cancel().await;
+        let now = Instant::now();
+        match self.pool.try_lend(self.traffic.class(), now) {
+            Some(lent) => self.begin_with(lent, now).await?,
+            None => {
+                self.of.turns_at(Activity::Waiting, now);
+                match self.wait_for_server().await? {
+                    Ok(lent) => self.begin_with(lent, Instant::now()).await?,
+                    Err(other) => return Ok(other),
+                }
+            }
+        }
+        Ok(Borrowed::Lent)
+    }
+
+    /// Waits for a server connection, unless something else comes first.
+    async fn wait_for_server(&mut self) -> Result<Result<Lent, Borrowed>, Ended> {
         let of = &self.of;
-        of.turns(Activity::Waiting);
-        of.take_cancel().await;
         let lending = self.pool.lend(self.traffic.class());
         tokio::pin!(lending);
-        let mut lent = loop {
+        loop {
             let client = &mut self.client;
             let reads = client.buffers.read_buffer.unread().len() < READ_BUFFER_BYTES;
             tokio::select! {
                 biased;
-                lent = &mut lending => break lent?,
+                lent = &mut lending => return Ok(Ok(lent?)),
                 moved = client.stream.exchange(&mut client.buffers, reads) => {
                     if let Ok(Progress::Eof) | Err(_) = moved {
-                        return Ok(Borrowed::ClientLeft);
+                        return Ok(Err(Borrowed::ClientLeft));
                     }
                 }
                 () = of.interrupt.notified() => {
                     let (input, output) = (&self.client.buffers.read_buffer, &mut self.client.buffers.write_buffer);
                     if self.relay.cancelled(input, output)? {
                         of.turns(Activity::Idle);
-                        return Ok(Borrowed::Cancelled);
+                        return Ok(Err(Borrowed::Cancelled));
                     }
                 }
                 ended = of.killed() => return Err(ended),
             }
-        };
-        lent.is_lent_to(of.number);
+        }
+    }
+
+    /// The client has this server connection from now on.
+    async fn begin_with(&mut self, mut lent: Lent, now: Instant) -> Result<(), Ended> {
+        lent.is_lent_to(self.of.number, now);
         self.give_own_settings(&mut lent).await?;
         self.relay.adapt(&mut lent.server.state, &mut lent.server.buffers.write_buffer);
         self.sent_before = lent.server.buffers.write_buffer.mark();
         self.relay.requests = 0;
         self.lent = Some(lent);
-        self.of.turns(Activity::Active);
+        self.of.turns_at(Activity::Active, now);
         self.adapting = true;
-        Ok(Borrowed::Lent)
+        Ok(())
     }
 
     /// Gives a session the settings of the client that the server does not report. The client's messages wait for that: without
@@ -328,7 +347,7 @@ impl Session {
         let Some(lent) = &mut self.lent else { return Ok(()) };
         let pinned = self.relay.pinned();
         self.relay.learn_what_is_left(answer.ok().as_deref(), &mut lent.server.state);
-        *self.of.running.lock().await = Some(lent.server.cancel.clone());
+        *self.of.running.lock().await = Some(Arc::clone(&lent.server.cancel));
         if self.relay.pinned() != pinned {
             self.note_pin();
         }
@@ -341,7 +360,7 @@ impl Session {
         self.adapting = false;
         let Some(lent) = &self.lent else { return };
         let mut running = self.of.running.lock().await;
-        *running = Some(lent.server.cancel.clone());
+        *running = Some(Arc::clone(&lent.server.cancel));
         if self.of.take_cancel().await {
             // The client does not learn of a failure: the protocol has no answer to a CancelRequest.
             let _ = lent.server.cancel.send().await;
@@ -458,7 +477,7 @@ impl Session {
         let room_to_client = !is_full(&client.buffers);
         let Some(lent) = &mut self.lent else {
             return tokio::select! {
-                moved = client.stream.exchange(&mut client.buffers, true) => of_client(moved),
+                moved = client.receive() => of_client(moved),
                 ended = leaving::due(&mut self.left) => Step::Ended(ended),
                 what = self.timer.expired(first) => Step::Expired(what),
                 ended = self.of.killed() => Step::Ended(ended),
@@ -526,15 +545,16 @@ impl Session {
         *self.of.running.lock().await = None;
         self.count();
         let Some(mut lent) = self.lent.take() else { return };
+        let now = Instant::now();
         if settled {
-            self.of.turns(Activity::Idle);
+            self.of.turns_at(Activity::Idle, now);
         }
         if !lent.server.state.can_be_lent_again() && self.relay.owes_nothing() {
             // To close it is all that ends what the client has left there.
             return;
         }
         if settled {
-            return self.pool.take_back(lent);
+            return self.pool.take_back(lent, now);
         }
         if !self.relay.owes_nothing() || !lent.server.buffers.write_buffer.is_empty() {
             // Nobody waits for what it does.
@@ -548,7 +568,7 @@ impl Session {
             || lent.server.state.status != TransactionStatus::Idle
             || self.pool.mode == PoolMode::Session;
         if !left || lent.server.reset().await.is_ok() {
-            self.pool.take_back(lent);
+            self.pool.take_back(lent, Instant::now());
         }
     }
 

@@ -21,7 +21,15 @@ pub struct Welcomes(Mutex<Known>);
 struct Known {
     /// Those of the session that was opened last.
     defaults: Option<Arc<Settings>>,
-    welcomes: BTreeMap<Parameters, Settings>,
+    welcomes: BTreeMap<Parameters, Welcome>,
+}
+
+/// What a client gets that sets none of them, and the last one with another name of its application: clients of one
+/// application are many, and their settings are in memory once.
+#[derive(Debug)]
+struct Welcome {
+    plain: Arc<Settings>,
+    last: Arc<Settings>,
 }
 
 impl Welcomes {
@@ -40,14 +48,16 @@ impl Welcomes {
     }
 
     /// What a client is welcomed with that asks for these settings, if it is known.
-    pub fn of(&self, wanted: &Parameters) -> Option<Settings> {
-        let known = lock(&self.0);
+    pub fn of(&self, wanted: &Parameters) -> Option<Arc<Settings>> {
+        let known = &mut *lock(&self.0);
         let Asked { application, others } = Asked::of(wanted, known.defaults.as_deref()?);
-        let mut welcome = known.welcomes.get(&others)?.clone();
-        if let Some((name, value)) = application {
-            welcome.insert(name, value);
+        let Welcome { plain, last } = known.welcomes.get_mut(&others)?;
+        let Some((name, value)) = application else { return Some(Arc::clone(plain)) };
+        if last.get(&name) != Some(&value) {
+            *last = Arc::clone(plain);
+            Arc::make_mut(last).insert(name, value);
         }
-        Some(welcome)
+        Some(Arc::clone(last))
     }
 
     /// Remembers what a client was welcomed with, unless sessions have other defaults by now.
@@ -60,13 +70,13 @@ impl Welcomes {
             known.welcomes.clear();
         }
         let Asked { application, others } = Asked::of(wanted, defaults);
-        let mut welcome = welcome.clone();
+        let last = Arc::new(welcome.clone());
+        let mut plain = Arc::clone(&last);
         if let Some((name, _)) = application {
-            // What a client gets that sets none.
             let default = defaults[&name].clone();
-            welcome.insert(name, default);
+            Arc::make_mut(&mut plain).insert(name, default);
         }
-        known.welcomes.insert(others, welcome);
+        known.welcomes.insert(others, Welcome { plain, last });
     }
 }
 
@@ -114,7 +124,7 @@ mod tests {
         let first = welcomes.defaults().unwrap();
         welcomes.remember(&first, &vec![], &before);
         welcomes.opened(&before);
-        assert_eq!(welcomes.of(&vec![]), Some(before.clone()));
+        assert_eq!(welcomes.of(&vec![]).as_deref(), Some(&before));
         welcomes.opened(&after);
         assert_eq!(welcomes.of(&vec![]), None);
         welcomes.remember(&first, &vec![], &before);

@@ -24,7 +24,7 @@ pub struct Client {
 
 impl Client {
     /// One that has just been welcomed with these settings.
-    pub fn new(parameters: BTreeMap<String, String>) -> Self {
+    pub fn new(parameters: Arc<BTreeMap<String, String>>) -> Self {
         let settings = Settings::new(parameters);
         Self {
             names: Names::default(),

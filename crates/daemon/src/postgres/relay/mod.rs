@@ -127,10 +127,10 @@ pub struct Relay {
 
 impl Relay {
     /// A client that has just been welcomed with these settings.
-    pub fn new(catalog: Arc<Catalog>, parameters: BTreeMap<String, String>) -> Self {
+    pub fn new(catalog: Arc<Catalog>, parameters: impl Into<Arc<BTreeMap<String, String>>>) -> Self {
         Self {
             catalog,
-            client: Client::new(parameters),
+            client: Client::new(parameters.into()),
             group: Group::default(),
             in_flight: InFlight::default(),
             to_server: Partial::None,

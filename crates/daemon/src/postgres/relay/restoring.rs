@@ -99,7 +99,14 @@ impl Relay {
 
     fn give_settings(&mut self, server: &mut ServerState, output: &mut WriteBuffer) {
         let again = self.client.settings.given();
-        let texts = server.adaptation(&self.client.settings.values);
+        let wanted = &self.client.settings.values;
+        if server.parameters.fit(wanted) && !again {
+            return;
+        }
+        let texts = server.adaptation(wanted);
+        if texts.is_empty() {
+            server.parameters.do_fit(wanted);
+        }
         for sql in &texts {
             frontend::query(output.tail(), "", sql);
             server.prepared.set_unnamed(None);
@@ -108,8 +115,8 @@ impl Relay {
         if again {
             // What the server has reported last it does not report again, though it was something else meanwhile.
             for (name, value) in self.client.settings.values.iter().filter(|(name, _)| is_settable(name)) {
-                if let Some(own) = server.parameters.get_mut(name) {
-                    own.clone_from(value);
+                if server.parameters.contains_key(name) {
+                    server.parameters.insert(name.clone(), value.clone());
                 }
             }
         }

@@ -4,6 +4,8 @@ use crate::postgres::own_settings::OwnSettings;
 use crate::postgres::statements::OnServer;
 use headrace_core::TransactionStatus;
 use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::sync::Arc;
 
 /// What a server connection has, independent of the client that it is lent to.
 #[derive(Debug)]
@@ -11,7 +13,7 @@ pub struct ServerState {
     /// The prepared statements.
     pub prepared: OnServer,
     /// The settings that the server reports, and their values.
-    pub parameters: BTreeMap<String, String>,
+    pub parameters: Reported,
     /// Their values when the session was opened, which RESET gives them.
     pub defaults: BTreeMap<String, String>,
     /// The status of the transaction, of the last ReadyForQuery.
@@ -30,13 +32,47 @@ pub struct ServerState {
     pub own_settings: OwnSettings,
 }
 
+/// What a server has reported last of its settings.
+#[derive(Debug)]
+pub struct Reported {
+    values: BTreeMap<String, String>,
+    /// The settings of a client that these are, as long as nothing was reported since.
+    fit: Option<Arc<BTreeMap<String, String>>>,
+}
+
+impl Reported {
+    /// The server has reported a setting.
+    pub fn insert(&mut self, name: String, value: String) {
+        self.fit = None;
+        self.values.insert(name, value);
+    }
+
+    /// Returns true if these settings of a client need not be compared, as they are known to be those of the session.
+    pub fn fit(&self, wanted: &Arc<BTreeMap<String, String>>) -> bool {
+        self.fit.as_ref().is_some_and(|fit| Arc::ptr_eq(fit, wanted))
+    }
+
+    /// They were compared, and are those of the session.
+    pub fn do_fit(&mut self, wanted: &Arc<BTreeMap<String, String>>) {
+        self.fit = Some(Arc::clone(wanted));
+    }
+}
+
+impl Deref for Reported {
+    type Target = BTreeMap<String, String>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.values
+    }
+}
+
 impl ServerState {
     /// Of a session that was just opened.
     pub fn new(parameters: BTreeMap<String, String>, statements: usize) -> Self {
         Self {
             prepared: OnServer::new(statements),
             defaults: parameters.clone(),
-            parameters,
+            parameters: Reported { values: parameters, fit: None },
             status: TransactionStatus::Idle,
             changed: false,
             stale: Vec::new(),

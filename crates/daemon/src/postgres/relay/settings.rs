@@ -35,10 +35,10 @@ const MEANING: [&str; 6] =
 /// what the client has sent itself; only after a RESET the session is given what the client has begun with, in that place.
 #[derive(Debug)]
 pub struct Settings {
-    /// Their values.
-    pub(super) values: BTreeMap<String, String>,
+    /// Their values; those of clients that have changed nothing are in memory once.
+    pub(super) values: Arc<BTreeMap<String, String>>,
     /// As they were when the client was welcomed.
-    first: BTreeMap<String, String>,
+    first: Arc<BTreeMap<String, String>>,
     /// The values of [`MEANING`], and of what is planned with.
     meaning: Arc<str>,
     /// Those that the server does not report.
@@ -84,10 +84,10 @@ pub static TRANSITIONS: Transitions<State, Event> = {
 };
 
 impl Settings {
-    pub fn new(values: BTreeMap<String, String>) -> Self {
+    pub fn new(values: Arc<BTreeMap<String, String>>) -> Self {
         let own = OwnSettings::new();
         let meaning = meaning(&values, &own);
-        Self { first: values.clone(), values, meaning, own, state: State::Known }
+        Self { first: Arc::clone(&values), values, meaning, own, state: State::Known }
     }
 
     /// Those that decide what a text means, if they are known.
@@ -139,7 +139,10 @@ impl Settings {
     }
 
     fn set(&mut self, name: &str, value: &str) {
-        self.values.insert(name.to_owned(), value.to_owned());
+        if self.values.get(name).is_some_and(|known| known == value) {
+            return;
+        }
+        Arc::make_mut(&mut self.values).insert(name.to_owned(), value.to_owned());
         if MEANING.contains(&name) {
             self.meaning = meaning(&self.values, &self.own);
         }
