@@ -251,10 +251,13 @@ mod tests {
             assert_eq!(timer.expired(Some((milliseconds(then), what))).await, what);
             assert!(Instant::now() >= milliseconds(then));
         }
-        let before = Some((milliseconds(80), Expired::Query));
+        // It was set for an earlier time, far enough for a busy machine.
+        let start = Instant::now();
+        let milliseconds = |n| start + Duration::from_millis(n);
+        let before = Some((milliseconds(300), Expired::Query));
         assert!(tokio::time::timeout(Duration::from_millis(1), timer.expired(before)).await.is_err());
-        assert_eq!(timer.expired(Some((milliseconds(120), Expired::Message))).await, Expired::Message);
-        assert!(Instant::now() >= milliseconds(120));
+        assert_eq!(timer.expired(Some((milliseconds(340), Expired::Message))).await, Expired::Message);
+        assert!(Instant::now() >= milliseconds(340));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::lock;
 use headrace_postgres::sql::{Effects, effects, has_parse_time_constant, leaves};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -23,6 +24,7 @@ pub struct Statement {
     /// The settings under which others may have it parsed; `None` if it is one client's own.
     settings: Option<Arc<str>>,
     id: u64,
+    name: Box<[u8]>,
     made: Instant,
     pub(super) first_description: FirstDescription,
 }
@@ -39,8 +41,8 @@ impl Statement {
     }
 
     /// Its name on every server connection.
-    pub fn name(&self) -> Vec<u8> {
-        name_of(self.id)
+    pub fn name(&self) -> &[u8] {
+        &self.name
     }
 
     /// Returns true if it may be parsed under these settings. One client's own may under any: what it has then is what it
@@ -51,6 +53,29 @@ impl Statement {
 }
 
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
+
+/// What is kept by the number of a statement.
+pub type ById<T> = HashMap<u64, T, BuildHasherDefault<IdHasher>>;
+
+/// The hash of a number that [`Statement::id`] has counted: nobody can choose those that collide.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(self.0 << 8 | u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, id: u64) {
+        // 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4): the table goes
+        // by the first bits and the last ones.
+        self.0 = id.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
 
 /// The beginning of the names of statements on the server.
 pub const PREFIX: &str = "headraced_";
@@ -132,7 +157,7 @@ impl Catalog {
         let known = lock(&self.known);
         let all = known.statements.values().flat_map(HashMap::values);
         let shown = all.map(|found| {
-            let name = String::from_utf8_lossy(&found.name()).into_owned();
+            let name = String::from_utf8_lossy(found.name()).into_owned();
             (name, text_of(&found.body).into_owned(), Arc::strong_count(found) - 1)
         });
         shown.collect()
@@ -178,7 +203,16 @@ fn make(body: &[u8], settings: Option<Arc<str>>, made: Instant) -> Statement {
         let text = text_of(body);
         (effects(&text), leaves(&text, follows))
     };
-    Statement { body: body.into(), effects, leaves, settings, id, made, first_description: FirstDescription::default() }
+    Statement {
+        body: body.into(),
+        effects,
+        leaves,
+        settings,
+        id,
+        name: name_of(id).into(),
+        made,
+        first_description: FirstDescription::default(),
+    }
 }
 
 /// The settings that every server reports; others may be reported, too.
@@ -193,7 +227,7 @@ fn text_of(body: &[u8]) -> Cow<'_, str> {
 /// The statements that one server connection has prepared, the least recently used first to go.
 #[derive(Debug)]
 pub struct OnServer {
-    used: HashMap<u64, Prepared>,
+    used: ById<Prepared>,
     clock: u64,
     capacity: usize,
     /// The unnamed statement.
@@ -214,7 +248,7 @@ pub struct Prepared {
 impl OnServer {
     /// None yet, and at most so many.
     pub fn new(capacity: usize) -> Self {
-        Self { used: HashMap::new(), clock: 0, capacity: capacity.max(1), unnamed: None, unnamed_description: None }
+        Self { used: ById::default(), clock: 0, capacity: capacity.max(1), unnamed: None, unnamed_description: None }
     }
 
     /// Whether it is there. It counts as used.

@@ -99,7 +99,7 @@ impl Relay {
         let is_others =
             is_first && server.prepared.has(statement.id()) && !self.client.closed.contains(&statement.id());
         if is_others && !server.prepared.is_checked(statement.id(), self.checked_for) {
-            self.send(client::DESCRIBE, &statement.name(), output);
+            self.send(client::DESCRIBE, statement.name(), output);
             frontend::sync(output.tail());
             self.in_flight.replies.push(Expected::Validation(statement));
             return true;

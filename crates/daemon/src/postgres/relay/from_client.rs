@@ -150,10 +150,11 @@ impl Relay {
     ) -> Result<Outcome, Refused> {
         self.group.go(Event::Begun);
         let Some(names) = bind_names(input.unread(), length)? else { return Ok(Outcome::Incomplete(length)) };
-        if self.relies_on_others(&names.1) || self.is_bound_alone(&names.1) {
+        let statement = self.client.names.get(&names.1);
+        if self.binding_waits(&names.1, statement) {
             return Ok(Outcome::AwaitsReplies);
         }
-        if let Some(reason) = self.client.names.get(&names.1).and_then(|statement| statement.leaves) {
+        if let Some(reason) = statement.and_then(|statement| statement.leaves) {
             self.may_leave(Some(reason));
         }
         match self.check(&names.1, server, output) {

@@ -4,8 +4,7 @@ use super::ServerState;
 use super::expected::Replies;
 use super::portals::Portals;
 use crate::postgres::description::Description;
-use crate::postgres::statements::Statement;
-use std::collections::HashMap;
+use crate::postgres::statements::{ById, Statement};
 use std::sync::Arc;
 
 /// Messages that were passed on, and what follows from them until they are answered: nothing of it is left when the
@@ -15,7 +14,7 @@ pub struct InFlight {
     /// The replies that are to come.
     pub replies: Replies,
     /// Statements whose Parse or Close was not answered, the group of the last one, and how many there are.
-    altered: HashMap<u64, (u64, usize)>,
+    altered: ById<(u64, usize)>,
     /// The portals that are bound.
     pub portals: Portals,
     /// Portals of statements after whose execution nothing is passed on before that was answered.

@@ -91,14 +91,14 @@ impl Relay {
             return self.expect(Expected::Made(backend::PARSE_COMPLETE, change));
         }
         self.make_room(statement.id(), server, output);
-        self.send_parse(&statement.name(), &self.sent_body(&statement), output);
+        self.send_parse(statement.name(), &self.sent_body(&statement), output);
         self.counters.prepared += 1;
         self.parses(name, &statement);
     }
 
     /// Has the server refuse a Parse, by the name of a statement that it has.
     fn parse_refused(&mut self, name: &[u8], statement: &Statement, body: &[u8], output: &mut WriteBuffer) {
-        self.send_parse(&statement.name(), body, output);
+        self.send_parse(statement.name(), body, output);
         let change = Change { name: name.to_vec(), to: Some(own(body)) };
         self.client.names.sent(&change, self.group.number());
         self.expect(Expected::Refused(statement.id(), change));
@@ -132,13 +132,20 @@ impl Relay {
         server: &mut ServerState,
         output: &mut WriteBuffer,
     ) {
-        let (on_server, statement) = match prepared {
-            Some(statement) => (statement.name(), Some(statement)),
-            None => self.on_server(&name, server, output),
+        let (other, statement) = match prepared {
+            Some(statement) => (None, Some(statement)),
+            None => {
+                let (on_server, statement) = self.on_server(&name, server, output);
+                (Some(on_server), statement)
+            }
+        };
+        let on_server = match (&other, &statement) {
+            (None, Some(statement)) => statement.name(),
+            (other, _) => other.as_deref().unwrap_or_default(),
         };
         if let Some(statement) = &statement {
             if statement.effects.deallocates {
-                self.prepare_deallocate(&on_server, statement, output);
+                self.prepare_deallocate(on_server, statement, output);
             }
             self.binds(&portal, statement);
         }
@@ -148,7 +155,7 @@ impl Relay {
         out.extend_from_slice(&((4 + portal.len() + 1 + on_server.len() + 1 + rest) as u32).to_be_bytes());
         out.extend_from_slice(&portal);
         out.push(0);
-        out.extend_from_slice(&on_server);
+        out.extend_from_slice(on_server);
         out.push(0);
         input.consume(after);
         self.to_server = Partial::pass_on(rest);
@@ -182,7 +189,7 @@ impl Relay {
         };
         if !name.is_empty() {
             let statement = self.prepare(name, statement, server, output);
-            return (statement.name(), Some(statement));
+            return (statement.name().to_vec(), Some(statement));
         }
         if !server.prepared.is_unnamed(statement.id()) {
             server.prepared.set_unnamed(Some(statement.id()));
@@ -217,7 +224,7 @@ impl Relay {
             }
         }
         self.make_room(statement.id(), server, output);
-        self.send_parse(&statement.name(), &self.sent_body(&statement), output);
+        self.send_parse(statement.name(), &self.sent_body(&statement), output);
         self.prepares(&statement, true);
         statement
     }

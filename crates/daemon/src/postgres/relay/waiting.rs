@@ -3,10 +3,12 @@
 use super::framing::{name_of, text_of};
 use super::{Relay, ServerState};
 use crate::limits::REPLIES;
+use crate::postgres::statements::Statement;
 use headrace_core::{TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::frontend as client;
 use headrace_postgres::sql::{Effects, effects};
+use std::sync::Arc;
 
 impl Relay {
     /// Returns true if nothing more is passed on before the server has answered.
@@ -58,16 +60,22 @@ impl Relay {
         shared.is_some_and(|statement| self.is_uncertain(statement.id()))
     }
 
-    /// Returns true if a statement is bound only when everything before its group was answered.
-    pub(super) fn is_bound_alone(&self, name: &[u8]) -> bool {
-        self.in_flight.replies.have_groups()
-            && self.client.names.get(name).is_some_and(|statement| is_awaited(&statement.effects))
+    /// Returns true if a statement is bound only when something before was answered: what it relies on, or, if what comes
+    /// after it means something else by it, everything before its group.
+    pub(super) fn binding_waits(&self, name: &[u8], statement: Option<&Arc<Statement>>) -> bool {
+        !self.in_flight.replies.is_empty()
+            && (self.relies_on(name, statement)
+                || self.in_flight.replies.have_groups()
+                    && statement.is_some_and(|statement| is_awaited(&statement.effects)))
     }
 
     pub(super) fn relies_on_others(&self, name: &[u8]) -> bool {
-        !self.in_flight.replies.is_empty()
-            && (self.client.names.is_uncertain(name, self.group.number())
-                || self.client.names.get(name).is_some_and(|statement| self.is_uncertain(statement.id())))
+        !self.in_flight.replies.is_empty() && self.relies_on(name, self.client.names.get(name))
+    }
+
+    fn relies_on(&self, name: &[u8], statement: Option<&Arc<Statement>>) -> bool {
+        self.client.names.is_uncertain(name, self.group.number())
+            || statement.is_some_and(|statement| self.is_uncertain(statement.id()))
     }
 
     /// A text is passed on that does this.
