@@ -99,7 +99,8 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
         place => place,
     };
     let limit = hub.config().daemon.client_login_timeout();
-    let started = timeout(limit, client.start(&hub, &peer)).await;
+    // What is needed for the login, or to serve one kind of database, is not kept with the task of each client.
+    let started = timeout(limit, Box::pin(client.start(&hub, &peer))).await;
     drop(login);
     let (newcomer, admitted) = match started {
         Ok(Ok(Some(admitted))) => (admitted.newcomer(&peer, client.buffers.tls().is_some()), admitted),
@@ -117,13 +118,13 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
     }
     let (client, ended) = match admitted {
         Admitted::Console { access, .. } => {
-            let ended = console::serve(&mut client, access, &hub, &entered).await;
+            let ended = Box::pin(console::serve(&mut client, access, &hub, &entered)).await;
             (client, ended)
         }
         Admitted::Client(asked, password) => match hub.wanted(*asked, password) {
-            Wanted::Postgres(wanted) => session::serve(client, wanted, &hub, &entered).await,
+            Wanted::Postgres(wanted) => Box::pin(session::serve(client, wanted, &hub, &entered)).await,
             Wanted::Front(wanted) => {
-                let ended = fronts::serve(&mut client, wanted, &hub, &entered).await;
+                let ended = Box::pin(fronts::serve(&mut client, wanted, &hub, &entered)).await;
                 (client, ended)
             }
         },
@@ -393,5 +394,27 @@ impl Client {
         while let Ok(Some(Progress::Received)) = self.stream.pull_available(&mut self.buffers) {
             self.buffers.read_buffer.consume(self.buffers.read_buffer.unread().len());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::leaving::Leaving;
+    use tokio::runtime::Handle;
+    use tokio::sync::watch;
+
+    /// Bytes of the task of a client, which exists as long as the client is connected.
+    const TASK_BYTES: usize = 4096;
+
+    #[tokio::test]
+    async fn task_of_a_client_is_small() {
+        let (stream, _) = tokio::net::UnixStream::pair().expect("the system has sockets");
+        let stream = Stream::local(stream).expect("it is one");
+        let peer = Peer { process: None, user: None, own: true, address: None };
+        let hub = Arc::new(Hub::new(Config::default(), Handle::current(), watch::channel(Leaving::Nobody).1));
+        let task = serve(stream, peer, hub);
+        assert!(size_of_val(&task) <= TASK_BYTES, "{} bytes", size_of_val(&task));
     }
 }

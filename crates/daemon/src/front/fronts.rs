@@ -73,8 +73,8 @@ impl Fronts {
 pub async fn serve(client: &mut Client, wanted: Wanted, hub: &Arc<Hub>, entered: &Entered<'_>) -> Result<(), Ended> {
     let Wanted { lender, settings } = wanted;
     match lender {
-        Lender::MySql(pool) => session::serve(client, pool, settings, hub, entered).await,
-        Lender::Informix(pool) => session::serve(client, pool, settings, hub, entered).await,
-        Lender::Cubrid(pool) => session::serve(client, pool, settings, hub, entered).await,
+        Lender::MySql(pool) => Box::pin(session::serve(client, pool, settings, hub, entered)).await,
+        Lender::Informix(pool) => Box::pin(session::serve(client, pool, settings, hub, entered)).await,
+        Lender::Cubrid(pool) => Box::pin(session::serve(client, pool, settings, hub, entered)).await,
     }
 }

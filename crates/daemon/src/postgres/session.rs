@@ -54,7 +54,7 @@ pub async fn serve(
     hub: &Arc<Hub>,
     entered: &Entered<'_>,
 ) -> (Client, Result<(), Ended>) {
-    let (pool, relay) = match welcome(&mut client, wanted, hub, entered).await {
+    let (pool, relay) = match Box::pin(welcome(&mut client, wanted, hub, entered)).await {
         Ok(Some(welcomed)) => welcomed,
         Ok(None) => return (client, Ok(())),
         Err(ended) => return (client, Err(ended)),
@@ -83,8 +83,8 @@ pub async fn serve(
     let ended = loop {
         let stopped;
         (session, stopped) = match session.traffic.class() {
-            TrafficClass::Interactive => session.run().await,
-            TrafficClass::Bulk => run_on(&hub.bulk, session.run()).await,
+            TrafficClass::Interactive => Box::pin(session.run()).await,
+            TrafficClass::Bulk => run_on(&hub.bulk, Box::pin(session.run())).await,
         };
         match stopped {
             Ok(Stopped::Elsewhere) => {}
@@ -239,7 +239,9 @@ impl Session {
             if self.traffic.class() != class {
                 return Ok(Stopped::Elsewhere);
             }
-            self.ask_what_is_left().await?;
+            if self.asks_what_is_left() {
+                Box::pin(self.ask_what_is_left()).await?;
+            }
             if self.pool.mode != PoolMode::Session
                 && self.lent.as_ref().is_some_and(|lent| self.relay.is_settled(&lent.server.state))
             {
@@ -266,7 +268,7 @@ impl Session {
             Some(lent) => self.begin_with(lent, now).await?,
             None => {
                 self.of.turns_at(Activity::Waiting, now);
-                match self.wait_for_server().await? {
+                match Box::pin(self.wait_for_server()).await? {
                     Ok(lent) => self.begin_with(lent, Instant::now()).await?,
                     Err(other) => return Ok(other),
                 }
@@ -306,7 +308,9 @@ impl Session {
     /// The client has this server connection from now on.
     async fn begin_with(&mut self, mut lent: Lent, now: Instant) -> Result<(), Ended> {
         lent.is_lent_to(self.of.number, now);
-        self.give_own_settings(&mut lent).await?;
+        if lent.server.state.own_settings != *self.relay.own_settings() {
+            Box::pin(self.give_own_settings(&mut lent)).await?;
+        }
         self.relay.adapt(&mut lent.server.state, &mut lent.server.buffers.write_buffer);
         self.sent_before = lent.server.buffers.write_buffer.mark();
         self.relay.requests = 0;
@@ -319,23 +323,23 @@ impl Session {
     /// Gives a session the settings of the client that the server does not report. The client's messages wait for that: without
     /// them they would mean something else.
     async fn give_own_settings(&self, lent: &mut Lent) -> Result<(), Ended> {
-        let (state, wanted) = (&lent.server.state, self.relay.own_settings());
-        if state.own_settings == *wanted {
-            return Ok(());
-        }
-        let sql = own_settings::adaptation(&state.own_settings, wanted);
+        let wanted = self.relay.own_settings();
+        let sql = own_settings::adaptation(&lent.server.state.own_settings, wanted);
         let answer = lent.server.answer(&sql).await;
         answer.map_err(|fatal| Ended::new(SERVER_LOST, format!("headraced: {fatal}")))?.map_err(Ended::of_server)?;
         lent.server.state.own_settings.clone_from(wanted);
         Ok(())
     }
 
-    /// Asks the server whether what keeps the connection with the client is still there, if it may be gone.
+    /// Returns true if what keeps the connection with the client may be gone.
+    fn asks_what_is_left(&self) -> bool {
+        self.pool.mode != PoolMode::Session
+            && self.lent.as_ref().is_some_and(|lent| self.relay.asks(&lent.server.state))
+    }
+
+    /// Asks the server whether it is still there.
     async fn ask_what_is_left(&mut self) -> Result<(), Ended> {
         let Some(lent) = &mut self.lent else { return Ok(()) };
-        if self.pool.mode == PoolMode::Session || !self.relay.asks(&lent.server.state) {
-            return Ok(());
-        }
         self.asked = true;
         // The client need not wait for it. An error is that of the next call, too.
         let _ = self.client.stream.push_available(&mut self.client.buffers);
@@ -363,7 +367,7 @@ impl Session {
         *running = Some(Arc::clone(&lent.server.cancel));
         if self.of.take_cancel().await {
             // The client does not learn of a failure: the protocol has no answer to a CancelRequest.
-            let _ = lent.server.cancel.send().await;
+            let _ = Box::pin(lent.server.cancel.send()).await;
         }
     }
 
@@ -558,7 +562,7 @@ impl Session {
         }
         if !self.relay.owes_nothing() || !lent.server.buffers.write_buffer.is_empty() {
             // Nobody waits for what it does.
-            if lent.server.give_up().await.is_ok() {
+            if Box::pin(lent.server.give_up()).await.is_ok() {
                 self.pool.stats.cancelled.add(1);
             }
             return;
@@ -567,7 +571,7 @@ impl Session {
             || self.relay.asks(&lent.server.state)
             || lent.server.state.status != TransactionStatus::Idle
             || self.pool.mode == PoolMode::Session;
-        if !left || lent.server.reset().await.is_ok() {
+        if !left || Box::pin(lent.server.reset()).await.is_ok() {
             self.pool.take_back(lent, Instant::now());
         }
     }
