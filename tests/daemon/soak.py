@@ -27,7 +27,7 @@ import headrace
 from headrace.testing import postgres
 
 from .churn import program
-from .conftest import Daemon, built, config, started
+from .conftest import Daemon, config, started
 from .raw import EXECUTE, SYNC, AsyncClient, bind, parse, query, sqlstates, values
 from .test_status import ask
 
@@ -125,6 +125,8 @@ class Soak:
     async def asks(self, client: AsyncClient, request: bytes, answers: int = 1) -> list[str]:
         """The SQLSTATEs of the answer. What ends the connection must be one of ENDS."""
         try:
+            if client.closed.is_set():
+                raise ConnectionError("it was ended between two requests")
             return sqlstates(await client.ask(request, answers))
         except ConnectionError:
             for state in sqlstates(bytes(client.received)):
@@ -298,13 +300,13 @@ def main() -> int:
     parser.add_argument("--pause", type=float, default=4, help="seconds of a client between its requests, on average")
     parser.add_argument("--every", type=float, default=3, help="seconds between troubles")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--debug", action="store_true", help="a daemon that is not optimised")
+    parser.add_argument("--program", type=Path, help="headraced; built optimised by default")
     given = parser.parse_args()
     files = given.clients + 500
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, max(files, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
     with postgres() as server, tempfile.TemporaryDirectory(prefix="headraced-") as made:
         text = config(server, app=f"pool_size = {SIZES[0]}\nqueue_wait = {WAIT_SECONDS}")
-        with started(built() if given.debug else program(), Path(made), text, server) as daemon:
+        with started(given.program or program(), Path(made), text, server) as daemon:
             faults = asyncio.run(soak(daemon, given.minutes, given.clients, given.pause, given.every, given.seed))
     for fault in faults[:100]:
         print("FAULT", fault)
