@@ -94,7 +94,7 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
     let login = match peer.address.map(|_| Arc::clone(&hub.logins).try_acquire_owned()) {
         Some(Err(_)) => {
             let ended = Ended::new(TOO_MANY_CLIENTS, "headraced: too many clients are logging in");
-            return client.turn_away(&hub, &peer, &ended).await;
+            return Box::pin(client.turn_away(&hub, &peer, &ended)).await;
         }
         place => place,
     };
@@ -105,10 +105,10 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
     let (newcomer, admitted) = match started {
         Ok(Ok(Some(admitted))) => (admitted.newcomer(&peer, client.buffers.tls().is_some()), admitted),
         Ok(Ok(None)) => return,
-        Ok(Err(ended)) => return client.turn_away(&hub, &peer, &ended).await,
+        Ok(Err(ended)) => return Box::pin(client.turn_away(&hub, &peer, &ended)).await,
         Err(_) => {
             let what = "headraced: the login has taken longer than client_login_timeout";
-            return client.turn_away(&hub, &peer, &Ended::new(CANCELLED, what)).await;
+            return Box::pin(client.turn_away(&hub, &peer, &Ended::new(CANCELLED, what))).await;
         }
     };
     let entered = hub.registry.enter(newcomer);
@@ -136,7 +136,7 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
     }
     drop(entered);
     if let Err(ended) = ended {
-        client.refuse(&ended).await;
+        Box::pin(client.refuse(&ended)).await;
     }
 }
 
@@ -405,8 +405,8 @@ mod tests {
     use tokio::runtime::Handle;
     use tokio::sync::watch;
 
-    /// Bytes of the task of a client, which exists as long as the client is connected.
-    const TASK_BYTES: usize = 4096;
+    /// Bytes of the task of a client without what serves one kind of database.
+    const TASK_BYTES: usize = 1024;
 
     #[tokio::test]
     async fn task_of_a_client_is_small() {

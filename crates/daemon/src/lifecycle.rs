@@ -435,7 +435,7 @@ pub(crate) fn admit(stream: Stream, peer: Peer, hub: &Arc<Hub>, served: &Arc<Ser
     let (one, hub) = (One::new(served), Arc::clone(hub));
     tokio::spawn(async move {
         if full {
-            client::turn_away(stream, &peer, &hub).await
+            Box::pin(client::turn_away(stream, &peer, &hub)).await
         } else {
             client::serve(stream, peer, hub).await
         }

@@ -43,8 +43,8 @@ pub trait ServerConnection: Debug + Sized + Send + 'static {
 /// A connection of a pool that is not lent.
 #[derive(Debug)]
 pub struct Pooled<S: ServerConnection> {
-    /// The connection.
-    pub server: S,
+    /// The connection, where it stays: it is handed over for each transaction.
+    pub server: Box<S>,
     /// What the pool has to know of it; after the connection, as its place is free for others once it is closed.
     pub(super) kept: Kept<S>,
 }
@@ -88,6 +88,6 @@ impl<S: ServerConnection> Kept<S> {
 impl<S: ServerConnection> Pooled<S> {
     /// Ends the session; its place is free after that.
     pub(super) fn close(self) {
-        self.server.close();
+        (*self.server).close();
     }
 }

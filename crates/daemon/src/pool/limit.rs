@@ -30,7 +30,7 @@ pub enum Granted<S: ServerConnection> {
     /// The right to open a connection.
     Place(Place<S>),
     /// A connection of its pool.
-    Server(Box<Pooled<S>>),
+    Server(Pooled<S>),
 }
 
 /// The connections of a pool that nobody uses, and the clients that wait for one.
@@ -145,7 +145,7 @@ impl<S: ServerConnection> Limit<S> {
         while let Some((arrival, own)) = queue.first() {
             let returned = lock(&own.servers).pop();
             let granted = match returned {
-                Some(server) => Granted::Server(Box::new(server)),
+                Some(server) => Granted::Server(server),
                 None => match queue.place(self) {
                     Some(place) => Granted::Place(place),
                     None => {

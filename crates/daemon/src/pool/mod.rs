@@ -53,7 +53,7 @@ pub struct Pool<S: ServerConnection> {
 #[derive(Debug)]
 pub struct Lent<S: ServerConnection> {
     /// The connection.
-    pub server: S,
+    pub server: Box<S>,
     kept: Kept<S>,
     since: Instant,
     _permit: OwnedSemaphorePermit,
@@ -78,7 +78,7 @@ impl<S: ServerConnection> Lent<S> {
 
     /// Ends the session: it cannot be lent again. Its place is free after that.
     pub fn close(self) {
-        self.server.close();
+        (*self.server).close();
     }
 }
 
@@ -200,7 +200,7 @@ impl<S: ServerConnection> Pool<S> {
             match self.limit.enter(&self.idle, arrival, left).await.ok_or(NotLent::QueueTimeout)? {
                 Granted::Place(place) => break place,
                 Granted::Server(server) => {
-                    if let Some(server) = self.checked(*server, class).await {
+                    if let Some(server) = self.checked(server, class).await {
                         return Ok(Some(lent(server)));
                     }
                 }
@@ -241,7 +241,7 @@ impl<S: ServerConnection> Pool<S> {
         let server = S::open(self, class).await?;
         self.stats.create.observe(began.elapsed());
         let kept = Kept::new(&server, self, place, passed);
-        Ok(Pooled { server, kept })
+        Ok(Pooled { server: Box::new(server), kept })
     }
 
     /// Returns true if a connection that nobody has used can be lent.

@@ -98,10 +98,10 @@ pub async fn serve(
             Err(ended) => break Err(ended),
         }
     };
-    session.give_back(false).await;
+    Box::pin(session.give_back(false)).await;
     session.release();
     if ended.is_ok() {
-        session.client.flush().await;
+        Box::pin(session.client.flush()).await;
     }
     (session.client, ended)
 }
