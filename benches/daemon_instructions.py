@@ -88,7 +88,8 @@ def counted(program: Path, server: PostgresServer, workload: str, times: int, mo
     requests = [(request, request.count(SYNC) or 1) for request in WORKLOADS[workload][0]]
     with tempfile.TemporaryDirectory(prefix="headraced-") as made:
         folder = Path(made)
-        text = f'[databases.app]\nhost = "127.0.0.1"\nport = {server.port}\nuser = "{server.user}"\n{more}'
+        where = f'host = "127.0.0.1"\nport = {server.port}\nuser = "{server.user}"\ndbname = "postgres"\n'
+        text = f"[databases.app]\n{where}{more}"
         (folder / "headraced.toml").write_text(text)
         valgrind = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
         command = [*valgrind, program, "--config", folder / "headraced.toml", "--folder", folder / "run"]
