@@ -1,5 +1,7 @@
 //! What SQLite reports.
 
+use rusqlite::types::{Value, ValueRef};
+
 /// SQLite's error.
 #[derive(Clone, Debug)]
 pub struct Failure {
@@ -7,6 +9,11 @@ pub struct Failure {
     pub code: i32,
     /// Its message.
     pub message: String,
+}
+
+/// A copy of a value that a row or an argument holds.
+pub fn owned(value: ValueRef<'_>) -> Value {
+    Value::try_from(value).expect("every text is stored as UTF-8")
 }
 
 impl From<rusqlite::Error> for Failure {

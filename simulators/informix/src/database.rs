@@ -15,7 +15,7 @@ use crate::catalog;
 use crate::codec::charset::Charset;
 use crate::engine::functions::{self, State};
 use crate::errors::SqlError;
-use crate::limits::OBJECT_PATIENCE;
+use crate::limits::{OBJECT_PATIENCE, STEPS_PER_LOOK};
 use crate::sql::{Catalog, Column, Constraint, Default, NewIndex, NewTable, Routine, Table};
 use crate::types::{Kind, Type};
 use crate::usertypes::{self, FIRST_EXTENDED};
@@ -167,6 +167,8 @@ impl Open {
     pub fn new(database: &Arc<Database>, state: Arc<State>, delimited: bool, all: Databases) -> Result<Self> {
         let connection = database.connection()?;
         functions::register(&connection, &state)?;
+        let looking = Arc::clone(&state);
+        connection.progress_handler(STEPS_PER_LOOK, Some(move || looking.breaks_off()))?;
         Ok(Self {
             database: Arc::clone(database),
             connection: Rc::new(connection),

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use headrace_simulator_common::lock;
+use headrace_simulator_common::sqlite::owned;
 use rusqlite::types::{Value, ValueRef};
 
 use super::requests::Options;
@@ -513,12 +514,11 @@ impl Session {
                                 values::put_cell(&mut cells, ty, value, charset);
                                 continue;
                             }
-                            let value = convert::convert(value.into(), ty, described, Mode::Compare, &session.zone);
+                            let value = convert::convert(owned(value), ty, described, Mode::Compare, &session.zone);
                             let value = value.map_err(|error| error.through_sqlite())?;
                             values::put_cell(&mut cells, described, ValueRef::from(&value), charset);
                         } else if ty.code == 0 && ty.collection == 0 {
-                            let owned = Value::from(value);
-                            values::put_typed_cell(&mut cells, &engine_type(&owned), value, charset);
+                            values::put_typed_cell(&mut cells, &engine_type(&owned(value)), value, charset);
                         } else {
                             values::put_typed_cell(&mut cells, ty, value, charset);
                         }

@@ -218,15 +218,17 @@ impl Session {
         let connection = server.database.connect().map_err(io::Error::other)?;
         engine::register(&connection, &state).map_err(io::Error::other)?;
         let watched = Arc::clone(&state);
-        connection.progress_handler(STEPS_PER_LOOK, Some(move || watched.must_end()));
+        connection.progress_handler(STEPS_PER_LOOK, Some(move || watched.must_end())).map_err(io::Error::other)?;
         let counted = Arc::clone(&state);
-        connection.update_hook(Some(move |change: Change, _: &str, _: &str, _: i64| {
-            match change {
-                Change::SQLITE_INSERT => counted.inserted.fetch_add(1, Ordering::Relaxed),
-                Change::SQLITE_UPDATE => counted.updated.fetch_add(1, Ordering::Relaxed),
-                _ => 0,
-            };
-        }));
+        connection
+            .update_hook(Some(move |change: Change, _: &str, _: &str, _: i64| {
+                match change {
+                    Change::SQLITE_INSERT => counted.inserted.fetch_add(1, Ordering::Relaxed),
+                    Change::SQLITE_UPDATE => counted.updated.fetch_add(1, Ordering::Relaxed),
+                    _ => 0,
+                };
+            }))
+            .map_err(io::Error::other)?;
         Ok(Self {
             zone: config.zone.clone(),
             faults: Faults::default(),

@@ -9,6 +9,6 @@ pub mod statement;
 mod texts;
 pub mod times;
 
-pub use headrace_simulator_common::sqlite::Failure;
+pub use headrace_simulator_common::sqlite::{Failure, owned};
 pub use rusqlite::types::{Value, ValueRef};
 pub use statement::Statement;

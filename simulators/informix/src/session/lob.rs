@@ -12,7 +12,7 @@ use super::statement::taken;
 use super::{Session, failures, replies, rows};
 use crate::codec::decimal::Decimal;
 use crate::engine::convert::render;
-use crate::engine::{Statement, Value, ValueRef};
+use crate::engine::{Statement, Value, ValueRef, owned};
 use crate::errors::{Result, SqlError};
 use crate::limits::{BLOB_PIECE, OBJECT_PIECE};
 use crate::messages::{Bound, locator};
@@ -286,7 +286,7 @@ impl Session {
             statement.bind(&values).map_err(fail)?;
             if statement.step().map_err(fail)? {
                 for (index, column) in compiled.columns.iter().enumerate() {
-                    results.push(Returned::Typed(column.ty, statement.value(index).into()));
+                    results.push(Returned::Typed(column.ty, owned(statement.value(index))));
                 }
             }
         }

@@ -26,7 +26,7 @@ use crate::codec::charset::Charset;
 use crate::database::{Known, Mode, Open};
 use crate::engine::functions::{State, now};
 use crate::errors::{Result, SqlError};
-use crate::limits::{REPLY_BUFFER, STEPS_PER_LOOK};
+use crate::limits::REPLY_BUFFER;
 use crate::login;
 use crate::messages::Message;
 use crate::server::Server;
@@ -371,8 +371,7 @@ impl Session {
         let internal = |error: rusqlite::Error| SqlError::new(-330, error.to_string());
         let server = Arc::clone(&self.server);
         let all = Box::new(move || server.databases());
-        let open = Open::new(&database, Arc::clone(&state), self.delimited, all).map_err(internal)?;
-        open.connection.progress_handler(STEPS_PER_LOOK, Some(move || state.breaks_off()));
+        let open = Open::new(&database, state, self.delimited, all).map_err(internal)?;
         self.open = Some(open);
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::codec::timestamp::{
     FIRST_DATE, LAST_DATE, decode_datetime, decode_interval, encode_datetime, encode_interval,
 };
 use crate::engine::convert::convert;
-use crate::engine::{Value, ValueRef};
+use crate::engine::{Value, ValueRef, owned};
 use crate::errors::{Result, SqlError};
 use crate::messages::{Bound, locator, locator_id};
 use crate::types::{Kind, Type};
@@ -96,7 +96,7 @@ impl Encoder<'_> {
             }
             (_, value) => {
                 // SQLite may compute a value of another class than that of the type; it is converted, once.
-                let converted = convert(value.into(), None, ty, self.charset)?;
+                let converted = convert(owned(value), None, ty, self.charset)?;
                 return self.value(out, ty, ValueRef::from(&converted));
             }
         }
