@@ -3,14 +3,14 @@
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 use x509_cert::Certificate;
 use x509_cert::der::asn1::ContextSpecific;
-use x509_cert::der::{Decode, Encode, Reader, SliceReader, TagNumber};
+use x509_cert::der::{Decode, Encode, Error, Reader, SliceReader, TagNumber};
 use x509_cert::spki::AlgorithmIdentifierOwned;
 
 /// RFC 5929, section 4.1: the hash of the certificate by the hash function of its own signature, with SHA-256 in place
 /// of MD5 and SHA-1. `None` if the signature uses no hash function, or an unknown one.
 pub fn tls_server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     let parsed = Certificate::from_der(certificate).ok()?;
-    let algorithm = &parsed.signature_algorithm;
+    let algorithm = parsed.signature_algorithm();
     Some(match algorithm.oid.to_string().as_str() {
         // md5, sha1, sha256 with RSA; sha1, sha256 with DSA; sha1, sha256 with ECDSA
         "1.2.840.113549.1.1.4"
@@ -39,8 +39,8 @@ pub fn tls_server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
 /// The hash function of RSASSA-PSS-params (RFC 8017, appendix A.2.3), SHA-1 if they name none.
 fn pss_hash(algorithm: &AlgorithmIdentifierOwned) -> Option<String> {
     let parameters = algorithm.parameters.as_ref()?.to_der().ok()?;
-    let hash = SliceReader::new(&parameters).ok()?.sequence(|fields| {
-        let hash = ContextSpecific::<AlgorithmIdentifierOwned>::decode_explicit(fields, TagNumber::N0)?;
+    let hash: Result<_, Error> = SliceReader::new(&parameters).ok()?.sequence(|fields| {
+        let hash = ContextSpecific::<AlgorithmIdentifierOwned>::decode_explicit(fields, TagNumber(0))?;
         // The mask and the salt do not matter here.
         fields.read_slice(fields.remaining_len())?;
         Ok(hash)

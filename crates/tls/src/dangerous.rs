@@ -47,7 +47,7 @@ impl NoVerification {
 
 /// The public key of a certificate of any version.
 fn key_of(certificate: &CertificateDer<'_>) -> Option<SubjectPublicKeyInfoOwned> {
-    Some(Certificate::from_der(certificate).ok()?.tbs_certificate.subject_public_key_info)
+    Some(Certificate::from_der(certificate).ok()?.tbs_certificate().subject_public_key_info().clone())
 }
 
 impl ServerCertVerifier for NoVerification {

@@ -19,7 +19,7 @@ const NAME_CONSTRAINTS: &str = "2.5.29.30";
 /// have none, and OpenSSL accepts those. A wildcard must be the whole leftmost label, above at least two others.
 pub fn common_name_is(certificate: &CertificateDer<'_>, name: &ServerName<'_>) -> bool {
     let Ok(parsed) = Certificate::from_der(certificate) else { return false };
-    let alternatives = match parsed.tbs_certificate.get::<SubjectAltName>() {
+    let alternatives = match parsed.tbs_certificate().get_extension::<SubjectAltName>() {
         Ok(found) => found.map_or_else(Vec::new, |(_, names)| names.0),
         Err(_) => return false,
     };
@@ -46,8 +46,7 @@ pub fn common_name(certificate: &CertificateDer<'_>) -> Option<String> {
 }
 
 fn of_subject(certificate: &Certificate) -> Option<&str> {
-    let subject = &certificate.tbs_certificate.subject;
-    let mut attributes = subject.0.iter().flat_map(|part| part.0.iter());
+    let mut attributes = certificate.tbs_certificate().subject().iter();
     let common = attributes.find(|attribute| attribute.oid.to_string() == COMMON_NAME)?;
     let is_text = matches!(common.value.tag(), Tag::Utf8String | Tag::PrintableString | Tag::Ia5String);
     std::str::from_utf8(common.value.value()).ok().filter(|_| is_text)
@@ -73,8 +72,8 @@ fn covers(pattern: &str, name: &str) -> bool {
 /// counts as constrained.
 pub fn is_constrained(certificate: &CertificateDer<'_>) -> bool {
     let Ok(parsed) = Certificate::from_der(certificate) else { return true };
-    let extensions = parsed.tbs_certificate.extensions.unwrap_or_default();
-    extensions.iter().any(|extension| extension.extn_id.to_string() == NAME_CONSTRAINTS)
+    let extensions = parsed.tbs_certificate().extensions();
+    extensions.into_iter().flatten().any(|extension| extension.extn_id.to_string() == NAME_CONSTRAINTS)
 }
 
 #[cfg(test)]

@@ -10,10 +10,9 @@ use rustls::sign::CertifiedKey;
 use rustls::{RootCertStore, ServerConfig, ServerConnection};
 use std::io::{Read, Write};
 use std::sync::Arc;
-use x509_cert::der::asn1::BitString;
-use x509_cert::der::pem::LineEnding;
-use x509_cert::der::{Decode, Encode, EncodePem};
-use x509_cert::{Certificate, Version};
+use x509_cert::der::asn1::{Any, BitString};
+use x509_cert::der::pem::{self, LineEnding};
+use x509_cert::der::{Decode, Encode, Tagged};
 
 /// A certificate authority.
 pub struct Authority {
@@ -71,14 +70,18 @@ impl Identity {
     pub fn version1(common: &str) -> Self {
         let key = KeyPair::generate().unwrap();
         let made = parameters(&[], common, |_| {}).self_signed(&key).unwrap();
-        let mut certificate = Certificate::from_der(made.der()).unwrap();
-        certificate.tbs_certificate.version = Version::V1;
-        certificate.tbs_certificate.extensions = None;
-        let signature = key.sign(&certificate.tbs_certificate.to_der().unwrap()).unwrap();
-        certificate.signature = BitString::from_bytes(&signature).unwrap();
+        // TBSCertificate, signatureAlgorithm, signatureValue: RFC 5280, section 4.1.
+        let mut parts = Vec::<Any>::from_der(made.der()).unwrap();
+        let mut fields = Vec::<Any>::from_der(&parts[0].to_der().unwrap()).unwrap();
+        // version [0] and extensions [3] are those that later versions have added.
+        fields.retain(|field| !field.tag().is_context_specific());
+        let signature = key.sign(&fields.to_der().unwrap()).unwrap();
+        parts[0] = Any::encode_from(&fields).unwrap();
+        parts[2] = Any::encode_from(&BitString::from_bytes(&signature).unwrap()).unwrap();
+        let certificate = parts.to_der().unwrap();
         let mut identity = Self::of(&made, &key);
-        identity.chain = vec![certificate.to_der().unwrap().into()];
-        identity.pem = certificate.to_pem(LineEnding::LF).unwrap();
+        identity.pem = pem::encode_string("CERTIFICATE", LineEnding::LF, &certificate).unwrap();
+        identity.chain = vec![certificate.into()];
         identity
     }
 
