@@ -1,9 +1,10 @@
 //! The plugins that hash: mysql_native_password, caching_sha2_password, and RSA for the latter and sha256_password.
 //! MySQL: "Native Authentication", "Caching_sha2_password information".
 
+use getrandom::SysRng;
 use headrace_core::{Fatal, FatalKind};
 use rsa::pkcs8::DecodePublicKey;
-use rsa::{Oaep, RsaPublicKey, rand_core::OsRng};
+use rsa::{Oaep, PublicKey, rand_core::UnwrapErr};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
@@ -43,16 +44,16 @@ pub(super) fn rsa_encrypted(password: &[u8], scramble: &[u8], pem: &str) -> Resu
     let unusable = |error: &dyn std::fmt::Display| {
         Fatal::new(FatalKind::AuthenticationRefused, format!("the server's RSA public key: {error}"))
     };
-    let key = RsaPublicKey::from_public_key_pem(pem.trim_matches(padding)).map_err(|error| unusable(&error))?;
+    let key = PublicKey::from_public_key_pem(pem.trim_matches(padding)).map_err(|error| unusable(&error))?;
     let plain: Vec<u8> = password.iter().chain(&[0]).zip(scramble.iter().cycle()).map(|(a, b)| a ^ b).collect();
-    key.encrypt(&mut OsRng, Oaep::new::<sha1_oaep::Sha1>(), &plain).map_err(|error| unusable(&error))
+    key.encrypt(&mut UnwrapErr(SysRng), Oaep::<Sha1>::new(), &plain).map_err(|error| unusable(&error))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use rsa::pkcs8::{EncodePublicKey, LineEnding};
-    use rsa::{RsaPrivateKey, traits::PublicKeyParts};
+    use rsa::{PrivateKey, traits::PublicKeyParts};
 
     fn hex(bytes: &[u8]) -> String {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -78,13 +79,13 @@ mod tests {
 
     #[test]
     fn only_the_private_key_decrypts_the_password() {
-        let private = RsaPrivateKey::new(&mut OsRng, 1024).unwrap();
+        let private = PrivateKey::new(&mut UnwrapErr(SysRng), 1024).unwrap();
         let pem = private.to_public_key().to_public_key_pem(LineEnding::LF).unwrap();
         let scramble = b"abcdefghijklmnopqrst";
         let password = b"a password longer than the scramble";
         let ciphertext = rsa_encrypted(password, scramble, &format!("{pem}\n\0")).unwrap();
         assert_eq!(ciphertext.len(), private.size());
-        let plain = private.decrypt(Oaep::new::<sha1_oaep::Sha1>(), &ciphertext).unwrap();
+        let plain = private.decrypt(Oaep::<Sha1>::new(), &ciphertext).unwrap();
         let plain: Vec<u8> = plain.iter().zip(scramble.iter().cycle()).map(|(a, b)| a ^ b).collect();
         assert_eq!(plain, b"a password longer than the scramble\0");
         assert!(rsa_encrypted(b"x", scramble, "garbage").is_err());
