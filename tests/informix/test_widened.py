@@ -34,8 +34,9 @@ def test_a_parameter_follows_a_column_that_became_longer(conn: Any, table: str) 
 
 @pytest.mark.parametrize("autocommit", [False, True])
 @pytest.mark.parametrize("sql", ["insert into {} values (?)", "update {} set v = ?"])
+@pytest.mark.parametrize("first", ["abc", "abcdef"])
 def test_a_batch_follows_a_column_that_another_session_made_longer(
-    conn: Any, url: str, table: str, sql: str, autocommit: bool
+    conn: Any, url: str, table: str, first: str, sql: str, autocommit: bool
 ) -> None:
     change = sql.format(table)
     conn.autocommit = True
@@ -44,7 +45,7 @@ def test_a_batch_follows_a_column_that_another_session_made_longer(
     conn.autocommit = autocommit
     with headrace.connect(url, autocommit=True) as other:
         other.execute(f"alter table {table} modify (v varchar(9))")
-    conn.executemany(change, [("abcdef",), ("abcdefghi",)])
+    conn.executemany(change, iter([(first,), ("abcdefghi",)]))
     with pytest.raises(errors.DataError, match="does not fit VARCHAR"):
         conn.executemany(change, [("abcdefghij",)])
 

@@ -32,8 +32,9 @@ async def test_a_parameter_follows_a_column_that_became_longer(aconn: Any, table
 
 @pytest.mark.parametrize("autocommit", [False, True])
 @pytest.mark.parametrize("sql", ["insert into {} values (?)", "update {} set v = ?"])
+@pytest.mark.parametrize("first", ["abc", "abcdef"])
 async def test_a_batch_follows_a_column_that_another_session_made_longer(
-    aconn: Any, url: str, table: str, sql: str, autocommit: bool
+    aconn: Any, url: str, table: str, first: str, sql: str, autocommit: bool
 ) -> None:
     change = sql.format(table)
     await aconn.set_autocommit(True)
@@ -42,7 +43,7 @@ async def test_a_batch_follows_a_column_that_another_session_made_longer(
     await aconn.set_autocommit(autocommit)
     async with await headrace.aio.connect(url, autocommit=True) as other:
         await other.execute(f"alter table {table} modify (v varchar(9))")
-    await aconn.executemany(change, [("abcdef",), ("abcdefghi",)])
+    await aconn.executemany(change, iter([(first,), ("abcdefghi",)]))
     with pytest.raises(errors.DataError, match="does not fit VARCHAR"):
         await aconn.executemany(change, [("abcdefghij",)])
 

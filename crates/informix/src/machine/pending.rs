@@ -253,9 +253,12 @@ impl<H: IfxHandler> PendingRequest<H> {
     /// prepared again.
     pub(super) fn is_worth_retrying(&self, statements: &Statements<Arc<str>, Statement>, logging: Logging) -> bool {
         let outdated = || self.statement().is_some_and(|statement| statements.is_outdated(statement));
-        // Nothing was sent of a batch whose first row was refused.
+        // Nothing was sent of a batch whose first row was refused, or that has no guard any more; of another one the server
+        // tells with the first row that its table has changed.
         let refused = self.is_refused()
-            && (!self.is_batch() || matches!(self.slot.failure, Some(Failure::Client { row: Some(0), .. })));
+            && (!self.is_batch()
+                || self.guard() == Guard::None
+                || matches!(self.slot.failure, Some(Failure::Client { row: Some(0), .. })));
         let undone = match (self.is_batch(), self.guard()) {
             (false, _) => self.rows() == 0,
             // Other rows of the group may have been executed if a value did not fit.
