@@ -275,6 +275,10 @@ REPORTS: list[tuple[str, tuple[Any, ...]]] = [
     ("select s, count(*) from report where s = ?", ("a",)),
     ("select s, n, max(d) from report where s = ? and n = ? group by id", ("a", 2)),
     ("select (select max(n) from report where s = ?) k, count(*) from report group by k", ("a",)),
+    ("select distinct if(n > ?, ?, ?) from report order by 1", (1, b"more", b"one")),
+    ("select case when n > 1 then ? else ? end k, count(*) from report group by k order by k", (b"big", b"small")),
+    ("select distinct coalesce(nullif(s, 'a'), ?) from report order by 1", (b"x",)),
+    ("select distinct k from (select concat(s, ?) k from report) q order by k", (b"!",)),
 ]
 
 

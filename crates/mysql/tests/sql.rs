@@ -283,7 +283,9 @@ fn what_is_part_of_an_expression_is_written() {
 #[test]
 fn a_server_that_types_by_the_value_is_told_the_values_of_most_expressions() {
     for sql in [
-        "select ?, concat(?, 'x') from t group by ? order by ?",
+        "select ?, concat(?, 'x') from t order by ?",
+        "select a, count(*) from t where b = ? group by a",
+        "select distinct a from t where b in (?, ?) and group_concat = ?",
         "(select cast(? as time(6)))",
         "insert into t values (? + 1, time(now()), ?)",
         "update t set time = ? where timestamp in (?)",
@@ -302,6 +304,8 @@ fn a_server_that_types_by_the_value_is_told_the_values_of_most_expressions() {
         "select 1 from t where a = TIMESTAMP ( coalesce(b, ?), '1:00')",
         "update t set a = time(concat(?, ''))",
         "select a from t union select ?",
+        "select distinct case when a then ? else ? end from t",
+        "select ?, concat(?, 'x') from t group by ? order by ?",
         "create view v as select ?",
         "create trigger r before insert on t for each row set new.a = ?",
         "create or replace function f() returns int return ?",

@@ -30,8 +30,11 @@ pub fn placements(sql: &str, modes: Modes) -> Option<Vec<Placement>> {
 pub(super) fn is_valued(sql: &str, modes: Modes) -> bool {
     const VERBS: [&str; 9] = ["select", "insert", "replace", "update", "delete", "with", "call", "set", "do"];
     let statement = Tokens::new(sql, modes);
-    statement.is_one_of(statement.verb(), &VERBS) && !statement.fixes_decimals()
+    statement.is_one_of(statement.verb(), &VERBS) && !statement.loses_values()
 }
+
+/// Words after which MariaDB makes columns of a table of its own of a query's expressions.
+const COLLECTED: [&str; 6] = ["union", "except", "intersect", "distinct", "distinctrow", "group"];
 
 /// The part of a query that a token is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,8 +141,10 @@ impl Tokens<'_> {
         (0..self.tokens.len()).find(|at| !self.is_punctuation(*at, b'(')).unwrap_or(0)
     }
 
-    /// Returns true if a parameter is in the parentheses of TIME() or TIMESTAMP(), or may be in a column of a UNION.
-    fn fixes_decimals(&self) -> bool {
+    /// Returns true if MariaDB may lose a part of a value: of a parameter in the parentheses of TIME() or TIMESTAMP(), or in
+    /// a column of a UNION, the fraction of a second. Of an expression of bytes it takes all results for equal in DISTINCT
+    /// and GROUP BY (10.11 is one), and of NULLIF() of a text and a column of latin1 it makes question marks there.
+    fn loses_values(&self) -> bool {
         let (mut depth, mut called) = (0usize, None);
         for at in 0..self.tokens.len() {
             match self.tokens[at].kind {
@@ -153,7 +158,7 @@ impl Tokens<'_> {
                     called = called.filter(|outside| *outside < depth);
                 }
                 Kind::Placeholder if called.is_some() => return true,
-                Kind::Word if self.is_one_of(at, &["union", "except", "intersect"]) && !self.is_in_name(at) => {
+                Kind::Word if self.is_one_of(at, &COLLECTED) && !self.is_in_name(at) => {
                     return true;
                 }
                 _ => {}
