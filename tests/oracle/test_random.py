@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from long import NIGHT, times
+from long import NIGHT
 
 from . import ifx_making, my_making, pg_making
 from .program import PROGRAMS, SEED, random_program
 
 PROGRAMS_IN_MAKE_TEST = {"15": 50, "18": 30, "mariadb": 16, "mysql": 12, "informix": 25}
+PROGRAMS_AT_NIGHT = {"15": 1500, "18": 1000, "mariadb": 500, "mysql": 400, "informix": 800}
 MAKERS = {"15": pg_making.make, "18": pg_making.make, "mariadb": my_making.make, "mysql": my_making.make}
 pytestmark = pytest.mark.timeout(0 if PROGRAMS or NIGHT else 300)
 
@@ -27,5 +28,6 @@ pytestmark = pytest.mark.timeout(0 if PROGRAMS or NIGHT else 300)
 @pytest.mark.parametrize("name", PROGRAMS_IN_MAKE_TEST)
 def test_every_way_gives_what_the_oracle_gives(name: str, request: pytest.FixtureRequest) -> None:
     databases: Any = request.getfixturevalue(f"databases{name}" if name.isdigit() else f"databases_{name}")
-    for seed in range(SEED, SEED + (PROGRAMS or times(PROGRAMS_IN_MAKE_TEST[name]))):
+    programs = PROGRAMS or (PROGRAMS_AT_NIGHT if NIGHT else PROGRAMS_IN_MAKE_TEST)[name]
+    for seed in range(SEED, SEED + programs):
         random_program(databases.twin, MAKERS.get(name, ifx_making.make), seed)
