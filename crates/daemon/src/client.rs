@@ -14,7 +14,7 @@ use crate::spare;
 use crate::startup::{First, first, password, response};
 use headrace_connection::Buffers;
 use headrace_core::Fatal;
-use headrace_core::limits::READ_BUFFER_BYTES;
+use headrace_core::limits::{READ_BUFFER_BYTES, WRITE_BUFFER_HIGH_BYTES};
 use headrace_io::Progress;
 use headrace_io::tokio::Stream;
 use headrace_postgres::messages::tag::frontend;
@@ -331,15 +331,21 @@ impl Client {
         }
     }
 
-    /// Sends what is left, and waits for what the client sends next; without buffers, once they are empty.
+    /// Sends what is left, and waits for what the client sends next; without buffers, once they are empty. As
+    /// [`Stream::exchange`] it tells when a full write buffer has room: messages that came before wait for that.
     ///
     /// # Errors
     /// [`Fatal`]: the connection is lost, or TLS fails.
     pub async fn receive(&mut self) -> Result<Progress, Fatal> {
+        let was_full = self.is_full();
         // An error is that of the exchange, too.
-        while let Ok(false) = self.stream.push_available(&mut self.buffers)
-            && spare::give_back(&mut self.buffers)
-        {
+        while let Ok(unsent) = self.stream.push_available(&mut self.buffers) {
+            if was_full && !self.is_full() {
+                return Ok(Progress::Sent);
+            }
+            if unsent || !spare::give_back(&mut self.buffers) {
+                break;
+            }
             self.stream.readable().await?;
             spare::take(&mut self.buffers);
             if let Some(progress) = self.stream.pull_available(&mut self.buffers)? {
@@ -347,6 +353,11 @@ impl Client {
             }
         }
         self.stream.exchange(&mut self.buffers, true).await
+    }
+
+    /// Returns true if what waits to be sent is so much that no more is to be made.
+    fn is_full(&self) -> bool {
+        self.buffers.write_buffer.len() >= WRITE_BUFFER_HIGH_BYTES
     }
 
     /// Waits for something that only this client needs, and keeps what it sends meanwhile. `None` if it leaves before. One
@@ -402,6 +413,8 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::leaving::Leaving;
+    use std::time::Duration;
+    use tokio::io::AsyncReadExt;
     use tokio::runtime::Handle;
     use tokio::sync::watch;
 
@@ -416,5 +429,16 @@ mod tests {
         let hub = Arc::new(Hub::new(Config::default(), Handle::current(), watch::channel(Leaving::Nobody).1));
         let task = serve(stream, peer, hub);
         assert!(size_of_val(&task) <= TASK_BYTES, "{} bytes", size_of_val(&task));
+    }
+
+    #[tokio::test]
+    async fn a_message_that_waits_for_room_does_not_wait_for_the_next_one() {
+        let (stream, mut peer) = tokio::net::UnixStream::pair().expect("the system has sockets");
+        let mut client = Client { stream: Stream::local(stream).expect("it is one"), buffers: Buffers::new() };
+        client.buffers.read_buffer.extend(b"it waits");
+        client.buffers.write_buffer.tail().resize(WRITE_BUFFER_HIGH_BYTES, 0);
+        tokio::spawn(async move { peer.read_exact(&mut vec![0; WRITE_BUFFER_HIGH_BYTES]).await });
+        let moved = timeout(Duration::from_secs(60), client.receive()).await;
+        assert!(matches!(moved, Ok(Ok(Progress::Sent))), "{moved:?}");
     }
 }
