@@ -37,7 +37,7 @@ TABLE = pa.Table.from_batches(BATCHES)
 def is_cancelled(error: BaseException) -> bool:
     """The error says that the program has cancelled it. What reads a stream itself has no more than its text."""
     if isinstance(error, pa.ArrowInvalid):
-        return "cancelled" in str(error)
+        return "cancelled" in str(error).lower()
     return isinstance(error, dbapi.Error) and error.status_code.name == "CANCELLED"
 
 

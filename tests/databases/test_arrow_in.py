@@ -237,7 +237,7 @@ def without_columns() -> Any:
 UNSENDABLE: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no columns": (without_columns, errors.ProgrammingError, "parameter"),
     "not of structs": (lambda: Lent(pyarrow.chunked_array([[1, 2]])), errors.ProgrammingError, "not of Int64"),
-    "a series": (lambda: polars.Series([1, 2]), TypeError, "must be a sequence"),
+    "a series": (lambda: polars.Series([1, 2]), errors.ProgrammingError, "not of Int64"),
     "a series of pandas": (lambda: pandas.Series([1, 2]), TypeError, "must be a sequence"),
     "union": (
         lambda: pyarrow.table(

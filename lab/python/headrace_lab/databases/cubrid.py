@@ -46,7 +46,7 @@ class Statements(Prefixed):
 
     def settings(self, admin: Any) -> dict[str, Any]:
         """As the server reports them."""
-        return {"server_version": admin.server_version(), "protocol": admin.protocol_version}
+        return {"server_version": admin.fetch_server_version(), "protocol": admin.protocol_version}
 
 
 @contextlib.contextmanager
