@@ -53,7 +53,9 @@ def test_a_pool_that_was_warmed(few: str) -> None:
         check_free(few)
 
 
-@pytest.mark.parametrize("request_name", ["rollback", "commit", "reset", "ping", "fetch_server_version", "last_insert_id"])
+@pytest.mark.parametrize(
+    "request_name", ["rollback", "commit", "reset", "ping", "fetch_server_version", "last_insert_id"]
+)
 def test_a_request_after_the_process_was_given_up(few: str, request_name: str) -> None:
     with connections(few, autocommit=True) as first:
         check_free(few)

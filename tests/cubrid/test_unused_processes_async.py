@@ -54,7 +54,9 @@ async def test_a_pool_that_was_warmed(few: str) -> None:
         await check_free(few)
 
 
-@pytest.mark.parametrize("request_name", ["rollback", "commit", "reset", "ping", "fetch_server_version", "last_insert_id"])
+@pytest.mark.parametrize(
+    "request_name", ["rollback", "commit", "reset", "ping", "fetch_server_version", "last_insert_id"]
+)
 async def test_a_request_after_the_process_was_given_up(few: str, request_name: str) -> None:
     async with connections(few, autocommit=True) as first:
         await check_free(few)

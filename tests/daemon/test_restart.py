@@ -333,11 +333,14 @@ def test_no_transaction_of_who_reconnects_fails(
         with psycopg.connect(**told_) as conn:
             conn.execute("insert into restarted values ('anew')")
 
+    opened: list[psycopg.Connection[Any]] = []
+
     def kept() -> None:
         holder: list[psycopg.Connection[Any]] = local.__dict__.setdefault("holder", [])
         try:
             if not holder:
                 holder.append(psycopg.connect(**told_))
+                opened.append(holder[0])
             with holder[0].transaction():
                 holder[0].execute("insert into restarted values ('kept')")
         except psycopg.Error:
@@ -371,6 +374,8 @@ def test_no_transaction_of_who_reconnects_fails(
         thread.join(START_SECONDS)
     checked.close()
     own.close()
+    for conn in opened:
+        conn.close()
     assert [failures["psycopg"], failures["own"], failures["anew"]] == [[], [], []]
     # Who keeps a connection, and does not look whether it is there, finds it closed: once for each restart.
     assert len(failures["kept"]) <= 4 * restarts
