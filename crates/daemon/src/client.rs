@@ -337,10 +337,10 @@ impl Client {
     /// # Errors
     /// [`Fatal`]: the connection is lost, or TLS fails.
     pub async fn receive(&mut self) -> Result<Progress, Fatal> {
-        let was_full = self.is_full();
+        let was_full = is_full(&self.buffers);
         // An error is that of the exchange, too.
         while let Ok(unsent) = self.stream.push_available(&mut self.buffers) {
-            if was_full && !self.is_full() {
+            if was_full && !is_full(&self.buffers) {
                 return Ok(Progress::Sent);
             }
             if unsent || !spare::give_back(&mut self.buffers) {
@@ -353,11 +353,6 @@ impl Client {
             }
         }
         self.stream.exchange(&mut self.buffers, true).await
-    }
-
-    /// Returns true if what waits to be sent is so much that no more is to be made.
-    fn is_full(&self) -> bool {
-        self.buffers.write_buffer.len() >= WRITE_BUFFER_HIGH_BYTES
     }
 
     /// Waits for something that only this client needs, and keeps what it sends meanwhile. `None` if it leaves before. One
@@ -406,6 +401,11 @@ impl Client {
             self.buffers.read_buffer.consume(self.buffers.read_buffer.unread().len());
         }
     }
+}
+
+/// Nothing is received for it before some of what is to be sent was sent.
+pub fn is_full(buffers: &Buffers) -> bool {
+    buffers.write_buffer.len() >= WRITE_BUFFER_HIGH_BYTES
 }
 
 #[cfg(test)]

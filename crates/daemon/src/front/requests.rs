@@ -12,12 +12,12 @@ use super::session::{Execution, Session, server_lost};
 use super::sql::Action;
 use super::transactions::{Block, IN_FAILED_TRANSACTION};
 use super::values::{COPY_SIGNATURE, Layout, Shape, Writer};
+use crate::client::is_full;
 use crate::leaving;
 use crate::limits::RESET_TIMEOUT;
 use crate::lock;
 use crate::replies::Ended;
 use headrace_connection::Connection;
-use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{
     Diagnostics, Discarded, ErrorClass, Fatal, Mismatch, MismatchKind, Outcome, Sink, TransactionStatus, Verb,
 };
@@ -124,14 +124,12 @@ impl<B: Backend> Session<'_, B> {
             return Ok(false);
         }
         let slot = watched.cloned().or_else(|| self.queue.front().map(|item| item.running.slot.clone()));
-        let has_room = self.client.buffers.write_buffer.len() < WRITE_BUFFER_HIGH_BYTES;
+        let has_room = !is_full(&self.client.buffers);
         let first = self.first_to_expire(slot.is_some(), slot.is_none() && has_room);
         let client = &mut *self.client;
         // A message that is not complete is read to its end, if nothing else keeps it from being handled.
-        let is_next =
-            self.queue.is_empty() && watched.is_none() && client.buffers.write_buffer.len() < WRITE_BUFFER_HIGH_BYTES;
+        let is_next = self.queue.is_empty() && watched.is_none() && has_room;
         let reads = is_next || client.buffers.read_buffer.unread().len() < READ_AHEAD;
-        let drives = client.buffers.write_buffer.len() < WRITE_BUFFER_HIGH_BYTES;
         let (Some(slot), Some(lent)) = (slot, &mut self.lent) else {
             if watched.is_none() && !self.queue.is_empty() {
                 return Err(server_lost(&Fatal::end_of_input()));
@@ -159,12 +157,12 @@ impl<B: Backend> Session<'_, B> {
             slot.outcome.is_some()
                 || !watches && (slot.bytes.len() >= PASSED_ON || limit.is_some_and(|rows| slot.rows >= rows))
         };
-        if done() && drives {
+        if done() && has_room {
             return Ok(false);
         }
         tokio::select! {
             biased;
-            driven = lent.server.client.drive((), |_| done()), if drives => {
+            driven = lent.server.client.drive((), |_| done()), if has_room => {
                 driven.map_err(|fatal| server_lost(&fatal))?;
                 Ok(false)
             }
@@ -185,7 +183,7 @@ impl<B: Backend> Session<'_, B> {
     /// Moves what has come to the client.
     pub(super) fn pump(&mut self) -> Result<(), Ended> {
         while let Some(item) = self.queue.front_mut() {
-            if self.client.buffers.write_buffer.len() >= WRITE_BUFFER_HIGH_BYTES && !item.is_muted {
+            if is_full(&self.client.buffers) && !item.is_muted {
                 return Ok(());
             }
             let out = self.client.buffers.write_buffer.tail();

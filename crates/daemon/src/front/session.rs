@@ -12,7 +12,7 @@ use super::server::{Lent, Pool};
 use super::sql::{self, Action, Server};
 use super::transactions::{ABORTED, Block, IN_FAILED_TRANSACTION};
 use super::types::Target;
-use crate::client::Client;
+use crate::client::{Client, is_full};
 use crate::config::PoolMode;
 use crate::hub::Hub;
 use crate::limits::SMALL;
@@ -20,7 +20,6 @@ use crate::registry::{self, Activity, Entered};
 use crate::replies::{Ended, PROTOCOL_VIOLATION, SERVER_LOST, TOO_LARGE};
 use crate::timeouts::{Clock, Doing, Expired, Observed, Timer};
 use crate::traffic::TrafficClass;
-use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, Isolation, ReadBuffer, TransactionStatus};
 use headrace_postgres::messages::tag::backend as tag;
 use headrace_postgres::types::{Format, TypeRegistry};
@@ -210,7 +209,7 @@ impl<B: Backend> Session<'_, B> {
 
     /// Takes a whole message, if there is one and room for its answer.
     fn next_message(&mut self) -> Result<Option<Vec<u8>>, Ended> {
-        if self.client.buffers.write_buffer.len() >= WRITE_BUFFER_HIGH_BYTES || self.queue.len() >= IN_FLIGHT {
+        if is_full(&self.client.buffers) || self.queue.len() >= IN_FLIGHT {
             return Ok(None);
         }
         let read_buffer = &mut self.client.buffers.read_buffer;

@@ -4,7 +4,7 @@ use super::own_settings;
 use super::pool::{Lent, Pool, Wanted};
 use super::relay::{Relay, Then};
 use super::welcomes::Settings;
-use crate::client::Client;
+use crate::client::{Client, is_full};
 use crate::config::PoolMode;
 use crate::hub::Hub;
 use crate::leaving::{self, Left};
@@ -14,8 +14,7 @@ use crate::registry::{self, Activity, Entered};
 use crate::replies::{self, Ended, SERVER_LOST};
 use crate::timeouts::{Clock, Doing, Expired, Observed, Timer};
 use crate::traffic::{Home, Traffic, TrafficClass, run_on};
-use headrace_connection::Buffers;
-use headrace_core::limits::{READ_BUFFER_BYTES, WRITE_BUFFER_HIGH_BYTES};
+use headrace_core::limits::READ_BUFFER_BYTES;
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus};
 use headrace_io::{Flow, Progress};
 use std::sync::Arc;
@@ -598,11 +597,6 @@ impl Session {
 /// Its timer is made only where it is waited for.
 async fn pause() {
     tokio::time::sleep(PINNED_PAUSE).await;
-}
-
-/// Nothing is received for it before some of what is to be sent was sent.
-fn is_full(buffers: &Buffers) -> bool {
-    buffers.write_buffer.len() >= WRITE_BUFFER_HIGH_BYTES
 }
 
 fn of_client(moved: Result<Progress, Fatal>) -> Step {
