@@ -428,16 +428,16 @@ def test_a_table_of_a_later_schema_of_the_path_is_appended_to(url: str) -> None:
 def test_another_catalog_is_refused_or_meant(any_db: Database, conn: dbapi.Connection) -> None:
     data = pa.table({"id": pa.array([1], pa.int32())})
     with conn.cursor() as cursor:
-        run(cursor, "drop table if exists nowhere")
+        run(cursor, "drop table if exists in_another_catalog")
         with pytest.raises(dbapi.Error):
-            cursor.adbc_ingest("nowhere", data, mode="create", catalog_name="no_such_catalog")
+            cursor.adbc_ingest("in_another_catalog", data, mode="create", catalog_name="no_such_catalog")
         with pytest.raises(dbapi.Error):
-            rows(conn, "select * from nowhere")
+            rows(conn, "select * from in_another_catalog")
         with pytest.raises(dbapi.Error):
             conn.adbc_get_table_schema("t", catalog_filter="no_such_catalog")
         catalog = conn.adbc_current_catalog
         assert conn.adbc_get_table_schema("t", catalog_filter=catalog).names
-        assert cursor.adbc_ingest("nowhere", data, mode="create", catalog_name=catalog) == 1
+        assert cursor.adbc_ingest("in_another_catalog", data, mode="create", catalog_name=catalog) == 1
 
 
 def test_a_schema_or_catalog_is_that_of_one_ingestion(any_db: Database, conn: dbapi.Connection) -> None:

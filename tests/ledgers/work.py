@@ -221,6 +221,7 @@ class Work:
         """Works for so long, with a failover about every so many seconds; returns the faults."""
         with headrace.connect(self.direct(self.way.target), autocommit=True) as admin:
             make_tables(admin, self.db.mark)
+            others = set(self.db.sessions(admin, []))
         chance = random.Random(f"{self.seed} trouble")
         self.trouble = Trouble(self.db, self.direct, self.way, chance, self, self.server, every)
         try:
@@ -229,7 +230,7 @@ class Work:
             self.way.close()
         faults = [*map(str, self.trouble.failed), *self.strange]
         with headrace.connect(self.direct(self.way.target), autocommit=True) as admin:
-            faults += self._left(admin)
+            faults += self._left(admin, others)
             faults += self.book.faults(admin)
         return faults
 
@@ -309,10 +310,10 @@ class Work:
             found = list(self._used.values())
         return [conn for conn, direct in found if not conn.closed and (direct or not is_direct)]
 
-    def _left(self, admin: Any) -> Iterator[str]:
-        """Sessions that the server still has, where it lists them."""
+    def _left(self, admin: Any, others: set[int]) -> Iterator[str]:
+        """Sessions that the server still has, where it lists them, but those of others, which were there before."""
         end = time.monotonic() + LIMIT
-        while (left := self.db.sessions(admin, [])) and time.monotonic() < end:
+        while (left := set(self.db.sessions(admin, [])) - others) and time.monotonic() < end:
             time.sleep(0.02)
         if left:
-            yield f"{len(left)} sessions are left"
+            yield f"{len(left)} sessions are left:\n{self.db.described_sessions(admin)}"

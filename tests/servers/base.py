@@ -282,6 +282,10 @@ class Database(ABC):
         them, else of the given connections, as far as they are open."""
         return []
 
+    def described_sessions(self, admin: Any) -> str:
+        """What each of them does, where the server lists them."""
+        return ""
+
     def end(self, admin: Any, number: int, port: int) -> None:
         """Has the server on this port end a session, which may have ended already."""
         raise NotImplementedError
@@ -302,6 +306,8 @@ class Listing(Database):
 
     others: ClassVar[str]
     """A query for the other sessions of the database."""
+    doing: ClassVar[str]
+    """A query for what each of these does."""
     counts: ClassVar[str]
     """A query for the number of these, and of those among them that are in a transaction."""
     ending: ClassVar[str]
@@ -312,6 +318,10 @@ class Listing(Database):
     def sessions(self, admin: Any, own: list[Any]) -> list[int]:
         """The numbers of all others."""
         return sorted(number for (number,) in admin.fetch(self.others))
+
+    def described_sessions(self, admin: Any) -> str:
+        """What each of the others does."""
+        return "\n".join(map(str, admin.fetch(self.doing)))
 
     def end(self, admin: Any, number: int, port: int) -> None:
         """Ends it by a statement."""

@@ -46,6 +46,10 @@ class MySQL(Listing):
     without_tls = {"ssl_mode": "DISABLED"}
     garbage = b"\x06\0\0\0\x07HTTP/"
     others = "select id from information_schema.processlist where db = database() and id <> connection_id()"
+    doing = (
+        "select id, host, command, time, state, info from information_schema.processlist "
+        "where db = database() and id <> connection_id()"
+    )
     counts = (
         "select count(*), count(t.trx_id) from information_schema.processlist p "
         "left join information_schema.innodb_trx t on t.trx_mysql_thread_id = p.id "

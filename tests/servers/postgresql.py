@@ -37,6 +37,10 @@ class PostgreSQL(Listing):
     without_tls = {"sslmode": "disable"}
     plain = "?sslmode=disable"
     others = "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+    doing = (
+        "select pid, application_name, state, wait_event, now() - state_change, query from pg_stat_activity "
+        "where datname = current_database() and pid <> pg_backend_pid()"
+    )
     counts = (
         "select count(*), count(*) filter (where state <> 'idle') from pg_stat_activity "
         "where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()"
