@@ -2,6 +2,7 @@
 //! whose type only the server knows.
 
 use super::encode::put_text;
+use super::numeric;
 use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::params::RangeParts;
 use headrace_core::{Mismatch, Value, ValueKind, limits};
@@ -32,6 +33,7 @@ pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<
                 }));
             })?
         }
+        ValueKind::Decimal => value.with_decimal(|text| numeric::write_text(text, out))??,
         ValueKind::Json | ValueKind::Jsonb => value.with_json(|json| out.extend_from_slice(json))?,
         ValueKind::List | ValueKind::Multirange => {
             let len = value.len()?;

@@ -275,6 +275,28 @@ pub fn encode(text: &str, out: &mut Vec<u8>) -> Result<(), Mismatch> {
     Ok(())
 }
 
+/// Writes a decimal number as the server writes a numeric: without an exponent, and zero without a sign, whatever the text
+/// has. So it is the same as text whether it comes as an object of Python, from Arrow, or by a cast on the server.
+///
+/// # Errors
+/// As [`encode`].
+pub fn write_text(text: &str, out: &mut Vec<u8>) -> Result<(), Mismatch> {
+    let (negative, rest) = without_sign(text);
+    let is_plain = rest.first().is_some_and(u8::is_ascii_digit)
+        && rest.len() <= MAX_SCALE
+        && rest.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
+        && rest.iter().filter(|byte| **byte == b'.').count() <= 1;
+    if is_plain && (!negative || rest.iter().any(|byte| matches!(byte, b'1'..=b'9'))) {
+        out.extend_from_slice(&text.as_bytes()[text.len() - rest.len() - usize::from(negative)..]);
+        return Ok(());
+    }
+    let (mut body, mut plain) = (Vec::new(), Vec::new());
+    encode(text, &mut body)?;
+    decode(&body, &mut plain).ok_or_else(|| Mismatch::wrong_type(format!("{text:?} is not a decimal number")))?;
+    out.extend_from_slice(&plain);
+    Ok(())
+}
+
 fn head(out: &mut Vec<u8>, digits: usize, weight: i16, sign: u16, scale: usize) {
     out.extend_from_slice(&(digits as u16).to_be_bytes());
     out.extend_from_slice(&weight.to_be_bytes());
@@ -316,6 +338,31 @@ mod tests {
         ] {
             assert_eq!(there_and_back(given), back, "{given}");
         }
+    }
+
+    #[test]
+    fn text_is_that_of_the_server() {
+        for (given, expected) in [
+            ("0E-9", "0.000000000"),
+            ("-0.0", "0.0"),
+            ("-0.1", "-0.1"),
+            ("1E+2", "100"),
+            ("-1.5E-7", "-0.00000015"),
+            ("+7", "7"),
+            ("1.50", "1.50"),
+            ("NaN", "NaN"),
+            ("sNaN", "NaN"),
+            ("-Infinity", "-Infinity"),
+        ] {
+            let mut out = b"{".to_vec();
+            write_text(given, &mut out).unwrap();
+            assert_eq!(String::from_utf8(out).unwrap(), format!("{{{expected}"), "{given}");
+        }
+        let mut out = Vec::new();
+        for wrong in ["1E+999999999", "1E-16384", "x", "", "1.2.3"] {
+            write_text(wrong, &mut out).unwrap_err();
+        }
+        assert_eq!(out, b"");
     }
 
     #[test]
