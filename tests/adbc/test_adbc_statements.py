@@ -355,6 +355,28 @@ def test_several_statements_are_executed_one_after_the_other(any_db: Database, c
     assert rows(conn, "select id from t order by id") == [(1,), (2,), (3,)]
 
 
+def test_a_copy_names_what_to_do_in_its_stead(url: str) -> None:
+    with dbapi.connect(url) as conn, conn.cursor() as cursor:
+        cursor.execute("create temporary table copied (n int)")
+        for query in ("copied", "(select 1)"):
+            with pytest.raises(dbapi.NotSupportedError, match="execute the query itself") as raised:
+                cursor.execute(f"copy {query} to stdout")
+            assert raised.value.sqlstate == "0A000"
+        # It has failed on no server.
+        conn.commit()
+        with pytest.raises(dbapi.NotSupportedError, match="adbc_ingest"):
+            cursor.execute("copy copied from stdin")
+        conn.rollback()
+        assert rows(conn, "select count(*) from copied") == [(0,)]
+
+
+@pytest.mark.parametrize("any_db", ["mariadb", "mysql"], indirect=True)
+def test_a_file_that_is_not_sent_names_what_to_do_in_its_stead(any_db: Database, conn: dbapi.Connection) -> None:
+    with conn.cursor() as cursor, pytest.raises(dbapi.Error, match="adbc_ingest"):
+        cursor.execute("load data local infile '/etc/hostname' into table t")
+    assert rows(conn, "select count(*) from t") == [(0,)]
+
+
 @pytest.mark.parametrize("value", ["text", b"bytes", 4, 4.5])
 def test_unknown_options_are_not_implemented(url: str, value: Any) -> None:
     with dbapi.connect(url, autocommit=True) as connection, connection.cursor() as cursor:

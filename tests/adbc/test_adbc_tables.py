@@ -186,6 +186,33 @@ def test_a_question_mark_in_a_name_is_one_or_refused(any_db: Database, conn: dba
             run(cursor, f"drop table {any_db.quoted(name)}")
 
 
+def test_a_name_that_is_too_long_is_never_that_of_another_table(any_db: Database, conn: dbapi.Connection) -> None:
+    kept, longer = any_db.longest_name, any_db.longest_name + "x"
+    # Of Informix it is a plain word, which needs no quotes.
+    quoted = any_db.quoted(kept) if any_db.quote else kept
+    data = pa.table({"id": pa.array([1], pa.int32())})
+
+    def refused() -> Any:
+        return pytest.raises(dbapi.NotSupportedError, match=r"is too long for \w+: it has \d+ (bytes|characters), and")
+
+    with conn.cursor() as cursor:
+        assert cursor.adbc_ingest(kept, data.rename_columns([kept]), mode="replace") == 1
+        assert conn.adbc_get_table_schema(kept).names == [kept]
+        for mode in ("append", "create_append", "replace", "create"):
+            with refused():
+                cursor.adbc_ingest(longer, data, mode=mode)
+        with refused():
+            cursor.adbc_ingest(kept, data.rename_columns([longer]), mode="append")
+        with refused():
+            conn.adbc_get_table_schema(longer)
+        with refused():
+            conn.adbc_current_db_schema = longer
+        found = conn.adbc_get_objects(depth="tables", table_name_filter=longer).read_all().to_pylist()
+        assert names(found, "catalog_db_schemas", "db_schema_tables", "table_name") == []
+        assert rows(conn, f"select count(*) from {quoted}") == [(1,)]
+        run(cursor, f"drop table {quoted}")
+
+
 @pytest.mark.parametrize("any_db", ["mariadb", "mysql"], indirect=True)
 def test_characters_that_names_do_not_have_are_not_replaced(any_db: Database, conn: dbapi.Connection) -> None:
     data = pa.table({"id": pa.array([1], pa.int32())})

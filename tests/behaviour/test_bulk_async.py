@@ -220,7 +220,7 @@ async def test_a_copy_that_fails_leaves_nothing_and_the_connection_in_step(aconn
     with pytest.raises(errors.UndefinedTable):
         await aconn.copy_in("nothing", [(1,)])
     await aconn.rollback()
-    with pytest.raises(errors.Error):
+    with pytest.raises(errors.ProgrammingError, match="use copy_in"):
         await aconn.execute("copy c from stdin")
     await aconn.rollback()
     assert await aconn.fetchval("select 1") == 1
@@ -270,9 +270,10 @@ async def test_pipeline_stream_copy_notify(aconn: Any) -> None:
 
 async def test_data_of_a_copy_that_is_not_received_is_an_error(aconn: Conn) -> None:
     for execute in (aconn.execute, aconn.executescript):
-        with pytest.raises(errors.ProgrammingError, match=r"use copy_out"):
-            await execute("copy (select 1) to stdout")
-        assert await aconn.fetchval("select 2") == 2
+        for rows in ("select 1", "select 1 where false"):
+            with pytest.raises(errors.ProgrammingError, match=r"use copy_out"):
+                await execute(f"copy ({rows}) to stdout")
+            assert await aconn.fetchval("select 2") == 2
 
 
 async def test_a_query_with_a_comment_at_its_end_is_copied(aconn: Conn) -> None:

@@ -38,6 +38,20 @@ def test_what_is_no_name_is_refused(name: str) -> None:
         quote_table(name)
 
 
+def test_a_name_that_the_server_would_shorten_is_refused(conn: Any, dba: Any) -> None:
+    kept = "é" * 31 + "x"
+    dba.executescript(f'drop table if exists "{kept}"; create table "{kept}" ("{kept}" int)')
+    for name in (kept, (kept,), ("public", kept), f'public."{kept}"'):
+        conn.copy_in(name, [(1,)], columns=[kept])
+    for name in (kept + "y", (kept + "y",), ("public", kept + "y"), f'public."{kept}y"'):
+        for copy in (lambda name=name: conn.copy_in(name, [(1,)]), lambda name=name: list(conn.copy_out(name))):
+            with pytest.raises(headrace.ProgrammingError, match=r"has 64 bytes, and names of PostgreSQL at most 63"):
+                copy()
+    with pytest.raises(headrace.ProgrammingError, match="has 64 bytes"):
+        conn.copy_in(kept, [(1,)], columns=[kept + "y"])
+    assert conn.fetchval(f'select count(*) from "{kept}"') == 4
+
+
 @pytest.mark.parametrize("name", ["mixed", "Mixed", '"Mixed"', "PUBLIC.Mixed", 'public."Mixed"', "Order", '"a b"'])
 def test_copy_and_insert_mean_the_same_table(conn: Any, dba: Any, name: str) -> None:
     names = ["mixed", '"Mixed"', '"order"', '"a b"']

@@ -104,6 +104,8 @@ class Database(ABC):
     """A temporary table may have the name of another one, which it hides."""
     names_hidden_tables: ClassVar[bool] = False
     """The hidden one has another name, with its schema."""
+    longest_name: ClassVar[str]
+    """The longest name, of two bytes a character where bytes are counted."""
     analyze: ClassVar[str | None] = None
     """The statement that counts the rows and values of the table ``t`` for the planner, whose figures can be read."""
     describes_constraints: ClassVar[bool] = False

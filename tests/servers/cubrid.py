@@ -22,6 +22,7 @@ class Cubrid(Database):
     module: ClassVar[Any] = headrace.cubrid
     resets: ClassVar[Any] = headrace.cubrid.resets
     fixture = "cubrid_served"
+    longest_name = "n" * 254
     # On a genuine server two connections come into a deadlock; the test server is told to end a transaction.
     abort_hook = None if CUBRID_URL else "set system parameters 'headrace_deadlock=1'"
     # A request of the protocol takes the place of a statement.

@@ -30,6 +30,7 @@ class Informix(Database):
     unasked = {"isolation_level": "committed read", "lock_wait": 1}
     # Double quotes are of texts unless DELIMIDENT is set.
     quote = None
+    longest_name = "n" * 128
     understands_double_quotes = False
     describes_parameters = False
     supports_partitions = False

@@ -31,6 +31,7 @@ class MySQL(Listing):
         "select trx_isolation_level from information_schema.innodb_trx where trx_mysql_thread_id = connection_id()"
     )
     hides_tables = True
+    longest_name = "ü" * 64
     understands_double_quotes = False
     analyze = "analyze table t"
     describes_constraints = True

@@ -23,6 +23,7 @@ class PostgreSQL(Listing):
     error_fails_transaction = True
     hides_tables = True
     names_hidden_tables = True
+    longest_name = "ü" * 31 + "n"
     question_mark = "%s"
     native_mark = "${}"
     quote = '"'

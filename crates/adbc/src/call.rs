@@ -2,14 +2,14 @@
 
 use crate::bound::{Bound, Params, Unsent};
 use crate::databases::type_name;
-use crate::error::{Refusal, of, of_fatal, of_server};
+use crate::error::{Refusal, misplaced_copy, of, of_fatal, of_server};
 use adbc_core::error::{Error, Status};
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use headrace_arrow::schema::inner;
 use headrace_arrow::{Batches, Options};
 use headrace_core::column::Kind;
-use headrace_core::protocol::{RowWriter, Summary, Taken};
+use headrace_core::protocol::{BulkDirection, RowWriter, Summary, Taken};
 use headrace_core::{Described, Fatal, Outcome, ResponseHandler, Room, Run};
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -45,6 +45,8 @@ struct State {
     cancelled: bool,
     over: bool,
     error: Option<Error>,
+    /// The statement is a COPY, for whose data ADBC has no place.
+    misplaced: Option<BulkDirection>,
     /// Rows of the result were dropped: it is not complete, and this is what its reader is told.
     discarded: Option<Error>,
 }
@@ -62,6 +64,7 @@ impl Reply {
             cancelled: false,
             over: false,
             error: None,
+            misplaced: None,
             discarded: None,
         };
         Arc::new(Self(Mutex::new(state)))
@@ -249,10 +252,14 @@ impl<C: Described, E: Refusal> ResponseHandler for Call<C, E> {
         state.batches = None;
         state.ended = false;
         state.affected = None;
+        state.misplaced = None;
         drop(state);
         self.bound.as_mut().is_none_or(Bound::rewind)
     }
     fn bulk_ready(&mut self, (): (), _: bool, _: usize) {}
+    fn bulk_misplaced(&mut self, (): (), direction: BulkDirection) {
+        self.reply.lock().misplaced = Some(direction);
+    }
     fn block(&mut self, (): (), _: &[u8]) -> Room {
         Room::More
     }
@@ -275,7 +282,11 @@ impl<C: Described, E: Refusal> ResponseHandler for Call<C, E> {
             state.affected.get_or_insert(0);
         }
         state.error = match outcome {
-            Outcome::Done => None,
+            Outcome::Done => state.misplaced.map(misplaced_copy),
+            // All that the server says is that the client has ended it.
+            Outcome::Server { .. } if state.misplaced == Some(BulkDirection::In) => {
+                Some(misplaced_copy(BulkDirection::In))
+            }
             Outcome::Server { error, row } => Some(of_server(&error, row, cancelled)),
             Outcome::Client { error, row } => {
                 let error = match &self.bound {

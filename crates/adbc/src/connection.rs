@@ -97,6 +97,7 @@ impl Optionable for HeadraceConnection {
             OptionConnection::CurrentCatalog => {
                 let name = text(&key, &value)?;
                 let mut core = self.link.lock()?;
+                core.check_names([name.as_str()])?;
                 let statement = core.dialect.set_catalog(&name);
                 match statement {
                     Some(statement) => core.command(&statement),
@@ -107,6 +108,7 @@ impl Optionable for HeadraceConnection {
             OptionConnection::CurrentSchema => {
                 let name = text(&key, &value)?;
                 let mut core = self.link.lock()?;
+                core.check_names([name.as_str()])?;
                 let statement = core.dialect.set_schema(&name);
                 match statement {
                     Some(statement) => core.command(&statement),
@@ -182,6 +184,7 @@ impl Connection for HeadraceConnection {
     fn get_table_schema(&self, catalog: Option<&str>, schema: Option<&str>, table: &str) -> Result<Schema> {
         self.link.running(|core| {
             core.check_catalog(catalog)?;
+            core.check_names([catalog, schema, Some(table)].into_iter().flatten())?;
             let name = core.dialect.qualified(catalog, schema, table)?;
             let query = core.dialect.no_rows(&name);
             Ok(core.schema(&query, self.arrow)?.as_ref().clone())

@@ -1,6 +1,7 @@
 //! Errors of ADBC: a status, the SQLSTATE, the server's own number, and details.
 
 use adbc_core::error::{Error, Status};
+use headrace_core::protocol::BulkDirection;
 use headrace_core::sqlstate::SqlState;
 use headrace_core::{Condition, Diagnostics, ErrorClass, Fatal, FatalKind, Mismatch, MismatchKind};
 use std::ffi::c_char;
@@ -57,6 +58,21 @@ pub fn inherited() -> Error {
 /// A feature that there is not.
 pub fn unsupported(message: impl Into<String>) -> Error {
     of(Status::NotImplemented, message)
+}
+
+/// The error of a COPY that was executed as a statement: ADBC has no place for its data.
+pub fn misplaced_copy(direction: BulkDirection) -> Error {
+    let message = match direction {
+        BulkDirection::Out => {
+            "the statement sent the data of a COPY, which were dropped: execute the query itself, whose rows are record \
+             batches"
+        }
+        BulkDirection::In => {
+            "COPY FROM STDIN waits for data, which were not given: ingest record batches into the table (adbc_ingest), which \
+             is a COPY where that is faster"
+        }
+    };
+    Error { sqlstate: sqlstate("0A000"), ..unsupported(message) }
 }
 
 fn sqlstate(state: &str) -> [c_char; 5] {

@@ -2,7 +2,7 @@
 
 use crate::bound::Bound;
 use crate::call::{Reply, Take};
-use crate::databases::{Dialect, Zone};
+use crate::databases::{Dialect, Length, Zone};
 use crate::error::{cancelled, failed_transaction, inherited, of, state, unsupported};
 use crate::ingest::{Ingest, Instants, Mode, Plan, check_types, dependence, fixed_offset, instants};
 use crate::session::{Ask, Cancel, Rows, Session};
@@ -246,6 +246,8 @@ impl Core {
     }
 
     fn plan(&mut self, ingest: &Ingest, schema: &Schema) -> Result<Plan> {
+        let named = [&ingest.catalog, &ingest.schema, &ingest.table].into_iter().flatten().map(String::as_str);
+        self.check_names(named.chain(schema.fields().iter().map(|field| field.name().as_str())))?;
         let located = self.located(ingest)?;
         let instants = self.instants(&located, schema)?;
         if ingest.mode != Mode::Append {
@@ -346,6 +348,29 @@ impl Core {
         }
         let shown = headrace_core::shortened(name);
         Err(unsupported(format!("the catalog '{shown}': a connection reaches the tables of its own database only")))
+    }
+
+    /// Names of a statement: a server that shortens one takes it for another.
+    ///
+    /// # Errors
+    /// One is longer than names of the database are.
+    pub fn check_names<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) -> Result<()> {
+        let mut longest = self.dialect.longest_name();
+        for name in names {
+            if longest.exceeded(name).is_none() {
+                continue;
+            }
+            if let Some(query) = self.dialect.longest_name_query()
+                && let Some(bytes) = self.value(query)?.and_then(|text| text.parse().ok())
+            {
+                longest = Length::Bytes(bytes);
+            }
+            if let Some(exceeded) = longest.exceeded(name) {
+                let (vendor, shown) = (self.dialect.vendor(), headrace_core::shortened(name));
+                return Err(unsupported(format!("the name '{shown}' is too long for {vendor}: it has {exceeded}")));
+            }
+        }
+        Ok(())
     }
 
     fn ingest_within(&mut self, plan: &Plan, bound: Bound) -> Result<Option<u64>> {

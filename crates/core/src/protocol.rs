@@ -315,12 +315,24 @@ pub trait ResponseHandler: Sized {
     fn rewind(&mut self, cx: Self::Context<'_>) -> bool;
     /// A bulk transfer can begin: whether all of it is binary, and the number of columns.
     fn bulk_ready(&mut self, cx: Self::Context<'_>, binary: bool, columns: usize);
+    /// The statement is a bulk transfer, for which the request is not made. Its data are dropped, or it is ended without
+    /// any: the error that the server then answers with says no more than that.
+    fn bulk_misplaced(&mut self, _cx: Self::Context<'_>, _direction: BulkDirection) {}
     /// A block of a bulk transfer out of the server.
     fn block(&mut self, cx: Self::Context<'_>, bytes: &[u8]) -> Room;
     /// One result is complete.
     fn result(&mut self, cx: Self::Context<'_>, summary: Summary<'_>);
     /// The request is over.
     fn finish(self, cx: Self::Context<'_>, outcome: Outcome<Self::ServerError, Self::Error>);
+}
+
+/// Which way the data of a bulk transfer go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BulkDirection {
+    /// The server sends them.
+    Out,
+    /// The client sends them.
+    In,
 }
 
 /// A wire protocol: requests in, bytes out; bytes in, replies out. No I/O, no clock, no threads.

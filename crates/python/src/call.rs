@@ -9,8 +9,7 @@ use crate::errors::{self, ClientError};
 use crate::ffi;
 use crate::result::RequestResult;
 use crate::sink::{RowSink, Rows, Settings};
-use headrace_core::protocol::Summary;
-use headrace_core::protocol::{RowWriter, Taken};
+use headrace_core::protocol::{BulkDirection, RowWriter, Summary, Taken};
 use headrace_core::{Described, Fatal, Outcome, ResponseHandler, Room, Run};
 use pyo3::prelude::*;
 use std::marker::PhantomData;
@@ -171,11 +170,26 @@ pub struct PyCall<D: Dialect> {
     last_tag: Vec<u8>,
     /// A result has come.
     told: bool,
-    /// Data of a COPY came that the program does not receive.
-    lost: bool,
+    /// The statement is a COPY, which only `copy_in`, `copy_out` and `copy` execute.
+    misplaced: Option<BulkDirection>,
     generated: Option<i128>,
     warnings: u32,
     dialect: PhantomData<fn() -> D>,
+}
+
+/// The error of a COPY that was executed as a statement.
+fn misplaced_copy(py: Python<'_>, direction: BulkDirection) -> PyErr {
+    errors::programming(
+        py,
+        match direction {
+            BulkDirection::Out => {
+                "the statement sent the data of a COPY, which nobody received: use copy_out(), or copy() of a cursor"
+            }
+            BulkDirection::In => {
+                "COPY FROM STDIN waits for data, which were not given: use copy_in(), or copy() of a cursor"
+            }
+        },
+    )
 }
 
 impl<D: Dialect> PyCall<D> {
@@ -206,7 +220,7 @@ impl<D: Dialect> PyCall<D> {
             affected: None,
             last_tag: Vec::new(),
             told: false,
-            lost: false,
+            misplaced: None,
             generated: None,
             warnings: 0,
             dialect: PhantomData,
@@ -413,13 +427,14 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
         self.step(py);
     }
 
+    fn bulk_misplaced(&mut self, _: Python<'_>, direction: BulkDirection) {
+        self.misplaced = Some(direction);
+    }
+
     fn block(&mut self, py: Python<'_>, bytes: &[u8]) -> Room {
         let room = match &self.copy {
             Some(copy) => copy.push(bytes),
-            None => {
-                self.lost = true;
-                Room::More
-            }
+            None => Room::More,
         };
         self.step(py);
         room
@@ -462,19 +477,18 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
     }
 
     fn finish(mut self, py: Python<'_>, outcome: Outcome<D::ServerError, ClientError>) {
-        let result = match outcome {
-            Outcome::Done if self.lost => Err(errors::programming(
-                py,
-                "the statement sent the data of a COPY, which nobody received: use copy_out(), or copy() of a cursor",
-            )),
-            Outcome::Done => self.outcome(py),
-            Outcome::Server { error, row } => {
+        let result = match (outcome, self.misplaced) {
+            (Outcome::Done, Some(direction)) => Err(misplaced_copy(py, direction)),
+            // All that the server says is that the client has ended it.
+            (Outcome::Server { .. }, Some(BulkDirection::In)) => Err(misplaced_copy(py, BulkDirection::In)),
+            (Outcome::Done, None) => self.outcome(py),
+            (Outcome::Server { error, row }, _) => {
                 let error = D::error(py, &error, self.statement.as_deref(), row);
                 Err(if D::RESULTS_STAND && self.script { self.with_results(py, error) } else { error })
             }
-            Outcome::Client { error, row } => Err(errors::client_error(py, self.args.located(error), row)),
-            Outcome::Skipped => Err(errors::skipped(py)),
-            Outcome::Fatal(reason) => Err(errors::fatal(py, &reason)),
+            (Outcome::Client { error, row }, _) => Err(errors::client_error(py, self.args.located(error), row)),
+            (Outcome::Skipped, _) => Err(errors::skipped(py)),
+            (Outcome::Fatal(reason), _) => Err(errors::fatal(py, &reason)),
         };
         self.completion.complete(py, result);
         self.step(py);

@@ -10,7 +10,7 @@ from .._native import ArrowSource, CopyBuffer, PostgresWire
 from .._shared.core import Opened
 from .._shared.limits import Limit
 from ..errors import ProgrammingError
-from .core import CopyOfRows, quote_identifier, quote_literal, quote_table
+from .core import CopyOfRows, quote_literal, quote_name, quote_table
 
 _QUERY = re.compile(
     r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(?:select|values|with|table|insert|update|delete|merge)\b\s*\S", re.I | re.S
@@ -47,7 +47,7 @@ def copy_of_rows(table: str | Sequence[str], columns: Sequence[str] | None, form
 
 
 def _listed(columns: Sequence[str]) -> str:
-    return ", ".join(quote_identifier(column) for column in columns)
+    return ", ".join(quote_name(column) for column in columns)
 
 
 def copy_in_statement(

@@ -1,6 +1,6 @@
 //! CUBRID.
 
-use super::{Database, Dialect, STATEMENTS, like};
+use super::{Database, Dialect, Length, STATEMENTS, like};
 use crate::bound::Bound;
 use crate::call::Call;
 use crate::error::{Refusal, of_fatal, unsupported};
@@ -98,6 +98,10 @@ impl Dialect for Sql {
             )));
         }
         Ok(self.quote(name))
+    }
+    fn longest_name(&self) -> Length {
+        // "Identifier", CUBRID manual.
+        Length::Bytes(254)
     }
     fn has_one_catalog(&self) -> bool {
         true

@@ -1,6 +1,6 @@
 //! Informix.
 
-use super::{Database, Dialect, STATEMENTS, like};
+use super::{Database, Dialect, Length, STATEMENTS, like};
 use crate::bound::Bound;
 use crate::call::Call;
 use crate::error::{Refusal, invalid, of_fatal, unsupported};
@@ -123,6 +123,10 @@ impl Dialect for Sql {
             Some(word) => word.to_owned(),
             None => format!("\"{}\"", name.replace('"', "\"\"")),
         }
+    }
+    fn longest_name(&self) -> Length {
+        // "Identifier", Informix Guide to SQL: Syntax.
+        Length::Bytes(128)
     }
     fn qualified(&self, catalog: Option<&str>, schema: Option<&str>, table: &str) -> Result<String> {
         let schema = schema.filter(|schema| !schema.is_empty());

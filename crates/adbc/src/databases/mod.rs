@@ -66,6 +66,26 @@ pub trait Zone: Sync {
     fn triggers(&self, catalog: Option<&str>, table: &str) -> String;
 }
 
+/// The length of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// In bytes.
+    Bytes(usize),
+    /// In characters.
+    Characters(usize),
+}
+
+impl Length {
+    /// By what a longer name exceeds it, as a message has it.
+    pub fn exceeded(self, name: &str) -> Option<String> {
+        let (length, longest, unit) = match self {
+            Self::Bytes(longest) => (name.len(), longest, "bytes"),
+            Self::Characters(longest) => (name.chars().count(), longest, "characters"),
+        };
+        (length > longest).then(|| format!("{length} {unit}, and its names at most {longest}"))
+    }
+}
+
 /// The SQL of a database.
 ///
 /// The queries for metadata return text, and whole numbers.
@@ -87,6 +107,12 @@ pub trait Dialect: Send + Sync + std::fmt::Debug {
     /// A statement cannot have it.
     fn identifier(&self, name: &str) -> Result<String> {
         Ok(self.quote(name))
+    }
+    /// The longest name that a statement may have.
+    fn longest_name(&self) -> Length;
+    /// The query for that of the server, in bytes, where it may have been built with another.
+    fn longest_name_query(&self) -> Option<&'static str> {
+        None
     }
     /// A table's name with those of its catalog and schema.
     ///

@@ -1,6 +1,6 @@
 //! MySQL and MariaDB.
 
-use super::{Database, Dialect, STATEMENTS, Zone, like};
+use super::{Database, Dialect, Length, STATEMENTS, Zone, like};
 use crate::bound::Bound;
 use crate::call::Call;
 use crate::error::{Refusal, of_fatal, unsupported};
@@ -71,7 +71,12 @@ impl Refusal for ServerError {
         vec![("mysql:sqlstate", self.sqlstate.clone())]
     }
     fn text(&self) -> String {
-        self.to_string()
+        let hint = match self.code {
+            // The numbers of a LOAD DATA LOCAL without the client's capability: of MySQL 8 and MariaDB 11, and of all before.
+            3948 | 4166 | 1148 => "; the driver sends no files: ingest record batches into the table (adbc_ingest)",
+            _ => "",
+        };
+        format!("{self}{hint}")
     }
 }
 
@@ -154,6 +159,10 @@ impl Dialect for Sql {
             return Err(unsupported(format!("the name '{shown}': names of MySQL do not have the character '{other}'")));
         }
         Ok(self.quote(name))
+    }
+    fn longest_name(&self) -> Length {
+        // "Identifier Length Limits", MySQL manual.
+        Length::Characters(64)
     }
     fn qualified(&self, catalog: Option<&str>, schema: Option<&str>, table: &str) -> Result<String> {
         let schema = schema.filter(|schema| !schema.is_empty());

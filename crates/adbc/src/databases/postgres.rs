@@ -1,6 +1,6 @@
 //! PostgreSQL.
 
-use super::{Database, Dialect, STATEMENTS, item, like};
+use super::{Database, Dialect, Length, STATEMENTS, item, like};
 use crate::bound::Bound;
 use crate::call::Call;
 use crate::error::Refusal;
@@ -193,6 +193,12 @@ impl Dialect for Sql {
     }
     fn ingested(&self, name: &str, table: &str, temporary: bool) -> Result<String> {
         Ok(if temporary { format!("pg_temp.{}", self.quote(table)) } else { name.to_owned() })
+    }
+    fn longest_name(&self) -> Length {
+        Length::Bytes(limits::NAME_BYTES)
+    }
+    fn longest_name_query(&self) -> Option<&'static str> {
+        Some("SHOW max_identifier_length")
     }
     fn has_one_catalog(&self) -> bool {
         true

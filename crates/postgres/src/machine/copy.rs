@@ -10,6 +10,7 @@ use crate::messages::backend::{self, Field};
 use crate::messages::frontend;
 use crate::messages::tag::{self, Target};
 use crate::types::{self, Encoder};
+use headrace_core::protocol::BulkDirection;
 use headrace_core::{Fatal, WriteBuffer};
 use std::sync::Arc;
 
@@ -204,6 +205,9 @@ impl<H: PgHandler> Machine<H> {
                     (true, false) => "cancelled by the client",
                     _ => "COPY FROM STDIN has to be fed: use copy() or copy_in()",
                 };
+                if let (false, Some(handler)) = (wanted, &mut pending.slot.handler) {
+                    handler.bulk_misplaced(cx, BulkDirection::In);
+                }
                 frontend::copy_fail(write_buffer.tail(), reason);
                 if !pending.request.is_script() {
                     // In the extended protocol the server ignores a Sync that comes earlier.
@@ -215,8 +219,10 @@ impl<H: PgHandler> Machine<H> {
                 if matches!(pending.stage(), Stage::Opening) {
                     pending.go(Event::CopyOutResponse, Stage::Sent);
                 }
-                if let Some(handler) = &mut pending.slot.handler {
-                    handler.bulk_ready(cx, binary, columns);
+                match &mut pending.slot.handler {
+                    Some(handler) if wanted => handler.bulk_ready(cx, binary, columns),
+                    Some(handler) => handler.bulk_misplaced(cx, BulkDirection::Out),
+                    None => {}
                 }
             }
         }
