@@ -66,6 +66,16 @@ def test_polars_finds_the_driver_by_the_uri(any_db: Database, conn: dbapi.Connec
     assert found.rows() == [row for row in frame.rows() for _ in range(2)]
 
 
+def test_polars_appends_to_a_table_that_it_makes(any_db: Database, conn: dbapi.Connection) -> None:
+    frame = polars.DataFrame({"id": [1, 2]})
+    with conn.cursor() as cursor:
+        run(cursor, "drop table if exists appended")
+    for _ in range(2):
+        uri = f"headrace:{any_db.url}"
+        assert frame.write_database("appended", uri, if_table_exists="append", engine="adbc") == 2
+    assert rows(conn, "select count(*), sum(id) from appended") == [(4, 6)]
+
+
 def test_lazy_frames_and_datasets_are_executed(any_db: Database, conn: dbapi.Connection) -> None:
     lazy = polars.LazyFrame({"id": [1, 2]}).with_columns(name=polars.format("name {}", "id"))
     dataset = pyarrow.dataset.dataset(pyarrow.table({"id": [3, 4], "name": ["c", "d"]}))

@@ -186,6 +186,18 @@ def test_a_question_mark_in_a_name_is_one_or_refused(any_db: Database, conn: dba
             run(cursor, f"drop table {any_db.quoted(name)}")
 
 
+def test_the_schema_of_a_missing_table_leaves_the_transaction(any_db: Database, conn: dbapi.Connection) -> None:
+    with connect(any_db, autocommit=False) as other, other.cursor() as cursor:
+        run(cursor, f"insert into t (id, name) values ({marks(any_db, 2)})", 1, "one")
+        for name in ("not_there", "no't\\there")[: 2 if any_db.quote else 1]:
+            with pytest.raises(dbapi.Error) as raised:
+                other.adbc_get_table_schema(name)
+            assert raised.value.status_code == adbc_driver_manager.AdbcStatusCode.NOT_FOUND, raised.value
+            assert raised.value.sqlstate == "42P01"
+        other.commit()
+    assert rows(conn, "select id from t") == [(1,)]
+
+
 def test_a_name_that_is_too_long_is_never_that_of_another_table(any_db: Database, conn: dbapi.Connection) -> None:
     kept, longer = any_db.longest_name, any_db.longest_name + "x"
     # Of Informix it is a plain word, which needs no quotes.

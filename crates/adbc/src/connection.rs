@@ -1,7 +1,7 @@
 //! A connection.
 
 use crate::database::{get_arrow, number, set_arrow};
-use crate::error::{of, unsupported};
+use crate::error::{no_table, of, unsupported};
 use crate::info::info;
 use crate::link::{Core, Link};
 use crate::objects::{Filter, objects};
@@ -186,6 +186,11 @@ impl Connection for HeadraceConnection {
             core.check_catalog(catalog)?;
             core.check_names([catalog, schema, Some(table)].into_iter().flatten())?;
             let name = core.dialect.qualified(catalog, schema, table)?;
+            if let Some(query) = core.dialect.finding(&name)
+                && core.value(&query)?.is_none()
+            {
+                return Err(no_table(&name));
+            }
             let query = core.dialect.no_rows(&name);
             Ok(core.schema(&query, self.arrow)?.as_ref().clone())
         })

@@ -60,6 +60,12 @@ pub fn unsupported(message: impl Into<String>) -> Error {
     of(Status::NotImplemented, message)
 }
 
+/// The error about a table that is not there; the name is quoted.
+pub fn no_table(name: &str) -> Error {
+    let message = format!("the table {} does not exist", headrace_core::shortened(name));
+    Error { sqlstate: sqlstate("42P01"), ..of(Status::NotFound, message) }
+}
+
 /// The error of a COPY that was executed as a statement: ADBC has no place for its data.
 pub fn misplaced_copy(direction: BulkDirection) -> Error {
     let message = match direction {

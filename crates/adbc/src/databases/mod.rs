@@ -123,6 +123,11 @@ pub trait Dialect: Send + Sync + std::fmt::Debug {
     fn placeholder(&self, _number: usize) -> String {
         "?".to_owned()
     }
+    /// The query for whether a table is there, whose value is NULL if not, of a database where a statement about one that
+    /// is not there would fail the transaction. `name` is quoted.
+    fn finding(&self, _name: &str) -> Option<String> {
+        None
+    }
     /// A query for the columns of a table, without its rows.
     fn no_rows(&self, table: &str) -> String {
         format!("SELECT * FROM {table} WHERE 1 = 0")

@@ -194,6 +194,10 @@ impl Dialect for Sql {
     fn ingested(&self, name: &str, table: &str, temporary: bool) -> Result<String> {
         Ok(if temporary { format!("pg_temp.{}", self.quote(table)) } else { name.to_owned() })
     }
+    fn finding(&self, name: &str) -> Option<String> {
+        let name = name.replace('\'', "''").replace('\\', "\\\\");
+        Some(format!("SELECT pg_catalog.to_regclass(E'{name}')::text"))
+    }
     fn longest_name(&self) -> Length {
         Length::Bytes(limits::NAME_BYTES)
     }
