@@ -99,7 +99,7 @@ class Cursor(adbc_driver_manager.dbapi.Cursor):
         """
         # The driver manager sets what it is given, and leaves what it was given for another table.
         self._stmt.set_options(**dict.fromkeys(("adbc.ingest.target_catalog", "adbc.ingest.target_db_schema"), ""))
-        return super().adbc_ingest(table_name, _lossless(data), mode, **options)
+        return super().adbc_ingest(table_name, _lossless(data), mode=mode, **options)
 
     def execute(self, operation: bytes | str, parameters: Any = None) -> Cursor:
         """Executes a statement.
