@@ -50,6 +50,8 @@ MEANT: list[tuple[str, Any, Any]] = [
     ("longblob", bytearray(b"x"), b"x"), ("varbinary(40)", 1.5, b"1.5"), ("date", DAY, None), ("date", MOMENT, DAY),
     ("date", dt.date(1, 1, 1), None), ("datetime(6)", FRACTION, None), ("datetime", DAY, dt.datetime(2020, 1, 2)),
     ("timestamp(6) null", FRACTION, None), ("varchar(40)", FRACTION, "2020-01-02 03:04:05.678901"),
+    ("varchar(40)", dt.time(3, 4, 5, 600_000), "03:04:05.600000"), ("varchar(40)", dt.time(3, 4, 5), "03:04:05"),
+    ("blob", dt.timedelta(hours=-30, microseconds=-700_000), b"-30:00:00.700000"),
     ("varchar(40)", DAY, "2020-01-02"), ("time(6)", dt.time(3, 4, 5, 600_000), dt.timedelta(0, 11045, 600_000)),
     ("time(6)", dt.timedelta(hours=-30, microseconds=-1), None), ("time(6)", LONGEST, None), ("year", 2155, None),
     ("bigint", DAY, 20200102), ("decimal(20,0)", dt.time(3, 4, 5), D(30405)), ("char(36)", uuid.UUID(int=5), None),

@@ -10,7 +10,7 @@
 //! (9.7 is one). It is written as a literal.
 
 use crate::sql::{Insert, Modes, Placement, placements};
-use crate::types::ColumnType;
+use crate::types::{ColumnType, Target};
 use headrace_core::{Parameters, Value, ValueKind};
 use std::sync::Mutex;
 
@@ -107,10 +107,21 @@ impl Binding {
         Self { families: Mutex::default(), stored, placements, kinds }
     }
 
-    /// Returns true if parameter `at` is a value of a column, which may be one of text, in which MySQL stores timestamps
-    /// without their fraction.
-    pub fn stores(&self, at: usize) -> bool {
-        self.placements.get(at) == Some(&Placement::Stored)
+    /// Where the value of parameter `at` goes: a value of a column has got its type.
+    pub fn target(&self, at: usize) -> Target {
+        match self.kinds.get(at) {
+            _ if self.placements.get(at) != Some(&Placement::Stored) => Target::Expression,
+            Some(
+                &(ColumnType::VARCHAR
+                | ColumnType::VAR_STRING
+                | ColumnType::STRING
+                | ColumnType::TINY_BLOB
+                | ColumnType::MEDIUM_BLOB
+                | ColumnType::LONG_BLOB
+                | ColumnType::BLOB),
+            ) => Target::Text,
+            _ => Target::Column,
+        }
     }
 
     /// How a row is sent; notes its types if it is bound.

@@ -16,7 +16,7 @@ use crate::packets::command::{self, Command, LAST_PREPARED};
 use crate::packets::frame;
 use crate::packets::reply::ServerError;
 use crate::sql::Scan;
-use crate::types::{Lists, encode_param, encode_param_for_mysql, splice_literal};
+use crate::types::{Lists, Target, encode_param, encode_param_for_mysql, splice_literal};
 use headrace_core::verb::Effect;
 use headrace_core::{Mismatch, Parameters, Pending as _, ResponseHandler, WriteBuffer};
 use std::sync::Arc;
@@ -508,8 +508,8 @@ fn write_execute<H: ResponseHandler>(
             match session.mariadb {
                 true => encode_param(&value, || lists(i), out),
                 false => {
-                    let stored = statement.is_some_and(|statement| statement.stores(i));
-                    encode_param_for_mysql(&value, stored, || lists(i), out)
+                    let target = statement.map_or(Target::Expression, |statement| statement.target(i));
+                    encode_param_for_mysql(&value, target, || lists(i), out)
                 }
             }
         })

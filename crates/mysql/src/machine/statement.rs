@@ -5,7 +5,7 @@ use super::binding::{Binding, Sending};
 use crate::packets::capabilities::Capabilities;
 use crate::packets::column::{Column as Field, PrepareOk};
 use crate::sql::{Lexer, Modes, Scan, is_one_of, words};
-use crate::types::{self, ColumnType, Decoder, decode_binary_row, decode_text_row};
+use crate::types::{self, ColumnType, Decoder, Target, decode_binary_row, decode_text_row};
 use headrace_core::column;
 use headrace_core::token::Kind;
 use headrace_core::{Column, Described, Epoch, Fatal, Parameters, Prepared, Sink};
@@ -208,9 +208,9 @@ impl Statement {
         }
     }
 
-    /// Returns true if parameter `at` is the value of a column; known if MySQL keeps their types.
-    pub(super) fn stores(&self, at: usize) -> bool {
-        self.binding.as_ref().is_some_and(|binding| binding.stores(at))
+    /// Where the value of parameter `at` goes; known if MySQL keeps their types.
+    pub(super) fn target(&self, at: usize) -> Target {
+        self.binding.as_ref().map_or(Target::Expression, |binding| binding.target(at))
     }
 
     /// How a row of parameters is sent; if it is bound, it will be executed.

@@ -90,29 +90,41 @@ pub fn encode_param<V: Value>(
     }
 }
 
+/// Where the value of a parameter goes, as far as its form depends on that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Into an expression, or that is not known.
+    Expression,
+    /// Into a column.
+    Column,
+    /// Into a column of text or bytes.
+    Text,
+}
+
 /// [`encode_param`], except for values that MySQL (9.7 is one) mishandles in binary form: times beyond 838 hours with a
-/// fraction, which it reports as out of range, and timestamps that are `stored` in a column, which lose their fraction
-/// if that is a column of text, all of them if the first parameter of the statement was not text. They are sent as
-/// text.
+/// fraction, which it reports as out of range; timestamps that are stored in a column, which lose their fraction if that is
+/// a column of text, all of them if the first parameter of the statement was not text; and times with a fraction that are
+/// stored as text, of whose decimals it leaves out the zeros at the end. They are sent as text.
 ///
 /// # Errors
 /// As those of [`encode_param`].
 #[inline]
 pub fn encode_param_for_mysql<V: Value>(
     value: &V,
-    stored: bool,
+    target: Target,
     lists: impl FnOnce() -> Lists,
     out: &mut Vec<u8>,
 ) -> Result<Option<ParamType>, V::Error> {
     let kind = value.kind();
-    if stored && kind == ValueKind::Timestamp {
+    if target != Target::Expression && kind == ValueKind::Timestamp {
         let (date, clock) = timestamp_fields(value)?;
         put_lenenc_bytes(out, format!("{} {}", date.text(), clock.text()).as_bytes());
         return Ok(Some([ColumnType::VAR_STRING.0, 0]));
     }
     if matches!(kind, ValueKind::Time | ValueKind::Interval) {
         let micros = time_micros(value, kind)?;
-        if micros.unsigned_abs() > BINARY_TIME_MICROS && micros % 1_000_000 != 0 {
+        let is_text = target == Target::Text || micros.unsigned_abs() > BINARY_TIME_MICROS;
+        if is_text && micros % 1_000_000 != 0 {
             put_lenenc_bytes(out, time_text(micros).as_bytes());
             return Ok(Some([ColumnType::VAR_STRING.0, 0]));
         }
