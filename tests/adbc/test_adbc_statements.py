@@ -7,6 +7,7 @@ import threading
 import time
 from typing import Any
 
+import polars
 import pyarrow as pa
 import pytest
 
@@ -43,6 +44,27 @@ def test_parameters_reach_the_server(any_db: Database, conn: dbapi.Connection) -
         run(cursor, insert(any_db), 2, None)
         run(cursor, f"select id, name from t where id >= {marks(any_db, 1)} order by id", 1)
         assert cursor.fetchall() == [(1, "one"), (2, None)]
+
+
+def test_one_row_of_parameters_means_the_same_however_it_is_given(url: str) -> None:
+    batch = pa.record_batch({"a": [1.5], "b": [2]})
+    empty = batch.slice(0, 0)
+    given: list[Any] = [
+        (1.5, 2),
+        batch,
+        pa.Table.from_batches([batch]),
+        pa.RecordBatchReader.from_batches(batch.schema, [empty, batch, empty]),
+        polars.DataFrame(batch),
+    ]
+    with dbapi.connect(url) as conn, conn.cursor() as cursor:
+        for parameters in given:
+            cursor.execute("select $1 + 1, $2", parameters)
+            assert cursor.fetchall() == [(2.5, 2)], type(parameters)
+        two = pa.RecordBatchReader.from_batches(batch.schema, [batch, batch])
+        cursor.execute("select $1::float8 + 1, $2::int", two)
+        assert cursor.fetchall() == [(2.5, 2)] * 2
+        cursor.execute("select 1 from pg_class where $1 + $2 > 0", pa.Table.from_batches([empty]))
+        assert cursor.fetchall() == []
 
 
 def test_another_number_of_parameters_is_an_error(any_db: Database, conn: dbapi.Connection) -> None:

@@ -210,6 +210,15 @@ def test_single_precision_is_what_the_server_prints(connection: Any) -> None:
         assert cursor.fetchone() == (1.1, 12345.6787)
 
 
+def test_what_ibis_asks_a_connection_for_is_there(connections: tuple[Any, Any]) -> None:
+    other, ours = connections
+    found, usual = ours.get_character_set_info(), other.get_character_set_info()
+    # The collation of mysqlclient is its library's, not the session's.
+    collation = ours.query("select @@collation_connection") or ours.store_result().fetch_row(0)[0][0]
+    assert found == usual | {"collation": collation}
+    assert ours._server_version == other._server_version
+
+
 def test_sqlalchemy_finds_the_flags_of_a_connection_by_the_modules_name() -> None:
     """As its dialect looks for FOUND_ROWS, without which it counts the rows that an UPDATE changed."""
     script = (

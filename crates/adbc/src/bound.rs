@@ -7,6 +7,7 @@ use arrow_schema::SchemaRef;
 use headrace_arrow::export::export_reader;
 use headrace_arrow::input::{Batch, Cell, Input, InputError, Meaning, Row};
 use headrace_core::{Mismatch, Parameters, limits};
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
@@ -57,6 +58,8 @@ pub struct Bound {
     batch: Option<Arc<Batch>>,
     at: usize,
     kept: Kept,
+    /// Batches that were read already, before the next one.
+    ahead: VecDeque<Arc<Batch>>,
     /// No row is sent once it is wanted.
     cancel: Option<Arc<Cancel>>,
 }
@@ -92,6 +95,7 @@ impl Bound {
             batch: None,
             at: 0,
             kept: Kept::default(),
+            ahead: VecDeque::new(),
             cancel: None,
         })
     }
@@ -103,7 +107,8 @@ impl Bound {
     pub fn stream(reader: Box<dyn RecordBatchReader + Send>, meaning: Meaning) -> Result<Self, Unsent> {
         let schema = reader.schema();
         let input = Some(Input::of_stream(export_reader(reader), meaning)?);
-        Ok(Self { input, only: None, schema, batch: None, at: 0, kept: Kept::default(), cancel: None })
+        let (kept, ahead) = (Kept::default(), VecDeque::new());
+        Ok(Self { input, only: None, schema, batch: None, at: 0, kept, ahead, cancel: None })
     }
 
     /// The same rows, until the statement is cancelled: the source of a stream may take its time.
@@ -120,9 +125,24 @@ impl Bound {
         &self.schema
     }
 
-    /// Returns true if there is exactly one row.
-    pub fn is_one(&self) -> bool {
-        self.only.as_ref().is_some_and(|(batch, _)| batch.num_rows() == 1)
+    /// Returns true if there is exactly one row, in a batch or a stream, of which as much is read. To be called before the
+    /// first row.
+    ///
+    /// # Errors
+    /// The stream has failed.
+    pub fn is_one(&mut self) -> Result<bool, Unsent> {
+        if let Some((batch, _)) = &self.only {
+            return Ok(batch.num_rows() == 1);
+        }
+        let (mut ahead, mut rows) = (VecDeque::new(), 0);
+        while rows < 2
+            && let Some(batch) = self.next_batch()?
+        {
+            rows += batch.rows();
+            ahead.push_back(batch);
+        }
+        self.ahead = ahead;
+        Ok(rows == 1)
     }
 
     /// To the next row; false after the last.
@@ -149,6 +169,9 @@ impl Bound {
     }
 
     fn next_batch(&mut self) -> Result<Option<Arc<Batch>>, Unsent> {
+        if let Some(batch) = self.ahead.pop_front() {
+            return Ok(Some(batch));
+        }
         if let Some(batch) = self.kept.batches.get(self.kept.next) {
             self.kept.next += 1;
             return Ok(Some(batch.clone()));
@@ -179,6 +202,7 @@ impl Bound {
             return false;
         }
         self.kept.next = 0;
+        self.ahead.clear();
         self.batch = None;
         self.at = 0;
         true

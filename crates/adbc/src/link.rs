@@ -195,15 +195,18 @@ impl Core {
     fn execute(
         &mut self,
         sql: &Arc<str>,
-        mut bound: Option<Bound>,
+        bound: Option<Bound>,
         many: Rows,
         options: Options,
         take: Take,
     ) -> Result<Arc<Reply>> {
         self.begin()?;
         let mut rows = Rows::One;
+        // The source of a stream may take its time.
+        let mut bound = bound.map(|bound| bound.until(self.cancel.clone()));
         if let Some(bound) = &mut bound {
-            if bound.is_one() {
+            // A row has the types of its values, as a row of Python has; many have those of what they are for.
+            if many == Rows::Many && bound.is_one().map_err(|error| error.into_error(None))? {
                 bound.advance().map_err(|error| error.into_error(Some(0)))?;
             } else {
                 rows = many;
@@ -393,7 +396,6 @@ impl Core {
 
     fn submit(&mut self, ask: &Ask, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
         self.check_cancelled()?;
-        let bound = bound.map(|bound| bound.until(self.cancel.clone()));
         self.session.submit(ask, bound, reply)?;
         self.session.drive(reply, &mut || reply.is_ready())
     }

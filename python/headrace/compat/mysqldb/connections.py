@@ -337,6 +337,13 @@ class BaseConnection:
         """The connection's character set."""
         return "utf8mb4"
 
+    def get_character_set_info(self) -> dict[str, Any]:
+        """The connection's character set: its name, its collation as the server has it, and the bytes of its shortest and
+        longest characters."""
+        self.query("SELECT @@collation_connection")
+        ((collation,),) = self.store_result().fetch_row(0)
+        return {"name": "utf8mb4", "collation": collation, "mbminlen": 1, "mbmaxlen": 4}
+
     def set_character_set(self, charset: str, collation: str | None = None) -> None:
         """SET NAMES. Text travels as UTF-8: other character sets are refused."""
         self._set_names(charset, collation or "")
@@ -443,7 +450,7 @@ class Connection(BaseConnection):
             raise ValueError(f"executemany_fallback={fallback!r} is not one of {', '.join(FALLBACKS)}")
         self.executemany_fallback = fallback
         super().__init__(*args, **keywords)
-        self._server_version = tuple(self._session()["version"])
+        self._server_version = tuple(self._session()["version"])[:2]
         self._transactional = True
         self.messages: list[Any] = []
 
