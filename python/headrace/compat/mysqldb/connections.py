@@ -338,10 +338,11 @@ class BaseConnection:
         return "utf8mb4"
 
     def get_character_set_info(self) -> dict[str, Any]:
-        """The connection's character set: its name, its collation as the server has it, and the bytes of its shortest and
-        longest characters."""
+        """The connection's character set: its name, its collation as the server has it, and the bytes of its shortest
+        and longest characters."""
         self.query("SELECT @@collation_connection")
-        ((collation,),) = self.store_result().fetch_row(0)
+        result = self.store_result()
+        collation = result.fetch_row(0)[0][0] if result is not None else ""
         return {"name": "utf8mb4", "collation": collation, "mbminlen": 1, "mbmaxlen": 4}
 
     def set_character_set(self, charset: str, collation: str | None = None) -> None:
