@@ -104,7 +104,9 @@ def test_documentation_has_the_tables_of_the_json(written: Path, tmp_path: Path)
     assert "| connect, all on one core | at most 400 µs |" in text
     assert f"| {SIZE} in a pipeline, count only |" in text
     assert re.search(r"^\| one query per call, one core \| \S+ [µm]s · \S+ [µm]s · \S+ [µm]s \|", text, re.MULTILINE)
-    assert re.search(r"^\| one query per call, one core \| \S+ \+ \S+ [µm]s · \S+ \+ \S+ \+ \S+ [µm]s ", text, re.MULTILINE)
+    assert re.search(
+        r"^\| one query per call, one core \| \S+ \+ \S+ [µm]s · \S+ \+ \S+ \+ \S+ [µm]s ", text, re.MULTILINE
+    )
 
 
 def row(of: Pass, side: Side, median: float, **more: Any) -> dict[str, Any]:
