@@ -72,6 +72,32 @@ def answers(request: bytes) -> int:
     return sum(tag in b"QS" for tag, _ in messages(request))
 
 
+def crashes(request: bytes, received: bytes) -> bool:
+    """Whether a request may end the server: Execute without a Bind, where a simple Query has failed in a block before.
+
+    The unnamed portal of that Query is there still, and what it executes is not. PostgreSQL 16.14 and 18.4 receive
+    SIGSEGV for ``begin``, ``execute nosuch``, Parse and Sync (refused), Execute and Sync on a direct connection.
+    """
+    status = received[-1:]
+    for part in request.split(SYNC)[:-1]:
+        tags = [tag for tag, _ in messages(part)]
+        if status == b"E" and b"E" in tags and b"B" not in tags[: tags.index(b"E")]:
+            return True
+        # Whether it fails here is not known.
+        status = status.replace(b"T", b"E")
+    return False
+
+
+FAILED_BIND = [[("E", sqlstate), ("Z", b"E")] for sqlstate in (b"08P01", b"25P02")]
+"""Of a statement that cannot be bound as it is, in a transaction that has failed: by the server, and by the daemon if
+the session does not have the statement, which cannot be prepared there then (documented)."""
+
+
+def alike(told: list[tuple[str, object]]) -> list[tuple[str, object]]:
+    """Answers that may differ are made the same."""
+    return FAILED_BIND[0] if told == FAILED_BIND[1] else told
+
+
 def shown(received: bytes) -> list[tuple[str, object]]:
     """Messages without what differs from one server session to the next."""
     told: list[tuple[str, object]] = []
@@ -132,9 +158,10 @@ def test_each_request_is_answered_as_by_the_server(places: Places) -> None:
             with places.connect(place, start) as client:
                 received = [client.welcome]
                 for request in asked:
-                    received.append(client.ask(request, answers(request)))
+                    if not crashes(request, received[-1]):
+                        received.append(client.ask(request, answers(request)))
                     places.disturb(chance, place)
-                told.append(([shown(each) for each in received[1:]], parameters(b"".join(received))))
+                told.append(([alike(shown(each)) for each in received[1:]], parameters(b"".join(received))))
         assert told[0] == told[1], (seed, database, start)
 
 
