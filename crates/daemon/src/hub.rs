@@ -17,6 +17,7 @@ use crate::pool::{Key, Parameters};
 use crate::postgres::pool::{self, Pool};
 use crate::postgres::relay::is_settable;
 use crate::postgres::server::Server;
+use crate::postgres::standbys::AllStandbys;
 use crate::postgres::statements::Catalog;
 use crate::registry::{Newcomer, Registry};
 use crate::replies::{Ended, MALFORMED_SETTING, NOT_ALLOWED, TOO_LARGE, UNKNOWN_DATABASE};
@@ -36,6 +37,9 @@ use zeroize::Zeroizing;
 /// The startup parameter by which a client of the daemon's own user names a server that is not configured.
 pub const TARGET: &str = "headrace.target";
 
+/// The setting with which the clients of an entry begin that is for what is read-only.
+const READ_ONLY: &str = "default_transaction_read_only";
+
 /// The daemon.
 #[derive(Debug)]
 pub struct Hub {
@@ -52,6 +56,8 @@ pub struct Hub {
     pub reloading: Reloading,
     /// What is shown on the console of the last minute.
     pub averages: Averages,
+    /// The standbys of databases whose clients read there.
+    pub standbys: AllStandbys,
     /// The clients that are connected.
     pub registry: Registry,
     /// Bytes of the messages that are kept until they are complete.
@@ -121,6 +127,7 @@ impl Hub {
             started: OnceLock::new(),
             reloading: Reloading::default(),
             averages: Averages::default(),
+            standbys: AllStandbys::default(),
             registry: Registry::default(),
             memory: Gauge::default(),
             refused: Counter::default(),
@@ -257,16 +264,19 @@ impl Hub {
         };
         let Asked { name, dbname, database, of_client, user, given } = asked;
         let startup = vec![("user".to_owned(), user), ("database".to_owned(), dbname)];
-        let key = Key { of_client, name, startup, password };
+        let key = Key { of_client, name, startup, password, standby: None };
         Wanted::Front(self.fronts.wanted(kind, key, database, given.into_iter().collect(), &self.gates))
     }
 
     fn pooled(&self, asked: Asked, password: Option<Secret>) -> pool::Wanted {
         let Asked { name, dbname, database, of_client, user, given } = asked;
-        let (settings, rest): (Parameters, Parameters) = given.into_iter().partition(|(name, _)| is_settable(name));
+        let (mut settings, rest): (Parameters, Parameters) = given.into_iter().partition(|(name, _)| is_settable(name));
+        if database.read_only && !settings.iter().any(|(name, _)| name.eq_ignore_ascii_case(READ_ONLY)) {
+            settings.push((READ_ONLY.to_owned(), "on".to_owned()));
+        }
         let mut startup = vec![("user".to_owned(), user), ("database".to_owned(), dbname)];
         startup.extend(rest);
-        let pool = self.pool(Key { name, of_client, startup, password }, &Arc::new(database));
+        let pool = self.pool(Key { name, of_client, startup, password, standby: None }, &Arc::new(database));
         pool::Wanted { pool, settings }
     }
 
@@ -336,6 +346,7 @@ impl Hub {
     /// Closes server connections that nobody has used for a while, and forgets pools that nobody needs.
     pub fn expire(&self) {
         self.averages.note(Instant::now(), || totals(self));
+        self.standbys.expire();
         self.pools().into_iter().for_each(AnyPools::expire);
         let config = self.config();
         self.verifiers.expire(|name| config.databases.get(name).map(Database::server_idle));

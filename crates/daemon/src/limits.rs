@@ -22,6 +22,16 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub const FAILOVER_PAUSE: Duration = Duration::from_millis(50);
 /// The longest of these.
 pub const FAILOVER_PAUSE_MOST: Duration = Duration::from_secs(1);
+/// How far a standby may be behind the primary to be read from.
+pub const MAX_LAG: Duration = Duration::from_secs(10);
+/// How often servers are asked how far they are, in each [`MAX_LAG`], or what is configured in its place.
+pub const LAG_QUESTIONS: u32 = 4;
+/// How long servers are asked that after the last transaction that could be executed on a standby.
+pub const LAG_LINGER: Duration = Duration::from_secs(60);
+/// How long the first such transaction waits until it is known which servers are standbys.
+pub const FIRST_LAG: Duration = Duration::from_secs(1);
+/// How soon a standby is asked again meanwhile.
+pub const FIRST_LAG_PAUSE: Duration = Duration::from_millis(10);
 /// How long a client may take to log in.
 pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a client may take to receive the last that it is sent, and who asks on the second socket to ask.

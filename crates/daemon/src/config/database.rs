@@ -5,8 +5,8 @@ use super::tls::SslMode;
 use super::url;
 use super::{May, bound, check_seconds, text};
 use crate::limits::{
-    CHECK_AFTER, CONNECT_TIMEOUT, IDLE_SERVER, LIFETIME, MAX_CONNECTIONS, PASSWORD_LIFETIME, POOL_SIZE, QUEUE_LENGTH,
-    QUEUE_WAIT,
+    CHECK_AFTER, CONNECT_TIMEOUT, IDLE_SERVER, LIFETIME, MAX_CONNECTIONS, MAX_LAG, PASSWORD_LIFETIME, POOL_SIZE,
+    QUEUE_LENGTH, QUEUE_WAIT,
 };
 use crate::scram::random;
 use crate::secret::Secret;
@@ -68,6 +68,18 @@ pub struct Database {
     /// In which order they are tried.
     #[serde(default)]
     load_balance_hosts: LoadBalance,
+    /// Transactions that are declared to be read-only are executed on standbys.
+    #[serde(default)]
+    standby_reads: bool,
+    /// Seconds that a standby may be behind the primary for that; 0 for any number.
+    #[serde(default = "default_max_lag")]
+    max_lag: f64,
+    /// Clients begin with `default_transaction_read_only = on`.
+    #[serde(default)]
+    pub read_only: bool,
+    /// It is one server of several: another one may be chosen at once.
+    #[serde(skip)]
+    is_one_of_several: bool,
     /// When a server connection goes back.
     #[serde(default)]
     pub pool_mode: PoolMode,
@@ -220,6 +232,10 @@ pub enum LoadBalance {
     Random,
 }
 
+fn default_max_lag() -> f64 {
+    MAX_LAG.as_secs_f64()
+}
+
 fn default_port() -> u16 {
     5432
 }
@@ -278,6 +294,7 @@ impl Database {
             check_seconds(name, seconds, May::NotBeZero)?;
         }
         check_seconds("check_after", self.check_after, May::BeZero)?;
+        check_seconds("max_lag", self.max_lag, May::BeZero)?;
         for (name, of_all, of_user) in TIMEOUTS {
             check_seconds(name, of_all(self), May::BeZero)?;
             self.users
@@ -301,8 +318,19 @@ impl Database {
             return Err(format!("{} are both given", given.join(" and ")));
         }
         self.auth_query.iter().try_for_each(AuthQuery::check)?;
+        self.check_standby_reads()?;
         self.check_driver()?;
         self.places().map(drop)
+    }
+
+    /// With `standby_reads` the entry has to be one that can be written to: everything else goes to the primary.
+    fn check_standby_reads(&self) -> Result<(), String> {
+        let role = self.target_session_attrs;
+        let is_primary = matches!(role, TargetSession::Any | TargetSession::Primary | TargetSession::ReadWrite);
+        match self.standby_reads && !(is_primary && self.host.contains(',')) {
+            true => Err("standby_reads needs several hosts, of which target_session_attrs is not a standby".into()),
+            false => Ok(()),
+        }
     }
 
     /// Settings that the kind of server does not have are errors: nobody is to believe in them.
@@ -321,6 +349,8 @@ impl Database {
         lacks("pool_mode = \"statement\"", modes.into_iter().any(|mode| mode == statement))?;
         lacks("load_balance_hosts", self.load_balance_hosts != LoadBalance::Disable)?;
         lacks("target_session_attrs", self.target_session_attrs != TargetSession::Any)?;
+        lacks("standby_reads", self.standby_reads)?;
+        lacks("read_only", self.read_only)?;
         lacks("auth_query", self.auth_query.is_some())?;
         lacks("sslmode = \"prefer\"", self.sslmode == Some(SslMode::Prefer) && self.driver != Driver::Mysql)
     }
@@ -407,7 +437,49 @@ impl Database {
     /// Returns true if another server may come in the place of one that is lost: there are several hosts, or the host has to
     /// be one of a certain role.
     pub fn may_fail_over(&self) -> bool {
-        self.host.contains(',') || self.target_session_attrs != TargetSession::Any
+        !self.is_one_of_several && (self.host.contains(',') || self.target_session_attrs != TargetSession::Any)
+    }
+
+    /// Which of the hosts will do. Where standbys are for what is read-only, the others are for the rest.
+    pub fn wanted_session(&self) -> TargetSession {
+        match self.target_session_attrs {
+            TargetSession::Any if self.standby_reads => TargetSession::Primary,
+            other => other,
+        }
+    }
+
+    /// The hosts of which some may be standbys, by names that are stable, if transactions are executed there that are
+    /// declared to be read-only.
+    pub fn standby_names(&self) -> Vec<String> {
+        match self.places() {
+            Ok(places) if self.standby_reads => places.iter().map(|(host, port)| format!("{host}:{port}")).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The settings of a pool of one of these.
+    pub fn standby(&self, name: &str) -> Option<Self> {
+        let place = self.standby_names().iter().position(|other| other == name)?;
+        let mut standby = self.on_host(place)?;
+        standby.target_session_attrs = TargetSession::Standby;
+        Some(standby)
+    }
+
+    /// The settings of a connection to one of the hosts, whatever it is.
+    pub fn on_host(&self, number: usize) -> Option<Self> {
+        let (host, port) = self.places().ok()?.into_iter().nth(number)?;
+        let mut one = self.clone();
+        // An address of IPv6 in brackets has no second port in it.
+        one.host = if host.contains(':') && !host.starts_with('/') { format!("[{host}]") } else { host.to_owned() };
+        one.port = port;
+        one.target_session_attrs = TargetSession::Any;
+        (one.standby_reads, one.is_one_of_several) = (false, true);
+        Some(one)
+    }
+
+    /// How far a standby may be behind; `None` for any time.
+    pub fn max_lag(&self) -> Option<Duration> {
+        bound(self.max_lag)
     }
 
     /// How long opening a server connection may take.

@@ -18,6 +18,8 @@ pub struct Key {
     pub startup: Parameters,
     /// The password that the client was asked for: who has another shares nothing.
     pub password: Option<Secret>,
+    /// The one host of a pool of a standby, for transactions that are declared to be read-only.
+    pub standby: Option<String>,
 }
 
 impl Key {
@@ -29,7 +31,10 @@ impl Key {
     /// The user and the name of the database, or the server that the client has named, for people. Pools that differ in
     /// something else are numbered.
     pub fn label(&self, database: &Database, taken: &HashSet<String>) -> String {
-        let label = format!("{}@{}", self.of("user"), self.database(database));
+        let mut label = format!("{}@{}", self.of("user"), self.database(database));
+        if let Some(standby) = &self.standby {
+            label.push_str(&format!(" (standby {standby})"));
+        }
         if !taken.contains(&label) {
             return label;
         }
@@ -60,7 +65,7 @@ mod tests {
     #[test]
     fn pools_of_servers_that_clients_name_have_each_port_once() {
         let startup = vec![("user".into(), "jo".into()), ("database".into(), "shop".into())];
-        let key = Key { name: "hash".into(), of_client: true, startup, password: None };
+        let key = Key { name: "hash".into(), of_client: true, startup, password: None, standby: None };
         let mut taken = HashSet::new();
         for (host, label) in [
             ("db:7,other", "jo@db:7,other:5432/shop"),

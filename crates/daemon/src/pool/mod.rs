@@ -325,6 +325,11 @@ impl<S: ServerConnection> Pool<S> {
         lock(&self.idle.servers).len()
     }
 
+    /// Returns true if every connection that it may have is lent.
+    pub fn is_exhausted(&self) -> bool {
+        self.permits.available_permits() == 0
+    }
+
     /// Its name for people.
     pub fn label(&self) -> &str {
         &self.label

@@ -8,6 +8,9 @@ use crate::stats::Shown;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
+/// What a limit is for: the name of a database, and one of its standbys, which is another server.
+type Limited = (String, Option<String>);
+
 /// Pools, by what distinguishes them.
 #[derive(Debug)]
 pub struct PoolRegistry<S: ServerConnection> {
@@ -15,7 +18,7 @@ pub struct PoolRegistry<S: ServerConnection> {
     /// Pools of databases that the configuration has changed, as long as they have clients.
     retired: Mutex<Vec<Retired<Arc<Pool<S>>>>>,
     /// Those that a pool or a server connection needs.
-    limits: Mutex<HashMap<String, Weak<Limit<S>>>>,
+    limits: Mutex<HashMap<Limited, Weak<Limit<S>>>>,
 }
 
 impl<S: ServerConnection> Default for PoolRegistry<S> {
@@ -47,7 +50,7 @@ impl<S: ServerConnection> PoolRegistry<S> {
             return Arc::clone(pool);
         }
         let label = key.label(database, &pools.values().map(|pool| pool.label().to_owned()).collect());
-        let (limit, gate) = (self.limit(&key.name, database), gates.of(&key.name));
+        let (limit, gate) = (self.limit(&key, database), gates.of(&key.name));
         let pool = Arc::new(Pool::new(Arc::clone(database), key.clone(), label, limit, gate));
         pools.insert(key, Arc::clone(&pool));
         pool
@@ -66,29 +69,31 @@ impl<S: ServerConnection> PoolRegistry<S> {
     }
 
     /// The limit of all pools of this name.
-    fn limit(&self, name: &str, database: &Database) -> Arc<Limit<S>> {
-        let mut limits = lock(&self.limits);
-        if let Some(limit) = limits.get(name).and_then(Weak::upgrade) {
+    fn limit(&self, key: &Key, database: &Database) -> Arc<Limit<S>> {
+        let (mut limits, limited) = (lock(&self.limits), (key.name.clone(), key.standby.clone()));
+        if let Some(limit) = limits.get(&limited).and_then(Weak::upgrade) {
             return limit;
         }
         let limit = Arc::new(Limit::new(database.most_connections()));
-        limits.insert(name.to_owned(), Arc::downgrade(&limit));
+        limits.insert(limited, Arc::downgrade(&limit));
         limit
     }
 
     /// What is open on a server counts as before, as long as it is the same server.
     fn reload_limits(&self, before: &Config, now: &Config) {
         let mut limits = lock(&self.limits);
-        for (name, was) in &before.databases {
-            match now.databases.get(name) {
-                Some(now) if (&now.host, now.port) == (&was.host, was.port) => {
-                    if let Some(limit) = limits.get(name).and_then(Weak::upgrade) {
-                        limit.set_most(now.most_connections());
-                    }
-                }
-                _ => drop(limits.remove(name)),
+        limits.retain(|(name, standby), limit| {
+            let Some(was) = before.databases.get(name) else { return true };
+            let stays = |now: &&Database| match standby {
+                Some(standby) => now.standby_names().contains(standby),
+                None => (&now.host, now.port) == (&was.host, was.port),
+            };
+            let Some(now) = now.databases.get(name).filter(stays) else { return false };
+            if let Some(limit) = limit.upgrade() {
+                limit.set_most(now.most_connections());
             }
-        }
+            true
+        });
     }
 
     /// The number of its pools and of its limits.
@@ -129,7 +134,12 @@ impl<S: ServerConnection> AnyPools for PoolRegistry<S> {
         self.reload_limits(before, now);
         let mut retired = Vec::new();
         lock(&self.pools).retain(|key, pool| {
-            let stays = key.of_client || now.databases.get(&key.name).is_some_and(|now| *now == *pool.database);
+            let now = now.databases.get(&key.name);
+            let is_as_before = |now: &Database| match &key.standby {
+                Some(name) => now.standby(name).is_some_and(|now| now == *pool.database),
+                None => *now == *pool.database,
+            };
+            let stays = key.of_client || now.is_some_and(is_as_before);
             if !stays {
                 retired.push(Arc::clone(pool));
             }

@@ -123,7 +123,7 @@ impl Server {
         password: Option<&Secret>,
     ) -> Result<Self, NotOpened> {
         let places = database.places_in_turn().map_err(|what| Fatal::new(FatalKind::UnusableSetting, what))?;
-        let wanted = database.target_session_attrs;
+        let wanted = database.wanted_session();
         let passes: &[TargetSession] = match &wanted {
             TargetSession::PreferStandby => &[TargetSession::Standby, TargetSession::Any],
             only => std::slice::from_ref(only),
@@ -314,7 +314,10 @@ impl Server {
     }
 
     /// The same; returns the first value of the last row.
-    async fn ask(&mut self, sql: &str) -> Result<String, Fatal> {
+    ///
+    /// # Errors
+    /// As [`Server::run`].
+    pub async fn ask(&mut self, sql: &str) -> Result<String, Fatal> {
         let answer = self.answer(sql).await?;
         answer.map_err(|error| Fatal::peer(error.field(field::MESSAGE).to_owned()))
     }

@@ -1,8 +1,10 @@
 //! A client whose database is PostgreSQL's, and the server connections that it is lent.
 
-use super::own_settings;
+mod borrowing;
+
 use super::pool::{Lent, Pool, Wanted};
 use super::relay::{Relay, Then};
+use super::standbys::Standbys;
 use super::welcomes::Settings;
 use crate::client::{Client, is_full};
 use crate::config::PoolMode;
@@ -14,6 +16,7 @@ use crate::registry::{self, Activity, Entered};
 use crate::replies::{self, Ended, SERVER_LOST};
 use crate::timeouts::{Clock, Doing, Expired, Observed, Timer};
 use crate::traffic::{Home, Traffic, TrafficClass, run_on};
+use borrowing::Borrowed;
 use headrace_core::limits::READ_BUFFER_BYTES;
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus};
 use headrace_io::{Flow, Progress};
@@ -27,15 +30,6 @@ enum Step {
     ServerLost(Fatal),
     Expired(Expired),
     Ended(Ended),
-}
-
-/// What came first while a client waited for a server connection.
-enum Borrowed {
-    /// The connection.
-    Lent,
-    /// The end of what it was needed for.
-    Cancelled,
-    ClientLeft,
 }
 
 /// Why a session is not served any longer where it was.
@@ -62,6 +56,8 @@ pub async fn serve(
     let mut session = Box::new(Session {
         client,
         relay,
+        standbys: hub.standbys.of(&pool, hub),
+        primary: Arc::clone(&pool),
         pool,
         clock: Clock::new(timeouts, Instant::now()),
         timer: Timer::default(),
@@ -165,7 +161,12 @@ async fn first_welcome(pool: &Pool, mut lent: Lent, settings: &Parameters) -> Re
 struct Session {
     client: Client,
     relay: Relay,
+    /// Where its server connection is from, or was last.
     pool: Arc<Pool>,
+    /// Where everything is executed that is not declared to be read-only.
+    primary: Arc<Pool>,
+    /// Where that is executed.
+    standbys: Option<Arc<Standbys>>,
     of: Arc<registry::Client>,
     lent: Option<Lent>,
     /// How long the client may take.
@@ -240,12 +241,17 @@ impl Session {
             }
             if self.asks_what_is_left() {
                 Box::pin(self.ask_what_is_left()).await?;
+                // It may be kept now, and what the client has sent is passed on after all.
+                if self.relay.is_waiting_for_replies() {
+                    continue;
+                }
             }
             if self.pool.mode != PoolMode::Session
                 && self.lent.as_ref().is_some_and(|lent| self.relay.is_settled(&lent.server.state))
             {
                 self.give_back(true).await;
-                if self.relay.needs_server(&mut self.client.buffers.read_buffer) {
+                let input = &mut self.client.buffers.read_buffer;
+                if self.relay.needs_server(input) || self.relay.says_goodbye(input) {
                     continue;
                 }
             }
@@ -257,77 +263,6 @@ impl Session {
                 Step::Ended(ended) => return Err(ended),
             }
         }
-    }
-
-    /// Waits for a server connection, and for what the client does meanwhile.
-    async fn borrow(&mut self) -> Result<Borrowed, Ended> {
-        self.of.take_cancel().await;
-        let now = Instant::now();
-        match self.pool.try_lend(self.traffic.class(), now) {
-            Some(lent) => self.begin_with(lent, now).await?,
-            None => {
-                self.of.turns_at(Activity::Waiting, now);
-                match Box::pin(self.wait_for_server()).await? {
-                    Ok(lent) => self.begin_with(lent, Instant::now()).await?,
-                    Err(other) => return Ok(other),
-                }
-            }
-        }
-        Ok(Borrowed::Lent)
-    }
-
-    /// Waits for a server connection, unless something else comes first.
-    async fn wait_for_server(&mut self) -> Result<Result<Lent, Borrowed>, Ended> {
-        let of = &self.of;
-        let lending = self.pool.lend(self.traffic.class());
-        tokio::pin!(lending);
-        loop {
-            let client = &mut self.client;
-            let reads = client.buffers.read_buffer.unread().len() < READ_BUFFER_BYTES;
-            tokio::select! {
-                biased;
-                lent = &mut lending => return Ok(Ok(lent?)),
-                moved = client.stream.exchange(&mut client.buffers, reads) => {
-                    if let Ok(Progress::Eof) | Err(_) = moved {
-                        return Ok(Err(Borrowed::ClientLeft));
-                    }
-                }
-                () = of.interrupt.notified() => {
-                    let (input, output) = (&self.client.buffers.read_buffer, &mut self.client.buffers.write_buffer);
-                    if self.relay.cancelled(input, output)? {
-                        of.turns(Activity::Idle);
-                        return Ok(Err(Borrowed::Cancelled));
-                    }
-                }
-                ended = of.killed() => return Err(ended),
-            }
-        }
-    }
-
-    /// The client has this server connection from now on.
-    async fn begin_with(&mut self, mut lent: Lent, now: Instant) -> Result<(), Ended> {
-        lent.is_lent_to(self.of.number, now);
-        if lent.server.state.own_settings != *self.relay.own_settings() {
-            Box::pin(self.give_own_settings(&mut lent)).await?;
-        }
-        self.relay.adapt(&mut lent.server.state, &mut lent.server.buffers.write_buffer);
-        self.sent_before = lent.server.buffers.write_buffer.mark();
-        self.relay.requests = 0;
-        self.lent = Some(lent);
-        self.of.turns_at(Activity::Active, now);
-        self.adapting = true;
-        Ok(())
-    }
-
-    /// Gives a session the settings of the client that the server does not report. The client's messages wait for that: without
-    /// them they would mean something else.
-    async fn give_own_settings(&self, lent: &mut Lent) -> Result<(), Ended> {
-        let wanted = self.relay.own_settings();
-        let sql = own_settings::adaptation(&lent.server.state.own_settings, wanted);
-        let answer = lent.server.answer(&sql).await;
-        answer.map_err(|fatal| Ended::new(SERVER_LOST, format!("headraced: {fatal}")))?.map_err(Ended::of_server)?;
-        lent.server.state.own_settings.clone_from(wanted);
-        Ok(())
     }
 
     /// Returns true if what keeps the connection with the client may be gone.

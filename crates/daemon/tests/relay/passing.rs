@@ -127,6 +127,41 @@ fn data_of_a_copy_is_passed_on_while_others_wait_for_their_turn() {
 }
 
 #[test]
+fn what_comes_after_a_transaction_waits_for_its_end_where_it_may_go_elsewhere() {
+    let begin = || say().query("begin read only");
+    for (is_on_standby, gives_way) in [(true, false), (false, true)] {
+        let mut pair = Pair::new(&Arc::new(Catalog::default()));
+        (pair.relay.is_on_standby, pair.relay.gives_way) = (is_on_standby, gives_way);
+        let all = begin().query("select 1").query("commit").query("select 2");
+        assert_eq!(pair.client(&all.0), Ok(Then::Wait));
+        assert_eq!(pair.sent(), begin().0, "whether a transaction begins is not known");
+        pair.answer(&replies(b"CZT"));
+        let rest = say().query("select 1").query("commit");
+        let is_known = is_on_standby;
+        assert_eq!(pair.sent(), if is_known { rest.0 } else { rest.query("select 2").0 });
+        if is_known {
+            pair.answer(&replies(b"CZT"));
+            assert!(pair.sent().is_empty());
+            pair.answer(&replies(b"CZI"));
+            assert!(pair.sent().is_empty() && pair.relay.is_settled(&pair.server));
+        }
+    }
+}
+
+#[test]
+fn requests_outside_of_a_transaction_are_not_passed_on_while_others_wait() {
+    let mut pair = Pair::new(&Arc::new(Catalog::default()));
+    pair.relay.gives_way = true;
+    assert_eq!(pair.client(&say().query("select 1").query("select 2").0), Ok(Then::Wait));
+    assert_eq!(pair.sent(), say().query("select 1").0);
+    pair.answer(&replies(b"CZI"));
+    assert!(pair.sent().is_empty() && pair.relay.is_settled(&pair.server), "the connection is to be given back");
+    pair.relay.requests = 0;
+    pair.answer(b"");
+    assert_eq!(pair.sent(), say().query("select 2").0);
+}
+
+#[test]
 fn value_of_a_function_is_passed_on_as_it_comes() {
     let mut pair = Pair::new(&Arc::new(Catalog::default()));
     let (mut asked, mut replied) = (Vec::new(), Vec::new());

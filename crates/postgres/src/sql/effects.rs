@@ -68,6 +68,8 @@ pub struct Effects {
     pub creates: bool,
     /// The server prepares and executes it in a transaction that has failed: it ends that, or is empty.
     pub in_failed_block: bool,
+    /// It ends a transaction block.
+    pub ends_block: bool,
     /// Its columns are those of the cursor or the statement that it names, whatever that is when it is executed: the server does
     /// not compare them with those of its Parse.
     pub borrows_columns: bool,
@@ -93,6 +95,7 @@ fn of_statement(sql: &str, found: &mut Effects) {
     let mut lexer = Lexer::new(sql);
     let mut tokens = lexer.by_ref().skip_while(|token| *token == Token::Sign(b'('));
     let Some(first) = tokens.next() else { return };
+    found.ends_block |= super::declared::ends_block(first, &mut Lexer::new(sql).skip(1));
     let is = |words: &[&str]| words.iter().any(|word| first.is(word));
     found.in_failed_block &= is(&["commit", "rollback", "end", "abort", "prepare"]);
     found.borrows_columns |= is(&["fetch", "execute"]);

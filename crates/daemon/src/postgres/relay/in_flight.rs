@@ -21,6 +21,8 @@ pub struct InFlight {
     pub awaited: Vec<(Vec<u8>, Arc<Statement>)>,
     /// What was passed on changes what the messages after it mean, so they wait for its reply.
     pub awaits_effects: bool,
+    /// What was passed on ends a transaction block.
+    pub ends_block: bool,
     /// The client's name of the statement that a DEALLOCATE is about which was passed on.
     pub deallocating: Option<Vec<u8>>,
     /// What was passed on makes objects to which names in other texts may refer.

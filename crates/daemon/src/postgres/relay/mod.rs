@@ -16,6 +16,7 @@ mod borrowing;
 mod client;
 mod comparing;
 mod deallocate;
+mod declared;
 mod expected;
 mod framing;
 mod from_client;
@@ -121,6 +122,9 @@ pub struct Relay {
     pub gives_way: bool,
     /// The server connection is this client's until either leaves: the end of its session is the client's to know.
     pub keeps_server: bool,
+    /// The server is a standby that was chosen for a transaction: what comes after that may have to be executed elsewhere, and
+    /// waits until it has ended.
+    pub is_on_standby: bool,
     /// The server has sent an error with which the session ends.
     sent_fatal_error: bool,
 }
@@ -144,6 +148,7 @@ impl Relay {
             refuses_transactions: false,
             gives_way: false,
             keeps_server: false,
+            is_on_standby: false,
             sent_fatal_error: false,
         }
     }

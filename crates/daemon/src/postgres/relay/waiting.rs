@@ -15,7 +15,8 @@ impl Relay {
     pub(super) fn holds_back(&mut self, server: &ServerState, output: &mut WriteBuffer) -> bool {
         if self.in_flight.replies.is_empty() {
             (self.in_flight.awaits_effects, self.in_flight.flush_sent) = (false, false);
-            return false;
+            self.in_flight.ends_block = false;
+            return self.goes_elsewhere(server);
         }
         if self.in_flight.replies.len() >= REPLIES {
             if !self.in_flight.flush_sent && !self.group.is_complete() {
@@ -26,7 +27,16 @@ impl Relay {
         }
         self.in_flight.flush_sent = false;
         let is_between = self.group.is_complete() && server.status == TransactionStatus::Idle;
-        self.in_flight.awaits_effects || self.gives_way && is_between
+        // What comes after the daemon's own SETs alone is the first of the transaction.
+        let may_leave = is_between || self.in_flight.ends_block && self.group.is_complete();
+        let leaves_standby = self.is_on_standby && self.requests > 0 && may_leave;
+        self.in_flight.awaits_effects || self.gives_way && is_between || leaves_standby
+    }
+
+    /// Returns true if what comes next needs a server connection again: this one is to be another client's first, or may be
+    /// the wrong one.
+    fn goes_elsewhere(&self, server: &ServerState) -> bool {
+        (self.is_on_standby || self.gives_way) && self.requests > 0 && self.is_settled(server)
     }
 
     /// Returns true if a message relies on one of an earlier group that the server may skip.
@@ -85,6 +95,7 @@ impl Relay {
             self.may_leave(None);
         }
         self.in_flight.creates |= effects.creates;
+        self.in_flight.ends_block |= effects.ends_block;
         self.in_flight.awaits_effects |= is_awaited(effects);
     }
 }

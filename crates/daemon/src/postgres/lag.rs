@@ -1,0 +1,331 @@
+//! How far the standbys of a database are behind its primary.
+//!
+//! The time of the last transaction that a standby has replayed says little: a primary that does nothing looks like a
+//! standby that lags, and a standby that has replayed all that it has received may not have received anything for an hour.
+//! So the servers are asked for positions in the log, each on a connection of its own, as long as clients need it: what the
+//! primary had written at a time of the daemon's clock, a standby has replayed or not. Nothing is believed for longer than
+//! `max_lag`, so a standby, or a primary, that does not answer any more is found out by that alone.
+
+use super::server::{NotOpened, Server};
+use crate::config::Database;
+use crate::limits::{FIRST_LAG, FIRST_LAG_PAUSE, LAG_LINGER, LAG_QUESTIONS, MAX_LAG};
+use crate::lock;
+use crate::pool::{Key, Parameters};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+
+/// Whether the server is a standby, and bytes of the log: replayed, or written.
+const QUESTION: &str = "SELECT CASE WHEN pg_catalog.pg_is_in_recovery() \
+    THEN pg_catalog.concat('standby ', pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_last_wal_replay_lsn(), '0/0')) \
+    ELSE pg_catalog.concat('primary ', pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), '0/0')) END";
+
+/// What a server has answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Position {
+    /// It is a standby, and has replayed this.
+    Standby(u64),
+    /// It has written this.
+    Primary(u64),
+}
+
+impl Position {
+    fn read(answer: &str) -> Option<Self> {
+        let (role, bytes) = answer.split_once(' ')?;
+        // A standby that has replayed nothing since it was started says nothing.
+        let bytes = if bytes.is_empty() { 0 } else { bytes.parse().ok()? };
+        match role {
+            "standby" => Some(Self::Standby(bytes)),
+            "primary" => Some(Self::Primary(bytes)),
+            _ => None,
+        }
+    }
+}
+
+/// What is known of the hosts.
+#[derive(Debug)]
+struct Positions {
+    /// What the primary had written at these times, in their order.
+    primary: VecDeque<(Instant, u64)>,
+    hosts: Vec<Host>,
+}
+
+/// What is known of a host.
+#[derive(Clone, Copy, Debug, Default)]
+struct Host {
+    /// It was asked, or could not be.
+    known: bool,
+    /// It is a standby.
+    is_standby: bool,
+    /// It has everything that the primary had at this time.
+    as_of: Option<Instant>,
+}
+
+impl Positions {
+    fn new(hosts: usize) -> Self {
+        Self { primary: VecDeque::new(), hosts: vec![Host::default(); hosts] }
+    }
+
+    /// A host has answered a question that was asked at this time; `None` if it has not.
+    fn note(&mut self, host: usize, asked: Instant, position: Option<Position>, kept: Duration) {
+        self.primary.retain(|(time, _)| asked.saturating_duration_since(*time) <= kept);
+        let known = &mut self.hosts[host];
+        known.known = true;
+        match position {
+            None => (known.is_standby, known.as_of) = (false, None),
+            Some(Position::Primary(written)) => {
+                (known.is_standby, known.as_of) = (false, None);
+                self.primary.push_back((asked, written));
+            }
+            Some(Position::Standby(replayed)) => {
+                known.is_standby = true;
+                let has = |(_, written): &&(Instant, u64)| *written <= replayed;
+                known.as_of = self.primary.iter().take_while(has).last().map(|(time, _)| *time).or(known.as_of);
+            }
+        }
+    }
+
+    /// Returns true if what has to be known of a host before it is read from is not known yet.
+    fn is_early(&self, host: &Host, max_lag: Option<Duration>) -> bool {
+        !host.known || host.is_standby && host.as_of.is_none() && max_lag.is_some()
+    }
+
+    /// Returns true if a host may be read from.
+    fn is_fit(&self, host: usize, now: Instant, max_lag: Option<Duration>) -> bool {
+        let Host { is_standby, as_of, .. } = self.hosts[host];
+        match max_lag {
+            None => is_standby,
+            Some(most) => as_of.is_some_and(|time| now.saturating_duration_since(time) <= most),
+        }
+    }
+}
+
+/// Whether the hosts are asked.
+#[derive(Debug, Default)]
+struct Needed {
+    /// When somebody has needed it last, while they are asked.
+    last: Option<Instant>,
+    /// Since when they are asked.
+    since: Option<Instant>,
+    /// Counts the times that this has begun.
+    time: u64,
+}
+
+/// Asks the hosts of a database, as long as somebody needs it.
+#[derive(Debug)]
+pub struct Lag {
+    hosts: Vec<Arc<Database>>,
+    parameters: Parameters,
+    key: Key,
+    max_lag: Option<Duration>,
+    positions: Mutex<Positions>,
+    needed: Mutex<Needed>,
+    /// A host has answered.
+    answered: Notify,
+}
+
+impl Lag {
+    /// Of the hosts of a database, which are asked by the user of this pool.
+    pub fn new(database: &Database, key: &Key) -> Self {
+        let hosts: Vec<_> = (0..database.standby_names().len()).filter_map(|host| database.on_host(host)).collect();
+        let own = [("application_name", "headraced max_lag"), ("search_path", "pg_catalog")];
+        let mut parameters: Parameters =
+            ["user", "database"].map(|name| (name.to_owned(), key.of(name).to_owned())).to_vec();
+        parameters.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        Self {
+            positions: Mutex::new(Positions::new(hosts.len())),
+            hosts: hosts.into_iter().map(Arc::new).collect(),
+            parameters,
+            key: key.clone(),
+            max_lag: database.max_lag(),
+            needed: Mutex::default(),
+            answered: Notify::new(),
+        }
+    }
+
+    /// The numbers of the hosts that may be read from now. The first time it waits until they were asked, but not for long.
+    pub async fn fit(self: &Arc<Self>) -> Vec<usize> {
+        let now = Instant::now();
+        let left = {
+            let mut needed = lock(&self.needed);
+            if needed.last.replace(now).is_none() {
+                needed.time += 1;
+                needed.since = Some(now);
+                *lock(&self.positions) = Positions::new(self.hosts.len());
+                let ask = |host| drop(tokio::spawn(ask(Arc::downgrade(self), host, needed.time)));
+                (0..self.hosts.len()).for_each(ask);
+            }
+            FIRST_LAG.saturating_sub(needed.since.map_or(Duration::ZERO, |since| now - since))
+        };
+        if !left.is_zero() {
+            let _ = timeout(left, self.known()).await;
+        }
+        self.fit_now()
+    }
+
+    fn fit_now(&self) -> Vec<usize> {
+        let (positions, now) = (lock(&self.positions), Instant::now());
+        (0..self.hosts.len()).filter(|host| positions.is_fit(*host, now, self.max_lag)).collect()
+    }
+
+    /// Waits until each host was asked, and standbys were compared: who answers first must not be all that is known.
+    async fn known(&self) {
+        loop {
+            let answered = self.answered.notified();
+            if !self.is_early(0..self.hosts.len()) {
+                return;
+            }
+            answered.await;
+        }
+    }
+
+    fn is_early(&self, mut hosts: Range<usize>) -> bool {
+        let positions = lock(&self.positions);
+        hosts.any(|host| positions.is_early(&positions.hosts[host], self.max_lag))
+    }
+
+    /// Returns true if the hosts are asked.
+    pub fn is_asked(&self) -> bool {
+        lock(&self.needed).last.is_some()
+    }
+
+    /// How long a host is left alone.
+    fn pause(&self, host: usize) -> Duration {
+        let since = lock(&self.needed).since;
+        let is_new = since.is_some_and(|since| since.elapsed() < FIRST_LAG);
+        match is_new && self.is_early(host..host + 1) {
+            true => FIRST_LAG_PAUSE,
+            false => self.max_lag.unwrap_or(MAX_LAG) / LAG_QUESTIONS,
+        }
+    }
+
+    /// Returns true if nobody has needed it for a while: the hosts are not asked any more.
+    fn ends(&self, time: u64) -> bool {
+        let longest = LAG_LINGER.max(self.max_lag.unwrap_or_default());
+        let mut needed = lock(&self.needed);
+        if needed.time == time && needed.last.is_some_and(|last| last.elapsed() >= longest) {
+            needed.last = None;
+        }
+        needed.time != time || needed.last.is_none()
+    }
+
+    /// Asks a host; on another connection if the one that there was is lost.
+    async fn answer(&self, host: usize, server: &mut Option<Server>) -> Result<String, NotOpened> {
+        if let Some(mut open) = server.take()
+            && let Ok(answer) = open.ask(QUESTION).await
+        {
+            *server = Some(open);
+            return Ok(answer);
+        }
+        let mut open = Server::connect(&self.hosts[host], &self.parameters, self.key.password.as_ref()).await?;
+        let answer = open.ask(QUESTION).await?;
+        *server = Some(open);
+        Ok(answer)
+    }
+}
+
+/// Asks a host again and again.
+async fn ask(of: Weak<Lag>, host: usize, time: u64) {
+    let mut server = None;
+    while let Some(lag) = of.upgrade() {
+        if lag.ends(time) {
+            return;
+        }
+        let asked = Instant::now();
+        let position = match lag.answer(host, &mut server).await {
+            Ok(answer) => Position::read(&answer),
+            Err(failure) => {
+                tracing::debug!(host, reason = failure.fatal.message, "a host is not asked how far it is");
+                None
+            }
+        };
+        let kept = lag.max_lag.unwrap_or(MAX_LAG);
+        lock(&lag.positions).note(host, asked, position, kept);
+        lag.answered.notify_waiters();
+        let pause = lag.pause(host);
+        drop(lag);
+        sleep(pause).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_are_read() {
+        for (answer, expected) in [
+            ("standby 50331648", Some(Position::Standby(50_331_648))),
+            ("primary 7", Some(Position::Primary(7))),
+            ("standby ", Some(Position::Standby(0))),
+            ("standby 7.5", None),
+            ("other 7", None),
+            ("", None),
+        ] {
+            assert_eq!(Position::read(answer), expected, "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn standby_is_read_from_as_long_as_it_has_what_the_primary_had_not_long_ago() {
+        use Position::{Primary, Standby};
+        let most = Duration::from_secs(10);
+        let began = Instant::now();
+        // Seconds, the host and its answer, and whether the standby is fit then, and for any lag.
+        for (what, course) in [
+            ("idle primary", &[(0, 0, Some(Primary(5)), false, false), (0, 1, Some(Standby(5)), true, true)][..]),
+            (
+                "lag within the bound, and beyond it",
+                &[
+                    (0, 0, Some(Primary(5)), false, false),
+                    (4, 0, Some(Primary(9)), false, false),
+                    (4, 1, Some(Standby(8)), true, true),
+                    (8, 0, Some(Primary(12)), true, true),
+                    (8, 1, Some(Standby(8)), true, true),
+                    (11, 1, Some(Standby(8)), false, true),
+                    (12, 1, Some(Standby(12)), true, true),
+                ],
+            ),
+            (
+                "a standby that receives nothing has replayed all that it has",
+                &[
+                    (0, 0, Some(Primary(5)), false, false),
+                    (0, 1, Some(Standby(5)), true, true),
+                    (9, 0, Some(Primary(50)), true, true),
+                    (9, 1, Some(Standby(5)), true, true),
+                    (11, 1, Some(Standby(5)), false, true),
+                ],
+            ),
+            (
+                "a primary that cannot be asked",
+                &[
+                    (0, 0, Some(Primary(5)), false, false),
+                    (0, 1, Some(Standby(5)), true, true),
+                    (5, 0, None, true, true),
+                    (11, 1, Some(Standby(5)), false, true),
+                ],
+            ),
+            (
+                "a standby that is lost, or promoted",
+                &[
+                    (0, 0, Some(Primary(5)), false, false),
+                    (0, 1, Some(Standby(5)), true, true),
+                    (1, 1, None, false, false),
+                    (2, 1, Some(Standby(5)), true, true),
+                    (3, 1, Some(Primary(5)), false, false),
+                ],
+            ),
+        ] {
+            let mut positions = Positions::new(2);
+            for (seconds, host, position, is_fit, for_any_lag) in course {
+                let now = began + Duration::from_secs(*seconds);
+                positions.note(*host, now, *position, most);
+                let found = (positions.is_fit(1, now, Some(most)), positions.is_fit(1, now, None));
+                assert_eq!(found, (*is_fit, *for_any_lag), "{what}, after {seconds} s");
+            }
+        }
+    }
+}
