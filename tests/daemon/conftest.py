@@ -91,6 +91,16 @@ def started(program: Path, folder: Path, text: str, server: PostgresServer) -> I
         process.communicate()
 
 
+def take_over(program: Path, folder: Path) -> subprocess.Popen[str]:
+    """Starts a daemon that takes over from the one of this folder, whose configuration lies beside it."""
+    command = [program, "--config", folder.parent / "headraced.toml", "--folder", folder, "--takeover"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line.startswith("headraced: serving"), process.communicate(timeout=START_SECONDS)
+    return process
+
+
 @pytest.fixture
 def daemon(program: Path, folder: Path, server: PostgresServer) -> Iterator[Daemon]:
     """Pools of one, of two and of ten server connections, and one whose connections stay with their clients."""

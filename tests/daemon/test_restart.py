@@ -23,7 +23,7 @@ import pytest
 import headrace
 from headrace.testing import PostgresServer
 
-from .conftest import START_SECONDS, Daemon, config, started
+from .conftest import START_SECONDS, Daemon, config, started, take_over
 from .raw import SECONDS, Client, messages, query, sqlstates, values
 
 MOVED = "57P01"
@@ -37,13 +37,8 @@ def taking_over(program: Path) -> Iterator[Callable[[Daemon], Daemon]]:
     processes = []
 
     def take(old: Daemon) -> Daemon:
-        command = [program, "--config", old.folder.parent / "headraced.toml", "--folder", old.folder, "--takeover"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        processes.append(process)
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert line.startswith("headraced: serving"), process.communicate(timeout=START_SECONDS)
-        return Daemon(process, old.folder, old.server)
+        processes.append(take_over(program, old.folder))
+        return Daemon(processes[-1], old.folder, old.server)
 
     yield take
     for process in processes:
@@ -189,6 +184,25 @@ def test_addresses_of_tcp_are_taken_over(
                 before.close()
                 assert old.process.wait(START_SECONDS) == 0
                 assert after.execute("select 2").fetchone() == (2,)
+
+
+def test_operators_on_the_console_come_to_the_new_daemon(
+    daemon: Daemon, taking_over: Callable[[Daemon], Daemon]
+) -> None:
+    before, busy = Client.local(daemon.socket, user="pgbouncer", database="pgbouncer"), client(daemon)
+    with contextlib.closing(before.socket), contextlib.closing(busy.socket):
+        before.ask(query("show version"))
+        busy.ask(query("begin"))
+        new = taking_over(daemon)
+        with Client.local(new.socket, user="pgbouncer", database="pgbouncer") as after:
+            assert "headraced" in values(after.ask(query("show version")))[0]
+            assert not sqlstates(after.ask(query("pause one")))
+            assert not sqlstates(after.ask(query("resume one")))
+            assert told(before) == [MOVED]
+            assert not sqlstates(busy.ask(query("commit")))
+            assert told(busy) == [MOVED]
+            assert daemon.process.wait(START_SECONDS) == 0
+            assert not sqlstates(after.ask(query("show clients")))
 
 
 def test_paused_databases_stay_paused(daemon: Daemon, taking_over: Callable[[Daemon], Daemon]) -> None:
