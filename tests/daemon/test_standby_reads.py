@@ -16,7 +16,7 @@ from waiting import until
 
 from .conftest import Daemon, started
 from .raw import EXECUTE, FLUSH, SYNC, Client, bind, describe, parse, query, sqlstates, values
-from .test_status import status
+from .test_status import ask, status
 
 pytestmark = pytest.mark.slow
 
@@ -260,3 +260,16 @@ def test_mistakes_in_the_configuration_are_said(program: Path, folder: Path, ser
         wrong = f'[databases.app]\nhost = "{host}"\nstandby_reads = true\n{more}\n'
         with pytest.raises(AssertionError, match=r"standby_reads|max_lag"), started(program, folder, wrong, server):
             pass
+
+
+def test_configuration_that_is_read_again_leaves_clients_their_standbys(daemon: Daemon, servers: Cluster) -> None:
+    path = daemon.folder.parent / "headraced.toml"
+    with client(daemon, "reads") as before:
+        assert port(before) != servers.primary.port
+        path.write_text(path.read_text().replace("read_only = true", "read_only = true\npool_size = 3"))
+        assert ask(daemon, "POST", "/reload") == (200, "")
+        with client(daemon, "reads") as after:
+            assert port(before) != servers.primary.port
+            assert port(after) != servers.primary.port
+        sizes = {pool["pool"]: pool["size"] for pool in status(daemon)["pools"]}
+        assert {size for name, size in sizes.items() if "reads (standby" in name} == {3, 10}

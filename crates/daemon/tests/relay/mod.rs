@@ -1,5 +1,6 @@
 //! What becomes of the messages between clients and servers, whole and cut into pieces.
 
+mod declared;
 mod described;
 mod groups;
 mod hostile;
