@@ -17,7 +17,22 @@ import headrace
 from headrace.testing import PostgresServer, postgres
 
 from .conftest import Daemon, config, started
-from .raw import TERMINATE, answers, message, messages, query, startup, values
+from .raw import (
+    EXECUTE,
+    SYNC,
+    TERMINATE,
+    Client,
+    answers,
+    bind,
+    close,
+    message,
+    messages,
+    parse,
+    query,
+    sqlstates,
+    startup,
+    values,
+)  # fmt: skip
 
 CLIENTS, STEPS = 8, 60
 
@@ -88,6 +103,34 @@ def test_setting_that_a_server_does_not_report_is_its_clients(program: Path, fol
         after = answers(daemon.socket, startup(user="me", database="app") + look)
     assert values(given) == ["nowhere"]
     assert values(before) == values(after) != ["nowhere"]
+
+
+def test_search_path_follows_its_client_where_the_server_does_not_report_it(program: Path, folder: Path) -> None:
+    with postgres(tls=True) as server, started(program, folder, config(server, app="pool_size = 1"), server) as daemon:
+        with headrace.connect(server.url, autocommit=True) as admin:
+            for schema in ("path_a", "path_b"):
+                admin.executescript(f"create schema {schema}; create table {schema}.t as select '{schema}' as who")
+        clients = [Client.local(daemon.socket, user="me", database="app") for _ in range(3)]
+        one, other, plain = clients
+        read = parse("p", "select who from t") + bind("p") + EXECUTE + close("p") + SYNC
+        one.ask(query("set search_path to path_a"))
+        other.ask(query("select set_config('search_path', 'path_b', false)"))
+        for _ in range(2):
+            assert values(one.ask(read)) == values(one.ask(query("select who from t"))) == ["path_a"]
+            assert values(other.ask(read)) == values(other.ask(query("select who from t"))) == ["path_b"]
+            assert sqlstates(plain.ask(read)) == ["42P01"]
+        # Until the transaction ends, and not longer.
+        local = query("begin; set local search_path to path_b") + query("select who from t") + query("commit")
+        assert values(one.ask(local, 3)) == ["path_b"]
+        assert values(one.ask(read)) == ["path_a"]
+        for reset in ("reset search_path", "discard all"):
+            one.ask(query(reset))
+            assert sqlstates(one.ask(query("select who from t"))) == ["42P01"]
+            one.ask(query('set search_path to path_b, "a b"'))
+            assert values(one.ask(query("show search_path"))) == ['path_b, "a b"']
+        assert values(other.ask(read)) == ["path_b"]
+        for each in clients:
+            each.close()
 
 
 def test_settings_with_quotes_and_backslashes_are_values(daemon: Daemon) -> None:

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The settings of a client, or of a session, that are not as the session was opened: names in lower case, and values.
 pub type OwnSettings = BTreeMap<String, String>;
 
-/// The settings of the server that follow. None of them decides what a text means when it is parsed, and anybody may set
-/// them.
-const FOLLOW: [&str; 15] = [
+/// The settings of the server that follow, which anybody may set. Who has others shares no statements ([`planned`]): the search
+/// path, which servers report since version 18, decides what a text means.
+const FOLLOW: [&str; 16] = [
     "bytea_output",
     "client_min_messages",
     "default_transaction_deferrable",
@@ -20,11 +20,14 @@ const FOLLOW: [&str; 15] = [
     "lock_timeout",
     "maintenance_work_mem",
     "plan_cache_mode",
+    SEARCH_PATH,
     "statement_timeout",
     "synchronous_commit",
     "transaction_timeout",
     "work_mem",
 ];
+
+const SEARCH_PATH: &str = "search_path";
 
 /// Milliseconds of a timeout that a session may have while nobody uses it: the statements by which it is made another
 /// client's need less.
@@ -73,7 +76,9 @@ pub fn found(answer: &str, custom: &BTreeSet<String>, reported: impl Fn(&str) ->
         }
         let value = text(digits)?;
         let is_short = name.ends_with("_timeout") && value.parse::<u64>().is_ok_and(|ms| ms > 0 && ms < LEAST_TIMEOUT);
-        if is_short || !is_custom && !FOLLOW.contains(&name.as_str()) {
+        // What is created there is the session's own.
+        let is_temporary = name == SEARCH_PATH && value.to_ascii_lowercase().contains("pg_temp");
+        if is_short || is_temporary || !is_custom && !FOLLOW.contains(&name.as_str()) {
             return None;
         }
         bytes += name.len() + value.len();
@@ -156,6 +161,8 @@ mod tests {
             (&[("app.tenant", "\u{e4} '7'"), ("app.none", "")], Some(own(&[("app.tenant", "\u{e4} '7'")]))),
             (&[("statement_timeout", "0")], Some(own(&[("statement_timeout", "0")]))),
             (&[("statement_timeout", "5")], None),
+            (&[("search_path", "\"a, b\", c")], Some(own(&[("search_path", "\"a, b\", c")]))),
+            (&[("search_path", "public, PG_Temp")], None),
             (&[("enable_seqscan", "off")], None),
             (&[("app.other", "7")], None),
         ] {
@@ -177,5 +184,9 @@ mod tests {
                         SELECT pg_catalog.set_config('work_mem', E'128', false);";
         assert_eq!(adaptation(&has, &wants), expected);
         assert_eq!(adaptation(&wants, &wants), "");
+        assert_eq!(
+            planned(&own(&[("app.x", "7"), ("search_path", "a"), ("statement_timeout", "5000")])),
+            "search_path=a\0"
+        );
     }
 }
