@@ -17,6 +17,7 @@ import pytest
 import headrace
 import headrace.informix
 import headrace.mysql
+from durations import Durations
 from headrace.testing import (
     InformixServer,
     MysqldServer,
@@ -41,6 +42,18 @@ os.environ.setdefault("HEADRACE_PROGRAMS", "debug")
 
 load_profile()
 _numbers = itertools.count(1)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of these tests."""
+    text = "show the N files and the N fixtures that took longest (0 for all), and when each process ended"
+    parser.addoption("--durations-by-file", type=int, metavar="N", help=text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measures files and fixtures, if asked to."""
+    if (most := config.getoption("--durations-by-file")) is not None:
+        config.pluginmanager.register(Durations(most))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
