@@ -26,6 +26,14 @@ def test_targets_of_make_exist(workflow: Path) -> None:
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_what_make_is_given_can_be_given(workflow: Path) -> None:
+    """Make takes a variable of any name, and does nothing with one that the Makefile does not have."""
+    settable = set(re.findall(r"^([A-Z_]+) *\?=", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for line in re.findall(r"\bmake ([a-z][^\n]*)", commands(workflow)):
+        assert set(re.findall(r"(?<![\w$])([A-Z_]+)=", line)) <= settable
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
 def test_files_and_folders_exist(workflow: Path) -> None:
     text = commands(workflow)
     paths = re.findall(r"(?<![\w/])((?:\.ci|\.github|crates|lab|simulators|tests|tools)/[\w./-]+)", text)
