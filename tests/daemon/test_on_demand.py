@@ -71,19 +71,64 @@ async def test_asyncio_starts_it_and_the_environment_asks_for_it(
     assert running(place) is not None
 
 
-def test_processes_that_come_at_once_get_one_daemon(place: Path, server: PostgresServer) -> None:
-    code = (
-        "import headrace, sys\n"
-        f"with headrace.connect({server.url!r}, daemon=True, autocommit=True) as conn:\n"
-        "    assert conn.fetchval('select 42') == 42\n"
+AT_ONCE = """
+import os, socket, struct, sys
+import headrace
+from headrace._shared import daemon
+from headrace.postgres import through
+
+ready, go = os.pipe(), os.pipe()
+processes = []
+for _ in range({processes}):
+    if process := os.fork():
+        processes.append(process)
+        continue
+    os.close(go[1])
+    os.write(ready[1], b".")
+    os.read(go[0], 1)  # which ends for all of them when the parent closes the other end
+    status = 1
+    try:
+        with headrace.connect({url!r}, daemon=True, autocommit=True) as conn:
+            assert conn.fetchval("select 42") == 42
+            with socket.fromfd(conn._core.wire.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as peer:
+                found = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        os.write(1, b"%d\\n" % struct.unpack("3i", found)[0])
+        status = 0
+    except BaseException as error:
+        os.write(2, f"{{error!r}}\\n".encode())
+    finally:
+        os._exit(status)
+for _ in processes:
+    os.read(ready[0], 1)
+os.close(go[0])
+os.close(go[1])
+sys.exit(any(os.waitpid(process, 0)[1] for process in processes))
+"""
+"""Processes that have imported everything, and connect at the same moment: each writes the daemon's process."""
+SLOW_PROGRAM = """#!/bin/sh
+echo "$$" >>"{starts}"
+sleep 0.5
+exec "{program}" "$@"
+"""
+"""The daemon as on a busy machine: between its start and the time when it can be reached others come."""
+
+
+@pytest.mark.slow
+def test_processes_that_come_at_once_get_one_daemon(
+    place: Path, folder: Path, program: Path, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts, slow = folder / "starts", folder / "slow"
+    slow.write_text(SLOW_PROGRAM.format(starts=starts, program=program))
+    slow.chmod(0o755)
+    monkeypatch.setenv("HEADRACE_DAEMON_PROGRAM", str(slow))
+    code = AT_ONCE.format(processes=PROCESSES, url=server.url)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=10 * START_SECONDS, check=False
     )
-    processes = [
-        subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) for _ in range(PROCESSES)
-    ]
-    said = [process.communicate(timeout=10 * START_SECONDS)[1] for process in processes]
-    assert [process.returncode for process in processes] == [0] * PROCESSES, said
-    assert "another headraced" not in (place / "headraced.log").read_text()
-    assert running(place) is not None
+    assert done.returncode == 0, done.stderr + (place / "headraced.log").read_text()
+    pid = str(running(place))
+    assert done.stdout.split() == [pid] * PROCESSES
+    assert starts.read_text().split() == [pid], "nobody has begun to start another one"
 
 
 def test_daemon_that_was_killed_is_started_again(place: Path, server: PostgresServer) -> None:

@@ -309,18 +309,26 @@ def test_new_daemon_serves_when_the_old_one_dies(program: Path, folder: Path, se
         assert "another headraced serves" in second.stderr, "the lock has come with the sockets"
 
 
-def loop(ended: threading.Event, work: Callable[[], None], failures: list[BaseException], done: list[int]) -> None:
-    """Does some work again and again, with pauses now and then, and notes what fails."""
-    count = 0
+BUSY_SECONDS, PAUSE_SECONDS = 0.7, 1.3
+"""How long the threads of one kind work, and how long they then do nothing: longer than a connection is idle before it
+has to leave the old daemon (``IDLE_BEFORE_LEAVING``)."""
+
+
+def loop(
+    ended: threading.Event, shift: float, work: Callable[[], None], failures: list[BaseException], done: list[int]
+) -> None:
+    """Does some work again and again, and notes what fails. All threads with the same ``shift``, in seconds, pause at
+    the same time: a pool lends the connections of a thread that pauses to the others, and none of them would be
+    idle."""
     while not ended.is_set():
+        left = BUSY_SECONDS + PAUSE_SECONDS - (time.monotonic() + shift) % (BUSY_SECONDS + PAUSE_SECONDS)
+        if left <= PAUSE_SECONDS:
+            ended.wait(left)
         try:
             work()
             done[0] += 1
         except (psycopg.Error, psycopg_pool.PoolTimeout, headrace.Error, OSError) as error:
             failures.append(error)
-        count += 1
-        if count % 50 == 0:
-            ended.wait(1.3)
 
 
 @pytest.mark.slow
@@ -367,8 +375,8 @@ def test_no_transaction_of_who_reconnects_fails(
     failures: dict[str, list[BaseException]] = {name: [] for name in works}
     done = {name: [0] for name in works}
     threads = [
-        threading.Thread(target=loop, args=(ended, work, failures[name], done[name]), daemon=True)
-        for name, work in works.items()
+        threading.Thread(target=loop, args=(ended, n / 2, work, failures[name], done[name]), daemon=True)
+        for n, (name, work) in enumerate(works.items())
         for _ in range(4)
     ]
     for thread in threads:
