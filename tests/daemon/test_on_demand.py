@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -24,8 +25,9 @@ from headrace._shared import daemon as on_demand
 from headrace._shared.daemon import find_program
 from headrace.testing import PostgresServer, postgres
 from long import times
+from waiting import until
 
-from .conftest import START_SECONDS, config
+from .conftest import START_SECONDS, Daemon, config
 
 PROCESSES = 30
 
@@ -173,6 +175,32 @@ def test_clients_that_come_while_it_ends_are_served(place: Path, server: Postgre
             seen.add(running(place))
         time.sleep(0.02 * (len(seen) % 3))
     assert len(seen) > 1
+
+
+def opened_by(pid: int) -> Iterator[str]:
+    """The files that a process has open at this moment."""
+    for each in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            yield os.readlink(each)
+
+
+def test_daemon_on_demand_waits_until_another_one_has_ended(daemon: Daemon, program: Path) -> None:
+    command = [program, "--config", daemon.folder.parent / "headraced.toml", "--folder", daemon.folder, "--on-demand"]
+    second = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert second.stdout is not None
+        until(lambda: any(name.endswith(".lock") for name in opened_by(second.pid)))
+        # Nothing shows that it waits; one that did not would serve by then.
+        assert select.select([second.stdout], [], [], 0.3)[0] == []
+        assert running(daemon.folder) == daemon.process.pid
+        daemon.process.terminate()
+        assert second.stdout.readline().startswith("headraced: serving")
+        with daemon.connect(autocommit=True) as conn:
+            assert conn.fetchval("select 1") == 1
+        assert running(daemon.folder) == second.pid
+    finally:
+        second.kill()
+        second.communicate()
 
 
 def test_password_is_sent_by_the_client_when_asked_and_separates_pools(place: Path) -> None:
