@@ -16,7 +16,21 @@ import headrace
 from waiting import until
 
 from .conftest import Daemon
-from .raw import SYNC, TERMINATE, answers, close, describe, messages, parse, startup
+from .raw import (
+    EXECUTE,
+    SYNC,
+    TERMINATE,
+    Client,
+    answers,
+    bind,
+    close,
+    describe,
+    messages,
+    parse,
+    query,
+    sqlstates,
+    startup,
+)
 
 INT4, TEXT = 23, 25
 
@@ -188,6 +202,17 @@ def test_error_in_a_pipeline_leaves_statements_as_they_were(daemon: Daemon) -> N
                 client.execute(f"select {n} + %s::int", (n,))
             assert client.execute(f"select {n} + %s::int", (n,)).fetchone() == (2 * n,)
             assert client.execute("select 1 / %s::int", (1,)).fetchone() == (1,)
+
+
+def test_parse_in_a_failed_transaction_is_refused_though_the_server_has_the_statement(daemon: Daemon) -> None:
+    with Client.local(daemon.socket, user="me", database="one") as client:
+        client.ask(parse("before", "select 7 /* known */") + SYNC)
+        client.ask(query("begin") + query("select 1/0"), 2)
+        answer = client.ask(parse("after", "select 7 /* known */") + SYNC)
+        assert [tag for tag, _ in messages(answer)] == [b"E", b"Z"]
+        client.ask(query("rollback"))
+        answer = client.ask(bind("after") + EXECUTE + SYNC)
+        assert sqlstates(answer) == ["26000"], "it was not prepared"
 
 
 def test_statement_is_prepared_anew_after_its_table_was_altered(daemon: Daemon) -> None:
