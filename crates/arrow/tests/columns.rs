@@ -251,6 +251,45 @@ fn numbers_without_a_precision_are_what_the_caller_wants() {
     assert_eq!(floats.column(0).as_primitive::<Float64Type>().value(0), 1.5);
 }
 
+/// Rows whose nulls are in each place of a byte and of a word of the validity, and at their ends.
+const MANY: usize = 200;
+
+fn is_null_row(row: usize) -> bool {
+    row > 70 && (row.is_multiple_of(3) || matches!(row % 64, 0 | 63) || row + 1 == MANY)
+}
+
+#[test]
+fn nulls_are_in_their_rows_also_of_many() {
+    let int = |bits, signed| Kind::Int { bits, signed };
+    let span = Kind::Interval { first: Part::Hour, last: Part::Second, fraction: Fraction::MICROS };
+    let kinds: [(Kind, fn() -> Cell); 18] = [
+        (Kind::Bool, || cell(|s| s.bool(true))),
+        (int(16, true), || cell(|s| s.int(1))),
+        (INT32, || cell(|s| s.int(1))),
+        (int(64, true), || cell(|s| s.int(1))),
+        (int(64, false), || cell(|s| s.uint(1))),
+        (Kind::Float { bits: 32 }, || cell(|s| s.float(1.0))),
+        (Kind::Float { bits: 64 }, || cell(|s| s.float(1.0))),
+        (decimal(10, 2), || cell(|s| s.decimal("1.5"))),
+        (decimal(50, 2), || cell(|s| s.decimal("1.5"))),
+        (NUMERIC, || cell(|s| s.decimal("1.5"))),
+        (Kind::Text, || cell(|s| s.text(b"x"))),
+        (Kind::Bytes, || cell(|s| s.bytes(b"x"))),
+        (Kind::Uuid, || cell(|s| s.uuid(&[7; 16]))),
+        (Kind::Date, || cell(|s| s.date(1))),
+        (Kind::Time(Fraction::MICROS), || cell(|s| s.time(1))),
+        (Kind::Timestamp(Fraction::MICROS), || cell(|s| s.timestamp(1))),
+        (span, || cell(|s| s.interval(0, 0, 1))),
+        (Kind::List(Box::new(INT32)), || list(&[1, 2])),
+    ];
+    for (kind, put) in kinds {
+        let cells: Vec<Cell> = (0..MANY).map(|row| if is_null_row(row) { null() } else { put() }).collect();
+        let batch = one(&kind, &cells);
+        let found: Vec<usize> = (0..MANY).filter(|row| batch.column(0).is_null(*row)).collect();
+        assert_eq!(found, (0..MANY).filter(|row| is_null_row(*row)).collect::<Vec<_>>(), "{kind:?}");
+    }
+}
+
 #[test]
 fn text_and_bytes() {
     let batch = one(&Kind::Text, &[cell(|s| s.text("grün".as_bytes())), null(), cell(|s| s.text(b""))]);
