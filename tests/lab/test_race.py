@@ -86,6 +86,23 @@ def test_every_contestant_gives_right_results_in_every_workload(server: Postgres
             assert r["rows_reached_caller"] == (not asyncpg_copy), what
     ours = [r for r in rows if r["contestant"].startswith("headrace")]
     assert not any(r["error"] for r in ours)
+    check_ratios(rows)
+
+
+def check_ratios(rows: list[dict[str, Any]]) -> None:
+    """Of one round, ratios are those of what was measured: the contestant's to that of whom the row names."""
+    measured = {(r["workload"], r["size"], r["cores"], r["contestant"]): r for r in rows if r["median_s"]}
+    compared = 0
+    for r in measured.values():
+        for key, other in (("ratio_to_floor", "floor"), ("ratio_to_rival", r["rival"])):
+            if r[key] is not None:
+                whose = measured[r["workload"], r["size"], r["cores"], other]
+                assert r[key] == pytest.approx(r["median_s"] / whose["median_s"]), (key, r["workload"], r["contestant"])
+                compared += r is not whose
+        if r["cpu_ratio_to_floor"] is not None:
+            floor = measured[r["workload"], r["size"], r["cores"], "floor"]
+            assert r["cpu_ratio_to_floor"] == pytest.approx(r["client_cpu_s"] / floor["client_cpu_s"])
+    assert compared > 2
 
 
 def test_single_queries_are_run_on_each_kind_of_cores(server: PostgresServer) -> None:
