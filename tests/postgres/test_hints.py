@@ -20,6 +20,7 @@ import headrace
         ("SELECT 1 WHERE %s IS NULL", (None,), "%s::text"),
         ("SELECT 1 WHERE 'abc' LIKE 'a%b' AND 1 = %s", (1,), "%%"),
         ("INSERT INTO pg_temp.documents VALUES (%s)", ([1, 2],), "headrace.types.Json or Jsonb"),
+        ("SELECT %s::jsonb", ([1, 2],), "headrace.types.Json or Jsonb"),
         ("SELECT '%s'", (1,), "without quotes"),
         ("SELECT * FROM pg_class WHERE relname = '%(name)s'", {"name": "pg_class"}, "without quotes"),
         ("CREATE TABLE x%s (n int)", (1,), "within a string or a name"),

@@ -137,3 +137,11 @@ def test_a_block_of_fewer_rows_than_one_is_not_fetched_backwards(url: str) -> No
             with pytest.raises(headrace.ProgrammingError, match="itersize must be at least 1"):
                 cursor.fetchone()
         assert cursor.fetchall() == [(3,)]
+
+
+def test_scrollable_is_taken_by_its_truth(url: str) -> None:
+    with headrace.connect(url) as conn:
+        for scrollable, name in ((float("nan"), "scrolls"), ("", "does_not")):
+            conn.cursor(name, scrollable=scrollable).execute("SELECT 1")  # type: ignore[call-overload]
+        query = "SELECT name FROM pg_cursors WHERE is_scrollable AND name IN ('scrolls', 'does_not')"
+        assert conn.fetch(query) == [("scrolls",)]

@@ -54,6 +54,10 @@ def test_every_public_name_is_there_after_import_headrace(name: str) -> None:
     assert "headrace" in modules_after(check)
 
 
+def test_dir_has_public_names_only() -> None:
+    assert {name for name in dir(headrace) if not name.startswith("_")} == set(headrace.__all__)
+
+
 def test_a_name_that_headrace_does_not_have_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="'headrace' has no attribute 'conect'"):
         headrace.conect  # type: ignore[attr-defined]  # noqa: B018

@@ -15,7 +15,7 @@ _REPLICATION: Final = re.compile(
     re.IGNORECASE,
 )
 """What a command of a replication connection begins with."""
-_JSON_OF_ARRAY: Final = re.compile(r"\bjsonb?\b.*\[\]")
+_JSON_OF_ARRAY: Final = re.compile(r"\bjsonb?\b.*\[\]|\[\].*\bjsonb?\b")
 _PARAMETER: Final = re.compile(r"\$\d")
 _TYPED: Final = re.compile(r"\b(interval|date|time|timestamp|timestamptz)\s+(?:%s|%\(\w+\)s|\$\d+)", re.IGNORECASE)
 """A parameter in the place of the string of ``interval '1 day'``."""
@@ -50,7 +50,7 @@ def hint_for(sqlstate: str | None, message: str, statement: str, servers: str | 
     """
     if sqlstate == "42883" and "[]" in message and _LIST_IN_IN.search(statement):
         return _ONE_ARRAY
-    if sqlstate == "42804" and _JSON_OF_ARRAY.search(message):
+    if sqlstate in ("42804", "42846") and _JSON_OF_ARRAY.search(message):
         return _JSON
     if servers is not None:
         return servers

@@ -110,7 +110,7 @@ class AsyncCopying(PostgresBase[R], LoopConnection[R]):
         InterfaceError, and those of others wait.
 
         Args:
-            source: a query, the name of a table, or a tuple of schema and name.
+            source: a query without a semicolon at its end, the name of a table, or a tuple of schema and name.
             columns: names of the columns; None for all that are not generated.
             format: ``binary`` for rows; ``text`` or ``csv`` for blocks of bytes.
             to: a binary file, to which the bytes are written.

@@ -88,7 +88,8 @@ class AsyncCursor(LoopCursor[R]):
 class AsyncServerCursor(AsyncCursor[R]):
     """A cursor that is declared on the server with a name, and fetched in blocks of ``itersize`` rows.
 
-    It needs a transaction, unless it is declared ``withhold``.
+    It needs a transaction, unless it is declared ``withhold``. Without autocommit a fetch from such a cursor after its
+    transaction, and its ``close()``, begin the next transaction, as any statement does.
     """
 
     _has_arrow = False
@@ -132,7 +133,7 @@ class AsyncServerCursor(AsyncCursor[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         self._check()
-        scroll = {None: "", True: "SCROLL ", False: "NO SCROLL "}[self.scrollable]
+        scroll = "" if self.scrollable is None else "SCROLL " if self.scrollable else "NO SCROLL "
         declared = Declared(self._connection._core, self.name, self.withhold)
         limit = until(timeout)
         await self._forget(limit)
