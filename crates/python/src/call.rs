@@ -227,6 +227,11 @@ impl<D: Dialect> PyCall<D> {
         }
     }
 
+    /// Returns true for a statement whose result is received whole: not for a stream, a COPY, or a request without text.
+    pub fn is_plain(&self) -> bool {
+        self.block.is_none() && self.copy.is_none() && self.statement.as_ref().is_some_and(|text| !text.is_empty())
+    }
+
     /// Completes the future of the next step of a COPY.
     pub fn step(&mut self, py: Python<'_>) {
         if let Some(progress) = self.progress.take() {

@@ -106,6 +106,8 @@ pub trait Engine: Session + Any + Debug + Send {
     ) -> PyResult<Vec<Py<PyAny>>>;
     /// The number of the request of a ticket or future.
     fn find(&self, ticket: &Bound<'_, PyAny>) -> Option<u64>;
+    /// Discards the request of this number. Who waits for it gets an error.
+    fn withdraw(&mut self, py: Python<'_>, id: u64);
     /// Passes every pending completion, and the future of the next step of a COPY, to `visit`, until a call returns
     /// true.
     fn visit_handlers(&self, visit: &mut dyn FnMut(&Completion, Option<&Completion>) -> bool);
@@ -177,6 +179,14 @@ where
 
     fn find(&self, ticket: &Bound<'_, PyAny>) -> Option<u64> {
         Protocol::find(self, |call| call.completion.is(ticket))
+    }
+
+    fn withdraw(&mut self, py: Python<'_>, id: u64) {
+        let Some(call) = self.handler_mut(id) else { return };
+        let error =
+            errors::interface(py, "the statement was not executed: the call that has queued it was interrupted");
+        call.completion.complete(py, Err(error));
+        self.discard(id);
     }
 
     fn visit_handlers(&self, visit: &mut dyn FnMut(&Completion, Option<&Completion>) -> bool) {

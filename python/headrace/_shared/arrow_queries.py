@@ -64,8 +64,12 @@ class BlockingArrowQueries(BlockingWaiting[R]):
         """
         if named:
             raise no_keywords("fetch_arrow", named)
-        ticket = self._core.submit_arrow(sql, args or None, ArrowSink(numeric, batch_rows, batch_bytes))
-        return arrow_rows(self._wait(ticket, timeout))
+        core, arrow = self._core, ArrowSink(numeric, batch_rows, batch_bytes)
+        try:
+            return arrow_rows(self._wait(core.submit_arrow(sql, args or None, arrow), timeout))
+        except BaseException as error:
+            core.withdraw(error)
+            raise
 
     def fetch_arrow_table(
         self,

@@ -3,6 +3,7 @@ flows (:mod:`.flows`)."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from abc import abstractmethod
@@ -11,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._native import ArrowSink, Wire, after_fork_in_child
-from ..errors import InterfaceError
+from ..errors import Error, InterfaceError
 from ..types import ParameterRows
 from .cursor_base import Column, Params
 from .limits import Limit, Until
@@ -38,6 +39,8 @@ class Pipelined:
         """Its number among the pipelines of the connection."""
         self.cursors: deque[Any] = deque()
         """Cursors whose results were not read."""
+        self.left: deque[Any] = deque()
+        """The same once the pipeline was left."""
         self.sync = True
         """True if each statement is a transaction of its own."""
         self.unanswered = False
@@ -137,6 +140,22 @@ class Core(Transactions):
     def submit_script(self, sql: str) -> Any:
         """Queues text without parameters: one statement, or several."""
 
+    def withdraw(self, interrupt: BaseException | None = None) -> None:
+        """Takes back what this thread has queued last, if ``interrupt``, with which the call ends, came before anything
+        was waited for. The statements of a pipeline are its own. Does nothing after an error of the server or the
+        driver: then nothing of the call is left."""
+        if isinstance(interrupt, Error) or self.wire.closed:
+            return
+        if not self.pipelines or self.pipeline() is None:
+            with contextlib.suppress(Error):
+                self.wire.withdraw()
+
+    def forget(self, ticket: Any) -> None:
+        """Discards the request of a ticket: it is not sent, or its reply is read and dropped."""
+        if not self.wire.closed:
+            with contextlib.suppress(Error):
+                self.wire.discard(ticket)
+
     def round_trip(self) -> Any:
         """Queues a round trip that changes nothing."""
         return self.wire.verb("ping")[0]
@@ -164,13 +183,16 @@ class Core(Transactions):
         self.pipelines[self.me()] = pipeline
 
     def leave_pipeline(self, pipeline: Pipelined) -> deque[Any]:
-        """Ends the pipeline; returns the cursors whose results were not read, none after a reset."""
+        """Ends the pipeline; returns the cursors whose results were not read, none after a reset. Called again, after
+        an interrupt, it returns the same."""
         for owner, open_pipeline in list(self.pipelines.items()):
             if open_pipeline is pipeline:
+                none: deque[Any] = deque()
+                # From here to the next line's end no interrupt can come.
+                pipeline.left, pipeline.cursors = pipeline.cursors, none
                 del self.pipelines[owner]
-                cursors, pipeline.cursors = pipeline.cursors, deque()
-                return cursors
-        return deque()
+                break
+        return pipeline.left
 
     def submit_pipelined(self, pipeline: Pipelined, sql: str, params: Params) -> Any:
         """Queues one statement of a pipeline."""

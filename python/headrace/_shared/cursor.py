@@ -76,6 +76,9 @@ class BlockingCursor(CursorBase[R]):
             except DatabaseError as error:
                 self._failed(error)
                 raise
+        except BaseException as error:
+            core.withdraw(error)
+            raise
         finally:
             if started:
                 core.wire.count("execute", time.perf_counter_ns() - started)
@@ -126,9 +129,14 @@ class BlockingCursor(CursorBase[R]):
                 "this cursor fetches its rows later, and as Python objects: stream_arrow() of the connection returns "
                 "record batches in bounded memory"
             )
-        ticket = self._connection._core.submit_arrow(sql, params, ArrowSink(numeric, batch_rows, batch_bytes))
-        self._clear()
-        self._take_arrow(self._connection._wait(ticket, timeout))
+        core, arrow = self._connection._core, ArrowSink(numeric, batch_rows, batch_bytes)
+        try:
+            ticket = core.submit_arrow(sql, params, arrow)
+            self._clear()
+            self._take_arrow(self._connection._wait(ticket, timeout))
+        except BaseException as error:
+            core.withdraw(error)
+            raise
         return self
 
     def executemany(
@@ -171,24 +179,35 @@ class BlockingCursor(CursorBase[R]):
             self._keeps_rows = returning
             core.wire.nudge()
             return self
-        ticket = core.submit_batch(sql, rows, returning)
-        self._keeps_rows = returning
-        self._take(self._connection._wait(ticket, timeout))
+        try:
+            ticket = core.submit_batch(sql, rows, returning)
+            self._keeps_rows = returning
+            self._take(self._connection._wait(ticket, timeout))
+        except BaseException as error:
+            core.withdraw(error)
+            raise
         if core.timing:
             core.wire.count("execute", time.perf_counter_ns() - started)
         return self
 
     def _resolve(self, limit: Limit) -> None:
         """Waits for the result of a pipelined statement."""
+        pipeline = self._pipeline
+        if self._pending is None or pipeline is None:
+            return
+        self._ask_for_answers()
+        # From here on the pipeline's end does not see to it, but this does.
         ticket, self._pending = self._pending, None
-        if ticket is not None and self._pipeline is not None:
-            self._ask_for_answers()
-            self._pipeline.resolved(self)
-            try:
-                self._take(self._connection._wait(ticket, limit))
-            except DatabaseError as error:
-                self._failed(error)
-                raise
+        try:
+            pipeline.resolved(self)
+            self._take(self._connection._wait(ticket, limit))
+        except DatabaseError as error:
+            self._failed(error)
+            raise
+        except BaseException:
+            # An interrupt before the wait; else nothing is left of it.
+            self._core.forget(ticket)
+            raise
 
     def _ask_for_answers(self) -> None:
         self._core.ask_for_answers(self._pipeline)

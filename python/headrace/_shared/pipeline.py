@@ -49,4 +49,10 @@ class Pipeline:
         """
         pipelined = self._pipelined
         cursors, pipelined.cursors = pipelined.cursors, deque()
-        self._connection._drain(pipelined, cursors, False, timeout)
+        try:
+            self._connection._drain(pipelined, cursors, False, timeout)
+        except BaseException:
+            if any(cursor._pending is not None for cursor in cursors):
+                # An interrupt came before they were given up.
+                self._connection._forsake(cursors, None)
+            raise

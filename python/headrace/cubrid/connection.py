@@ -179,6 +179,9 @@ class Connection(Streaming[R], Cancelling[R]):
                     take()
             while asked:
                 take()
+        except BaseException as error:
+            self._core.withdraw(error)
+            raise
         finally:
             # After an error the other results are not needed.
             while asked and not self.closed:

@@ -157,6 +157,9 @@ class Connection(InformixBase[R], BlockingConnection[R]):
                     take()
             while asked:
                 take()
+        except BaseException as error:
+            self._core.withdraw(error)
+            raise
         finally:
             # After an error the other results are not needed.
             while asked and not self.closed:

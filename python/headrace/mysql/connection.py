@@ -154,7 +154,12 @@ class Connection(Streaming[R], Loading[R], Cancelling[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         cursor = Cursor(self, self.row_factory)
-        cursor._take(self._wait(self._core.submit_flat(sql, rows), timeout))
+        core = self._core
+        try:
+            cursor._take(self._wait(core.submit_flat(sql, rows), timeout))
+        except BaseException as error:
+            core.withdraw(error)
+            raise
         return cursor._all()
 
     # the session
@@ -208,4 +213,9 @@ class Connection(Streaming[R], Loading[R], Cancelling[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        self._wait(self._core.wire.select_db(database), timeout)
+        core = self._core
+        try:
+            self._wait(core.wire.select_db(database), timeout)
+        except BaseException as error:
+            core.withdraw(error)
+            raise

@@ -156,7 +156,12 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         cursor = Cursor(self, self.row_factory)
-        cursor._set(self._wait(self._core.submit_flat(sql, rows), timeout))
+        core = self._core
+        try:
+            cursor._set(self._wait(core.submit_flat(sql, rows), timeout))
+        except BaseException as error:
+            core.withdraw(error)
+            raise
         return cursor._all()
 
     # transactions

@@ -339,7 +339,7 @@ impl MySqlWire {
     /// Queues COM_INIT_DB.
     fn select_db(slf: &Bound<'_, Self>, py: Python<'_>, schema: String) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        wire.bare::<MySql>(py, Request::InitDb { schema: schema.into() })
+        wire.bare_statement::<MySql>(py, Request::InitDb { schema: schema.into() })
     }
 
     /// Turns autocommit off before the next request, without a round trip of its own.

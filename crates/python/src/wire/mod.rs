@@ -79,6 +79,8 @@ pub(crate) struct State {
     nudged: Option<Instant>,
     /// It has waited for a reply that did not come, and nothing has come since.
     nudged_in_vain: bool,
+    /// The number and the lane of the statement that was queued last: see [`Wire::withdraw`].
+    latest: (u64, u64),
 }
 
 /// The status of the transaction when a session ended.

@@ -6,7 +6,9 @@ use crate::call::{PyCall, ResultShape};
 use crate::engine::Dialect;
 use crate::errors;
 use crate::query::{Query, not_unicode};
-use headrace_core::{Discarded, Fatal, FatalKind, IfUnsent, Isolation, Left, Modes, Protocol, Verb, limits};
+use headrace_core::{
+    Discarded, Fatal, FatalKind, IfUnsent, Isolation, Left, Modes, Protocol, ResponseHandler, Verb, limits,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use std::sync::Arc;
@@ -75,21 +77,38 @@ impl Wire {
         for gate in &state.gates {
             gate.call0(py)?;
         }
-        self.enqueue_ungated(py, state, request, call)
+        let may_be_withdrawn = call.is_plain();
+        self.put(py, state, request, call, may_be_withdrawn)
     }
 
     /// The same for a request that is part of what is open.
     pub(crate) fn enqueue_ungated<D: Dialect>(
         &self,
         py: Python<'_>,
+        state: super::StateGuard<'_>,
+        request: <D::Machine as Protocol>::Request,
+        call: PyCall<D>,
+    ) -> PyResult<Py<PyAny>> {
+        self.put(py, state, request, call, false)
+    }
+
+    /// Queues a request. One that `may_be_withdrawn` is a call of its own, whose caller waits for it at once.
+    fn put<D: Dialect>(
+        &self,
+        py: Python<'_>,
         mut state: super::StateGuard<'_>,
         request: <D::Machine as Protocol>::Request,
         call: PyCall<D>,
+        may_be_withdrawn: bool,
     ) -> PyResult<Py<PyAny>> {
         self.check_ready(py, &state)?;
         let object = call.completion.object(py);
         let busy = state.connection.machine.in_flight() > 0;
-        state.connection.machine.of::<D>(py)?.submit(request, call);
+        let lane = call.lane();
+        let id = state.connection.machine.of::<D>(py)?.submit(request, call);
+        if may_be_withdrawn {
+            state.latest = (id, lane);
+        }
         self.get_going(py, state, busy)?;
         Ok(object)
     }
@@ -119,6 +138,21 @@ impl Wire {
             return Err(errors::interface(py, "the connection is not ready for requests yet"));
         }
         Ok(())
+    }
+
+    /// Queues a request without parameters, which may be withdrawn.
+    pub(crate) fn bare_statement<D: Dialect>(
+        &self,
+        py: Python<'_>,
+        request: <D::Machine as Protocol>::Request,
+    ) -> PyResult<Py<PyAny>> {
+        let ticket = self.bare::<D>(py, request)?;
+        let mut state = self.lock(py)?;
+        if let Some(id) = self.id_of(&state, ticket.bind(py)) {
+            state.latest = (id, super::thread_number());
+        }
+        drop(state);
+        Ok(ticket)
     }
 
     /// Queues a request without parameters.
@@ -244,6 +278,20 @@ impl Wire {
     /// Returns true if the server is working on it now, so that a cancel request makes sense.
     fn discard(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(self.forget(py, ticket, false)?.0 == Discarded::Alone)
+    }
+
+    /// Takes back the statement that this thread has queued last, if its call ends by an interrupt before anything was
+    /// waited for, and its ticket may be lost: it is not sent, or where another thread has sent it meanwhile its reply is
+    /// read and dropped. Does nothing once it is answered or discarded. Who waits for it all the same gets an error.
+    ///
+    /// Not for statements of a pipeline, and not on a loop, where a task can be cancelled only while it waits.
+    fn withdraw(&self, py: Python<'_>) -> PyResult<()> {
+        let mut state = self.lock(py)?;
+        let (id, lane) = state.latest;
+        if lane == super::thread_number() {
+            state.connection.machine.withdraw(py, id);
+        }
+        Ok(())
     }
 
     /// The same for a caller that will send a cancel request. Returns what happened to the request, and its number: if

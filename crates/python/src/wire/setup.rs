@@ -121,6 +121,7 @@ impl Wire {
             gates: Vec::new(),
             nudged: None,
             nudged_in_vain: false,
+            latest: (0, 0),
         };
         Ok(Self {
             state: Mutex::new(state),

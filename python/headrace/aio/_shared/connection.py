@@ -48,19 +48,22 @@ class LoopConnection(LoopArrowQueries[R]):
     async def _script(self, cursor: LoopCursor[Any], sql: str, timeout: float | None) -> None:
         """Executes text without parameters; the results are those of the cursor."""
         core = self._core
-        pipeline = core.pipeline() if core.pipelines else None
-        ticket = core.submit_script(sql)
-        if pipeline is not None:
-            cursor._is_pending(ticket, pipeline)
+        if core.pipelines and (pipeline := core.pipeline()) is not None:
+            cursor._is_pending(core.submit_script(sql), pipeline)
             if pipeline.is_due(defaults.PIPELINE_TURN):  # asyncio only
                 await asyncio.sleep(0)
             # blocking: core.wire.nudge()
-        else:
+            return
+        try:
+            ticket = core.submit_script(sql)
             try:
                 cursor._take(await self._wait(ticket, timeout))
             except errors.DatabaseError as error:
                 cursor._failed(error)
                 raise
+        except BaseException as error:
+            core.withdraw(error)
+            raise
 
     async def _rows(
         self, factory: RowFactory[T], sql: str, args: tuple[Any, ...], timeout: float | None, first: bool = False
@@ -71,7 +74,11 @@ class LoopConnection(LoopArrowQueries[R]):
             return await cursor.fetchall()
         # The same result as with a cursor, without one.
         submit = core.submit_first if first else core.submit
-        result = await self._wait(submit(sql, args or None), timeout)
+        try:
+            result = await self._wait(submit(sql, args or None), timeout)
+        except BaseException as error:
+            core.withdraw(error)
+            raise
         if factory is tuple_row and isinstance(result, Result) and result.rows is not None:
             return result.rows  # type: ignore[no-any-return]
         cursor = self._cursor(factory)
@@ -340,7 +347,11 @@ class LoopConnection(LoopArrowQueries[R]):
         core = self._core
         if core.is_inherited():
             return
-        self._forsake(cursors, None if core is NO_CORE else core.ask_for_answers(pipeline))
+        if core is NO_CORE:
+            self._forsake(cursors, None)
+            return
+        core.withdraw()
+        self._forsake(cursors, core.ask_for_answers(pipeline))
 
     async def _drain(
         self, pipeline: Pipelined, cursors: deque[LoopCursor[Any]], quiet: bool, timeout: float | None

@@ -47,4 +47,10 @@ class AsyncPipeline:
         """
         pipelined = self._pipelined
         cursors, pipelined.cursors = pipelined.cursors, deque()
-        await self._connection._drain(pipelined, cursors, False, timeout)
+        try:
+            await self._connection._drain(pipelined, cursors, False, timeout)
+        except BaseException:
+            if any(cursor._pending is not None for cursor in cursors):
+                # An interrupt came before they were given up.
+                self._connection._forsake(cursors, None)
+            raise

@@ -177,6 +177,9 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
                     await take()
             while asked:
                 await take()
+        except BaseException as error:
+            self._core.withdraw(error)
+            raise
         finally:
             # After an error the other results are not needed.
             while asked and not self.closed:

@@ -156,6 +156,9 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
                     await take()
             while asked:
                 await take()
+        except BaseException as error:
+            self._core.withdraw(error)
+            raise
         finally:
             # After an error the other results are not needed.
             while asked and not self.closed:

@@ -154,7 +154,12 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         cursor = AsyncCursor(self, self.row_factory)
-        cursor._take(await self._wait(self._core.submit_flat(sql, rows), timeout))
+        core = self._core
+        try:
+            cursor._take(await self._wait(core.submit_flat(sql, rows), timeout))
+        except BaseException as error:
+            core.withdraw(error)
+            raise
         return cursor._all()
 
     # the session
@@ -241,4 +246,9 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        await self._wait(self._core.wire.select_db(database), timeout)
+        core = self._core
+        try:
+            await self._wait(core.wire.select_db(database), timeout)
+        except BaseException as error:
+            core.withdraw(error)
+            raise

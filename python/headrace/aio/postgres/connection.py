@@ -155,7 +155,12 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         cursor = AsyncCursor(self, self.row_factory)
-        cursor._set(await self._wait(self._core.submit_flat(sql, rows), timeout))
+        core = self._core
+        try:
+            cursor._set(await self._wait(core.submit_flat(sql, rows), timeout))
+        except BaseException as error:
+            core.withdraw(error)
+            raise
         return cursor._all()
 
     # transactions

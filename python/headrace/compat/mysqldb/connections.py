@@ -193,7 +193,11 @@ class BaseConnection:
             if (name := infile.file_name(text, backslash_escapes=escapes)) is not None:
                 with infile.open_file(name) as file:
                     return infile.send(connection, text, file)
-        results: list[_native.Result] = connection._wait(core.wire.query(text), None)
+        try:
+            results: list[_native.Result] = connection._wait(core.wire.query(text), None)
+        except BaseException as error:
+            core.withdraw(error)
+            raise
         return results
 
     def store_result(self) -> Result | None:
@@ -290,13 +294,18 @@ class BaseConnection:
 
     def _simple(self, statement: str) -> None:
         with self._next() as connection:
-            connection._wait(connection._core.wire.query(statement), None)
+            core = connection._core
+            try:
+                connection._wait(core.wire.query(statement), None)
+            except BaseException as error:
+                core.withdraw(error)
+                raise
             self._insert_id = 0
 
     def select_db(self, database: str) -> None:
         """Changes the current database."""
         with self._next() as connection:
-            connection._wait(connection._core.wire.select_db(database), None)
+            connection.select_db(database)
 
     def ping(self, reconnect: bool | None = None) -> None:
         """A round trip. Raises OperationalError when the server is gone."""
