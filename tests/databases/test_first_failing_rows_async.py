@@ -14,6 +14,8 @@ from servers import Database
 
 ROWS: dict[str, tuple[Any, Any]] = {"duplicate": (-1, "again"), "null": (-2, None), "refused": (object(), "x")}
 """Rows that fail: at the server, or, the last one, before they are sent."""
+TWICE = "twice"
+"""A row that fails because of one before the first that fails: if that one is executed later, it fails itself."""
 ERRORS = {
     "duplicate": errors.UniqueViolation,
     "null": errors.NotNullViolation,
@@ -22,6 +24,7 @@ ERRORS = {
 CASES = [
     *((first, second, 10, 3, 7) for first, second in [("duplicate", "null"), ("null", "duplicate")]),
     *((first, second, 1000, 500, 999) for first, second in [("duplicate", "null"), ("null", "duplicate")]),
+    ("null", TWICE, 1000, 520, 650),
     ("refused", "duplicate", 10, 3, 7),
     ("refused", "null", 1000, 500, 999),
     # Much has been sent by then.
@@ -36,7 +39,7 @@ CASES = [
 def batch(first: str, second: str, count: int, at: int, then: int) -> list[tuple[Any, Any]]:
     """Rows of which two fail."""
     rows: list[tuple[Any, Any]] = [(n, f"row {n}") for n in range(count)]
-    rows[at], rows[then] = ROWS[first], ROWS[second]
+    rows[at], rows[then] = ROWS[first], (at - 3, TWICE) if second == TWICE else ROWS[second]
     return rows
 
 
@@ -54,7 +57,7 @@ def prepare(db: Database) -> None:
         admin.execute("insert into first_failing values (-1, 'there')")
 
 
-@pytest.mark.parametrize(("first", "second", "count", "at", "then"), CASES[:5])
+@pytest.mark.parametrize(("first", "second", "count", "at", "then"), CASES[:6])
 async def test_the_first_failing_row_is_named_and_nothing_is_applied(
     any_db: Database, first: str, second: str, count: int, at: int, then: int
 ) -> None:

@@ -3,7 +3,7 @@
 //! The server executes all rows of a request, also those after one that fails. An atomic batch therefore has a guard:
 //! inside a transaction block a savepoint, outside of one a transaction of its own.
 
-use super::joined::Joined;
+use super::joined::{Joined, Repeated};
 use super::pending::{Failure, PendingRequest};
 use super::request::{Execute, Request, Rows};
 use super::send::check_text;
@@ -20,7 +20,7 @@ use headrace_core::{CodeSet, Epoch, Fatal, Mismatch, Parameters, Value, ValueKin
 use std::sync::Arc;
 
 /// The savepoint of a batch.
-const SAVEPOINT: &[u8] = b"headrace_batch";
+pub(super) const SAVEPOINT: &[u8] = b"headrace_batch";
 
 /// A batch that has begun.
 #[derive(Debug)]
@@ -42,8 +42,8 @@ pub(super) struct Batch {
     pub affected: u64,
     /// The server does not execute the statement before it is prepared again.
     pub is_stale: bool,
-    /// The error of a statement with many rows, which are being sent one by one.
-    pub repeated: Option<ServerError>,
+    /// A statement with many rows has failed, which are being sent one by one.
+    pub repeated: Option<Repeated>,
     /// Each row is the text of a statement.
     is_texts: bool,
     /// One of the texts changes definitions.
@@ -123,7 +123,8 @@ impl<H: CasHandler> Machine<H> {
     /// Sends the next rows; returns true if it did, or if no more will be sent.
     pub(super) fn send_rows(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let Some(at) = self.queue.last_at() else { return false };
-        if self.expects.len() >= limits::CHUNKS_IN_FLIGHT || self.prepares_joined(at) {
+        let in_flight = self.expects.iter().filter(|expect| **expect != Expect::JoinedGuard).count();
+        if in_flight >= limits::CHUNKS_IN_FLIGHT || self.prepares_joined(at) {
             return false;
         }
         let codeset = self.options.codeset;

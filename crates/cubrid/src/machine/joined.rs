@@ -2,9 +2,11 @@
 //! takes for as many statements of one row.
 //!
 //! A row that fails undoes its whole statement, and the error does not tell which one it is. The rows of the statement
-//! are then sent one by one, which finds it and, if the batch is not atomic, applies the others.
+//! are then sent one by one, which finds it and, if the batch is not atomic, applies the others. The server has executed
+//! the statements after it meanwhile, whose rows may be what the rows of this one are refused for: in an atomic batch
+//! each request with joined rows has a savepoint before it, to which the transaction is rolled back first.
 
-use super::batch::{Encoded, is_stale};
+use super::batch::{Encoded, SAVEPOINT, is_stale};
 use super::pending::Failure;
 use super::request::BatchStrategy;
 use super::stage::Event;
@@ -13,7 +15,7 @@ use super::{CasHandler, Expect, Machine};
 use crate::errors::dbms;
 use crate::lexer::OneRow;
 use crate::messages::server::{BatchResults, Origin, Prepared, ServerError};
-use crate::messages::{Reader, client};
+use crate::messages::{Reader, client, savepoint};
 use headrace_core::{Fatal, WriteBuffer, limits};
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -26,6 +28,37 @@ const ROWS: usize = 100;
 const PARAMETERS: usize = 4000;
 /// Rows of a statement from which on it is worth its preparation.
 const ROWS_WORTH_IT: usize = 10;
+
+/// Savepoints before requests with joined rows: as many as are in flight at a time.
+const SAVEPOINTS: [&[u8]; limits::CHUNKS_IN_FLIGHT] = [b"headrace_rows_0", b"headrace_rows_1"];
+
+/// Joined rows of one request.
+#[derive(Debug)]
+pub(super) struct JoinedRows {
+    /// The number of the first row.
+    first: u64,
+    rows: Encoded,
+    /// The savepoint before them, if the batch is atomic.
+    savepoint: Option<&'static [u8]>,
+}
+
+/// A statement with many rows that the server has refused.
+#[derive(Debug)]
+pub(super) struct FailedStatement {
+    /// The rows of its request up to its last.
+    request: JoinedRows,
+    /// How many of them are its own.
+    rows: usize,
+    error: ServerError,
+}
+
+/// The error of a statement whose rows are being sent one by one.
+#[derive(Debug)]
+pub(super) struct Repeated {
+    error: ServerError,
+    /// The number of the row after its last.
+    end: u64,
+}
 
 /// The statement with many rows.
 #[derive(Debug, Default)]
@@ -45,10 +78,11 @@ pub(super) enum Joined {
     Ready {
         statement: Arc<Statement>,
         rows: usize,
-        /// Rows in flight, a request each, with the number of the first.
-        in_flight: VecDeque<(u64, Encoded)>,
-        /// The rows of a statement that has failed, and its error.
-        failed: Option<(u64, Encoded, ServerError)>,
+        /// Rows in flight, a request each.
+        in_flight: VecDeque<JoinedRows>,
+        /// How many requests with rows were sent.
+        requests: usize,
+        failed: Option<FailedStatement>,
     },
 }
 
@@ -65,6 +99,10 @@ impl Joined {
         }
         Self::Wanted { sql: insert.repeated(rows).into(), rows }
     }
+
+    fn ready(statement: Arc<Statement>, rows: usize) -> Self {
+        Self::Ready { statement, rows, in_flight: VecDeque::new(), requests: 0, failed: None }
+    }
 }
 
 impl<H: CasHandler> Machine<H> {
@@ -75,6 +113,7 @@ impl<H: CasHandler> Machine<H> {
 
     /// Sends rows to the statement with many rows, or its preparation; returns true if it did.
     pub(super) fn send_joined(&mut self, at: usize, write_buffer: &mut WriteBuffer) -> bool {
+        let in_block = self.queue[at].in_block;
         let Some(batch) = self.queue[at].batch_mut() else { return false };
         if let Joined::Wanted { sql, rows } = &batch.joined {
             let (sql, rows) = (sql.clone(), *rows);
@@ -84,7 +123,7 @@ impl<H: CasHandler> Machine<H> {
             }
             match self.statements.get(&*sql).cloned() {
                 Some(statement) => {
-                    batch.joined = Joined::Ready { statement, rows, in_flight: VecDeque::new(), failed: None };
+                    batch.joined = Joined::ready(statement, rows);
                 }
                 None => {
                     // What was added to the text of the statement of one row is in every code set.
@@ -97,17 +136,29 @@ impl<H: CasHandler> Machine<H> {
                 }
             }
         }
-        let Joined::Ready { statement, rows, in_flight, .. } = &mut batch.joined else { return false };
+        let Joined::Ready { statement, rows, requests, .. } = &mut batch.joined else { return false };
         let whole = batch.encoded.ends.len() / *rows * *rows;
         if whole == 0 {
             return false;
         }
+        let handle = statement.handle;
+        // The first rows in a block have the savepoint of the batch before them.
+        let has_guard = in_block && batch.sent == 0;
+        let name = if has_guard { SAVEPOINT } else { SAVEPOINTS[*requests % SAVEPOINTS.len()] };
+        let savepoint = batch.atomic.then_some(name);
+        *requests += 1;
+        if savepoint.is_some() && !has_guard {
+            client::savepoint(write_buffer.tail(), self.info, savepoint::SET, name);
+            self.expect(Expect::JoinedGuard);
+        }
+        let Some(batch) = self.queue[at].batch_mut() else { return false };
+        let Joined::Ready { in_flight, .. } = &mut batch.joined else { return false };
         let sent = batch.encoded.take(whole);
         let mut request =
-            client::execute_array(write_buffer.tail(), self.info, statement.handle, self.query_timeout_millis, false);
+            client::execute_array(write_buffer.tail(), self.info, handle, self.query_timeout_millis, false);
         request.arguments().extend_from_slice(&sent.bytes);
         request.end();
-        in_flight.push_back((batch.sent, sent));
+        in_flight.push_back(JoinedRows { first: batch.sent, rows: sent, savepoint });
         batch.sent += whole as u64;
         let is_over = batch.is_exhausted && batch.encoded.ends.is_empty();
         if is_over {
@@ -128,7 +179,7 @@ impl<H: CasHandler> Machine<H> {
         let statement = Arc::new(Statement::new(sql.clone(), prepared, epoch));
         if statement.parameters == rows * batch.statement.parameters {
             let statement = statement.clone();
-            batch.joined = Joined::Ready { statement, rows, in_flight: VecDeque::new(), failed: None };
+            batch.joined = Joined::ready(statement, rows);
         }
         self.statements.keep(sql, statement);
         Ok(())
@@ -143,8 +194,8 @@ impl<H: CasHandler> Machine<H> {
         let Some(pending) = self.queue.first_mut() else { return Ok(()) };
         let Some(batch) = pending.batch_mut() else { return Ok(()) };
         let Joined::Ready { rows, in_flight, failed, .. } = &mut batch.joined else { return Ok(()) };
-        let Some((first, sent)) = in_flight.pop_front() else { return Ok(()) };
-        let statements = sent.ends.len() / *rows;
+        let Some(request) = in_flight.pop_front() else { return Ok(()) };
+        let statements = request.rows.ends.len() / *rows;
         let mut failure = None;
         match results {
             Err(error) => {
@@ -173,35 +224,66 @@ impl<H: CasHandler> Machine<H> {
         if ends {
             pending.slot.fail_row(Failure::Server { error, row: None });
         } else if failed.is_none() {
-            let part = at * *rows..(at + 1) * *rows;
-            *failed = Some((first + part.start as u64, sent.part(part), error));
+            let JoinedRows { first, rows: sent, savepoint } = request;
+            // Without a savepoint those before it have been stored.
+            let start = if savepoint.is_some() { 0 } else { at * *rows };
+            let sent = sent.part(start..(at + 1) * *rows);
+            let request = JoinedRows { first: first + start as u64, rows: sent, savepoint };
+            *failed = Some(FailedStatement { request, rows: *rows, error });
         }
         pending.drain(Event::RowFailed);
         Ok(())
     }
 
-    /// Every reply has come: sends the rows of the first statement that has failed one by one; returns true if there is
-    /// one.
+    /// The reply to the rows before those of a statement that has failed, which were rolled back with it.
+    pub(super) fn joined_again_reply(&mut self, reply: Result<Reader<'_>, ServerError>) -> Result<(), Fatal> {
+        let error = match reply {
+            Ok(mut reader) => {
+                BatchResults::read(&mut reader, false)?.items.into_iter().find_map(|item| item.result.err())
+            }
+            Err(error) => Some(error),
+        };
+        if let (Some(error), Some(pending)) = (error, self.queue.first_mut()) {
+            pending.slot.fail_row(Failure::Server { error, row: None });
+        }
+        Ok(())
+    }
+
+    /// Every reply has come: sends the rows of the first statement that has failed one by one, after those before it
+    /// that are rolled back with it; returns true if there is one.
     pub(super) fn repeat_joined(&mut self, at: usize, write_buffer: &mut WriteBuffer) -> bool {
         let is_abandoned = self.queue[at].slot.handler.is_none();
         let Some(batch) = self.queue[at].batch_mut() else { return false };
-        let Joined::Ready { failed, .. } = &mut batch.joined else { return false };
-        if let Some(error) = batch.repeated.take() {
-            // If none of the rows fails alone, this is the failure; otherwise that of the row is.
-            let is_found = is_found(self.queue[at].slot.failure.as_ref());
-            if !is_found {
-                self.queue[at].slot.fail_row(Failure::Server { error, row: None });
+        let Joined::Ready { statement, failed, .. } = &mut batch.joined else { return false };
+        if let Some(Repeated { error, end }) = batch.repeated.take() {
+            // If none of the rows fails alone, this is the failure, and not that of a later row.
+            if !is_found(self.queue[at].slot.failure.as_ref(), end) {
+                self.queue[at].slot.failure = Some(Failure::Server { error, row: None });
             }
             return false;
         }
-        let Some((first, rows, error)) = failed.take() else { return false };
-        let handle = batch.statement.handle;
+        let Some(FailedStatement { request, rows, error }) = failed.take() else { return false };
+        let (handle, joined) = (batch.statement.handle, statement.handle);
         if is_abandoned {
             self.queue[at].slot.fail_row(Failure::Server { error, row: None });
             return false;
         }
-        batch.repeated = Some(error);
-        self.send_array(handle, first, &rows, write_buffer);
+        let JoinedRows { first, rows: mut sent, savepoint } = request;
+        let before = sent.take(sent.ends.len() - rows);
+        let first = first + before.ends.len() as u64;
+        batch.repeated = Some(Repeated { error, end: first + sent.ends.len() as u64 });
+        if let Some(name) = savepoint {
+            client::savepoint(write_buffer.tail(), self.info, savepoint::ROLLBACK, name);
+            self.expect(Expect::JoinedGuard);
+        }
+        if !before.ends.is_empty() {
+            let timeout = self.query_timeout_millis;
+            let mut request = client::execute_array(write_buffer.tail(), self.info, joined, timeout, false);
+            request.arguments().extend_from_slice(&before.bytes);
+            request.end();
+            self.expect(Expect::JoinedAgain);
+        }
+        self.send_array(handle, first, &sent, write_buffer);
         true
     }
 
@@ -215,7 +297,7 @@ impl<H: CasHandler> Machine<H> {
     }
 }
 
-/// Returns true if a row is known that the server has refused.
-fn is_found<H: CasHandler>(failure: Option<&Failure<H>>) -> bool {
-    matches!(failure, Some(Failure::Server { row: Some(_), .. }))
+/// Returns true if a row before `end` is known that could not be applied.
+fn is_found<H: CasHandler>(failure: Option<&Failure<H>>, end: u64) -> bool {
+    matches!(failure, Some(Failure::Server { row: Some(row), .. } | Failure::Client { row: Some(row), .. }) if *row < end)
 }

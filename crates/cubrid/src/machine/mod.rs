@@ -77,8 +77,12 @@ enum Expect {
     NextResult,
     /// To PREPARE of a batch's statement with many rows.
     PrepareJoined,
+    /// To SAVEPOINT before joined rows.
+    JoinedGuard,
     /// To EXECUTE_ARRAY of a statement with many rows.
     Joined,
+    /// To EXECUTE_ARRAY of a statement with many rows, for rows that were rolled back with those after them.
+    JoinedAgain,
     /// To EXECUTE_ARRAY.
     Array {
         /// The number of its first row.

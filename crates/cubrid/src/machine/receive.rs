@@ -122,7 +122,8 @@ impl<H: CasHandler> Machine<H> {
             Expect::Each { row } => self.each_reply(row, reply)?,
             Expect::PrepareJoined => self.prepared_joined(reply)?,
             Expect::Joined => self.joined_reply(reply)?,
-            Expect::Guard => {
+            Expect::JoinedAgain => self.joined_again_reply(reply)?,
+            Expect::Guard | Expect::JoinedGuard => {
                 if let (Err(error), Some(pending)) = (reply, self.queue.first_mut()) {
                     pending.slot.fail_row(Failure::Server { error, row: None });
                     pending.drain(Event::RowFailed);
@@ -208,7 +209,7 @@ impl<H: CasHandler> Machine<H> {
     /// block would be a transaction of its own.
     fn check_begun(&mut self, expect: Expect, error: Option<&ServerError>) -> Result<(), Fatal> {
         let is_of_rows = matches!(expect, Expect::Array { .. } | Expect::Texts { .. } | Expect::Each { .. });
-        let executes = is_of_rows || matches!(expect, Expect::Execute | Expect::Joined);
+        let executes = is_of_rows || matches!(expect, Expect::Execute | Expect::Joined | Expect::JoinedAgain);
         self.is_begun |= self.info.is_active || (executes && error.is_none());
         if self.info.is_active || !self.is_begun {
             return Ok(());
