@@ -1,0 +1,259 @@
+"""What the pages on the types of Informix and CUBRID, on values, and on what differs say in words, executed."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import socket
+
+import numpy as np
+import pytest
+
+from headrace.errors import DataError, Error
+from headrace.types import Json, Opaque
+from robustness.hostile import HostileProxy, u32
+
+from .prose import Trial, says, shown
+
+D = decimal.Decimal
+INFORMIX, CUBRID = "informix.md", "cubrid.md"
+MATRIX = "tests/values/test_matrix.py::test_every_value_is_the_same_by_every_way"
+INSTANT = dt.datetime(2024, 2, 29, 13, 14, 15, 678905)
+
+# Informix
+
+
+class Replacing(HostileProxy):
+    """Puts other bytes in the place of some that the server sends."""
+
+    replaced = (b"", b"")
+
+    def _back(self, client: socket.socket, server: socket.socket) -> None:
+        while block := server.recv(65536):
+            client.sendall(block.replace(*self.replaced))
+
+
+@says(
+    INFORMIX,
+    "`decimal.Decimal`, exact, with its scale",
+    "exact, without trailing zeros",
+    "of up to 32 digits",
+    "`float`, which the server converts",
+)
+def _(t: Trial) -> None:
+    t.table("v decimal(10,2), m money(12,2), f decimal(16), d decimal(32,0)")
+    assert [repr(t.stored(D("5.1"), column)) for column in "vmf"] == [
+        "Decimal('5.10')",
+        "Decimal('5.10')",
+        "Decimal('5.1')",
+    ]
+    assert repr(t.stored(D("5.100"), "f")) == "Decimal('5.1')"
+    assert t.stored(1.25) == D("1.25")
+    digits = 10**32 - 1
+    assert t.stored(D(digits), "d") == t.stored(digits, "d") == digits
+    for value in (10**40, D(10) ** 33 + 1):
+        t.refuses(Error, "insert into said (d) values (?)", value)
+
+
+@says(INFORMIX, "`str`, with its blanks")
+def _(t: Trial) -> None:
+    t.table("v char(6), n nchar(6)")
+    assert [t.stored("ab", column) for column in "vn"] == ["ab    "] * 2
+
+
+@says(INFORMIX, "naive `datetime`, cut to ten microseconds", "`str`, as Informix writes it: `07-04`")
+def _(t: Trial) -> None:
+    t.table("v datetime year to fraction(5), d datetime month to day")
+    assert t.stored(INSTANT) == INSTANT.replace(microsecond=678900)
+    assert t.stored("07-04", "d") == "07-04"
+
+
+shown(
+    INFORMIX,
+    "opened by `open_lob`",
+    "made by `create_lob`",
+    by="tests/informix/test_lobs.py::test_what_is_written_is_read",
+)
+
+
+@says(INFORMIX, "the result of `json.loads`", "`dict`, `list`, anything in `Json`", "`str` is taken as JSON text")
+def _(t: Trial) -> None:
+    t.table("v json")
+    for value in ({"a": [1, None]}, [1, 2]):
+        assert t.stored(value) == value
+    for value in ({"a": 1}, [1, "é"]):
+        assert t.stored(Json(value)) == value
+    assert t.stored('{"a": 1}') == {"a": 1}
+
+
+shown(INFORMIX, "A value is stored as informix-driver stores it", by=MATRIX)
+
+
+@says(
+    INFORMIX,
+    "`str` is accepted for every built-in type: the server converts it, by `DBDATE`",
+    "Dates inside of collections and rows are written in that form, too",
+)
+def _(t: Trial) -> None:
+    t.table("v date, l list(date not null)")
+    assert t.stored("2024-02-29") == dt.date(2024, 2, 29)
+    assert t.stored([dt.date(2024, 2, 29)], "l") == "LIST{'2024-02-29'}"
+
+
+@says(INFORMIX, "A value with a time zone is refused", "So are NaN and infinity")
+def _(t: Trial) -> None:
+    t.table("v varchar(40), d datetime year to fraction(5), f float, n decimal(16)")
+    aware = INSTANT.replace(tzinfo=dt.timezone.utc)
+    for column, value in (("v", aware), ("d", aware), ("d", aware.timetz()), ("f", float("nan")), ("f", float("inf")),
+                          ("n", D("NaN")), ("n", D("-Infinity"))):  # fmt: skip
+        t.refuses(Error, f"insert into said ({column}) values (?)", value)
+    assert t.value("select count(*) from said") == 0
+
+
+@says(INFORMIX, "A date whose year Python does not have follows")
+def _(t: Trial) -> None:
+    day, year_10000 = dt.date(2024, 2, 29), 3_000_000
+    days = (day - dt.date(1899, 12, 31)).days
+    sql = "select date('2024-02-29') from systables where tabid = 1"
+    assert t.value(sql) == day
+    for policy, value in (("none", None), ("text", "10113-09-20"), ("raise", DataError)):
+        with Replacing(t.db.port) as proxy, t.db.connect(proxy.port, unrepresentable=policy) as conn:
+            # The test server has no such date.
+            proxy.replaced = (u32(days), u32(year_10000))
+            if value is DataError:
+                with pytest.raises(DataError):
+                    conn.fetchval(sql)
+            else:
+                assert conn.fetchval(sql) == value
+
+
+def sends_numpy(t: Trial) -> None:
+    """Values of NumPy are what they are in Python's types."""
+    for column, given, value in (
+        ("n", np.int64(5), 5), ("f", np.float64(1.5), 1.5), ("d", np.datetime64("2024-02-29"), dt.date(2024, 2, 29)),
+        ("d", np.datetime64("NaT"), None), ("s", np.str_("a"), "a"),
+    ):  # fmt: skip
+        t.table("n int, f float, d date, s varchar(9)")
+        assert t.stored(given, column) == value
+
+
+says(INFORMIX, "Values of NumPy are sent as what they are in Python's types")(sends_numpy)
+says(CUBRID, "Values of NumPy are sent as what they are in Python's types")(sends_numpy)
+
+# CUBRID
+
+
+shown(
+    CUBRID,
+    "`int`, as INT or BIGINT",
+    "larger ones as NUMERIC",
+    "`float`, as DOUBLE",
+    by="crates/cubrid/src/types/encode.rs::values_become_a_type_and_bytes",
+)
+
+
+@says(
+    CUBRID,
+    "`Decimal`, at most 38 digits",
+    "NaN and infinities are refused",
+    "`bytes`, not empty: the server reads empty ones as NULL",
+)
+def _(t: Trial) -> None:
+    assert t.value("select ?", D("9" * 38)) == D("9" * 38)
+    for value in (D("9" * 39), float("nan"), float("inf"), D("NaN"), b""):
+        t.refuses(DataError, "select ?", value)
+
+
+@says(CUBRID, 'Opaque("varnchar", text.encode()')
+def _(t: Trial) -> None:
+    t.table("v nchar varying(20)")
+    assert t.stored(Opaque("varnchar", "é한".encode() + b"\0")) == "é한"
+
+
+@says(CUBRID, "fractions of a second are dropped", "naive `datetime`, to milliseconds", "aware `datetime` in UTC")
+def _(t: Trial) -> None:
+    t.table("c time, v datetime, z datetimetz")
+    assert t.stored(dt.time(13, 14, 15, 999_000), "c") == dt.time(13, 14, 15)
+    assert t.stored(INSTANT) == INSTANT.replace(microsecond=678_000)
+    aware = INSTANT.replace(microsecond=0, tzinfo=dt.timezone(dt.timedelta(hours=9)))
+    got = t.stored(aware, "z")
+    assert (got, got.tzinfo) == (aware, dt.timezone.utc)
+
+
+@says(CUBRID, "what `json.loads` makes", "`headrace.types.Json`, or text")
+def _(t: Trial) -> None:
+    t.table("v json")
+    for value in ({"a": [1, None]}, [1, "é"]):
+        assert t.stored(Json(value)) == value
+    assert t.stored('{"a": 1}') == {"a": 1}
+
+
+shown(
+    CUBRID,
+    "`int`, for `conn.returned_rows`",
+    by="tests/cubrid/test_procedures.py::test_a_cursor_that_is_returned_is_read",
+)
+shown(CUBRID, "A value is stored as pycubrid stores it", by=MATRIX)
+shown(
+    CUBRID,
+    "The server types a parameter when it prepares the statement",
+    "headrace writes the type of the value around such a parameter",
+    by="tests/cubrid/test_meaning_of_values.py::test_value_means_what_its_literal_means",
+)
+
+
+@says(CUBRID, "`IF(a > b, ?, 0)` makes 2 of 1.5")
+def _(t: Trial) -> None:
+    assert t.value("select if(2 > 1, ?, 0)", 1.5) == 1.5
+
+
+@says(CUBRID, "so it does for the arguments of NULLIF, GREATEST, LEAST, DATE_ADD, DATE_SUB, ASCII, HEX")
+def _(t: Trial) -> None:
+    for call, value in (("nullif(?, 0)", 1.5), ("greatest(?, 1)", 1.5), ("least(?, 2)", 1.5)):
+        assert t.value(f"select {call}", value) == value
+    for call, literal, value in (
+        ("ascii({})", "'a'", "a"), ("hex({})", "255", 255), ("octet_length({})", "'é'", "é"),
+        ("bit_length({})", "'ab'", "ab"), ("date_add({}, interval 1 day)", "date'2024-02-28'", dt.date(2024, 2, 28)),
+        ("date_sub({}, interval 1 day)", "date'2024-03-01'", dt.date(2024, 3, 1)),
+    ):  # fmt: skip
+        assert t.value(f"select {call.format('?')}", value) == t.value(f"select {call.format(literal)}"), call
+
+
+shown(
+    CUBRID,
+    "its type is one that takes the values of all rows",
+    by="tests/cubrid/test_meaning_of_values.py::test_batch_has_the_type_of_all_its_rows",
+)
+
+
+@says(CUBRID, "A date that no calendar has (`0000-00-00`) is an error unless `unrepresentable` says otherwise")
+def _(t: Trial) -> None:
+    sql = "select date'0000-00-00'"
+    t.refuses(DataError, sql)
+    assert t.connect(unrepresentable="none").fetchval(sql) is None
+    assert t.connect(unrepresentable="text").fetchval(sql) == "0000-00-00"
+
+
+# Values, and what differs
+
+shown("values.md", "What becomes of each kind of value in each type of column", by=MATRIX)
+shown(
+    "value-differences.md",
+    "A value is stored as the same value by every way that takes it",
+    "What differs is listed here",
+    "a line without such a case is removed",
+    by=MATRIX,
+)
+shown(
+    "value-differences.md",
+    "are named as in the tests",
+    by="tests/values/test_matrix.py::test_the_page_names_what_there_is",
+)
+shown(
+    "value-differences.md",
+    "PostgreSQL's values are sent in one of three ways",
+    "| by value |",
+    "| by column |",
+    "| by text |",
+    by=MATRIX,
+)
