@@ -391,6 +391,23 @@ def _(t: Trial) -> None:
     assert t.value("select cast(cast(? as time) as signed)", dt.timedelta(hours=-1)) == -10000
 
 
+@says(
+    PAGE,
+    "A number is the same number, but its class may be another",
+    "of `-?` and a negative `int` it makes a `Decimal`, and of -2**63 an error",
+    on=MARIA,
+)
+def _(t: Trial) -> None:
+    text = t.connect(prepared=False)
+    for sql, value, bound, literal in (
+        ("select ? + 1", D(100), D(101), 101), ("select coalesce(?, 5)", D("1E+5"), D(100000), 100000),
+        ("select -?", -7, D(7), 7), ("select ? + 1", D("1.50"), D("2.50"), D("2.50")), ("select -?", 7, -7, -7),
+    ):  # fmt: skip
+        assert repr((t.value(sql, value), text.fetchval(sql, value))) == repr((bound, literal)), sql
+    t.refuses(DataError, "select -?", -(2**63))
+    assert text.fetchval("select -?", -(2**63)) == 2**63
+
+
 shown(PAGE, "`callproc` always binds", by=f"{OF_PROCEDURES}test_dates_and_bits_in_out_parameters")
 shown(
     PAGE,

@@ -89,7 +89,7 @@ class Trial:
         """The first value of a query."""
         return self.conn.fetchval(sql, *args)
 
-    def refuses(self, error: type[BaseException], sql: str, *args: Any, match: str = "") -> None:
+    def refuses(self, error: type[BaseException], sql: str, *args: Any, match: str | None = None) -> None:
         """A statement is an error."""
         with pytest.raises(error, match=match):
             self.conn.execute(sql, args)
