@@ -1,11 +1,14 @@
 """Sends objects that raise, lie, change or contain themselves, by each way that a value can go, and prints what came of
-each: ``python hostile_objects.py URL MARK``. It is a process of its own: its end is the worst that can come of one."""
+each: ``python hostile_objects.py URL MARK``. Then it sends random ones, within each other and within usual ones, by
+random ways: ``python hostile_objects.py URL MARK SEED ROUNDS``. It is a process of its own: its end is the worst that
+can come of one."""
 
 from __future__ import annotations
 
 import datetime
 import decimal
 import enum
+import random
 import resource
 import sys
 from collections.abc import Callable, Iterator
@@ -160,6 +163,61 @@ class Clearing:
         return 1.0
 
 
+class Stream:
+    """Says that it has Arrow data, and has what it was given, or raises it."""
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        if isinstance(self.given, BaseException):
+            raise self.given
+        return self.given
+
+    __arrow_c_array__ = __arrow_c_stream__
+
+
+class Changing:
+    """Another value each time that it is looked at."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def _look(self) -> int:
+        self.looks += 1
+        return self.looks
+
+    def __len__(self) -> int:
+        return self._look()
+
+    def __getitem__(self, at: Any) -> Any:
+        if self._look() > 50:
+            raise IndexError
+        return self if self.looks % 3 else self.looks
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self._look()] * (self.looks % 4))
+
+    def __str__(self) -> str:
+        return "x" * self._look()
+
+    def __float__(self) -> float:
+        return float(self._look())
+
+    def __index__(self) -> int:
+        return self._look() << 70 * (self.looks % 2)
+
+    def __eq__(self, other: object) -> bool:
+        return self._look() % 2 == 0
+
+    def __hash__(self) -> int:
+        return self._look()
+
+    def keys(self) -> Any:
+        """Those of a mapping."""
+        return [self._look(), "a"]
+
+
 class Member(enum.Enum):
     ITSELF = 1
     OTHER = 2
@@ -229,6 +287,10 @@ def objects() -> Iterator[tuple[str, Any]]:
         "generator": (n for n in range(3)),
         "memory": memoryview(bytearray(range(64)))[::2],
         "released": _released(),
+        "changing": Changing(),
+        "stream_of_none": Stream(None),
+        "stream_of_itself": Stream(itself),
+        "stream_that_raises": Stream(Own()),
     }.items()
     for claimed in (int, float, str, bytes, list, tuple, dict, datetime.datetime, decimal.Decimal, enum.Enum):
         yield f"liar_{claimed.__name__}", Liar(claimed)
@@ -271,13 +333,74 @@ def ways(conn: Any, mark: str) -> Iterator[tuple[str, Callable[[Any], Any]]]:
         yield "unknown", lambda value: conn.execute("select %s", (value,))
         yield "json", lambda value: conn.execute("insert into hostile (j) values (%s)", (headrace.types.Json(value),))
     elif hasattr(conn, "load_rows"):
-        yield "load_rows", lambda value: conn.load_rows("hostile", [(value,)], columns=["v"])
+        for column in columns:
+            yield f"load_rows {column}", lambda value, c=column: conn.load_rows("hostile", [(value,)], columns=[c])
+        yield "load_rows of rows", lambda value: conn.load_rows("hostile", value, columns=["v", "n"])
 
 
 def _write_row(conn: Any, value: Any) -> None:
     cursor = conn.cursor()
     with cursor.copy("copy hostile (v) from stdin") as copy:
         copy.write_row((value,))
+
+
+def composed(choice: random.Random, within: dict[str, Any], depth: int = 0) -> Any:
+    """A random value: an object, a usual value, or some of them within another one."""
+    kind = choice.random()
+    if kind < 0.3 or depth > 5:
+        return choice.choice(list(within.values()))
+    if kind < 0.5:
+        return choice.choice(USUAL)
+    inner = [composed(choice, within, depth + 1) for _ in range(choice.randrange(4))]
+    makers: list[Callable[[], Any]] = [
+        lambda: inner,
+        lambda: tuple(inner),
+        lambda: Emptied(inner),
+        lambda: {f"{n}": item for n, item in enumerate(inner)},
+        lambda: dict.fromkeys(["x", "y"], inner),
+        lambda: (item for item in inner),
+        lambda: headrace.types.Range(*inner[:2]),
+        lambda: headrace.types.Multirange([headrace.types.Range(item, None) for item in inner]),
+        lambda: headrace.types.Json(inner),
+        lambda: headrace.types.Point(*inner[:2]),
+        lambda: headrace.types.Polygon(tuple(inner)),
+        lambda: headrace.types.Path(inner),  # type: ignore[arg-type]
+        lambda: headrace.types.Interval(*inner[:3]),
+        lambda: headrace.types.Opaque("varnchar", b"x"),
+        lambda: enum.Enum("Made", {"VALUE": inner[0]}).VALUE,  # type: ignore[attr-defined]
+        lambda: Text(inner),
+    ]
+    try:
+        return choice.choice(makers)()
+    except Exception:
+        return inner
+
+
+USUAL = [None, True, 0, -1, 2**63, 1.5, float("nan"), "", "text", "[1]", "{1}", b"", b"\xff", decimal.Decimal("NaN"),
+         datetime.date(1, 1, 1), datetime.datetime(9999, 12, 31), datetime.time(1), datetime.timedelta(-1)]  # fmt: skip
+
+
+def send_random(conns: list[Any], mark: str, seed: int, rounds: int) -> None:
+    """Sends random values by random ways, on one of the connections after the other."""
+    choice = random.Random(seed)
+    sending = [(conn, way, send) for conn in conns for way, send in ways(conn, mark)]
+    for number in range(rounds):
+        if number % 200 == 0:
+            within = dict(objects())
+        conn, way, send = choice.choice(sending)
+        value = composed(choice, within)
+        print(f"{number} {way}: {type(value).__name__}", end=" ", flush=True)
+        try:
+            send(value)
+            outcome = "done"
+        except ALLOWED as error:
+            outcome = type(error).__name__
+        print(outcome, flush=True)
+        if conn.closed:
+            print("the connection is closed", flush=True)
+            sys.exit(1)
+        if number % 10 == 0 and conn.fetchval("select count(*) from hostile") < 0:
+            sys.exit(1)
 
 
 POSTGRESQL = ", p point, g polygon, a int[], j jsonb, c hostile_pair, r int4range"
@@ -296,14 +419,25 @@ ALLOWED = (
 
 
 def main() -> None:
-    url, mark = sys.argv[1:]
+    url, mark, *numbers = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    conn: Any = headrace.connect(url, autocommit=True)
+    loading = {"local_infile": True} if url.startswith(("mysql", "mariadb")) else {}
+    conn: Any = headrace.connect(url, autocommit=True, **loading)
     conn.execute("drop table if exists hostile")
     if mark == "$1":
         conn.executescript("drop type if exists hostile_pair; create type hostile_pair as (x int, y text)")
     more = POSTGRESQL if mark == "$1" else ""
     conn.execute(f"create table hostile (n int, f float, v varchar(100), d date{more})")
+    if numbers:
+        # In text too, where there is the choice.
+        texts = (
+            [headrace.connect(url, autocommit=True, prepared=False)]
+            if mark != "?" or hasattr(conn, "load_rows")
+            else []
+        )
+        send_random([conn, *texts], mark, *map(int, numbers))
+        print("ended", flush=True)
+        return
     for way, send in ways(conn, mark):
         for name, value in objects():
             print(f"{way}: {name}", end=" ", flush=True)
