@@ -361,7 +361,7 @@ def _(t: Trial) -> None:
 @says(
     PAGE,
     "MariaDB gives a parameter the type of its value",
-    "`SET` and `DO` are prepared; except",
+    "`CALL` and `DO` are prepared; except",
     "All other statements with parameters are sent as text: MariaDB would store those of `CREATE TRIGGER`",
     on=MARIA,
 )
@@ -373,7 +373,8 @@ def _(t: Trial) -> None:
         ("select ?", 1), ("select a + ? from said", 1), ("insert into said (a) values (? + 1)", 1),
         ("replace into said (a) values (? + 2)", 1), ("update said set b = ? + 1", 1),
         ("delete from said where a = ? + 1", 1),
-        ("with q as (select ? as n) select n from q", 1), ("call said_p(?)", 1), ("set @a = ?", 1), ("do ?", 1),
+        ("with q as (select ? as n) select n from q", 1), ("call said_p(?)", 1), ("do ?", 1), ("set @a = ?", 0),
+        ("set statement max_statement_time = ? for select 1", 0),
         ("select ? union select 2", 0), ("select time(?)", 0), ("select timestamp(?)", 0),
         ("select distinct coalesce(b, ?) from said", 0), ("select coalesce(b, ?) as c from said group by c", 0),
         ("select distinct a from said where b = ?", 1), ("select a from said where b = ? union select 2", 1),
