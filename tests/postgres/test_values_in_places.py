@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace.types import Json, Path, Point, Polygon, Range
+from headrace.types import Box, Circle, Json, Line, LSeg, Path, Point, Polygon, Range
 from servers import PostgreSQL
 from values.matrix import REFUSED, Matrix
 from values.values import KINDS, Value
@@ -144,6 +144,22 @@ def test_a_dumpers_text_is_not_taken_for_bytes(connect: Connect) -> None:
         with conn.cursor().copy("copy flags (t) from stdin") as copy:
             copy.write_row(([Id(5), None],))
         assert conn.fetch("select * from flags") == [(True, None), (None, ["5", None])]
+
+
+def test_geometric_values_are_those_of_a_parameter_in_the_text_of_a_row(connect: Connect) -> None:
+    a, b = Point(1, 2.5), Point(-3, 1e300)
+    row = (
+        a, Line(1, 2, 3), LSeg(a, b), Box(Point(3, 4), a), Path((a, b), True), Path((a, b)), Polygon((a, b)),
+        Circle(a, 3), [a, None], [LSeg(a, b)], [None, Box(Point(3, 4), a), Box(a, a), None], [[Box(a, a)], [Box(b, b)]],
+    )  # fmt: skip
+    kinds = ["point", "line", "lseg", "box", "path", "path", "polygon", "circle", "point[]", "lseg[]", "box[]", "box[]"]
+    with connect(autocommit=True) as conn:
+        conn.execute(f"create temp table shapes ({', '.join(f'c{n} {kind}' for n, kind in enumerate(kinds))})")
+        conn.execute(f"insert into shapes values ({', '.join(['%s'] * len(row))})", row)
+        with conn.cursor().copy("copy shapes from stdin") as copy:
+            copy.write_row(row)
+        bound, written = conn.fetch("select * from shapes")
+        assert bound == written == row
 
 
 def test_a_time_that_the_clock_skipped_is_the_instant_that_python_makes_of_it(connect: Connect) -> None:

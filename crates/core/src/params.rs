@@ -1,5 +1,6 @@
 //! The source of the values to encode.
 
+use crate::Container;
 use std::fmt;
 
 /// The kind of a value, in terms of the language that the program is written in.
@@ -203,6 +204,10 @@ pub trait Value: Sized {
     fn floats(&self, max: usize) -> Result<Vec<f64>, Self::Error>;
     /// The coordinates of the points of a path or polygon, x and y of each, and whether it is closed if it says so.
     fn points(&self) -> Result<(Vec<f64>, Option<bool>), Self::Error>;
+    /// What it is among geometric values, if it is of one of the driver's own classes for them.
+    fn geometry(&self) -> Option<Container> {
+        None
+    }
     /// What the user's own dumper returns for this value: the bytes, and whether they are in the binary format.
     fn with_custom<R>(&self, type_id: u32, use_it: impl FnOnce(&[u8], bool) -> R) -> Result<R, Self::Error>;
     /// Returns true if the user registered a dumper for values of this kind that are to become `type_id` (0: any).

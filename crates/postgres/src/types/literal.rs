@@ -3,9 +3,10 @@
 
 use super::encode::put_text;
 use super::numeric;
+use super::write::TextWriter;
 use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::params::RangeParts;
-use headrace_core::{Mismatch, Value, ValueKind, limits};
+use headrace_core::{Container, Mismatch, Sink, Value, ValueKind, limits};
 
 /// Writes the text of a value that is not NULL.
 pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
@@ -37,10 +38,11 @@ pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<
         ValueKind::Json | ValueKind::Jsonb => value.with_json(|json| out.extend_from_slice(json))?,
         ValueKind::List | ValueKind::Multirange => {
             let len = value.len()?;
+            let delimiter = delimiter(value)?;
             out.push(b'{');
             for i in 0..len {
                 if i > 0 {
-                    out.push(b',');
+                    out.push(delimiter);
                 }
                 let item = value.item(i)?;
                 match item.kind() {
@@ -53,6 +55,9 @@ pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<
             out.push(b'}');
         }
         ValueKind::Record => {
+            if let Some(shape) = value.geometry() {
+                return put_geometry(value, shape, out);
+            }
             out.push(b'(');
             for i in 0..value.len()? {
                 if i > 0 {
@@ -93,6 +98,54 @@ pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<
         }
         _ => value.with_text(|text| put_text(out, text))??,
     }
+    Ok(())
+}
+
+/// What is between the items of an array: of boxes, whose text has commas without brackets around them, a semicolon.
+fn delimiter<V: Value>(list: &V) -> Result<u8, V::Error> {
+    for i in 0..list.len()? {
+        let item = list.item(i)?;
+        match item.kind() {
+            ValueKind::Null => {}
+            ValueKind::List => return delimiter(&item),
+            ValueKind::Record if item.geometry() == Some(Container::Box) => return Ok(b';'),
+            _ => break,
+        }
+    }
+    Ok(b',')
+}
+
+/// The text of a geometric value: the server's input functions do not take that of a record.
+fn put_geometry<V: Value>(value: &V, shape: Container, out: &mut Vec<u8>) -> Result<(), V::Error> {
+    let (count, points) = match shape {
+        Container::Point => (2, 0),
+        Container::Line => (3, 0),
+        Container::Circle => (3, 1),
+        _ => (4, 2),
+    };
+    let (numbers, shape, points) = match shape {
+        Container::Path { .. } | Container::Polygon => {
+            let (numbers, closed) = value.points()?;
+            let points = numbers.len() / 2;
+            (numbers, closed.map_or(shape, |closed| Container::Path { closed }), points)
+        }
+        _ => (value.floats(count)?, shape, points),
+    };
+    if !matches!(shape, Container::Path { .. } | Container::Polygon) && numbers.len() != count {
+        let message = format!("{} cannot be sent as a geometric value: it has {count} numbers", value.describe());
+        return Err(Mismatch::wrong_type(message).into());
+    }
+    let mut text = TextWriter::default();
+    text.begin(shape, points);
+    let (pairs, rest) = numbers.split_at(2 * points);
+    for pair in pairs.chunks_exact(2) {
+        text.begin(Container::Point, 2);
+        pair.iter().for_each(|number| text.float(*number));
+        text.end();
+    }
+    rest.iter().for_each(|number| text.float(*number));
+    text.end();
+    out.extend_from_slice(&text.finish().unwrap_or_default());
     Ok(())
 }
 

@@ -15,7 +15,7 @@ use crate::globals::{Globals, globals, is, is_exactly, type_name};
 use crate::sink::Settings;
 use headrace_core::civil::DAY_MICROS;
 use headrace_core::params::RangeParts;
-use headrace_core::{Mismatch, Parameters, Value, ValueKind, limits};
+use headrace_core::{Container, Mismatch, Parameters, Value, ValueKind, limits};
 use pyo3::PyTypeInfo;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyAttributeError, PyKeyError, PyOverflowError, PyRecursionError, PyTypeError, PyValueError};
@@ -606,6 +606,21 @@ impl Value for PyValue<'_> {
         self.numbers(&points, Shape::Points, usize::MAX, &mut numbers)?;
         let closed = if is_path { Some(self.value.getattr("closed")?.is_truthy()?) } else { None };
         Ok((numbers, closed))
+    }
+
+    fn geometry(&self) -> Option<Container> {
+        let g = self.globals().ok()?;
+        let classes = [
+            (&g.point, Container::Point),
+            (&g.line, Container::Line),
+            (&g.line_segment, Container::LineSegment),
+            (&g.box_, Container::Box),
+            (&g.path, Container::Path { closed: false }),
+            (&g.polygon, Container::Polygon),
+            (&g.circle, Container::Circle),
+        ];
+        let found = classes.into_iter().find(|(class, _)| is(&self.value, class));
+        found.map(|(_, shape)| shape)
     }
 
     fn with_custom<R>(&self, _type_id: u32, use_it: impl FnOnce(&[u8], bool) -> R) -> Result<R, ClientError> {
