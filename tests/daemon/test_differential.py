@@ -88,14 +88,16 @@ def crashes(request: bytes, received: bytes) -> bool:
     return False
 
 
-FAILED_BIND = [[("E", sqlstate), ("Z", b"E")] for sqlstate in (b"08P01", b"25P02")]
-"""Of a statement that cannot be bound as it is, in a transaction that has failed: by the server, and by the daemon if
-the session does not have the statement, which cannot be prepared there then (documented)."""
+NOT_PREPARED = [("E", b"25P02"), ("Z", b"E")]
+IN_FAILED_TRANSACTION = ([("E", b"08P01"), ("Z", b"E")], [("t", b"\0\0"), ("n", b""), ("Z", b"E")], NOT_PREPARED)
+"""Of a Bind, or a Describe, in a transaction that has failed: by the server, which cannot bind the statement as it is,
+or describes one without rows; and by the daemon if the session does not have the statement, which cannot be prepared
+there then (documented)."""
 
 
 def alike(told: list[tuple[str, object]]) -> list[tuple[str, object]]:
     """Answers that may differ are made the same."""
-    return FAILED_BIND[0] if told == FAILED_BIND[1] else told
+    return NOT_PREPARED if told in IN_FAILED_TRANSACTION else told
 
 
 def shown(received: bytes) -> list[tuple[str, object]]:
