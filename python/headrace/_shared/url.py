@@ -14,6 +14,8 @@ from .redact import SECRETS
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,62}", re.ASCII)
 
+_BRACKETS = "malformed host in the URL: an IPv6 address stands in brackets, as in [::1]:5432"
+
 Pairs = list[tuple[str, str]]
 
 
@@ -33,7 +35,7 @@ def parse_url(rest: str) -> Pairs:
 
     Raises ProgrammingError for a malformed URL.
     """
-    where, _, query = rest.partition("?")
+    where, _, query = rest.strip().partition("?")
     authority, _, path = where.partition("/")
     userinfo, at, hosts = authority.rpartition("@")
     # An @ further on may be the one that ends the user and password.
@@ -58,15 +60,16 @@ def _hosts(text: str, astray: bool) -> Pairs:
         if one.startswith("["):
             name, bracket, after = one[1:].partition("]")
             if not bracket or (after and not after.startswith(":")):
-                raise _malformed(f"malformed IPv6 address in the URL: {one!r}; it is written [::1]:5432", astray)
+                raise _malformed(_BRACKETS, astray)
             port = after[1:]
         else:
             name, _, port = one.partition(":")
             if ":" in port:
-                raise _malformed(f"malformed host in the URL: {one!r}; an IPv6 address stands in brackets", astray)
+                raise _malformed(_BRACKETS, astray)
         port = _decode(port, "port")
-        if port and not (port.isascii() and port.isdigit()):
-            raise _malformed(f"port {port!r} in the URL is not a number from 1 to 65535", astray)
+        if port and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+            # Not shown: without a host, it is a password.
+            raise _malformed("the port in the URL is not a number from 1 to 65535", astray)
         names.append(_decode(name, "host"))
         ports.append(port)
     found: Pairs = []

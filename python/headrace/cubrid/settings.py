@@ -32,7 +32,7 @@ CubridIsolation: TypeAlias = CommonIsolation
 ISOLATION_LEVELS: Final[dict[CubridIsolation, int]] = {"read committed": 4, "repeatable read": 5, "serializable": 6}
 """The levels by name, with the numbers of the protocol."""
 
-_ALIASES: Final = {
+ALIASES: Final = {
     "althosts": "alt_hosts",
     "charset": "charset",
     "connecttimeout": "connect_timeout",
@@ -45,6 +45,7 @@ _ALIASES: Final = {
     "query_timeout": "query_timeout_millis",
     "querytimeout": "query_timeout_millis",
     "rctime": "rc_time",
+    "username": "user",
     "usessl": "ssl",
 }
 """Names that CUBRID's own drivers have, without regard to case. Their timeouts are in milliseconds."""
@@ -52,7 +53,7 @@ _ALIASES: Final = {
 _IGNORED: Final = frozenset({"logfile", "logonexception", "logslowqueries", "slowquerythresholdmillis", "logtraceapi"})
 """Properties of CUBRID's own drivers that only tell where these write logs."""
 
-_KNOWN: Final = (
+KEYWORDS: Final = (
     "alt_hosts",
     "charset",
     "command_timeout",
@@ -79,6 +80,8 @@ _KNOWN: Final = (
     "user",
     "windows_broker",
 )
+ENVIRONMENT: Final = {"HEADRACE_TIMING": "enable_timing"}
+CHOICES: Final[dict[str, tuple[str, ...]]] = {"sslmode": SSL_MODES, "unrepresentable": ("raise", "none", "text")}
 _NO_LIMIT: Final = float("inf")
 
 unreachable: Final[dict[tuple[str, int], float]] = {}
@@ -170,19 +173,28 @@ def connect_options(conninfo: str, keywords: dict[str, Any]) -> ConnectOptions:
     """
     settings = Settings()
     for name, value in [*parse(conninfo), *keywords.items()]:
-        known = _ALIASES.get(name.lower(), name)
+        known = ALIASES.get(name.lower(), name)
         if known.lower() in _IGNORED:
             continue
-        if known not in _KNOWN:
-            raise ProgrammingError(f"unknown connection setting {name!r}{nearest(name, _KNOWN)}")
+        if known not in KEYWORDS:
+            raise ProgrammingError(f"unknown connection setting {name!r}{nearest(name, KEYWORDS)}")
         if value is not None:
             settings.add(known, value)
-    if os.environ.get("HEADRACE_TIMING"):
-        settings.add_default("enable_timing", os.environ["HEADRACE_TIMING"], " (from HEADRACE_TIMING)")
+    for variable, name in ENVIRONMENT.items():
+        if os.environ.get(variable):
+            settings.add_default(name, os.environ[variable], f" (from {variable})")
     return _checked(settings)
 
 
-known: Final = KnownSettings(connect_options, ("HEADRACE_TIMING",))
+known: Final = KnownSettings(connect_options, ENVIRONMENT)
+
+
+def url_settings(conninfo: str) -> list[tuple[str, Any]]:
+    """The settings of a connection string, by their keywords; of one given twice the last counts.
+
+    Raises ProgrammingError.
+    """
+    return [*{ALIASES.get(name.lower(), name): value for name, value in parse(conninfo)}.items()]
 
 
 def _checked(settings: Settings) -> ConnectOptions:
@@ -223,7 +235,7 @@ def _checked(settings: Settings) -> ConnectOptions:
         statement_cache_size=min(
             settings.integer("statement_cache_size", defaults.STATEMENT_CACHE_SIZE), defaults.CUBRID_STATEMENTS
         ),
-        unrepresentable=settings.text("unrepresentable") or "raise",
+        unrepresentable=settings.choice("unrepresentable", CHOICES, "raise"),
         enable_timing=settings.boolean("enable_timing", False),
         keepalives=settings.boolean("keepalives", True),
         lasting=True,
@@ -239,7 +251,7 @@ def _charset(settings: Settings) -> str:
 
 
 def _sslmode(settings: Settings) -> str:
-    mode = settings.choice("sslmode", {"sslmode": SSL_MODES}, "")
+    mode = settings.choice("sslmode", CHOICES, "")
     if hasattr(settings.values.get("ssl"), "wrap_socket"):
         raise NotSupportedError("ssl takes True or False: headrace has a TLS of its own; give sslrootcert and sslmode")
     if mode:

@@ -9,6 +9,7 @@ from .. import defaults
 from .._shared.url import parse_url
 from ..errors import ProgrammingError
 
+ALIASES: Final = {"db": "database", "dbname": "database", "username": "user", "passwd": "password"}
 _ODBC: Final = {
     "uid": "user",
     "logonid": "user",
@@ -51,7 +52,7 @@ def parse(conninfo: str) -> list[tuple[str, Any]]:
         return []
     if text.lower().startswith("informix:"):
         rest = text[len("informix:") :].removeprefix("//")
-        return [("database" if name == "dbname" else name, value) for name, value in parse_url(rest)]
+        return [(ALIASES.get(name, name), value) for name, value in parse_url(rest)]
     if text.lower().startswith("jdbc:informix-sqli:"):
         return [*_jdbc(text).items()]
     if "=" in text:

@@ -15,7 +15,7 @@ from .._shared.known import KnownSettings, ReusableOptions
 from .._shared.settings import Settings, nearest, port_number
 from ..errors import OperationalError, ProgrammingError
 from . import sqlhosts
-from .parse import parse
+from .parse import ALIASES, parse
 from .sqlhosts import Target
 
 SSL_MODES: Final = ("disable", "require", "verify-ca", "verify-full")
@@ -43,8 +43,8 @@ _LOGIN: Final = frozenset(
     )
 )
 _FROM_ENVIRONMENT: Final = ("CLIENT_LOCALE", "DB_LOCALE", "DELIMIDENT", "DBDATE", "GL_DATE")
-_ENVIRONMENT: Final = {"INFORMIXSERVER": "server", "HEADRACE_TIMING": "enable_timing"}
-_CHOICES: Final = {"sslmode": SSL_MODES, "unrepresentable": ("raise", "none", "text")}
+ENVIRONMENT: Final = {"INFORMIXSERVER": "server", "HEADRACE_TIMING": "enable_timing"}
+CHOICES: Final = {"sslmode": SSL_MODES, "unrepresentable": ("raise", "none", "text")}
 
 InformixIsolation: TypeAlias = Literal[
     "dirty read",
@@ -176,7 +176,7 @@ class ConnectOptions(ReusableOptions):
         }
 
 
-_KEYWORDS: Final = tuple(name for name in ConnectOptions.__dataclass_fields__ if name != "lasting")
+KEYWORDS: Final = tuple(name for name in ConnectOptions.__dataclass_fields__ if name != "lasting")
 
 
 def connect_options(conninfo: str, keywords: dict[str, Any]) -> ConnectOptions:
@@ -193,20 +193,29 @@ def connect_options(conninfo: str, keywords: dict[str, Any]) -> ConnectOptions:
         if name == "env":
             env.update(value or {})
     settings = Settings()
-    for name, value in given:
+    for given_name, value in given:
+        name = ALIASES.get(given_name, given_name)
         if name.isupper():
             env[name] = str(value)
-        elif name not in _KEYWORDS:
-            raise ProgrammingError(f"unknown connection setting {name!r}{nearest(name, _KEYWORDS)}")
+        elif name not in KEYWORDS:
+            raise ProgrammingError(f"unknown connection setting {name!r}{nearest(name, KEYWORDS)}")
         elif value is not None and name != "env":
             settings.add(name, value)
-    for variable, name in _ENVIRONMENT.items():
+    for variable, name in ENVIRONMENT.items():
         if os.environ.get(variable):
             settings.add_default(name, os.environ[variable], f" (from {variable})")
     return _checked(settings, env)
 
 
-known: Final = KnownSettings(connect_options, (*_ENVIRONMENT, *_FROM_ENVIRONMENT))
+known: Final = KnownSettings(connect_options, (*ENVIRONMENT, *_FROM_ENVIRONMENT))
+
+
+def url_settings(conninfo: str) -> list[tuple[str, Any]]:
+    """The settings of a connection string, by their keywords; of one given twice the last counts.
+
+    Raises ProgrammingError.
+    """
+    return [*dict(parse(conninfo)).items()]
 
 
 def _checked(settings: Settings, env: dict[str, str]) -> ConnectOptions:
@@ -218,7 +227,7 @@ def _checked(settings: Settings, env: dict[str, str]) -> ConnectOptions:
         raise ProgrammingError("no server was named: give server=..., the DBSERVERNAME of the instance")
     level_text = settings.text("isolation_level")
     level = None if level_text is None else isolation(level_text)
-    sslmode, sslrootcert = settings.choice("sslmode", _CHOICES, "") or None, settings.text("sslrootcert")
+    sslmode, sslrootcert = settings.choice("sslmode", CHOICES, "") or None, settings.text("sslrootcert")
     if sslmode == "verify-ca" and sslrootcert is None:
         raise OperationalError("TLS: sslmode=verify-ca needs the certificates to trust: give sslrootcert")
     if any("\0" in text for text in [*env, *env.values()]):
@@ -240,7 +249,7 @@ def _checked(settings: Settings, env: dict[str, str]) -> ConnectOptions:
         isolation_level=level,
         lock_wait=_lock_wait(settings),
         statement_cache_size=settings.integer("statement_cache_size", defaults.STATEMENT_CACHE_SIZE),
-        unrepresentable=settings.choice("unrepresentable", _CHOICES, "raise"),
+        unrepresentable=settings.choice("unrepresentable", CHOICES, "raise"),
         application_name=settings.text("application_name") or "",
         enable_timing=settings.boolean("enable_timing", False),
         keepalives=settings.boolean("keepalives", True),

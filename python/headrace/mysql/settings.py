@@ -61,9 +61,14 @@ ALIASES: Final = {
     "unix_socket": "socket",
     "auth_plugin": "auth_plugins",
     "timeout": "connect_timeout",
+    "sslmode": "ssl_mode",
+    "sslrootcert": "ssl_ca",
+    "sslcert": "ssl_cert",
+    "sslkey": "ssl_key",
 }
 CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "load_balance_hosts": ("disable", "random"),
+    "ssl_mode": SSL_MODES,
     "unrepresentable": ("raise", "none", "text"),
     "compression": ("zlib", "zstd", "uncompressed"),
 }
@@ -273,13 +278,14 @@ def _add_all(settings: Settings, source: list[tuple[str, str, str]]) -> None:
 
 
 def url_settings(conninfo: str) -> list[tuple[str, str]]:
-    """The settings of a URL, by their keywords. Raises ProgrammingError where it is none."""
+    """The settings of a URL, by their keywords; of one given twice the last counts. Raises ProgrammingError where it is
+    none."""
     if not conninfo.strip():
         return []
     scheme, colon, rest = conninfo.strip().partition("://")
-    if not colon or scheme not in SCHEMES:
+    if not colon or scheme.lower() not in SCHEMES:
         raise ProgrammingError("the connection string is not a URL that begins with mysql:// or mariadb://")
-    return [(ALIASES.get(name, name), value) for name, value in parse_url(rest)]
+    return [*{ALIASES.get(name, name): value for name, value in parse_url(rest)}.items()]
 
 
 def _login_path(settings: Settings, environ: Mapping[str, str], home: Path | None) -> list[tuple[str, str, str]]:
@@ -367,7 +373,7 @@ def _checked(settings: Settings) -> ConnectOptions:
         keepalives_idle=settings.number("keepalives_idle", 0),
         keepalives_interval=settings.number("keepalives_interval", 0),
         keepalives_count=settings.integer("keepalives_count", 0),
-        tcp_user_timeout=settings.number("tcp_user_timeout", 0),
+        tcp_user_timeout=settings.number("tcp_user_timeout", 0) / 1000,  # milliseconds, as in libpq
         lasting=settings.names_all("host") and "user" in settings.values and settings.values.keys().isdisjoint(_FILES),
     )
 

@@ -17,6 +17,15 @@ TLS_KEYWORDS: Final = (
     *("ssl", "ssl_mode", "ssl_ca", "ssl_cert", "ssl_key", "ssl_disabled", "ssl_verify_cert", "ssl_verify_identity"),
     *("ssl_verify_server_cert", "tls_version"),
 )
+_LIKE_LIBPQ: Final = {
+    "disable": "DISABLED",
+    "allow": "PREFERRED",
+    "prefer": "PREFERRED",
+    "require": "REQUIRED",
+    "verify-ca": "VERIFY_CA",
+    "verify-full": "VERIFY_IDENTITY",
+}
+"""libpq's names of the modes."""
 _VERIFY: Final = {"VERIFY_CA": "ca", "VERIFY_IDENTITY": "full"}
 _UNVERIFIED: Final = "ssl={'verify_mode': ...}"
 _VERSIONS: Final = ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3")
@@ -91,7 +100,7 @@ def _explicit(settings: Settings) -> str | None:
     given = settings.text("ssl_mode")
     if given is None:
         return None
-    mode = given.upper()
+    mode = _LIKE_LIBPQ.get(given) or given.upper()
     if mode not in SSL_MODES:
         raise ProgrammingError(f"{settings.culprit('ssl_mode')} is not one of {', '.join(SSL_MODES)}")
     return mode

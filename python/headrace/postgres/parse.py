@@ -14,7 +14,7 @@ from .._shared.url import Pairs, parse_url, shown
 from ..errors import ProgrammingError
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://")
-_ALIASES: Final = {"database": "dbname", "username": "user", "timeout": "connect_timeout"}
+ALIASES: Final = {"database": "dbname", "username": "user", "timeout": "connect_timeout"}
 
 
 def parse_text(conninfo: str) -> Pairs:
@@ -23,21 +23,21 @@ def parse_text(conninfo: str) -> Pairs:
 
     Raises ProgrammingError for a malformed text.
     """
-    scheme = _SCHEME.match(conninfo)
+    scheme = _SCHEME.match(conninfo.lstrip())
     if scheme is None:
         return _keywords(conninfo)
-    if scheme[1] not in ("postgresql", "postgres"):
+    if scheme[1].lower() not in ("postgresql", "postgres"):
         raise ProgrammingError(f"the URL begins with {scheme[0]}; for PostgreSQL it begins with postgresql://")
     # What JDBC's URLs say, and libpq understands.
     return [
         ("sslmode", "require") if (name, value) == ("ssl", "true") else (canonical(name), value)
-        for name, value in parse_url(conninfo[scheme.end() :])
+        for name, value in parse_url(conninfo.lstrip()[scheme.end() :])
     ]
 
 
 def canonical(name: str) -> str:
     """A keyword as libpq calls it: other drivers' ``database`` is ``dbname``."""
-    return _ALIASES.get(name, name)
+    return ALIASES.get(name, name)
 
 
 # keyword=value

@@ -21,11 +21,11 @@ from .._shared.redact import redact
 from .._shared.settings import Settings, nearest, port_number
 from .._shared.url import shown
 from ..errors import NotSupportedError, ProgrammingError
-from .parse import canonical, parse_text
+from .parse import ALIASES, canonical, parse_text
 from .passfile import find_password
 from .service import read_service
 
-__all__ = ["KEYWORDS", "ConnectOptions", "Host", "Password", "connect_options", "parse_conninfo", "redact"]
+__all__ = ["ALIASES", "KEYWORDS", "ConnectOptions", "Host", "Password", "connect_options", "parse_conninfo", "redact"]
 
 Password = str | Callable[[], "str | Awaitable[str]"]
 

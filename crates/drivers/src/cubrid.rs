@@ -1,0 +1,72 @@
+//! CUBRID.
+
+use crate::Kind::{Choice, Ignored, List, Milliseconds, Number, Path, Seconds, Secret, Switch, Text};
+use crate::{Driver, Id, Setting, Sockets, TlsNames};
+
+pub(crate) static DRIVER: Driver = Driver {
+    id: Id::Cubrid,
+    name: "cubrid",
+    title: "CUBRID",
+    schemes: &["cubrid"],
+    port: 33_000,
+    sockets: Sockets::None,
+    negotiates_tls: false,
+    tls: TlsNames { mode: "sslmode", roots: "sslrootcert", client: None, switch: Some("ssl") },
+    has_session_variables: false,
+    ignores_case_of_aliases: true,
+    rewritten: &[],
+    settings: &[
+        Setting::new("host", List, "Names or addresses of brokers, tried in order.").adbc().daemon("host"),
+        Setting::new("port", List, "One port for all brokers, or one for each.").or("33000").adbc().daemon("port"),
+        Setting::new("alt_hosts", List, "More brokers, each `host:port`.").also(&["althosts"]),
+        Setting::new("user", Text, "The user.").also(&["username"]).or("dba").adbc().daemon("user"),
+        Setting::new("password", Secret, "The password.").also(&["passwd"]).adbc().daemon("password"),
+        Setting::new("database", Text, "The database.").also(&["db", "dbname"]).adbc().daemon("dbname"),
+        Setting::new("load_balance", Switch, "The brokers are shuffled.").also(&["loadbalance"]).or("0").adbc(),
+        Setting::new("rc_time", Seconds, "Seconds in which a broker that was not reached is tried last.")
+            .also(&["rctime"])
+            .or("600"),
+        Setting::new("connect_timeout", Seconds, "Seconds to open a session; 0 is no limit.")
+            .also(&["connecttimeout"])
+            .or("30")
+            .adbc()
+            .daemon("connect_timeout"),
+        Setting::new("login_timeout_millis", Milliseconds, "The same in milliseconds.")
+            .also(&["logintimeout", "login_timeout"]),
+        Setting::new("command_timeout", Seconds, "Seconds that a call may wait for the server."),
+        Setting::new("query_timeout_millis", Milliseconds, "Milliseconds that the server gives each statement.")
+            .also(&["querytimeout", "query_timeout"]),
+        Setting::new("read_timeout", Seconds, "Seconds without a reply after which the connection ends."),
+        Setting::new("charset", Text, "The encoding of the database: utf8, euckr, iso88591; Python can ask: auto.")
+            .or("utf8")
+            .adbc(),
+        Setting::new("isolation_level", Text, "The isolation level of the session."),
+        Setting::new("lock_timeout", Text, "Seconds to wait for a lock; -1 is no limit."),
+        Setting::new("ssl", Switch, "On: as `sslmode=verify-full`.").also(&["usessl"]).or("0").adbc(),
+        Setting::new(
+            "sslmode",
+            Choice(&["disable", "require", "verify-ca", "verify-full"], &[]),
+            "Whether TLS is used, and what is verified.",
+        )
+        .or("disable")
+        .adbc()
+        .daemon("sslmode"),
+        Setting::new("sslrootcert", Path, "The file of trusted certificates.").adbc().daemon("sslrootcert"),
+        Setting::new("keep_cas", Switch, "The process of the broker stays between transactions.").or("0"),
+        Setting::new("windows_broker", Switch, "The broker runs on Windows.").or("0"),
+        Setting::new("keepalives", Switch, "Whether an idle connection is probed.").or("1").adbc(),
+        Setting::new("statement_cache_size", Number, "Prepared statements kept per connection.").or("256"),
+        Setting::new(
+            "unrepresentable",
+            Choice(&["raise", "none", "text"], &[]),
+            "Values that Python cannot represent.",
+        )
+        .or("raise"),
+        Setting::new("enable_timing", Switch, "Calls and nanoseconds are counted.").or("0").env("HEADRACE_TIMING"),
+        Setting::new("logfile", Ignored, "Without effect."),
+        Setting::new("logonexception", Ignored, "Without effect."),
+        Setting::new("logslowqueries", Ignored, "Without effect."),
+        Setting::new("slowquerythresholdmillis", Ignored, "Without effect."),
+        Setting::new("logtraceapi", Ignored, "Without effect."),
+    ],
+};

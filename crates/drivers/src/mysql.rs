@@ -1,0 +1,140 @@
+//! MySQL and MariaDB: the settings of MySQLdb, PyMySQL and libmysqlclient, and those of headrace.
+
+use crate::Kind::{Choice, Ignored, List, Milliseconds, Number, Only, Path, Refused, Seconds, Secret, Switch, Text};
+use crate::{Driver, Id, Setting, Sockets, TlsNames};
+
+/// libpq's names of the modes, which headraced and URLs have too.
+const LIKE_LIBPQ: &[&str] = &[
+    "disabled",
+    "preferred",
+    "required",
+    "verify_ca",
+    "verify_identity",
+    "disable",
+    "allow",
+    "prefer",
+    "require",
+    "verify-ca",
+    "verify-full",
+];
+
+pub(crate) static DRIVER: Driver = Driver {
+    id: Id::MySql,
+    name: "mysql",
+    title: "MySQL and MariaDB",
+    schemes: &["mysql", "mariadb"],
+    port: 3306,
+    sockets: Sockets::OfSetting {
+        name: "socket",
+        paths: &["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"],
+    },
+    negotiates_tls: true,
+    tls: TlsNames { mode: "ssl_mode", roots: "ssl_ca", client: Some(["ssl_cert", "ssl_key"]), switch: None },
+    has_session_variables: false,
+    ignores_case_of_aliases: false,
+    rewritten: &[],
+    settings: &[
+        Setting::new("host", List, "Names or addresses, tried in order.").env("MYSQL_HOST").adbc().daemon("host"),
+        Setting::new("port", List, "One port for all hosts, or one for each.")
+            .or("3306")
+            .env("MYSQL_TCP_PORT")
+            .adbc()
+            .daemon("port"),
+        Setting::new("socket", Path, "The Unix socket, which goes before hosts.")
+            .also(&["unix_socket"])
+            .env("MYSQL_UNIX_PORT")
+            .adbc()
+            .daemon("host"),
+        Setting::new("user", Text, "The user.").also(&["username"]).adbc().daemon("user"),
+        Setting::new("password", Secret, "The password.").also(&["passwd"]).env("MYSQL_PWD").adbc().daemon("password"),
+        Setting::new("database", Text, "The schema.").also(&["db", "dbname"]).adbc().daemon("dbname"),
+        Setting::new("load_balance_hosts", Choice(&["disable", "random"], &[]), "`random` shuffles the hosts.")
+            .or("disable")
+            .adbc(),
+        Setting::new("read_default_file", Path, "An option file, of which `[client]` and others are read."),
+        Setting::new("read_default_group", Text, "One more group of the option files that is read."),
+        Setting::new("login_path", Text, "The part of the file of `mysql_config_editor` that is read."),
+        Setting::new("connect_timeout", Seconds, "Seconds to open a session at one address; 0 is no limit.")
+            .also(&["timeout"])
+            .or("30")
+            .adbc()
+            .daemon("connect_timeout"),
+        Setting::new("command_timeout", Seconds, "Seconds that a call may wait for the server."),
+        Setting::new("read_timeout", Seconds, "Seconds without a byte of the server after which the connection ends."),
+        Setting::new("write_timeout", Seconds, "Seconds without a byte to the server after which the connection ends."),
+        Setting::new("keepalives", Switch, "Whether an idle connection is probed.").or("1").adbc(),
+        Setting::new("keepalives_idle", Seconds, "Seconds before the first probe.").adbc(),
+        Setting::new("keepalives_interval", Seconds, "Seconds between probes.").adbc(),
+        Setting::new("keepalives_count", Number, "Unanswered probes after which the connection is closed.").adbc(),
+        Setting::new("tcp_user_timeout", Milliseconds, "Milliseconds that sent data may stay unacknowledged.").adbc(),
+        Setting::new(
+            "ssl_mode",
+            Choice(&["DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"], LIKE_LIBPQ),
+            "Whether TLS is used, and what is verified; libpq's names are understood, too.",
+        )
+        .also(&["sslmode"])
+        .or("PREFERRED")
+        .adbc()
+        .daemon("sslmode"),
+        Setting::new("ssl_ca", Path, "The file of trusted certificates; without `ssl_mode` it means `VERIFY_CA`.")
+            .also(&["sslrootcert"])
+            .adbc()
+            .daemon("sslrootcert"),
+        Setting::new("ssl_cert", Path, "The client's certificate.").also(&["sslcert"]).adbc().daemon("sslcert"),
+        Setting::new("ssl_key", Path, "The key of the certificate.").also(&["sslkey"]).adbc().daemon("sslkey"),
+        Setting::new("ssl", Switch, "On: as `ssl_mode=REQUIRED`. Python also takes a mapping with files."),
+        Setting::new("ssl_disabled", Switch, "On: as `ssl_mode=DISABLED`."),
+        Setting::new("ssl_verify_cert", Switch, "On: as `ssl_mode=VERIFY_CA`."),
+        Setting::new("ssl_verify_identity", Switch, "On: as `ssl_mode=VERIFY_IDENTITY`."),
+        Setting::new("ssl_verify_server_cert", Switch, "Without `ssl_ca`, the password proves the certificate."),
+        Setting::new("tls_version", List, "`TLSv1.3` refuses TLS 1.2."),
+        Setting::new("auth_plugins", List, "The methods by which the server may ask for the password.")
+            .also(&["auth_plugin"]),
+        Setting::new("server_public_key", Text, "The server's RSA key, for a password without TLS."),
+        Setting::new("server_public_key_path", Path, "The file with it."),
+        Setting::new("get_server_public_key", Switch, "The server is asked for its RSA key.").or("0"),
+        Setting::new("compression", Text, "`zlib` or `zstd`."),
+        Setting::new("zstd_level", Number, "The level of zstd, from 1 to 22."),
+        Setting::new("local_infile", Switch, "LOAD DATA LOCAL is possible.").or("0"),
+        Setting::new("client_found_rows", Switch, "Rows that are found are counted, not those that change.").or("0"),
+        Setting::new("multi_statements", Switch, "A text may have several statements.").or("0"),
+        Setting::new("interactive", Switch, "`interactive_timeout` applies, not `wait_timeout`.").or("0"),
+        Setting::new("client_flag", Number, "Features of the protocol by their bits, as in MySQLdb."),
+        Setting::new("init_command", Text, "A statement that each session begins with."),
+        Setting::new("sql_mode", Text, "The variable `sql_mode` of the session."),
+        Setting::new("time_zone", Text, "The variable `time_zone` of the session."),
+        Setting::new(
+            "charset",
+            Only(&["utf8mb4", "utf8", "utf8mb3"], "text travels as utf8mb4, whatever the tables' own"),
+            "Always utf8mb4.",
+        ),
+        Setting::new("collation", Text, "The collation of the session."),
+        Setting::new("program_name", Text, "The name in `performance_schema.session_connect_attrs`.").adbc(),
+        Setting::new("prepared", Switch, "Off: parameters become literals in the statement.").or("1"),
+        Setting::new("statement_cache_size", Number, "Prepared statements kept per connection.").or("256"),
+        Setting::new(
+            "unrepresentable",
+            Choice(&["raise", "none", "text"], &[]),
+            "Values that Python cannot represent.",
+        )
+        .or("raise"),
+        Setting::new("json_text", Switch, "JSON is read as text.").or("0"),
+        Setting::new("enable_timing", Switch, "Calls and nanoseconds are counted.").or("0").env("HEADRACE_TIMING"),
+        Setting::new("use_unicode", Only(&["1", "true", "on", "yes"], "text is str"), "Always on."),
+        Setting::new("named_pipe", Only(&["0", "false", "off", "no"], "headrace has no named pipes"), "Always off."),
+        Setting::new(
+            "defer_connect",
+            Only(&["0", "false", "off", "no"], "call connect() when you want the connection"),
+            "Always off.",
+        ),
+        Setting::new("binary_prefix", Ignored, "Without effect."),
+        Setting::new("max_allowed_packet", Ignored, "Without effect."),
+        Setting::new("executemany_fallback", Ignored, "Without effect."),
+        Setting::new("ssl_key_password", Refused("headrace reads keys that are not encrypted"), "Refused."),
+        Setting::new("conv", Refused("values have the types of the documentation"), "Refused."),
+        Setting::new("cursorclass", Refused("give row_factory"), "Refused."),
+        Setting::new("auth_plugin_map", Refused("headrace has its authentication plugins built in"), "Refused."),
+        Setting::new("local_infile_dir", Refused("the data of LOAD DATA LOCAL are handed over"), "Refused."),
+        Setting::new("bind_address", Refused("the system chooses the local address"), "Refused."),
+    ],
+};
