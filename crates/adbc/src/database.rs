@@ -6,7 +6,6 @@ use crate::error::invalid;
 use crate::link::Link;
 use crate::options::{count, missing, text, unknown};
 use crate::target::Target;
-use crate::uri::Uri;
 use adbc_core::error::{Error, Result, Status};
 use adbc_core::options::{OptionConnection, OptionDatabase, OptionValue};
 use adbc_core::{Database, Optionable};
@@ -75,7 +74,7 @@ impl HeadraceDatabase {
         let uri =
             self.uri.as_deref().ok_or_else(|| invalid("the option \"uri\" is missing: postgresql://..., for one"))?;
         let password = self.password.as_ref().map(|secret| secret.0.clone());
-        Target::new(Uri::parse(uri)?, self.username.clone(), password, &self.settings)
+        Target::new(uri, self.username.clone(), password, &self.settings)
     }
 }
 
@@ -209,7 +208,7 @@ impl Database for HeadraceDatabase {
     ) -> Result<HeadraceConnection> {
         let target = self.target()?;
         let session = open(&target)?;
-        let link = Link::new(session, dialect(target.kind));
+        let link = Link::new(session, dialect(target.driver().id));
         let mut connection = HeadraceConnection::new(link, self.arrow);
         for (key, value) in options {
             connection.set_option(key, value)?;

@@ -34,6 +34,5 @@ pub mod statement;
 pub mod statistics;
 pub mod table;
 pub mod target;
-pub mod uri;
 
 pub use driver::HeadraceDriver;

@@ -9,6 +9,7 @@ use adbc_core::error::{Error, Result, Status};
 use headrace_core::{
     Cancellation, Fatal, FatalKind, Interrupt, NextStep, Protocol as _, Session as _, TransactionStatus, Verb, limits,
 };
+use headrace_io::TcpOptions;
 use headrace_io::blocking::{Client, cancel};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -126,6 +127,7 @@ pub struct Live<D: Database> {
     /// `None` once it is closed.
     client: Option<Client<D::Machine>>,
     target: Target,
+    tcp: TcpOptions,
     place: Place,
     cancel: Arc<Cancel>,
     database: PhantomData<fn() -> D>,
@@ -138,20 +140,30 @@ impl<D: Database> Live<D> {
     /// There is none, or it has refused the session.
     pub fn open(target: &Target) -> Result<Self> {
         let mut last = None;
-        for place in target.places()? {
-            match Self::open_at(target, &place) {
-                Ok(client) => {
-                    return Ok(Self {
-                        client: Some(client),
-                        target: target.clone(),
-                        place,
-                        cancel: Arc::default(),
-                        database: PhantomData,
-                    });
+        for role in D::roles(target) {
+            for place in target.places()? {
+                match Self::open_at(target, &place) {
+                    Ok(client) => {
+                        if !D::has_role(&client.connection.machine, role)? {
+                            client.close(());
+                            let reason =
+                                format!("a server of {} is not {role}, as target_session_attrs asks", place.host);
+                            last = Some(of(Status::IO, reason));
+                            continue;
+                        }
+                        return Ok(Self {
+                            client: Some(client),
+                            target: target.clone(),
+                            tcp: target.tcp()?,
+                            place,
+                            cancel: Arc::default(),
+                            database: PhantomData,
+                        });
+                    }
+                    // Another server is of no use if this one has refused the user.
+                    Err((true, error)) => return Err(error),
+                    Err((false, error)) => last = Some(error),
                 }
-                // Another server is of no use if this one has refused the user.
-                Err((true, error)) => return Err(error),
-                Err((false, error)) => last = Some(error),
             }
         }
         Err(last.unwrap_or_else(|| of(Status::IO, "the host has no address")))
@@ -159,12 +171,13 @@ impl<D: Database> Live<D> {
 
     /// Opens a session at a place; the error comes with whether the server was reached.
     fn open_at(target: &Target, place: &Place) -> std::result::Result<Client<D::Machine>, (bool, Error)> {
-        let encryption = target.encryption(place).map_err(|error| (true, error))?;
+        let encryption = target.encryption(place);
+        let tcp = target.tcp().map_err(|error| (true, error))?;
         let deadline = target.connect_timeout().map_err(|error| (true, error))?.map(|limit| Instant::now() + limit);
         let connection = D::connection(target, place, &encryption).map_err(|error| (true, error))?;
-        let client = Client::connect(&place.address, &target.tcp(), connection, deadline);
+        let client = Client::connect(&place.address, &tcp, connection, deadline);
         let mut client = client.map_err(|fatal| (fatal.kind != FatalKind::ConnectFailed, of_fatal(&fatal)))?;
-        if let Err(fatal) = client.establish(&target.tcp(), (), deadline) {
+        if let Err(fatal) = client.establish(&tcp, (), deadline) {
             let refused = client.connection.machine.closing_error().map(|error| of_server(error, None, false));
             return Err((fatal.kind != FatalKind::ConnectFailed, refused.unwrap_or_else(|| of_fatal(&fatal))));
         }
@@ -203,7 +216,7 @@ impl<D: Database> Live<D> {
         }
         match client.connection.machine.cancellation() {
             Cancellation::Message(message) => {
-                cancel(&self.place.address, &self.target.tcp(), message, deadline).map(|()| Sent::Done)
+                cancel(&self.place.address, &self.tcp, message, deadline).map(|()| Sent::Done)
             }
             Cancellation::UrgentByte(byte) => match client.connection.machine.interrupt(Instant::now()) {
                 Interrupt::Send => {

@@ -21,3 +21,24 @@ pub mod messages;
 pub mod types;
 
 pub use headrace_core::codeset;
+
+/// Variables that a login carries; every other one is sent with SQ_INFO once the session is open.
+pub const LOGIN_VARIABLES: [&str; 17] = [
+    "CLIENT_LOCALE",
+    "CLNT_PAM_CAPABLE",
+    "DBDATE",
+    "DBPATH",
+    "DBSPACETEMP",
+    "DB_LOCALE",
+    "DELIMIDENT",
+    "GL_DATE",
+    "IFX_LONGID",
+    "IFX_UPDDESC",
+    "INFORMIXSTACKSIZE",
+    "NODEFDAC",
+    "ONEDB_STACKSIZE",
+    "RASHELP",
+    "SLABEL",
+    "STMT_CACHE",
+    "STMT_CACHE_DEBUG",
+];

@@ -3,9 +3,9 @@
 use super::{Database, Dialect, Length, STATEMENTS, like};
 use crate::bound::Bound;
 use crate::call::Call;
-use crate::error::{Refusal, of_fatal, unsupported};
+use crate::error::{Refusal, invalid, of_fatal, unsupported};
 use crate::session::Rows;
-use crate::target::{Encryption, Place, Target};
+use crate::target::{Place, Target};
 use adbc_core::error::Result;
 use arrow_schema::DataType;
 use headrace_connection::Connection;
@@ -15,6 +15,7 @@ use headrace_cubrid::machine::{
     BatchStrategy, Columns, Execute, Machine, Options, Request, Rows as CubridRows, Secret,
 };
 use headrace_cubrid::messages::server::{Origin, ServerError};
+use headrace_drivers::Encryption;
 use std::sync::Arc;
 
 /// The protocol.
@@ -34,7 +35,7 @@ impl Database for Cubrid {
             user: target.user.clone(),
             password: target.password.clone().map(|password| Secret(password.into_bytes())),
             tls: encryption.settings().is_some(),
-            codeset: target.setting("charset").and_then(CodeSet::of_locale).unwrap_or_default(),
+            codeset: codeset(target.setting("charset"))?,
             ..Options::default()
         };
         let mut write_buffer = WriteBuffer::new();
@@ -57,6 +58,18 @@ impl Database for Cubrid {
     fn server_version(_: &Self::Machine) -> Option<String> {
         None
     }
+}
+
+/// The encoding of the database, by Python's names for it, of which the case and the hyphens do not matter.
+fn codeset(charset: Option<&str>) -> Result<CodeSet> {
+    let Some(charset) = charset else { return Ok(CodeSet::default()) };
+    let name = match charset.to_ascii_lowercase().replace(['-', '_'], "").as_str() {
+        "utf8" => "utf8",
+        "euckr" => "euckr",
+        "iso88591" | "latin1" => "iso88591",
+        _ => return Err(unsupported(format!("charset={charset:?} is not one of utf-8, euc-kr, iso-8859-1"))),
+    };
+    CodeSet::of_locale(name).ok_or_else(|| invalid(format!("charset={charset:?} is not known")))
 }
 
 impl Refusal for ServerError {

@@ -5,23 +5,42 @@ use crate::bound::Bound;
 use crate::call::Call;
 use crate::error::{Refusal, invalid, of_fatal, unsupported};
 use crate::session::Rows;
-use crate::target::{Encryption, Place, Target};
+use crate::target::{Place, Target};
 use adbc_core::error::Result;
 use arrow_schema::DataType;
 use headrace_connection::Connection;
 use headrace_core::{ValueKind, WriteBuffer};
+use headrace_drivers::Encryption;
+use headrace_informix::LOGIN_VARIABLES;
 use headrace_informix::machine::{Columns, Execute, Machine, Options, Request, Rows as IfxRows, Secret};
 use headrace_informix::messages::server::ServerError;
 use headrace_informix::types;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The protocol.
 #[derive(Debug)]
 pub struct Informix;
 
-/// The variables of the session, as `headrace.informix` sends them.
-fn session() -> Vec<(String, String)> {
-    [("DBTEMP", "/tmp"), ("SUBQCACHESZ", "10")].map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+/// Names and values.
+type Variables = Vec<(String, String)>;
+
+/// The variables of the login, and those of the session, as `headrace.informix` sends them.
+fn variables(given: &BTreeMap<String, String>) -> (Variables, Variables) {
+    let locale = given.get("DB_LOCALE").map_or("en_US.8859-1", String::as_str);
+    let usual = [
+        ("CLIENT_LOCALE", locale),
+        ("CLNT_PAM_CAPABLE", "1"),
+        ("DBDATE", "Y4MD-"),
+        ("DBPATH", "."),
+        ("DBTEMP", "/tmp"),
+        ("IFX_UPDDESC", "1"),
+        ("NODEFDAC", "no"),
+        ("SUBQCACHESZ", "10"),
+    ];
+    let mut all: BTreeMap<String, String> = usual.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    all.extend(given.clone());
+    all.into_iter().partition(|(name, _)| LOGIN_VARIABLES.contains(&name.as_str()))
 }
 
 impl Database for Informix {
@@ -33,26 +52,16 @@ impl Database for Informix {
         let server = target.setting("server").ok_or_else(|| {
             invalid("no server was named: give ?server=..., the DBSERVERNAME of the instance, in the uri")
         })?;
-        let locale = target.setting("DB_LOCALE");
-        let client = target.setting("CLIENT_LOCALE").or(locale).unwrap_or("en_US.8859-1");
-        let mut environment = vec![
-            ("CLNT_PAM_CAPABLE", "1"),
-            ("DBPATH", "."),
-            ("DBDATE", "Y4MD-"),
-            ("IFX_UPDDESC", "1"),
-            ("NODEFDAC", "no"),
-        ];
-        environment.push(("CLIENT_LOCALE", client));
-        environment.extend(locale.map(|locale| ("DB_LOCALE", locale)));
+        let (environment, session) = variables(target.variables());
         let options = Options {
             user: target.user.clone(),
             password: target.password.clone().map(|password| Secret(password.into_bytes())),
             server: server.to_owned(),
             database: target.database.clone(),
-            environment: environment.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-            session: session(),
+            environment,
+            session,
             tls: encryption.settings().is_some(),
-            program: "headrace".to_owned(),
+            program: target.setting("application_name").unwrap_or("headrace").to_owned(),
             ..Options::default()
         };
         let mut write_buffer = WriteBuffer::new();

@@ -9,12 +9,13 @@ use crate::bound::Bound;
 use crate::call::Call;
 use crate::error::Refusal;
 use crate::session::{Live, Rows, Session};
-use crate::target::{self, Encryption, Place, Target};
+use crate::target::{Place, Target};
 use adbc_core::error::Result;
 use arrow_schema::DataType;
 use headrace_connection::Connection;
 use headrace_core::column::{Column, Kind, Native};
 use headrace_core::{Described, Protocol, ValueKind, limits};
+use headrace_drivers::{Encryption, Id};
 use std::sync::Arc;
 
 /// The protocol of a database.
@@ -46,6 +47,18 @@ pub trait Database: Sized + 'static {
     /// # Errors
     /// The protocol has none.
     fn describe(sql: &Arc<str>) -> Result<<Self::Machine as Protocol>::Request>;
+    /// The roles of the servers that the target asks for, the first of which that any server has is chosen: of each the
+    /// name for [`Database::has_role`].
+    fn roles(_: &Target) -> Vec<&str> {
+        vec![""]
+    }
+    /// Returns true if the server of an open session has a role.
+    ///
+    /// # Errors
+    /// The server does not report its role.
+    fn has_role(_: &Self::Machine, _: &str) -> Result<bool> {
+        Ok(true)
+    }
     /// The server's version, if it was reported when the session was opened.
     fn server_version(machine: &Self::Machine) -> Option<String>;
 }
@@ -253,14 +266,22 @@ fn item(ty: &DataType) -> Option<&DataType> {
     }
 }
 
-/// The SQL of a kind of database.
-pub fn dialect(kind: target::Kind) -> &'static dyn Dialect {
-    match kind {
-        target::Kind::Postgres => &postgres::Sql,
-        target::Kind::MySql => &mysql::Sql,
-        target::Kind::Informix => &informix::Sql,
-        target::Kind::Cubrid => &cubrid::Sql,
+/// How sessions of a database are opened.
+type Open = fn(&Target) -> Result<Box<dyn Session>>;
+
+/// The SQL of a database, and how its sessions are opened.
+fn entry(id: Id) -> (&'static dyn Dialect, Open) {
+    match id {
+        Id::Postgres => (&postgres::Sql, opened::<postgres::Postgres>),
+        Id::MySql => (&mysql::Sql, opened::<mysql::MySql>),
+        Id::Informix => (&informix::Sql, opened::<informix::Informix>),
+        Id::Cubrid => (&cubrid::Sql, opened::<cubrid::Cubrid>),
     }
+}
+
+/// The SQL of a database.
+pub fn dialect(id: Id) -> &'static dyn Dialect {
+    entry(id).0
 }
 
 /// The metadata of a field that names the type of its column, as the drivers of the ADBC driver foundry write it; none if
@@ -290,10 +311,9 @@ fn other(kind: &Kind) -> Option<String> {
 /// # Errors
 /// No server takes a connection, or it has refused the session.
 pub fn open(target: &Target) -> Result<Box<dyn Session>> {
-    Ok(match target.kind {
-        target::Kind::Postgres => Box::new(Live::<postgres::Postgres>::open(target)?),
-        target::Kind::MySql => Box::new(Live::<mysql::MySql>::open(target)?),
-        target::Kind::Informix => Box::new(Live::<informix::Informix>::open(target)?),
-        target::Kind::Cubrid => Box::new(Live::<cubrid::Cubrid>::open(target)?),
-    })
+    entry(target.driver().id).1(target)
+}
+
+fn opened<D: Database>(target: &Target) -> Result<Box<dyn Session>> {
+    Ok(Box::new(Live::<D>::open(target)?))
 }

@@ -5,11 +5,12 @@ use crate::bound::Bound;
 use crate::call::Call;
 use crate::error::{Refusal, of_fatal, unsupported};
 use crate::session::Rows;
-use crate::target::{Encryption, Place, Target};
+use crate::target::{Place, Target};
 use adbc_core::error::Result;
 use arrow_schema::{DataType, TimeUnit};
 use headrace_connection::Connection;
 use headrace_core::{ValueKind, WriteBuffer};
+use headrace_drivers::Encryption;
 use headrace_io::Address;
 use headrace_mysql::auth::Secret;
 use headrace_mysql::machine::{
@@ -38,7 +39,10 @@ impl Database for MySql {
                 Encryption::Require(_) => Tls::Require,
             },
             local: matches!(place.address, Address::Unix(_)),
-            attributes: vec![("program_name".to_owned(), "headrace".to_owned())],
+            attributes: vec![(
+                "program_name".to_owned(),
+                target.setting("program_name").unwrap_or("headrace").to_owned(),
+            )],
             ..Options::default()
         };
         let machine = Machine::new(options, STATEMENTS).map_err(|fatal| of_fatal(&fatal))?;

@@ -3,13 +3,14 @@
 use super::{Database, Dialect, Length, STATEMENTS, item, like};
 use crate::bound::Bound;
 use crate::call::Call;
-use crate::error::Refusal;
+use crate::error::{Refusal, unsupported};
 use crate::session::Rows;
-use crate::target::{Encryption, Place, Target};
+use crate::target::{Place, Target};
 use adbc_core::error::Result;
 use arrow_schema::DataType;
 use headrace_connection::Connection;
 use headrace_core::{Diagnostics as _, Parameters as _, ValueKind, WriteBuffer, limits};
+use headrace_drivers::Encryption;
 use headrace_postgres::machine::{
     Binding, Columns, Execute, Machine, Options, Prepare, Purpose, Request, Rows as PgRows, Secret, Tls,
 };
@@ -36,7 +37,8 @@ impl Database for Postgres {
     fn connection(target: &Target, _: &Place, encryption: &Encryption) -> Result<Connection<Self::Machine>> {
         let database = target.database.clone().unwrap_or_else(|| target.user.clone());
         target.switch(PREPARED, true)?;
-        let name = target.setting("application_name").unwrap_or("headrace").to_owned();
+        let name = target.setting("application_name").or_else(|| target.setting("fallback_application_name"));
+        let name = name.unwrap_or("headrace").to_owned();
         let mut parameters = vec![
             ("user".to_owned(), target.user.clone()),
             ("database".to_owned(), database),
@@ -87,6 +89,31 @@ impl Database for Postgres {
 
     fn describe(sql: &Arc<str>) -> Result<Request> {
         Ok(Request::Describe { sql: sql.clone() })
+    }
+
+    fn roles(target: &Target) -> Vec<&str> {
+        match target.setting("target_session_attrs").unwrap_or("any") {
+            "prefer-standby" => vec!["standby", "any"],
+            role => vec![role],
+        }
+    }
+
+    fn has_role(machine: &Self::Machine, role: &str) -> Result<bool> {
+        if role == "any" {
+            return Ok(true);
+        }
+        let is_on = |name: &str| machine.parameters().get(name).map(|value| value == "on");
+        let (Some(is_standby), Some(is_read_only)) = (is_on("in_hot_standby"), is_on("default_transaction_read_only"))
+        else {
+            return Err(unsupported("target_session_attrs with servers before PostgreSQL 14, which do not report it"));
+        };
+        let is_writable = !is_standby && !is_read_only;
+        Ok(match role {
+            "read-write" => is_writable,
+            "read-only" => !is_writable,
+            "primary" => !is_standby,
+            _ => is_standby,
+        })
     }
 
     fn server_version(machine: &Self::Machine) -> Option<String> {
