@@ -71,7 +71,7 @@ def test_folder_of_others_is_refused(program: Path, folder: Path, server: Postgr
         ('[databases.a]\nhost = "h:x"\n', "host: the port is not a number"),
         ('[databases.a]\nhost = "h"\npassword = 4711\n', "line 3: invalid type: integer, expected a string"),
         ('[databases]\na = "postgresql://u:4711@h/d"\n', "line 2: invalid type: string, expected struct Database"),
-        ('[databases.a]\nurl = "postgresql://u:p@h:4711x/d"\n', "url has a port that is not a number"),
+        ('[databases.a]\nurl = "postgresql://u:p@h:4711x/d"\n', "url: the port in the URL is not a number from 1 to 65535"),
         ('[local_users."no such user"]\n[databases]\n', "no such user"),
     ],
 )

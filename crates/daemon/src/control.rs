@@ -2,11 +2,11 @@
 //!
 //! `curl --unix-socket $XDG_RUNTIME_DIR/headrace/.s.PGSQL.5432.http http://localhost/metrics`
 
-use crate::config::decoded;
 use crate::hub::Hub;
 use crate::limits::{FAREWELL, REQUEST_BYTES};
 use crate::orders::{Operator, Refusal};
 use crate::{metrics, status};
+use headrace_drivers::decode;
 use serde::Serialize;
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -84,7 +84,7 @@ fn answer(line: &str, hub: &Hub, by: &Operator) -> Answer {
 fn order(path: &str, query: &str, hub: &Hub, by: &Operator) -> Result<Result<(), Refusal>, String> {
     let database = match query.split_once('=') {
         None if query.is_empty() => None,
-        Some(("database", name)) => Some(decoded(name).map_err(|what| format!("the database {what}"))?),
+        Some(("database", name)) => Some(decode(name, "database").map_err(|what| what.to_string())?),
         Some(("client", number)) if path == "/kill" => {
             let number = number.parse().map_err(|_| "the client is not a number")?;
             return Ok(hub.kill_client(number, by));

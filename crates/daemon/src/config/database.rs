@@ -1,9 +1,8 @@
 //! A database of a server: where it is, how to log in, and how its server connections are shared.
 
 use super::AuthQuery;
-use super::tls::SslMode;
-use super::url;
 use super::{May, bound, check_seconds, text};
+use super::{tls, url};
 use crate::limits::{
     CHECK_AFTER, CONNECT_TIMEOUT, IDLE_SERVER, LIFETIME, MAX_CONNECTIONS, MAX_LAG, PASSWORD_LIFETIME, POOL_SIZE,
     QUEUE_LENGTH, QUEUE_WAIT,
@@ -12,6 +11,7 @@ use crate::scram::random;
 use crate::secret::Secret;
 use crate::timeouts::Timeouts;
 use headrace_core::{Fatal, FatalKind};
+use headrace_drivers::{Encryption, SslMode, Tls};
 use headrace_io::Address;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -54,14 +54,17 @@ pub struct Database {
     /// How the passwords of clients on TCP are found on the server.
     pub auth_query: Option<AuthQuery>,
     /// TLS.
-    #[serde(default)]
+    #[serde(default, with = "tls", alias = "ssl_mode")]
     sslmode: Option<SslMode>,
     /// The trusted certificates; by default the system's.
-    pub sslrootcert: Option<PathBuf>,
+    #[serde(alias = "ssl_ca")]
+    sslrootcert: Option<PathBuf>,
     /// The daemon's certificate.
-    pub sslcert: Option<PathBuf>,
+    #[serde(alias = "ssl_cert")]
+    sslcert: Option<PathBuf>,
     /// Its key.
-    pub sslkey: Option<PathBuf>,
+    #[serde(alias = "ssl_key")]
+    sslkey: Option<PathBuf>,
     /// Which of the hosts will do.
     #[serde(default)]
     pub target_session_attrs: TargetSession,
@@ -167,14 +170,19 @@ pub enum Driver {
 }
 
 impl Driver {
+    /// What all products know of it.
+    fn row(self) -> &'static headrace_drivers::Driver {
+        match self {
+            Self::Postgresql => headrace_drivers::POSTGRES,
+            Self::Mysql => headrace_drivers::MYSQL,
+            Self::Informix => headrace_drivers::INFORMIX,
+            Self::Cubrid => headrace_drivers::CUBRID,
+        }
+    }
+
     /// The word of the configuration.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Postgresql => "postgresql",
-            Self::Mysql => "mysql",
-            Self::Informix => "informix",
-            Self::Cubrid => "cubrid",
-        }
+        self.row().name
     }
 }
 
@@ -320,6 +328,7 @@ impl Database {
         self.auth_query.iter().try_for_each(AuthQuery::check)?;
         self.check_standby_reads()?;
         self.check_driver()?;
+        self.tls()?;
         self.places().map(drop)
     }
 
@@ -351,8 +360,7 @@ impl Database {
         lacks("target_session_attrs", self.target_session_attrs != TargetSession::Any)?;
         lacks("standby_reads", self.standby_reads)?;
         lacks("read_only", self.read_only)?;
-        lacks("auth_query", self.auth_query.is_some())?;
-        lacks("sslmode = \"prefer\"", self.sslmode == Some(SslMode::Prefer) && self.driver != Driver::Mysql)
+        lacks("auth_query", self.auth_query.is_some())
     }
 
     /// The hosts with their ports, in the order in which they are tried for a server connection that is opened now.
@@ -420,13 +428,20 @@ impl Database {
             .unwrap_or_else(|| of_users.chain([self.pool_size, MAX_CONNECTIONS]).max().unwrap_or(MAX_CONNECTIONS))
     }
 
-    /// How TLS is negotiated; by default it is used with a server that has it, where the protocol lets one say that it has
+    /// The settings of TLS. By default it is used with a server that has it, where the protocol lets one say that it has
     /// none.
-    pub fn sslmode(&self) -> SslMode {
-        self.sslmode.unwrap_or(match self.driver {
-            Driver::Postgresql | Driver::Mysql => SslMode::Prefer,
-            Driver::Informix | Driver::Cubrid => SslMode::Disable,
-        })
+    fn tls(&self) -> Result<Tls, String> {
+        let [roots, certificate, key] = [&self.sslrootcert, &self.sslcert, &self.sslkey].map(Option::as_deref);
+        Tls::new(self.driver.row(), self.sslmode, roots, certificate, key).map_err(|error| error.to_string())
+    }
+
+    /// TLS to a host, or to a Unix socket, whose name begins with a slash.
+    ///
+    /// # Errors
+    /// [`Fatal`]: settings that contradict each other.
+    pub fn encryption(&self, host: &str) -> Result<Encryption, Fatal> {
+        let tls = self.tls().map_err(|what| Fatal::new(FatalKind::UnusableSetting, what))?;
+        Ok(tls.at(host, host.starts_with('/')))
     }
 
     /// How long a client waits for a server connection.

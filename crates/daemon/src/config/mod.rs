@@ -16,8 +16,6 @@ pub use account::Account;
 pub use auth_query::AuthQuery;
 pub use database::{Database, Driver, PoolMode, TargetSession, addresses};
 pub use shown::Setting;
-pub use tls::SslMode;
-pub use url::decoded;
 pub use user::LocalUser;
 
 use crate::console;

@@ -75,7 +75,7 @@ mod tests {
             ),
             ("url = 'mysql://h'\npassword = 4711", "invalid type: integer, expected a string"),
             ("host = 'h'\npol_size = 1", "line 2: unknown field `pol_size`, expected one of"),
-            ("url = 'mysql://u:geheim/wort@h:geheim/d'", "url has a port that is not a number"),
+            ("url = 'mysql://u:geheim/wort@h:geheim/d'", "url: malformed URL: in the user and the password"),
             ("host = 'h:geheim'", "host: the port is not a number"),
         ] {
             let told = Database::of_client(text).map(drop).unwrap_err();

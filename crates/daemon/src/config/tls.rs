@@ -1,47 +1,27 @@
-//! TLS to servers.
+//! How TLS to servers is written in the configuration.
 
-use super::Database;
-use headrace_connection::TlsSettings;
-use headrace_core::{Fatal, FatalKind};
-use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
+use headrace_drivers::SslMode;
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::Serializer;
 
-/// How TLS is negotiated, and what is verified; libpq's names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SslMode {
-    /// No TLS.
-    Disable,
-    /// TLS if the server has it; its certificate is not verified.
-    Prefer,
-    /// TLS; the server's certificate is not verified.
-    Require,
-    /// TLS, with a certificate of a trusted authority.
-    VerifyCa,
-    /// The same, for this host.
-    VerifyFull,
+/// Reads a mode by libpq's name or by MySQL's.
+///
+/// # Errors
+/// There is no such mode.
+pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SslMode>, D::Error> {
+    let name = String::deserialize(from)?;
+    let known = "sslmode is one of disable, prefer, require, verify-ca, verify-full";
+    SslMode::of_name(&name).map(Some).ok_or_else(|| D::Error::custom(known))
 }
 
-impl SslMode {
-    /// The settings of TLS for a host of a database; `None` without TLS.
-    ///
-    /// # Errors
-    /// [`Fatal`]: settings that do not belong together.
-    pub fn settings(self, database: &Database, host: &str) -> Result<Option<TlsSettings>, Fatal> {
-        let verify = match self {
-            Self::Disable => return Ok(None),
-            Self::Prefer | Self::Require => Verify::None,
-            Self::VerifyCa => Verify::Ca,
-            Self::VerifyFull => Verify::Full,
-        };
-        let client = match (&database.sslcert, &database.sslkey) {
-            (Some(certificates), Some(key)) => {
-                Some(ClientCert { certificates: certificates.clone(), key: key.clone() })
-            }
-            (None, None) => None,
-            _ => return Err(Fatal::new(FatalKind::UnusableSetting, "sslcert and sslkey are needed together")),
-        };
-        let roots = database.sslrootcert.clone().map_or(Roots::System, Roots::File);
-        let config = TlsConfig { verify, roots, client, only_tls13: false, alpn: Vec::new(), sni: true };
-        Ok(Some(TlsSettings { config, server_name: host.to_owned() }))
+/// Writes libpq's name of a mode.
+///
+/// # Errors
+/// Those of the serializer.
+#[expect(clippy::ref_option, reason = "as serde calls it")]
+pub fn serialize<S: Serializer>(mode: &Option<SslMode>, to: S) -> Result<S::Ok, S::Error> {
+    match mode {
+        Some(mode) => to.serialize_str(mode.name()),
+        None => to.serialize_none(),
     }
 }

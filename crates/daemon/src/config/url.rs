@@ -1,5 +1,6 @@
 //! Databases of the configuration that are given as a URL.
 
+use headrace_drivers::{Driver, Error, Id, Kind, Place, Product, Settings, Sockets};
 use toml::{Table, Value};
 use zeroize::Zeroizing;
 
@@ -29,7 +30,7 @@ pub fn expand(database: &mut Table) -> Result<bool, String> {
         None => false,
         Some(Value::String(url)) => {
             let url = Zeroizing::new(url);
-            for (key, value) in read(&url).map_err(|what| format!("url {what}"))? {
+            for (key, value) in read(&url).map_err(|what| format!("url: {what}"))? {
                 database.entry(key).or_insert(value);
             }
             true
@@ -44,68 +45,45 @@ pub fn expand(database: &mut Table) -> Result<bool, String> {
 }
 
 fn default_port(driver: &str) -> Option<i64> {
-    Some(match driver {
-        "mysql" | "mariadb" => 3306,
-        "informix" => 9088,
-        "cubrid" => 33_000,
-        _ => return None,
-    })
+    let driver = Driver::of_scheme(driver).filter(|driver| driver.id != Id::Postgres)?;
+    Some(driver.port.into())
 }
 
-/// `driver://user:password@host:port/database?server=name`. The last `@` ends the password, which may have a `/`. What is
-/// wrong is said without the text, in which a part of a password may be where nobody expects it.
-fn read(url: &str) -> Result<Vec<(String, Value)>, String> {
-    let (driver, rest) = url.split_once("://").ok_or("has no driver://")?;
-    let driver = if driver == "postgres" { "postgresql" } else { driver };
-    if driver != "postgresql" && default_port(driver).is_none() {
-        return Err(format!("is of {driver:?}: postgresql, mysql, mariadb, informix and cubrid are known"));
+/// The fields that a URL stands for.
+fn read(url: &str) -> Result<Vec<(String, Value)>, Error> {
+    let mut settings = Settings::of_url(url, Product::Daemon)?;
+    let mut found = vec![("driver".to_owned(), Value::String(settings.driver.name.into()))];
+    let places = settings.places()?;
+    let port = places.first().map_or(settings.driver.port, |place| place.port);
+    let hosts: Vec<String> = places.iter().map(|place| host(place, port, settings.driver)).collect();
+    found.push(("host".into(), Value::String(hosts.join(","))));
+    if settings.take("port").is_some() {
+        found.push(("port".into(), Value::Integer(port.into())));
     }
-    let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
-    if options.contains('@') {
-        return Err("has an @ after the ?: write %3F for a ? in the password, and %40 for an @ in an option".into());
+    for place in ["host", "socket"] {
+        settings.take(place);
     }
-    let (user, rest) = rest.rsplit_once('@').unwrap_or(("", rest));
-    let (place, database) = rest.split_once('/').unwrap_or((rest, ""));
-    let (user, password) = user.split_once(':').unwrap_or((user, ""));
-    let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((host, port)) => (host, port.strip_prefix(':').unwrap_or("")),
-        None => place.split_once(':').unwrap_or((place, "")),
-    };
-    let mut found = vec![("driver".to_owned(), Value::String(driver.into()))];
-    for (key, value) in [("host", host), ("user", user), ("password", password), ("dbname", database)] {
-        if !value.is_empty() {
-            found.push((key.into(), Value::String(decoded(value)?)));
-        }
-    }
-    if !port.is_empty() {
-        let number = port.parse::<u16>().map_err(|_| "has a port that is not a number")?;
-        found.push(("port".into(), Value::Integer(number.into())));
-    }
-    for option in options.split('&').filter(|option| !option.is_empty()) {
-        let (key, value) = option.split_once('=').unwrap_or((option, ""));
-        found.push((key.into(), Value::String(decoded(value)?)));
+    for (setting, value) in settings.into_values() {
+        let Some(field) = setting.daemon else { continue };
+        let value = match (setting.kind, value.parse::<f64>()) {
+            (Kind::Seconds, Ok(seconds)) => Value::Float(seconds),
+            (Kind::Seconds, Err(_)) => return Err(Error::Invalid(format!("{field} is not a number of seconds"))),
+            _ => Value::String(value),
+        };
+        found.push((field.into(), value));
     }
     Ok(found)
 }
 
-/// A text with `%20` for a blank.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn decoded(text: &str) -> Result<String, String> {
-    let (mut out, mut bytes) = (Vec::with_capacity(text.len()), text.bytes());
-    while let Some(byte) = bytes.next() {
-        if byte != b'%' {
-            out.push(byte);
-            continue;
-        }
-        let digit = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16));
-        let (Some(high), Some(low)) = (digit(bytes.next()), digit(bytes.next())) else {
-            return Err("has a % that two hexadecimal digits do not follow".into());
-        };
-        out.push((high * 16 + low) as u8);
+/// A host as the setting of that name has it, with its port if that is another one than `port`.
+fn host(place: &Place, port: u16, driver: &Driver) -> String {
+    match (&place.socket, driver.sockets) {
+        (Some(path), Sockets::InFolder { .. }) => path.parent().unwrap_or(path).to_string_lossy().into_owned(),
+        (Some(path), _) => path.to_string_lossy().into_owned(),
+        (None, _) if place.port == port => place.host.clone(),
+        (None, _) if place.host.contains(':') => format!("[{}]:{}", place.host, place.port),
+        (None, _) => format!("{}:{}", place.host, place.port),
     }
-    String::from_utf8(out).map_err(|_| "is not UTF-8".into())
 }
 
 #[cfg(test)]
@@ -119,7 +97,7 @@ mod tests {
         let mut config: Table = text.parse().unwrap();
         assert_eq!(expand_all(&mut config), Ok(true));
         assert_eq!(expand_all(&mut config), Ok(false));
-        let expected = "[databases.a]\ndriver = \"mariadb\"\nhost = \"db\"\nport = 3307\nuser = \"al\"\n\
+        let expected = "[databases.a]\ndriver = \"mysql\"\nhost = \"db\"\nport = 3307\nuser = \"al\"\n\
                         password = \"p@ss\"\ndbname = \"shop\"\npool_size = 3\n[databases.b]\ndriver = \"informix\"\n\
                         host = \"::1\"\nport = 9088\ndbname = \"stores\"\nserver = \"ol\"\n[databases.c]\nhost = \"x\"\n";
         assert_eq!(config, expected.parse::<Table>().unwrap());
@@ -129,11 +107,27 @@ mod tests {
     }
 
     #[test]
-    fn a_password_may_have_what_begins_other_parts() {
-        for password in ["geheim/wort", "a@b", "a:b", "/@:"] {
-            let found: Table = read(&format!("postgresql://u:{password}@h:1/d")).unwrap().into_iter().collect();
-            let found = ["user", "password", "host", "dbname"].map(|key| found[key].as_str());
-            assert_eq!(found, [Some("u"), Some(password), Some("h"), Some("d")]);
+    fn fields_have_the_types_of_the_configuration() {
+        for (url, expected) in [
+            (
+                "mysql://h/d?ssl_mode=REQUIRED&connect_timeout=2.5",
+                "host='h'\ndbname='d'\nsslmode='REQUIRED'\nconnect_timeout=2.5",
+            ),
+            ("mysql://u@localhost/d?unix_socket=/tmp/s", "host='/tmp/s'\nuser='u'\ndbname='d'"),
+            (
+                "mysql://h/d?charset=utf8mb4&sslmode=verify-ca&ssl_ca=/x",
+                "host='h'\ndbname='d'\nsslmode='verify-ca'\nsslrootcert='/x'",
+            ),
+            ("postgresql://a:1,[::1]:2,c:1/d", "host='a,[::1]:2,c'\nport=1\ndbname='d'"),
+            ("postgresql:///d?host=/tmp&port=7", "host='/tmp'\nport=7\ndbname='d'"),
+            ("postgresql://h/d?target_session_attrs=primary", "host='h'\ndbname='d'\ntarget_session_attrs='primary'"),
+        ] {
+            let mut expected: Table = expected.parse().unwrap();
+            let driver = url.split_once(':').unwrap().0;
+            expected.insert("driver".into(), driver.into());
+            assert_eq!(read(url).unwrap().into_iter().collect::<Table>(), expected, "{url}");
         }
+        let error = read("postgresql://h/d?keepalives=0").unwrap_err().to_string();
+        assert_eq!(error, "keepalives is a setting of headrace for Python, which headraced does not have");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::pool::{Pool, PoolState};
 use super::relay::ServerState;
-use crate::config::{Database, SslMode, TargetSession, addresses};
+use crate::config::{Database, TargetSession, addresses};
 use crate::limits::{CANCEL_AGAIN, FAILOVER_PAUSE, FAILOVER_PAUSE_MOST, RESET_TIMEOUT, SERVER_STATEMENTS};
 use crate::pool::ServerConnection;
 use crate::secret::Secret;
@@ -10,6 +10,7 @@ use crate::traffic::{Home, TrafficClass};
 use headrace_connection::{Buffers, Connection};
 use headrace_core::rows::Collector;
 use headrace_core::{Cancellation, Fatal, FatalKind, Protocol as _, Session as _, TransactionStatus, WriteBuffer};
+use headrace_drivers::Encryption;
 use headrace_io::tokio::{Client, Stream, cancel};
 use headrace_io::{Address, Progress, TcpOptions};
 use headrace_postgres::machine::{Binding, Columns, Machine, Options, Purpose, Tls};
@@ -195,7 +196,7 @@ impl Server {
         parameters: &[(String, String)],
         password: Option<&Secret>,
     ) -> Result<Self, NotOpened> {
-        let tls = if host.starts_with('/') { None } else { database.sslmode().settings(database, host)? };
+        let encryption = database.encryption(host)?;
         let user =
             parameters.iter().find(|(name, _)| name == "user").map_or_else(String::new, |(_, user)| user.clone());
         let options = Options {
@@ -204,17 +205,17 @@ impl Server {
             user,
             password: password
                 .map(|password| headrace_postgres::machine::Secret(password.reveal().as_bytes().to_vec())),
-            tls: match (&tls, database.sslmode()) {
-                (None, _) => Tls::No,
-                (Some(_), SslMode::Prefer) => Tls::Prefer,
-                (Some(_), _) => Tls::Require,
+            tls: match encryption {
+                Encryption::No => Tls::No,
+                Encryption::Prefer(_) => Tls::Prefer,
+                Encryption::Require(_) => Tls::Require,
             },
             binding: Binding::Prefer,
             methods: Vec::new(),
         };
         let mut write_buffer = WriteBuffer::new();
         let machine: Machine<Collector<Arc<Columns>, ServerError>> = Machine::new(options, 0, &mut write_buffer);
-        let connection = Connection::new(Box::new(machine), write_buffer, tls);
+        let connection = Connection::new(Box::new(machine), write_buffer, encryption.into_settings());
         let mut client = Client::reach(address, &TcpOptions::default(), connection).await?;
         if let Err(fatal) = client.start(&TcpOptions::default(), ()).await {
             return Err(NotOpened { fatal, error: client.connection.machine.closing_error().cloned() });

@@ -54,7 +54,7 @@ impl Backend for Cubrid {
     type Dialect = CubridDialect;
 
     fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal> {
-        let tls = login.tls()?;
+        let tls = login.encryption()?.into_settings();
         let options = Options {
             host: login.ip.into(),
             port: login.port,

@@ -65,7 +65,7 @@ impl Backend for Informix {
     type Dialect = InformixDialect;
 
     fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal> {
-        let tls = login.tls()?;
+        let tls = login.encryption()?.into_settings();
         let options = Options {
             user: login.user.into(),
             password: login.password().map(Secret),

@@ -12,8 +12,9 @@ use super::handler::Handler;
 use super::sql::Dialect;
 use crate::config::Database;
 use crate::secret::Secret;
-use headrace_connection::{Connection, TlsSettings};
+use headrace_connection::Connection;
 use headrace_core::{Described, Diagnostics, Fatal, Protocol, Session};
+use headrace_drivers::Encryption;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -37,12 +38,8 @@ pub struct Login<'a> {
 }
 
 impl Login<'_> {
-    /// The settings of TLS; `None` without TLS.
-    fn tls(&self) -> Result<Option<TlsSettings>, Fatal> {
-        match self.host.starts_with('/') {
-            true => Ok(None),
-            false => self.database.sslmode().settings(self.database, self.host),
-        }
+    fn encryption(&self) -> Result<Encryption, Fatal> {
+        self.database.encryption(self.host)
     }
 
     fn password(&self) -> Option<Vec<u8>> {

@@ -1,13 +1,13 @@
 //! MySQL and MariaDB.
 
 use super::{Backend, Login, STATEMENTS};
-use crate::config::SslMode;
 use crate::front::handler::Handler;
 use crate::front::pins::Pin;
 use crate::front::sql::{Dialect, Tokens};
 use headrace_connection::Connection;
 use headrace_core::token::Token;
 use headrace_core::{Fatal, WriteBuffer};
+use headrace_drivers::Encryption;
 use headrace_mysql::auth::Secret;
 use headrace_mysql::machine::{AsText, Columns, Execute, Machine, Options, Request, Rows, Tls};
 use headrace_mysql::packets::reply::ServerError;
@@ -107,22 +107,22 @@ impl Backend for MySql {
     type Dialect = MySqlDialect;
 
     fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal> {
-        let tls = login.tls()?;
+        let encryption = login.encryption()?;
         let options = Options {
             user: login.user.into(),
             password: login.password().map(Secret),
             database: Some(login.name.into()),
-            tls: match (&tls, login.database.sslmode()) {
-                (None, _) => Tls::No,
-                (Some(_), SslMode::Prefer) => Tls::Prefer,
-                (Some(_), _) => Tls::Require,
+            tls: match encryption {
+                Encryption::No => Tls::No,
+                Encryption::Prefer(_) => Tls::Prefer,
+                Encryption::Require(_) => Tls::Require,
             },
             local: login.host.starts_with('/'),
             found_rows: true,
             attributes: vec![("program_name".into(), "headraced".into())],
             ..Options::default()
         };
-        Ok(Connection::new(Box::new(Self::new(options, STATEMENTS)?), WriteBuffer::new(), tls))
+        Ok(Connection::new(Box::new(Self::new(options, STATEMENTS)?), WriteBuffer::new(), encryption.into_settings()))
     }
 
     fn dialect(&self) -> MySqlDialect {
