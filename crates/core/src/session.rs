@@ -104,7 +104,7 @@ pub trait Session {
     /// # Errors
     /// [`Fatal`] if the server has not redirected to another.
     fn reconnect(&mut self, _write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
-        Err(Fatal::peer("the server has named no other server"))
+        Err(Fatal::peer("the server redirected the session, but named no other server"))
     }
     /// Returns true once the session takes requests.
     fn is_ready(&self) -> bool {

@@ -187,7 +187,7 @@ impl Hub {
         let dbname = database.dbname.clone().unwrap_or(dbname);
         let user = database.user.clone().unwrap_or(user);
         if user.is_empty() {
-            return Err(Ended::new(NOT_ALLOWED, "headraced: no user is given"));
+            return Err(Ended::new(NOT_ALLOWED, "headraced: the startup message names no user"));
         }
         if given.remove("replication").is_some_and(|value| !matches!(value.as_str(), "" | "0" | "off" | "false" | "no"))
         {

@@ -165,7 +165,10 @@ pub fn cancel(
         match link.exchange(&mut buffers, deadline, 0)? {
             Progress::Eof => return Ok(()),
             Progress::Timeout => {
-                return Err(Fatal::new(FatalKind::NoAnswer, "the cancel request was not taken in time"));
+                return Err(Fatal::new(
+                    FatalKind::NoAnswer,
+                    "the server did not close the connection of the cancel request in time",
+                ));
             }
             _ => {}
         }

@@ -323,7 +323,7 @@ impl Database {
         ];
         let given: Vec<&str> = sources.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
         if given.len() > 1 {
-            return Err(format!("{} are both given", given.join(" and ")));
+            return Err(format!("{} are given, but only one source of the password is possible", given.join(", ")));
         }
         self.auth_query.iter().try_for_each(AuthQuery::check)?;
         self.check_standby_reads()?;
@@ -346,7 +346,7 @@ impl Database {
     fn check_driver(&self) -> Result<(), String> {
         let name = self.driver.name();
         let lacks = |setting: &str, is_given: bool| match is_given {
-            true => Err(format!("{setting} is not possible with driver = {name:?}")),
+            true => Err(format!("databases with driver = {name:?} do not support {setting}")),
             false => Ok(()),
         };
         lacks("server", self.server.is_some() && self.driver != Driver::Informix)?;

@@ -61,7 +61,10 @@ async fn printed(command: &[String]) -> Result<Secret, Fatal> {
     program.args(&command[1..]).stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
     let output = match timeout(PASSWORD_COMMAND, program.output()).await {
         Ok(output) => output.map_err(|error| failed("password_command", &command[0], error))?,
-        Err(_) => return Err(failed("password_command", &command[0], "it has not ended in time")),
+        Err(_) => {
+            let what = format!("the program did not end within {PASSWORD_COMMAND:?}");
+            return Err(failed("password_command", &command[0], what));
+        }
     };
     if !output.status.success() {
         return Err(failed("password_command", &command[0], output.status));

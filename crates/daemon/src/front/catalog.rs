@@ -340,7 +340,7 @@ pub fn refusal(all: &Tokens<'_>, dialect: &dyn Dialect) -> Option<Failure> {
         return Some(Failure::unsupported(format!("headraced: {system} has no notifications")));
     }
     let name = (0..all.tokens.len()).find_map(|at| of_postgres(all, at))?;
-    let message = format!("headraced: {name} is of PostgreSQL, and this database is {system}");
+    let message = format!("headraced: {name} exists only in PostgreSQL, and this database is {system}");
     Some(Failure::unsupported(message).hint(format!("ask {system}'s own catalogue")))
 }
 

@@ -20,8 +20,10 @@ pub struct Copy {
 /// [`Failure`]: it is a COPY of another kind.
 pub fn read<'a>(all: &Tokens<'a>) -> Result<(&'a str, Copy), Failure> {
     let other = || {
-        Failure::unsupported("headraced: of COPY there is COPY (query) TO STDOUT here")
-            .hint("load rows by INSERT with parameters, in a pipeline")
+        Failure::unsupported(
+            "headraced: COPY (query) TO STDOUT is the only form of COPY that databases other than PostgreSQL support",
+        )
+        .hint("load rows by INSERT with parameters, in a pipeline")
     };
     let tokens = all.tokens;
     let open = tokens.get(1).filter(|token| token.kind == Kind::Punctuation(b'(')).ok_or_else(other)?;

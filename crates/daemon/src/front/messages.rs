@@ -95,7 +95,7 @@ impl<'a> Message<'a> {
     /// [`Broken`]: it is malformed.
     pub fn read(message: &'a [u8]) -> Result<Self, Broken> {
         let (Some(kind), Some(body)) = (message.first(), message.get(HEADER_BYTES..)) else {
-            return Err(Broken::Malformed("a message is not complete".into()));
+            return Err(Broken::Malformed("a message of the client ends before its last field".into()));
         };
         let mut body = Body { rest: body };
         let read = match *kind {
@@ -177,7 +177,8 @@ impl<'a> Body<'a> {
 
     fn text(&mut self) -> Result<&'a str, Broken> {
         let end = self.rest.iter().position(|byte| *byte == 0);
-        let end = end.ok_or_else(|| Broken::Malformed("a text in a message has no end".into()))?;
+        let end =
+            end.ok_or_else(|| Broken::Malformed("a string in a message of the client is not terminated".into()))?;
         let text = std::str::from_utf8(&self.rest[..end]);
         self.rest = &self.rest[end + 1..];
         text.map_err(|_| Broken::Malformed("a text in a message is not UTF-8".into()))
@@ -187,7 +188,7 @@ impl<'a> Body<'a> {
         match self.u16()? {
             0 => Ok(Format::Text),
             1 => Ok(Format::Binary),
-            other => Err(Broken::Malformed(format!("there is no format {other}"))),
+            other => Err(Broken::Malformed(format!("unknown format code {other} in a message of the client"))),
         }
     }
 

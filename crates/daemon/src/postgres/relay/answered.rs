@@ -266,7 +266,7 @@ impl Relay {
             // The client may send no Sync, for which the server would wait.
             Some(Expected::Placeholder | Expected::Cleared) => {
                 let message = error.field(headrace_postgres::messages::tag::field::MESSAGE);
-                return Err(Fatal::peer(format!("the server refused what no client has sent: {message}")));
+                return Err(Fatal::peer(format!("the server refused a statement of the daemon itself: {message}")));
             }
             _ => {}
         }

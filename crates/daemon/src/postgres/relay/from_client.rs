@@ -98,7 +98,7 @@ impl Relay {
             client::TERMINATE => return Ok(Outcome::Terminate),
             _ => {
                 let tag = char::from(tag);
-                return Err(Refused::Malformed(format!("a message of type {tag:?} is none that a client sends")));
+                return Err(Refused::Malformed(format!("unexpected message of type {tag:?} from the client")));
             }
         }
         Ok(Outcome::Handled)
