@@ -10,11 +10,11 @@ import ssl
 import struct
 import threading
 from typing import Any, Final
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 from scramp import ScramClient
 
 from .counted import exchange_gathered, take
+from .urls import address
 
 BUFFER: Final = 1 << 20
 """Bytes read at a time."""
@@ -68,17 +68,16 @@ class Link:
     """A connection that counts bytes."""
 
     def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        self.user = unquote(parts.username or "postgres")
-        self.password = unquote(parts.password or os.environ.get("PGPASSWORD", ""))
-        options = dict(parse_qsl(parts.query))
-        host = options.get("host", parts.hostname or "localhost")
-        port = int(options.get("port", parts.port or 5432))
-        self.socket = _connect(host, port, options.get("sslmode", "prefer"))
+        parts = address(url)
+        self.user = parts.user or "postgres"
+        self.password = parts.password or os.environ.get("PGPASSWORD", "")
+        host = parts.options.get("host", parts.host or "localhost")
+        port = int(parts.options.get("port", parts.port or 5432))
+        self.socket = _connect(host, port, parts.options.get("sslmode", "prefer"))
         self.encrypted = isinstance(self.socket, ssl.SSLSocket)
         self.buffer = bytearray(BUFFER)
         self.view = memoryview(self.buffer)
-        words = ("user", self.user, "database", unquote(parts.path[1:]) or self.user, "client_encoding", "UTF8")
+        words = ("user", self.user, "database", parts.database or self.user, "client_encoding", "UTF8")
         startup = b"\0\3\0\0" + b"".join(word.encode() + b"\0" for word in words) + b"\0"
         self.socket.sendall(struct.pack("!i", len(startup) + 4) + startup)
         self._scram: Any = None

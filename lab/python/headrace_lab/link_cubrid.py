@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
 
 from .counted import Counted
+from .urls import address
 
 HEADER: Final = 8
 """Bytes before the payload of a message: its length, and the state of the process that serves the connection."""
@@ -24,13 +24,13 @@ INT, VARCHAR, DOUBLE, DATE = 8, 2, 12, 13
 
 def given(url: str) -> dict[str, Any]:
     """host, port, user, password and database of ``cubrid://user:pw@host:port/db``."""
-    parts = urlsplit(url)
+    parts = address(url)
     return {
-        "host": parts.hostname or "localhost",
+        "host": parts.host or "localhost",
         "port": parts.port or 33000,
-        "user": unquote(parts.username or "dba"),
-        "password": unquote(parts.password or ""),
-        "database": parts.path[1:],
+        "user": parts.user or "dba",
+        "password": parts.password,
+        "database": parts.database,
     }
 
 

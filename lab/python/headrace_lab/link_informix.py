@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import struct
 from typing import Any, Final
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 from .counted import Counted
+from .urls import address
 
 EOT: Final = b"\0\x0c"
 BEGIN: Final = b"\0\x23" + EOT
@@ -24,16 +24,15 @@ TUPLE, DESCRIBE, ERR, VERSION, EXIT, PROTOCOLS, END = 14, 8, 13, 53, 56, 126, 12
 
 def given(url: str) -> dict[str, Any]:
     """host, port, user, password, database, server and environment of ``informix://user:pw@host:port/db?server=…``."""
-    parts = urlsplit(url)
-    options = dict(parse_qsl(parts.query))
+    parts = address(url)
     return {
-        "host": parts.hostname or "localhost",
+        "host": parts.host or "localhost",
         "port": parts.port or 9088,
-        "user": unquote(parts.username or ""),
-        "password": unquote(parts.password or ""),
-        "database": parts.path[1:],
-        "server": options.pop("server", "informix"),
-        "environment": options,
+        "user": parts.user,
+        "password": parts.password,
+        "database": parts.database,
+        "server": parts.options.pop("server", "informix"),
+        "environment": parts.options,
     }
 
 

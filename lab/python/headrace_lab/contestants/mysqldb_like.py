@@ -6,21 +6,21 @@ import os
 import tempfile
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from .. import workloads as w
+from ..urls import address
 from .base import Rows, Sync
 
 
 def parameters(url: str) -> dict[str, Any]:
     """host, port, user, password and database of a URL."""
-    parts = urlsplit(url)
+    parts = address(url)
     return {
-        "host": parts.hostname or "127.0.0.1",
+        "host": parts.host or "127.0.0.1",
         "port": parts.port or 3306,
-        "user": unquote(parts.username or "root"),
-        "password": unquote(parts.password or ""),
-        "database": parts.path[1:],
+        "user": parts.user or "root",
+        "password": parts.password,
+        "database": parts.database,
     }
 
 

@@ -6,8 +6,8 @@ import contextlib
 import tempfile
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import parse_qs, unquote, urlsplit
 
+from ...urls import address
 from ..databases.base import COLUMNS
 from .base import RETRIED, Fault
 
@@ -17,18 +17,17 @@ MEMORY = Path("/dev/shm")
 
 def keywords(url: str) -> dict[str, Any]:
     """A ``mariadb://`` or ``mysql://`` URL as the keywords that both drivers know."""
-    parts = urlsplit(url)
-    options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-    made: dict[str, Any] = {"database": unquote(parts.path.lstrip("/"))}
-    if parts.username:
-        made["user"] = unquote(parts.username)
+    parts = address(url)
+    made: dict[str, Any] = {"database": parts.database}
+    if parts.user:
+        made["user"] = parts.user
     if parts.password:
-        made["password"] = unquote(parts.password)
-    path = options.get("unix_socket") or options.get("socket")
+        made["password"] = parts.password
+    path = parts.options.get("unix_socket") or parts.options.get("socket")
     if path:
         made["unix_socket"] = path
-    elif parts.hostname:
-        made["host"] = parts.hostname
+    elif parts.host:
+        made["host"] = parts.host
         made["port"] = parts.port or 3306
     return made
 
