@@ -67,11 +67,14 @@ def test_folder_of_others_is_refused(program: Path, folder: Path, server: Postgr
         ("[daemon]\nidle_exit = nan\n[databases]\n", "idle_exit must be"),
         ("[daemon]\ndrain_timeout = 1e300\n[databases]\n", "drain_timeout must be"),
         ("[daemon]\ndrain_timeout = -1\n[databases]\n", "drain_timeout must be"),
-        ('[databases.a]\nhost = "h"\npassword = "a"\npassword_file = "b"\n', "password, password_file are given, but only one source of the password is possible"),
+        (
+            '[databases.a]\nhost = "h"\npassword = "a"\npassword_file = "b"\n',
+            "password, password_file are given, but only one",
+        ),
         ('[databases.a]\nhost = "h:x"\n', "host: the port is not a number"),
         ('[databases.a]\nhost = "h"\npassword = 4711\n', "line 3: invalid type: integer, expected a string"),
         ('[databases]\na = "postgresql://u:4711@h/d"\n', "line 2: invalid type: string, expected struct Database"),
-        ('[databases.a]\nurl = "postgresql://u:p@h:4711x/d"\n', "url: the port in the URL is not a number from 1 to 65535"),
+        ('[databases.a]\nurl = "postgresql://u:p@h:4711x/d"\n', "url: the port in the URL is not a number"),
         ('[local_users."no such user"]\n[databases]\n', "no such user"),
     ],
 )
