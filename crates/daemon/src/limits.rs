@@ -30,8 +30,9 @@ pub const LAG_QUESTIONS: u32 = 4;
 pub const LAG_LINGER: Duration = Duration::from_secs(60);
 /// How long the first such transaction waits until it is known which servers are standbys.
 pub const FIRST_LAG: Duration = Duration::from_secs(1);
-/// How soon a standby is asked again meanwhile.
-pub const FIRST_LAG_PAUSE: Duration = Duration::from_millis(10);
+/// How soon a standby is asked again meanwhile, and the shortest time between two questions to a server, however short
+/// `max_lag` is.
+pub const LAG_PAUSE_LEAST: Duration = Duration::from_millis(10);
 /// How long a client may take to log in.
 pub const LOGIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a client may take to receive the last that it is sent, and who asks on the second socket to ask.

@@ -8,11 +8,12 @@
 
 use super::server::{NotOpened, Server};
 use crate::config::Database;
-use crate::limits::{FIRST_LAG, FIRST_LAG_PAUSE, LAG_LINGER, LAG_QUESTIONS, MAX_LAG};
+use crate::limits::{FIRST_LAG, LAG_LINGER, LAG_PAUSE_LEAST, LAG_QUESTIONS, MAX_LAG};
 use crate::lock;
 use crate::pool::{Key, Parameters};
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -114,9 +115,12 @@ struct Needed {
     time: u64,
 }
 
-/// Asks the hosts of a database, as long as somebody needs it.
+/// Asks the hosts of a database, as long as somebody needs it: for all pools of one user, whatever else their sessions are
+/// opened with.
 #[derive(Debug)]
 pub struct Lag {
+    /// Whose hosts they are.
+    pub database: Arc<Database>,
     hosts: Vec<Arc<Database>>,
     parameters: Parameters,
     key: Key,
@@ -125,28 +129,38 @@ pub struct Lag {
     needed: Mutex<Needed>,
     /// A host has answered.
     answered: Notify,
+    /// Counts transactions.
+    turn: AtomicUsize,
 }
 
 impl Lag {
-    /// Of the hosts of a database, which are asked by the user of this pool.
-    pub fn new(database: &Database, key: &Key) -> Self {
+    /// The part of a pool's key that decides how the hosts are asked: who logs in where. Clients choose what else is in it.
+    pub fn login(key: &Key) -> Key {
+        let startup = ["user", "database"].map(|name| (name.to_owned(), key.of(name).to_owned()));
+        Key { startup: startup.to_vec(), ..key.clone() }
+    }
+
+    /// Of the hosts of a database, which are asked by this login.
+    pub fn new(database: &Arc<Database>, login: Key) -> Self {
         let hosts: Vec<_> = (0..database.standby_names().len()).filter_map(|host| database.on_host(host)).collect();
         let own = [("application_name", "headraced max_lag"), ("search_path", "pg_catalog")];
-        let mut parameters: Parameters =
-            ["user", "database"].map(|name| (name.to_owned(), key.of(name).to_owned())).to_vec();
+        let mut parameters = login.startup.clone();
         parameters.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
         Self {
+            database: Arc::clone(database),
             positions: Mutex::new(Positions::new(hosts.len())),
             hosts: hosts.into_iter().map(Arc::new).collect(),
             parameters,
-            key: key.clone(),
+            key: login,
             max_lag: database.max_lag(),
             needed: Mutex::default(),
             answered: Notify::new(),
+            turn: AtomicUsize::new(0),
         }
     }
 
-    /// The numbers of the hosts that may be read from now. The first time it waits until they were asked, but not for long.
+    /// The numbers of the hosts that may be read from now, which take turns. The first time it waits until they were asked,
+    /// but not for long.
     pub async fn fit(self: &Arc<Self>) -> Vec<usize> {
         let now = Instant::now();
         let left = {
@@ -166,9 +180,15 @@ impl Lag {
         self.fit_now()
     }
 
+    /// The next one first.
     fn fit_now(&self) -> Vec<usize> {
         let (positions, now) = (lock(&self.positions), Instant::now());
-        (0..self.hosts.len()).filter(|host| positions.is_fit(*host, now, self.max_lag)).collect()
+        let mut fit: Vec<_> = (0..self.hosts.len()).filter(|host| positions.is_fit(*host, now, self.max_lag)).collect();
+        if !fit.is_empty() {
+            let next = self.turn.fetch_add(1, Ordering::Relaxed) % fit.len();
+            fit.rotate_left(next);
+        }
+        fit
     }
 
     /// Waits until each host was asked, and standbys were compared: who answers first must not be all that is known.
@@ -197,8 +217,8 @@ impl Lag {
         let since = lock(&self.needed).since;
         let is_new = since.is_some_and(|since| since.elapsed() < FIRST_LAG);
         match is_new && self.is_early(host..host + 1) {
-            true => FIRST_LAG_PAUSE,
-            false => self.max_lag.unwrap_or(MAX_LAG) / LAG_QUESTIONS,
+            true => LAG_PAUSE_LEAST,
+            false => pause(self.max_lag),
         }
     }
 
@@ -225,6 +245,11 @@ impl Lag {
         *server = Some(open);
         Ok(answer)
     }
+}
+
+/// How long a host is left alone that is asked for this.
+fn pause(max_lag: Option<Duration>) -> Duration {
+    (max_lag.unwrap_or(MAX_LAG) / LAG_QUESTIONS).max(LAG_PAUSE_LEAST)
 }
 
 /// Asks a host again and again.
@@ -266,6 +291,14 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(Position::read(answer), expected, "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_left_alone_between_two_questions() {
+        for (max_lag, expected) in [(None, 2500), (Some(10_000), 2500), (Some(100), 25), (Some(40), 10), (Some(1), 10)]
+        {
+            assert_eq!(pause(max_lag.map(Duration::from_millis)), Duration::from_millis(expected), "{max_lag:?}");
         }
     }
 

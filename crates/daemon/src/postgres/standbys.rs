@@ -7,7 +7,6 @@ use crate::hub::Hub;
 use crate::lock;
 use crate::pool::Key;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Those of one pool.
@@ -17,13 +16,19 @@ pub struct Standbys {
     /// In the order of the hosts, of which one is the primary.
     pools: Vec<Arc<Pool>>,
     lag: Arc<Lag>,
-    /// Counts transactions.
-    turn: AtomicUsize,
 }
 
-/// Those of all pools that have clients, or had some a while ago.
+/// Those of all pools that have clients.
 #[derive(Debug, Default)]
-pub struct AllStandbys(Mutex<HashMap<Key, Arc<Standbys>>>);
+pub struct AllStandbys(Mutex<All>);
+
+#[derive(Debug, Default)]
+struct All {
+    of_pools: HashMap<Key, Arc<Standbys>>,
+    /// By their logins, also of those that had clients a while ago. Clients can make any number of pools, and all that differ
+    /// in nothing else have one.
+    lags: HashMap<Key, Arc<Lag>>,
+}
 
 impl AllStandbys {
     /// The standbys for the clients of a pool; `None` if everything is executed where the pool's connections go.
@@ -33,28 +38,38 @@ impl AllStandbys {
         if names.is_empty() || pool.mode == PoolMode::Session {
             return None;
         }
-        let mut all = lock(&self.0);
+        let All { of_pools, lags } = &mut *lock(&self.0);
         // A client that is connected since before a change of the configuration has what it came with.
-        if let Some(known) = all.get(&pool.key).filter(|known| known.database == pool.database) {
+        if let Some(known) = of_pools.get(&pool.key).filter(|known| known.database == pool.database) {
             return Some(Arc::clone(known));
         }
         let pool_of = |name: &String| {
             let database = pool.database.standby(name)?;
             Some(hub.pool(Key { standby: Some(name.clone()), ..pool.key.clone() }, &Arc::new(database)))
         };
+        let login = Lag::login(&pool.key);
+        let lag = match lags.get(&login).filter(|known| known.database == pool.database) {
+            Some(known) => Arc::clone(known),
+            None => {
+                let made = Arc::new(Lag::new(&pool.database, login.clone()));
+                lags.insert(login, Arc::clone(&made));
+                made
+            }
+        };
         let made = Arc::new(Standbys {
             pools: names.iter().filter_map(pool_of).collect(),
-            lag: Arc::new(Lag::new(&pool.database, &pool.key)),
+            lag,
             database: Arc::clone(&pool.database),
-            turn: AtomicUsize::new(0),
         });
-        all.insert(pool.key.clone(), Arc::clone(&made));
+        of_pools.insert(pool.key.clone(), Arc::clone(&made));
         Some(made)
     }
 
     /// Forgets those that nobody has needed for a while.
     pub fn expire(&self) {
-        lock(&self.0).retain(|_, standbys| Arc::strong_count(standbys) > 1 || standbys.lag.is_asked());
+        let All { of_pools, lags } = &mut *lock(&self.0);
+        of_pools.retain(|_, standbys| Arc::strong_count(standbys) > 1);
+        lags.retain(|_, lag| Arc::strong_count(lag) > 1 || lag.is_asked());
     }
 }
 
@@ -62,11 +77,60 @@ impl Standbys {
     /// The pools of those that may be read from now, the next one first, and those last whose connections are all in use.
     pub async fn in_turn(&self) -> Vec<Arc<Pool>> {
         let mut fit: Vec<_> = self.lag.fit().await.into_iter().map(|host| Arc::clone(&self.pools[host])).collect();
-        if !fit.is_empty() {
-            let next = self.turn.fetch_add(1, Ordering::Relaxed) % fit.len();
-            fit.rotate_left(next);
-            fit.sort_by_key(|pool| pool.is_exhausted());
-        }
+        fit.sort_by_key(|pool| pool.is_exhausted());
         fit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::gate::Gates;
+    use crate::leaving::Leaving;
+    use crate::pool::Limit;
+    use tokio::runtime::Handle;
+    use tokio::sync::watch;
+
+    #[tokio::test]
+    async fn pools_of_one_login_have_the_hosts_asked_once() {
+        let hub = Hub::new(Config::default(), Handle::current(), watch::channel(Leaving::Nobody).1);
+        let of = |startup: &[(&str, &str)], more: &str| {
+            let entry = format!("host = 'one,other'\nstandby_reads = true\n{more}");
+            let database = Arc::new(Database::of_client(&entry).unwrap());
+            let startup = startup.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            let key = Key { name: "app".into(), of_client: false, startup, password: None, standby: None };
+            let pool = Arc::new(Pool::new(
+                database,
+                key.clone(),
+                String::new(),
+                Arc::new(Limit::new(1)),
+                Gates::default().of("app"),
+            ));
+            hub.standbys.of(&pool, &hub).unwrap()
+        };
+        let login = [("user", "jo"), ("database", "app")];
+        let first = of(&login, "");
+        for (startup, more, is_same) in [
+            (&[("user", "jo"), ("database", "app"), ("options", "-c x=1")][..], "", true),
+            (&[("database", "app"), ("user", "jo"), ("work_mem", "64")], "", true),
+            (&[("user", "other"), ("database", "app")], "", false),
+            (&[("user", "jo"), ("database", "other")], "", false),
+            (&login, "max_lag = 1", false),
+        ] {
+            let next = of(startup, more);
+            assert!(!Arc::ptr_eq(&first, &next));
+            assert_eq!(Arc::ptr_eq(&first.lag, &next.lag), is_same, "{startup:?} {more}");
+        }
+        hub.expire();
+        let counts = || {
+            let all = lock(&hub.standbys.0);
+            (all.of_pools.len(), all.lags.len())
+        };
+        assert_eq!(counts(), (0, 0), "the first one was replaced by that of another configuration");
+        drop(first);
+        let _again = of(&login, "");
+        hub.expire();
+        assert_eq!(counts(), (1, 1));
     }
 }
