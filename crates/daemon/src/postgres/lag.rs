@@ -63,6 +63,18 @@ struct Host {
     is_standby: bool,
     /// It has everything that the primary had at this time.
     as_of: Option<Instant>,
+    /// What it had replayed, and when it has answered so first.
+    replayed: Option<(Instant, u64)>,
+    /// It has replayed what the primary has never written, as after a failover to another standby that had received less: it
+    /// cannot follow that primary, however far this one comes, unless it is started again with other files.
+    is_apart: bool,
+}
+
+impl Host {
+    /// It may have been started again since it has answered.
+    fn is_reached_again(&mut self) {
+        (self.replayed, self.is_apart) = (None, false);
+    }
 }
 
 impl Positions {
@@ -70,19 +82,31 @@ impl Positions {
         Self { primary: VecDeque::new(), hosts: vec![Host::default(); hosts] }
     }
 
-    /// A host has answered a question that was asked at this time; `None` if it has not.
-    fn note(&mut self, host: usize, asked: Instant, position: Option<Position>, kept: Duration) {
+    /// A host has answered a question, or has not (`None`), between these times.
+    fn note(&mut self, host: usize, [asked, answered]: [Instant; 2], position: Option<Position>, kept: Duration) {
         self.primary.retain(|(time, _)| asked.saturating_duration_since(*time) <= kept);
         let known = &mut self.hosts[host];
         known.known = true;
         match position {
-            None => (known.is_standby, known.as_of) = (false, None),
+            None => *known = Host { known: true, ..Host::default() },
             Some(Position::Primary(written)) => {
-                (known.is_standby, known.as_of) = (false, None);
+                *known = Host { known: true, ..Host::default() };
                 self.primary.push_back((asked, written));
+                for other in &mut self.hosts {
+                    // What a standby has, its primary had written before.
+                    if other.replayed.is_some_and(|(since, replayed)| since < asked && replayed > written) {
+                        (other.is_apart, other.as_of) = (true, None);
+                    }
+                }
             }
             Some(Position::Standby(replayed)) => {
                 known.is_standby = true;
+                if known.replayed.is_none_or(|(_, before)| before != replayed) {
+                    known.replayed = Some((answered, replayed));
+                }
+                if known.is_apart {
+                    return;
+                }
                 let has = |(_, written): &&(Instant, u64)| *written <= replayed;
                 known.as_of = self.primary.iter().take_while(has).last().map(|(time, _)| *time).or(known.as_of);
             }
@@ -91,14 +115,14 @@ impl Positions {
 
     /// Returns true if what has to be known of a host before it is read from is not known yet.
     fn is_early(&self, host: &Host, max_lag: Option<Duration>) -> bool {
-        !host.known || host.is_standby && host.as_of.is_none() && max_lag.is_some()
+        !host.known || host.is_standby && !host.is_apart && host.as_of.is_none() && max_lag.is_some()
     }
 
     /// Returns true if a host may be read from.
     fn is_fit(&self, host: usize, now: Instant, max_lag: Option<Duration>) -> bool {
-        let Host { is_standby, as_of, .. } = self.hosts[host];
+        let Host { is_standby, as_of, is_apart, .. } = self.hosts[host];
         match max_lag {
-            None => is_standby,
+            None => is_standby && !is_apart,
             Some(most) => as_of.is_some_and(|time| now.saturating_duration_since(time) <= most),
         }
     }
@@ -240,6 +264,7 @@ impl Lag {
             *server = Some(open);
             return Ok(answer);
         }
+        lock(&self.positions).hosts[host].is_reached_again();
         let mut open = Server::connect(&self.hosts[host], &self.parameters, self.key.password.as_ref()).await?;
         let answer = open.ask(QUESTION).await?;
         *server = Some(open);
@@ -268,7 +293,7 @@ async fn ask(of: Weak<Lag>, host: usize, time: u64) {
             }
         };
         let kept = lag.max_lag.unwrap_or(MAX_LAG);
-        lock(&lag.positions).note(host, asked, position, kept);
+        lock(&lag.positions).note(host, [asked, Instant::now()], position, kept);
         lag.answered.notify_waiters();
         let pause = lag.pause(host);
         drop(lag);
@@ -351,11 +376,47 @@ mod tests {
                     (3, 1, Some(Primary(5)), false, false),
                 ],
             ),
+            (
+                "a failover to another standby, which had received less",
+                &[
+                    (0, 0, Some(Primary(120)), false, false),
+                    (0, 1, Some(Standby(120)), true, true),
+                    (1, 0, None, true, true),
+                    (2, 2, Some(Primary(100)), false, false),
+                    (3, 1, Some(Standby(120)), false, false),
+                    (4, 2, Some(Primary(119)), false, false),
+                    (5, 1, Some(Standby(121)), false, false),
+                    (6, 2, Some(Primary(130)), false, false),
+                    (6, 1, Some(Standby(121)), false, false),
+                    // It is started again with the files of the new primary.
+                    (7, 1, None, false, false),
+                    (8, 1, Some(Standby(130)), true, true),
+                    (9, 2, Some(Primary(130)), true, true),
+                ],
+            ),
+            (
+                "a failover to another standby, which had received as much",
+                &[
+                    (0, 0, Some(Primary(120)), false, false),
+                    (0, 1, Some(Standby(120)), true, true),
+                    (1, 2, Some(Primary(120)), true, true),
+                    (2, 1, Some(Standby(120)), true, true),
+                ],
+            ),
+            (
+                "a primary that was asked before the standby has answered",
+                &[
+                    (0, 0, Some(Primary(5)), false, false),
+                    (1, 1, Some(Standby(6)), true, true),
+                    (1, 0, Some(Primary(5)), true, true),
+                    (2, 0, Some(Primary(6)), true, true),
+                ],
+            ),
         ] {
-            let mut positions = Positions::new(2);
+            let mut positions = Positions::new(3);
             for (seconds, host, position, is_fit, for_any_lag) in course {
                 let now = began + Duration::from_secs(*seconds);
-                positions.note(*host, now, *position, most);
+                positions.note(*host, [now, now], *position, most);
                 let found = (positions.is_fit(1, now, Some(most)), positions.is_fit(1, now, None));
                 assert_eq!(found, (*is_fit, *for_any_lag), "{what}, after {seconds} s");
             }
