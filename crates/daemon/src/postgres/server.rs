@@ -17,6 +17,7 @@ use headrace_postgres::machine::{Binding, Columns, Machine, Options, Purpose, Tl
 use headrace_postgres::messages::backend::{ServerError, header, parameter_status, transaction_status};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{backend, field};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,9 +34,42 @@ pub struct Server {
     pub state: ServerState,
     /// What its server was when it was opened.
     wanted: TargetSession,
+    /// The same as it was asked, if it does not report it.
+    asked: Option<Role>,
     /// How its statement is cancelled.
     pub cancel: Arc<Cancel>,
     home: Home,
+}
+
+/// What a session may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Role {
+    is_standby: bool,
+    /// Transactions are read-only by default.
+    is_read_only: bool,
+}
+
+impl Role {
+    /// As the server reports it, since version 14.
+    fn reported(parameters: &BTreeMap<String, String>) -> Option<Self> {
+        let is_on = |name: &str| parameters.get(name).map(|value| value == "on");
+        Some(Self {
+            is_standby: is_on("in_hot_standby")?,
+            is_read_only: is_on("default_transaction_read_only").unwrap_or(false),
+        })
+    }
+
+    /// Whether it is what `target_session_attrs` asks for.
+    fn is(self, wanted: TargetSession) -> bool {
+        let is_writable = !self.is_standby && !self.is_read_only;
+        match wanted {
+            TargetSession::Any | TargetSession::PreferStandby => true,
+            TargetSession::ReadWrite => is_writable,
+            TargetSession::ReadOnly => !is_writable,
+            TargetSession::Primary => !self.is_standby,
+            TargetSession::Standby => self.is_standby,
+        }
+    }
 }
 
 /// Why no session could be opened.
@@ -229,6 +263,7 @@ impl Server {
             state: ServerState::new(connection.machine.parameters().clone(), SERVER_STATEMENTS),
             buffers: connection.buffers,
             wanted: TargetSession::Any,
+            asked: None,
             cancel: Arc::new(Cancel { address: address.clone(), message }),
             home: Home::default(),
         })
@@ -237,11 +272,11 @@ impl Server {
     /// Returns false if the server has become a primary, or a standby, since the session was opened, and that is not what
     /// `target_session_attrs` asks for. Versions before 14 do not report it.
     fn has_its_role(&self) -> bool {
-        let standby = self.state.parameters.get("in_hot_standby").is_some_and(|value| value == "on");
+        let is_standby = Role::reported(&self.state.parameters).or(self.asked).is_some_and(|role| role.is_standby);
         match self.wanted {
             TargetSession::Any | TargetSession::PreferStandby | TargetSession::ReadOnly => true,
-            TargetSession::ReadWrite | TargetSession::Primary => !standby,
-            TargetSession::Standby => standby,
+            TargetSession::ReadWrite | TargetSession::Primary => !is_standby,
+            TargetSession::Standby => is_standby,
         }
     }
 
@@ -250,23 +285,17 @@ impl Server {
         if wanted == TargetSession::Any {
             return Ok(true);
         }
-        // Since version 14 the server reports both.
-        if !self.state.parameters.contains_key("in_hot_standby") {
-            let found = self.ask("SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'on' ELSE 'off' END").await?;
-            self.state.parameters.insert("in_hot_standby".into(), found);
-            let found = self.ask("SHOW default_transaction_read_only").await?;
-            self.state.parameters.insert("default_transaction_read_only".into(), found);
-        }
-        let is_on = |name: &str| self.state.parameters.get(name).is_some_and(|value| value == "on");
-        let standby = is_on("in_hot_standby");
-        let writable = !standby && !is_on("default_transaction_read_only");
-        Ok(match wanted {
-            TargetSession::Any | TargetSession::PreferStandby => true,
-            TargetSession::ReadWrite => writable,
-            TargetSession::ReadOnly => !writable,
-            TargetSession::Primary => !standby,
-            TargetSession::Standby => standby,
-        })
+        let role = match Role::reported(&self.state.parameters) {
+            Some(role) => role,
+            None => {
+                let recovers = "SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'on' ELSE 'off' END";
+                let is_standby = self.ask(recovers).await? == "on";
+                let is_read_only = self.ask("SHOW default_transaction_read_only").await? == "on";
+                // Not among what is reported: who takes it for that does not ask for it again.
+                *self.asked.insert(Role { is_standby, is_read_only })
+            }
+        };
+        Ok(role.is(wanted))
     }
 
     /// Makes the session as if it was new, but for the settings that are reported.
@@ -472,5 +501,70 @@ async fn until_end(stream: &mut Stream, buffers: &mut Buffers) {
     while let Ok(Progress::Received | Progress::Sent) = stream.exchange(buffers, true).await {
         let received = buffers.read_buffer.unread().len();
         buffers.read_buffer.consume(received);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixListener;
+    use std::thread;
+
+    /// Serves one session as a server before version 14: it reports neither, and answers what it is asked.
+    fn older_server(listener: UnixListener, is_standby: bool) {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut length = [0; 4];
+        stream.read_exact(&mut length).unwrap();
+        let mut startup = vec![0; u32::from_be_bytes(length) as usize - 4];
+        stream.read_exact(&mut startup).unwrap();
+        let ready = b"Z\0\0\0\x05I";
+        let welcome = [&b"R\0\0\0\x08\0\0\0\0K\0\0\0\x0c\0\0\0\x01\0\0\0\x02"[..], ready].concat();
+        stream.write_all(&welcome).unwrap();
+        let mut header = [0; 5];
+        while stream.read_exact(&mut header).is_ok() && header[0] == b'Q' {
+            let length = u32::from_be_bytes(header[1..].try_into().unwrap());
+            let mut sql = vec![0; length as usize - 4];
+            stream.read_exact(&mut sql).unwrap();
+            let value = if is_standby && sql.starts_with(b"SELECT CASE WHEN pg_catalog.pg_is_in_recovery()") {
+                "on"
+            } else {
+                "off"
+            };
+            let mut row = vec![0, 1];
+            row.extend_from_slice(&(value.len() as u32).to_be_bytes());
+            row.extend_from_slice(value.as_bytes());
+            let mut answer = vec![b'D'];
+            answer.extend_from_slice(&(row.len() as u32 + 4).to_be_bytes());
+            answer.extend_from_slice(&row);
+            answer.extend_from_slice(b"C\0\0\0\x0dSELECT 1\0");
+            answer.extend_from_slice(ready);
+            stream.write_all(&answer).unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn role_that_a_server_was_asked_is_not_taken_for_a_setting_that_it_reports() {
+        let folder = std::env::temp_dir().join(format!("headraced-role-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for (wanted, is_standby, fits) in
+            [("primary", false, true), ("primary", true, false), ("standby", true, true), ("read-write", false, true)]
+        {
+            let path = folder.join(".s.PGSQL.5432");
+            let _ = std::fs::remove_file(&path);
+            let listener = UnixListener::bind(&path).unwrap();
+            let serving = thread::spawn(move || older_server(listener, is_standby));
+            let entry = format!("host = {folder:?}\ntarget_session_attrs = {wanted:?}\nqueue_wait = 0.01");
+            let database = Database::of_client(&entry).unwrap();
+            let parameters = ["user", "database"].map(|name| (name.to_owned(), "jo".to_owned()));
+            let opened = Server::connect(&database, &parameters, None).await;
+            assert_eq!(opened.is_ok(), fits, "{wanted} {is_standby}: {:?}", opened.err());
+            if let Ok(server) = opened {
+                assert!(server.state.parameters.is_empty(), "{:?}", server.state.parameters);
+                assert!(server.has_its_role());
+            }
+            serving.join().unwrap();
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }
