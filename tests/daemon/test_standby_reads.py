@@ -37,7 +37,8 @@ def text(servers: Cluster) -> str:
     """Entries of the configuration, whose hosts have a standby as the first."""
     hosts = ",".join(f"127.0.0.1:{port}" for port in reversed(servers.ports))
     common = f'host = "{hosts}"\nuser = "{servers.primary.user}"\ndbname = "postgres"\nstandby_reads = true\n'
-    return "".join(f"[databases.{name}]\n{common}{more}\n" for name, more in ENTRIES.items())
+    isolated = f"[databases.isolated]\n{common}".replace('dbname = "postgres"', 'dbname = "isolated"')
+    return isolated + "".join(f"[databases.{name}]\n{common}{more}\n" for name, more in ENTRIES.items())
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +132,26 @@ def test_a_client_may_declare_all_of_its_transactions(daemon: Daemon, servers: C
             assert not sqlstates(one.ask(query("begin; insert into kept values (1); rollback")))
             one.ask(query("set session characteristics as transaction read only"))
             assert port(one) in standbys
+
+
+def test_who_is_serializable_by_default_reads_from_the_primary(daemon: Daemon, servers: Cluster) -> None:
+    isolated = "default_transaction_isolation"
+    requests = [(query(READ) + query(PORT) + query(COMMIT), 3)] * 2
+    for parameters in [{isolated: "serializable"}, {"options": f"-c {isolated}=serializable"}]:
+        with client(daemon, **parameters) as one:
+            assert [port(one, *each) for each in requests] == [servers.primary.port] * 2
+    with client(daemon) as one:
+        one.ask(query(f"set {isolated} = serializable"))
+        assert [port(one, *each) for each in requests] == [servers.primary.port] * 2
+    # Settings of the database are those of sessions that are opened later.
+    with headrace.connect(servers.primary.url, autocommit=True) as conn:
+        conn.execute("create database isolated")
+        conn.execute(f"alter database isolated set {isolated} = serializable")
+    servers.wait_until_replayed()
+    with client(daemon, "isolated") as one:
+        assert [port(one, *each) for each in requests] == [servers.primary.port] * 2
+    opened = [pool["open"] for pool in status(daemon)["pools"] if "@isolated (standby" in pool["pool"]]
+    assert sorted(opened) == [0, 1, 1], "each standby was asked once"
 
 
 def test_standbys_take_turns(daemon: Daemon, servers: Cluster) -> None:

@@ -167,7 +167,12 @@ impl Lag {
     /// Of the hosts of a database, which are asked by this login.
     pub fn new(database: &Arc<Database>, login: Key) -> Self {
         let hosts: Vec<_> = (0..database.standby_names().len()).filter_map(|host| database.on_host(host)).collect();
-        let own = [("application_name", "headraced max_lag"), ("search_path", "pg_catalog")];
+        let own = [
+            ("application_name", "headraced max_lag"),
+            // A standby answers nothing where it is SERIALIZABLE by default.
+            ("default_transaction_isolation", "read committed"),
+            ("search_path", "pg_catalog"),
+        ];
         let mut parameters = login.startup.clone();
         parameters.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
         Self {

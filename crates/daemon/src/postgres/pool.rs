@@ -6,6 +6,7 @@ use super::welcomes::{Settings, Welcomes};
 use crate::pool::{Key, NotLent, Parameters};
 use crate::traffic::TrafficClass;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// A pool.
@@ -20,6 +21,9 @@ pub struct PoolState {
     pub catalog: Arc<Catalog>,
     /// What its clients are welcomed with.
     pub welcomes: Welcomes,
+    /// Transactions of the session of a standby that was opened last are SERIALIZABLE by default, by a startup parameter, or
+    /// as the user or the database is: a standby executes none of them.
+    pub is_serializable: AtomicBool,
 }
 
 /// What a client asks for.
@@ -60,6 +64,12 @@ impl Pool {
         let mut key = self.key.clone();
         key.startup.extend(rest);
         Ok(Some(key))
+    }
+
+    /// Returns true if this pool of a standby can execute nothing. Where every session has ended since, the next one that is
+    /// opened may be another.
+    pub fn is_serializable(&self) -> bool {
+        self.state.is_serializable.load(Ordering::Relaxed) && self.has_session()
     }
 
     /// What a client is welcomed with that asks for these settings, if that is known. Where every session has ended since,

@@ -20,6 +20,7 @@ use headrace_postgres::messages::tag::{backend, field};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 use tokio::time::{sleep, timeout};
 
@@ -449,6 +450,11 @@ impl ServerConnection for Server {
         let mut server = Self::connect(&pool.database, &pool.key.startup, pool.key.password.as_ref()).await?;
         server.home = Home::of(class);
         pool.state.welcomes.opened(&server.state.defaults);
+        if pool.key.standby.is_some() {
+            // SHOW is executed even where it is SERIALIZABLE.
+            let isolation = server.ask("SHOW default_transaction_isolation").await?;
+            pool.state.is_serializable.store(isolation == "serializable", Ordering::Relaxed);
+        }
         Ok(server)
     }
 

@@ -57,6 +57,9 @@ impl Session {
         };
         let class = self.traffic.class();
         for pool in fit {
+            if pool.is_serializable() {
+                continue;
+            }
             self.pool = pool;
             let lent = match self.pool.try_lend(class, Instant::now()) {
                 Some(lent) => lent,
@@ -67,6 +70,11 @@ impl Session {
                     Err(other) => return Ok(Some(other)),
                 },
             };
+            if self.pool.is_serializable() {
+                // It was opened now.
+                self.pool.take_back(lent, Instant::now());
+                continue;
+            }
             if self.begin_with(lent, Instant::now()).await.is_ok() {
                 self.relay.is_on_standby = true;
                 return Ok(Some(Borrowed::Lent));
