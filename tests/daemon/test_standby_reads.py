@@ -28,6 +28,8 @@ ENTRIES = {
     "strict": f"max_lag = {LAG_SECONDS}",
     "any": "max_lag = 0",
     "one": "pool_size = 1",
+    "brief": "pool_size = 1\nqueue_length = 0",
+    "few": "max_connections = 1\nqueue_wait = 0.1",
     "session": 'pool_mode = "session"',
     "statement": 'pool_mode = "statement"\nread_only = true',
 }
@@ -162,6 +164,23 @@ def test_standbys_take_turns(daemon: Daemon, servers: Cluster) -> None:
     labels = {pool["pool"] for pool in status(daemon)["pools"]}
     expected = {f"postgres@reads (standby 127.0.0.1:{each})" for each in servers.ports[1:]}
     assert expected | {"postgres@reads"} <= labels
+
+
+@pytest.mark.parametrize("database", ["brief", "few"])
+def test_connections_that_are_all_in_use_leave_the_others_and_the_primary(
+    daemon: Daemon, servers: Cluster, database: str
+) -> None:
+    begins = query(READ) + query(PORT)
+    with contextlib.ExitStack() as closing:
+        one, two, three, four = [closing.enter_context(client(daemon, database)) for _ in range(4)]
+        first = port(one, begins, 2)
+        second = port(two, begins, 2)
+        assert {first, second} == set(servers.ports[1:])
+        assert port(three, begins, 2) == servers.primary.port
+        two.ask(query(COMMIT))
+        # Whichever is the next one.
+        for _ in range(2):
+            assert port(four, begins + query(COMMIT), 3) == second
 
 
 @pytest.mark.parametrize("database", ["session", "statement"])

@@ -115,6 +115,19 @@ impl<S: ServerConnection> Limit<S> {
         self.waiting.load(Ordering::SeqCst) > 0
     }
 
+    /// Returns true if there is neither a place nor a connection that would be closed for somebody who needs one.
+    pub fn is_exhausted(&self) -> bool {
+        // Dropped after the lock: the last owner of a pool settles.
+        let pools: Vec<_> = {
+            let queue = lock(&self.queue);
+            if queue.taken < queue.most {
+                return false;
+            }
+            queue.pools.iter().filter_map(Weak::upgrade).collect()
+        };
+        pools.iter().all(|pool| lock(&pool.servers).is_empty())
+    }
+
     /// A place, if one is free.
     pub fn try_enter(self: &Arc<Self>) -> Option<Place<S>> {
         lock(&self.queue).place(self)

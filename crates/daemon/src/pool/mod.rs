@@ -325,9 +325,9 @@ impl<S: ServerConnection> Pool<S> {
         lock(&self.idle.servers).len()
     }
 
-    /// Returns true if every connection that it may have is lent.
+    /// Returns true if every connection that it may have is lent: another client has to wait.
     pub fn is_exhausted(&self) -> bool {
-        self.permits.available_permits() == 0
+        self.permits.available_permits() == 0 || self.limit.is_exhausted()
     }
 
     /// Its name for people.

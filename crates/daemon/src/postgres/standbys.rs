@@ -74,11 +74,9 @@ impl AllStandbys {
 }
 
 impl Standbys {
-    /// The pools of those that may be read from now, the next one first, and those last whose connections are all in use.
+    /// The pools of those that may be read from now, the next one first.
     pub async fn in_turn(&self) -> Vec<Arc<Pool>> {
-        let mut fit: Vec<_> = self.lag.fit().await.into_iter().map(|host| Arc::clone(&self.pools[host])).collect();
-        fit.sort_by_key(|pool| pool.is_exhausted());
-        fit
+        self.lag.fit().await.into_iter().map(|host| Arc::clone(&self.pools[host])).collect()
     }
 }
 

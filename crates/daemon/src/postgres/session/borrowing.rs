@@ -45,28 +45,28 @@ impl Session {
     }
 
     /// The same of a standby, if what the client has sent is declared to be read-only, and one will do. What fails before the
-    /// client's messages are passed on, has another one tried.
+    /// client's messages are passed on, has another one tried. Only if all are in use one is waited for, and after that
+    /// the primary.
     async fn borrow_from_standby(&mut self) -> Result<Option<Borrowed>, Ended> {
         let Some(standbys) = self.standbys.clone() else { return Ok(None) };
         if !self.relay.is_declared_read_only(self.client.buffers.read_buffer.unread()) {
             return Ok(None);
         }
-        let fit = match self.meanwhile(standbys.in_turn()).await? {
+        let mut fit = match self.meanwhile(standbys.in_turn()).await? {
             Ok(fit) => fit,
             Err(other) => return Ok(Some(other)),
         };
         let class = self.traffic.class();
-        for pool in fit {
-            if pool.is_serializable() {
-                continue;
-            }
-            self.pool = pool;
+        fit.retain(|pool| !pool.is_serializable());
+        while !fit.is_empty() {
+            let free = fit.iter().position(|pool| !pool.is_exhausted());
+            self.pool = fit.remove(free.unwrap_or(0));
             let lent = match self.pool.try_lend(class, Instant::now()) {
                 Some(lent) => lent,
                 None => match self.wait_for_server().await? {
                     Ok(Ok(lent)) => lent,
                     Ok(Err(NotLent::Failed(_))) => continue,
-                    Ok(Err(reason)) => return Err(reason.into()),
+                    Ok(Err(NotLent::QueueFull | NotLent::QueueTimeout)) => return Ok(None),
                     Err(other) => return Ok(Some(other)),
                 },
             };
