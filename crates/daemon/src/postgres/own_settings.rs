@@ -29,6 +29,12 @@ const FOLLOW: [&str; 16] = [
 
 const SEARCH_PATH: &str = "search_path";
 
+/// Returns true if a setting follows its client though the server may not report it: one of the server (its name in lower
+/// case), or one that an application has named, which is nameless where a text that sets it is read.
+pub fn may_follow(name: &str) -> bool {
+    name.is_empty() || name.contains('.') || FOLLOW.contains(&name)
+}
+
 /// Milliseconds of a timeout that a session may have while nobody uses it: the statements by which it is made another
 /// client's need less.
 const LEAST_TIMEOUT: u64 = 100;

@@ -4,8 +4,9 @@
 //! What a statement does is not guessed. Everything that was received of the group decides, so that nothing of it would
 //! have to be executed elsewhere: in doubt the answer is no.
 
-use super::Relay;
 use super::framing::{client_header, name_of, text_of};
+use super::{Relay, is_settable};
+use crate::postgres::own_settings::may_follow;
 use headrace_postgres::messages::tag::frontend as client;
 use headrace_postgres::sql::{Declared, declared, leaves};
 use std::collections::HashMap;
@@ -31,7 +32,7 @@ impl Relay {
         let mut course = Course { by_default, at: At::Start, alone: false, any: false };
         texts.iter().all(|sql| {
             declared(sql).is_some_and(|statements| statements.into_iter().all(|next| course.takes(next)))
-                && leaves(sql, |_| true).is_none()
+                && leaves(sql, follows).is_none()
         }) && (by_default || course.at != At::Start)
     }
 
@@ -68,6 +69,11 @@ impl Relay {
         // Something of the last message is missing.
         input.is_empty().then_some(texts)
     }
+}
+
+/// A setting that would keep the connection is not made on a standby: its client could not write any more.
+fn follows(name: &str) -> bool {
+    is_settable(name) || may_follow(name)
 }
 
 /// What the statements so far have come to.
