@@ -100,3 +100,12 @@ async def test_loads_that_are_cancelled_at_any_point_leave_the_connection_to_oth
         await amy.execute("delete from t")
         assert await amy.fetchval("select @@sql_notes") == 1
     assert amy.transaction_status is TransactionStatus.IDLE
+
+
+async def test_a_timeout_takes_back_no_statement_of_another_task(amy: Any) -> None:
+    slow = asyncio.ensure_future(amy.execute("select sleep(9)", timeout=0.2))
+    await asyncio.sleep(0)
+    await amy.select_db("information_schema")
+    with pytest.raises(TimeoutError):
+        await slow
+    assert await amy.fetchval("select database()") == "information_schema"

@@ -286,6 +286,9 @@ impl Wire {
     ///
     /// Not for statements of a pipeline, and not on a loop, where a task can be cancelled only while it waits.
     fn withdraw(&self, py: Python<'_>) -> PyResult<()> {
+        if self.event_loop.is_some() {
+            return Ok(());
+        }
         let mut state = self.lock(py)?;
         let (id, lane) = state.latest;
         if lane == super::thread_number() {
