@@ -31,7 +31,10 @@ impl Parts {
         let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = place.split_once('/').unwrap_or((place, ""));
         let (login, hosts) = authority.rsplit_once('@').map_or((None, authority), |(login, at)| (Some(login), at));
-        // An @ further on may be the one that ends the user and the password.
+        // An @ further on may be the one that ends the user and the password: what stands before it is no host then.
+        if path.contains('@') {
+            return Err(Error::invalid(NOT_ENCODED));
+        }
         let is_astray = login.is_none() && rest.contains('@');
         let mut pairs = Vec::new();
         let mut add = |name: &str, value: String| pairs.push((name.to_owned(), value));

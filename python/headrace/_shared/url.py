@@ -38,7 +38,9 @@ def parse_url(rest: str) -> Pairs:
     where, _, query = rest.strip().partition("?")
     authority, _, path = where.partition("/")
     userinfo, at, hosts = authority.rpartition("@")
-    # An @ further on may be the one that ends the user and password.
+    # An @ further on may be the one that ends the user and password: what stands before it is no host then.
+    if "@" in path:
+        raise _malformed("", astray=True)
     astray = not at and "@" in rest
     found: Pairs = []
     if at:
