@@ -76,10 +76,14 @@ pub(crate) static DRIVER: Driver = Driver {
         .or("PREFERRED")
         .adbc()
         .daemon("sslmode"),
-        Setting::new("ssl_ca", Path, "The file of trusted certificates; without `ssl_mode` it means `VERIFY_CA`.")
-            .also(&["sslrootcert"])
-            .adbc()
-            .daemon("sslrootcert"),
+        Setting::new(
+            "ssl_ca",
+            Path,
+            "The file of trusted certificates, without it the system's; alone it means `VERIFY_CA`.",
+        )
+        .also(&["sslrootcert"])
+        .adbc()
+        .daemon("sslrootcert"),
         Setting::new("ssl_cert", Path, "The client's certificate.").also(&["sslcert"]).adbc().daemon("sslcert"),
         Setting::new("ssl_key", Path, "The key of the certificate.").also(&["sslkey"]).adbc().daemon("sslkey"),
         Setting::new("ssl", Switch, "On: as `ssl_mode=REQUIRED`. Python also takes a mapping with files."),

@@ -78,10 +78,14 @@ pub(crate) static DRIVER: Driver = Driver {
         .env("PGSSLMODE")
         .adbc()
         .daemon("sslmode"),
-        Setting::new("sslrootcert", Path, "The file of trusted certificates, or `system`.")
-            .env("PGSSLROOTCERT")
-            .adbc()
-            .daemon("sslrootcert"),
+        Setting::new(
+            "sslrootcert",
+            Path,
+            "The file of trusted certificates, or `system`. Python alone looks for `~/.postgresql/root.crt`, too.",
+        )
+        .env("PGSSLROOTCERT")
+        .adbc()
+        .daemon("sslrootcert"),
         Setting::new("sslcert", Path, "The client's certificate.").env("PGSSLCERT").adbc().daemon("sslcert"),
         Setting::new("sslkey", Path, "The key of the certificate.").env("PGSSLKEY").adbc().daemon("sslkey"),
         Setting::new("sslnegotiation", Choice(&["postgres", "direct"], &[]), "`direct` begins with TLS at once.")
