@@ -46,7 +46,7 @@ def test_every_way_to_say_where(server: PostgresServer, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("conninfo", "message"),
     [
-        ("postgresql://h:notaport/d", "port 'notaport'"),
+        ("postgresql://h:notaport/d", "the port in the URL is not a number"),
         ("oracle://h/d", "postgresql:"),
         ("hots=127.0.0.1", "did you mean 'host'"),
         ("host", "missing '='"),
