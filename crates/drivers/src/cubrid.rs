@@ -1,7 +1,7 @@
 //! CUBRID.
 
-use crate::Kind::{Choice, Ignored, List, Milliseconds, Number, Path, Seconds, Secret, Switch, Text};
-use crate::{Driver, Id, Setting, Sockets, TlsNames};
+use crate::Kind::{Ignored, List, Milliseconds, Seconds, Secret, Switch, Text};
+use crate::{Driver, Id, Setting, Sockets, TlsNames, common};
 
 pub(crate) static DRIVER: Driver = Driver {
     id: Id::Cubrid,
@@ -43,26 +43,14 @@ pub(crate) static DRIVER: Driver = Driver {
         Setting::new("isolation_level", Text, "The isolation level of the session."),
         Setting::new("lock_timeout", Text, "Seconds to wait for a lock; -1 is no limit."),
         Setting::new("ssl", Switch, "On: as `sslmode=verify-full`.").also(&["usessl"]).or("0").adbc(),
-        Setting::new(
-            "sslmode",
-            Choice(&["disable", "require", "verify-ca", "verify-full"], &[]),
-            "Whether TLS is used, and what is verified.",
-        )
-        .or("disable")
-        .adbc()
-        .daemon("sslmode"),
-        Setting::new("sslrootcert", Path, "The file of trusted certificates.").adbc().daemon("sslrootcert"),
+        common::SSLMODE,
+        common::SSLROOTCERT,
         Setting::new("keep_cas", Switch, "The process of the broker stays between transactions.").or("0"),
         Setting::new("windows_broker", Switch, "The broker runs on Windows.").or("0"),
-        Setting::new("keepalives", Switch, "Whether an idle connection is probed.").or("1").adbc(),
-        Setting::new("statement_cache_size", Number, "Prepared statements kept per connection.").or("256"),
-        Setting::new(
-            "unrepresentable",
-            Choice(&["raise", "none", "text"], &[]),
-            "Values that Python cannot represent.",
-        )
-        .or("raise"),
-        Setting::new("enable_timing", Switch, "Calls and nanoseconds are counted.").or("0").env("HEADRACE_TIMING"),
+        common::KEEPALIVES,
+        common::STATEMENT_CACHE_SIZE,
+        common::UNREPRESENTABLE,
+        common::ENABLE_TIMING,
         Setting::new("logfile", Ignored, "Without effect."),
         Setting::new("logonexception", Ignored, "Without effect."),
         Setting::new("logslowqueries", Ignored, "Without effect."),

@@ -1,7 +1,7 @@
 //! Informix.
 
-use crate::Kind::{Choice, Number, Object, Path, Seconds, Secret, Switch, Text};
-use crate::{Driver, Id, Setting, Sockets, TlsNames};
+use crate::Kind::{Number, Object, Seconds, Secret, Text};
+use crate::{Driver, Id, Setting, Sockets, TlsNames, common};
 
 pub(crate) static DRIVER: Driver = Driver {
     id: Id::Informix,
@@ -31,28 +31,16 @@ pub(crate) static DRIVER: Driver = Driver {
             .adbc()
             .daemon("connect_timeout"),
         Setting::new("command_timeout", Seconds, "Seconds that a call may wait for the server."),
-        Setting::new(
-            "sslmode",
-            Choice(&["disable", "require", "verify-ca", "verify-full"], &[]),
-            "Whether TLS is used, and what is verified.",
-        )
-        .or("disable")
-        .adbc()
-        .daemon("sslmode"),
-        Setting::new("sslrootcert", Path, "The file of trusted certificates.").adbc().daemon("sslrootcert"),
+        common::SSLMODE,
+        common::SSLROOTCERT,
         Setting::new("codeset", Text, "The encoding of text, if it is not that of DB_LOCALE."),
         Setting::new("isolation_level", Text, "The isolation level of the session."),
         Setting::new("lock_wait", Text, "Seconds to wait for a lock; -1 is no limit."),
         Setting::new("application_name", Text, "The name of the program.").adbc(),
-        Setting::new("keepalives", Switch, "Whether an idle connection is probed.").or("1").adbc(),
-        Setting::new("statement_cache_size", Number, "Prepared statements kept per connection.").or("256"),
-        Setting::new(
-            "unrepresentable",
-            Choice(&["raise", "none", "text"], &[]),
-            "Values that Python cannot represent.",
-        )
-        .or("raise"),
-        Setting::new("enable_timing", Switch, "Calls and nanoseconds are counted.").or("0").env("HEADRACE_TIMING"),
+        common::KEEPALIVES,
+        common::STATEMENT_CACHE_SIZE,
+        common::UNREPRESENTABLE,
+        common::ENABLE_TIMING,
         Setting::new("env", Object, "Variables of the session, such as DB_LOCALE, by their names."),
     ],
 };

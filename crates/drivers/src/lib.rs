@@ -3,6 +3,7 @@
 //! One URL has one meaning, whichever product it is given to. What a product lacks is an error that names the setting.
 //! No setting is read from the environment here, and nothing is connected.
 
+mod common;
 mod cubrid;
 mod informix;
 mod mysql;

@@ -1,7 +1,7 @@
 //! MySQL and MariaDB: the settings of MySQLdb, PyMySQL and libmysqlclient, and those of headrace.
 
-use crate::Kind::{Choice, Ignored, List, Milliseconds, Number, Only, Path, Refused, Seconds, Secret, Switch, Text};
-use crate::{Driver, Id, Setting, Sockets, TlsNames};
+use crate::Kind::{Choice, Ignored, List, Number, Only, Path, Refused, Seconds, Secret, Switch, Text};
+use crate::{Driver, Id, Setting, Sockets, TlsNames, common};
 
 /// libpq's names of the modes, which headraced and URLs have too.
 const LIKE_LIBPQ: &[&str] = &[
@@ -62,11 +62,11 @@ pub(crate) static DRIVER: Driver = Driver {
         Setting::new("command_timeout", Seconds, "Seconds that a call may wait for the server."),
         Setting::new("read_timeout", Seconds, "Seconds without a byte of the server after which the connection ends."),
         Setting::new("write_timeout", Seconds, "Seconds without a byte to the server after which the connection ends."),
-        Setting::new("keepalives", Switch, "Whether an idle connection is probed.").or("1").adbc(),
-        Setting::new("keepalives_idle", Seconds, "Seconds before the first probe.").adbc(),
-        Setting::new("keepalives_interval", Seconds, "Seconds between probes.").adbc(),
-        Setting::new("keepalives_count", Number, "Unanswered probes after which the connection is closed.").adbc(),
-        Setting::new("tcp_user_timeout", Milliseconds, "Milliseconds that sent data may stay unacknowledged.").adbc(),
+        common::KEEPALIVES,
+        common::KEEPALIVES_IDLE,
+        common::KEEPALIVES_INTERVAL,
+        common::KEEPALIVES_COUNT,
+        common::TCP_USER_TIMEOUT,
         Setting::new(
             "ssl_mode",
             Choice(&["DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"], LIKE_LIBPQ),
@@ -115,15 +115,10 @@ pub(crate) static DRIVER: Driver = Driver {
         Setting::new("collation", Text, "The collation of the session."),
         Setting::new("program_name", Text, "The name in `performance_schema.session_connect_attrs`.").adbc(),
         Setting::new("prepared", Switch, "Off: parameters become literals in the statement.").or("1"),
-        Setting::new("statement_cache_size", Number, "Prepared statements kept per connection.").or("256"),
-        Setting::new(
-            "unrepresentable",
-            Choice(&["raise", "none", "text"], &[]),
-            "Values that Python cannot represent.",
-        )
-        .or("raise"),
+        common::STATEMENT_CACHE_SIZE,
+        common::UNREPRESENTABLE,
         Setting::new("json_text", Switch, "JSON is read as text.").or("0"),
-        Setting::new("enable_timing", Switch, "Calls and nanoseconds are counted.").or("0").env("HEADRACE_TIMING"),
+        common::ENABLE_TIMING,
         Setting::new("use_unicode", Only(&["1", "true", "on", "yes"], "text is str"), "Always on."),
         Setting::new("named_pipe", Only(&["0", "false", "off", "no"], "headrace has no named pipes"), "Always off."),
         Setting::new(

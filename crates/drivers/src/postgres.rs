@@ -1,7 +1,7 @@
 //! PostgreSQL: libpq's settings ("Parameter Key Words", PostgreSQL manual), and those of headrace.
 
-use crate::Kind::{Choice, Ignored, List, Milliseconds, Number, Only, Path, Refused, Seconds, Secret, Switch, Text};
-use crate::{Driver, Id, Setting, Sockets, TlsNames};
+use crate::Kind::{Choice, Ignored, List, Only, Path, Refused, Seconds, Secret, Switch, Text};
+use crate::{Driver, Id, Setting, Sockets, TlsNames, common};
 
 const NO_REVOCATION: &str = "headrace does not read revocation lists";
 const NO_OAUTH: &str = "headrace has no OAuth; where the server takes a token as the password, give it as that";
@@ -111,22 +111,17 @@ pub(crate) static DRIVER: Driver = Driver {
             .env("PGCHANNELBINDING"),
         Setting::new("require_auth", List, "The methods by which the server may ask for the password.")
             .env("PGREQUIREAUTH"),
-        Setting::new("keepalives", Switch, "Whether an idle connection is probed.").or("1").adbc(),
-        Setting::new("keepalives_idle", Seconds, "Seconds before the first probe.").adbc(),
-        Setting::new("keepalives_interval", Seconds, "Seconds between probes.").adbc(),
-        Setting::new("keepalives_count", Number, "Unanswered probes after which the connection is closed.").adbc(),
-        Setting::new("tcp_user_timeout", Milliseconds, "Milliseconds that sent data may stay unacknowledged.").adbc(),
+        common::KEEPALIVES,
+        common::KEEPALIVES_IDLE,
+        common::KEEPALIVES_INTERVAL,
+        common::KEEPALIVES_COUNT,
+        common::TCP_USER_TIMEOUT,
         Setting::new("prepared", Switch, "Off: no named statement is left on the server.").or("1").adbc(),
-        Setting::new("statement_cache_size", Number, "Prepared statements kept per connection.").or("256"),
+        common::STATEMENT_CACHE_SIZE,
         Setting::new("batch_strategy", Choice(&["auto", "pipelined", "copy", "joined"], &[]), "How rows are inserted.")
             .or("auto"),
-        Setting::new(
-            "unrepresentable",
-            Choice(&["raise", "none", "text"], &[]),
-            "Values that Python cannot represent.",
-        )
-        .or("raise"),
-        Setting::new("enable_timing", Switch, "Calls and nanoseconds are counted.").or("0").env("HEADRACE_TIMING"),
+        common::UNREPRESENTABLE,
+        common::ENABLE_TIMING,
         Setting::new("daemon", Switch, "The connection is one of headraced.").or("0").env("HEADRACE_DAEMON"),
         Setting::new(
             "client_encoding",
