@@ -23,7 +23,8 @@ def parse_text(conninfo: str) -> Pairs:
 
     Raises ProgrammingError for a malformed text.
     """
-    scheme = _SCHEME.match(conninfo.lstrip())
+    url = conninfo.lstrip()
+    scheme = _SCHEME.match(url)
     if scheme is None:
         return _keywords(conninfo)
     if scheme[1].lower() not in ("postgresql", "postgres"):
@@ -31,7 +32,7 @@ def parse_text(conninfo: str) -> Pairs:
     # What JDBC's URLs say, and libpq understands.
     return [
         ("sslmode", "require") if (name, value) == ("ssl", "true") else (canonical(name), value)
-        for name, value in parse_url(conninfo.lstrip()[scheme.end() :])
+        for name, value in parse_url(url[scheme.end() :])
     ]
 
 

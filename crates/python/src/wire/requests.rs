@@ -69,6 +69,18 @@ impl Wire {
         request: <D::Machine as Protocol>::Request,
         call: PyCall<D>,
     ) -> PyResult<Py<PyAny>> {
+        let may_be_withdrawn = call.is_plain();
+        self.enqueue_gated(py, state, request, call, may_be_withdrawn)
+    }
+
+    fn enqueue_gated<D: Dialect>(
+        &self,
+        py: Python<'_>,
+        state: super::StateGuard<'_>,
+        request: <D::Machine as Protocol>::Request,
+        call: PyCall<D>,
+        may_be_withdrawn: bool,
+    ) -> PyResult<Py<PyAny>> {
         // First: objects that were open on a closed connection block nothing.
         if let Err(error) = self.check_ready(py, &state) {
             self.refused(&state);
@@ -77,7 +89,6 @@ impl Wire {
         for gate in &state.gates {
             gate.call0(py)?;
         }
-        let may_be_withdrawn = call.is_plain();
         self.put(py, state, request, call, may_be_withdrawn)
     }
 
@@ -146,13 +157,8 @@ impl Wire {
         py: Python<'_>,
         request: <D::Machine as Protocol>::Request,
     ) -> PyResult<Py<PyAny>> {
-        let ticket = self.bare::<D>(py, request)?;
-        let mut state = self.lock(py)?;
-        if let Some(id) = self.id_of(&state, ticket.bind(py)) {
-            state.latest = (id, super::thread_number());
-        }
-        drop(state);
-        Ok(ticket)
+        let (state, call) = self.bare_call::<D>(py)?;
+        self.enqueue_gated(py, state, request, call, true)
     }
 
     /// Queues a request without parameters.
@@ -161,9 +167,14 @@ impl Wire {
         py: Python<'_>,
         request: <D::Machine as Protocol>::Request,
     ) -> PyResult<Py<PyAny>> {
+        let (state, call) = self.bare_call::<D>(py)?;
+        self.enqueue(py, state, request, call)
+    }
+
+    fn bare_call<D: Dialect>(&self, py: Python<'_>) -> PyResult<(super::StateGuard<'_>, PyCall<D>)> {
         let state = self.lock(py)?;
         let call = self.call::<D>(py, &state, Args::Row(PyTuple::empty(py).unbind()), ResultShape::One, "".into())?;
-        self.enqueue(py, state, request, call)
+        Ok((state, call))
     }
 
     pub(crate) fn call<D: Dialect>(
@@ -286,11 +297,9 @@ impl Wire {
     ///
     /// Not for statements of a pipeline, and not on a loop, where a task can be cancelled only while it waits.
     fn withdraw(&self, py: Python<'_>) -> PyResult<()> {
-        if self.event_loop.is_some() {
-            return Ok(());
-        }
         let mut state = self.lock(py)?;
         let (id, lane) = state.latest;
+        // That of a loop's calls is no thread's.
         if lane == super::thread_number() {
             state.connection.machine.withdraw(py, id);
         }
