@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 
 from headrace import errors
@@ -48,6 +51,21 @@ def test_a_cursor_of_a_pipeline_that_was_reset_gives_its_next_result(place: Data
             conn.reset()
         cursor.execute(selects(place, 2))
         assert cursor.fetchall() == [(2,)]
+
+
+def test_a_cursor_of_a_pipeline_is_freed_with_the_last_reference(place: Database) -> None:
+    with place.connect(autocommit=True) as conn:
+        gc.disable()
+        try:
+            with conn.transaction(), conn.pipeline() as pipeline:
+                cursor = conn.execute(selects(place, 1))
+            rows = cursor.fetchall()
+            freed = weakref.ref(cursor)
+            del cursor
+            assert (rows, freed()) == ([(1,)], None)
+            del pipeline
+        finally:
+            gc.enable()
 
 
 @pytest.mark.parametrize("any_db", ["postgresql", "mariadb", "mysql"], indirect=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 
 from headrace import errors
@@ -46,6 +49,21 @@ async def test_a_cursor_of_a_pipeline_that_was_reset_gives_its_next_result(place
             await conn.reset()
         await cursor.execute(selects(place, 2))
         assert await cursor.fetchall() == [(2,)]
+
+
+async def test_a_cursor_of_a_pipeline_is_freed_with_the_last_reference(place: Database) -> None:
+    async with await place.aconnect(autocommit=True) as conn:
+        gc.disable()
+        try:
+            async with conn.transaction(), conn.pipeline() as pipeline:
+                cursor = await conn.execute(selects(place, 1))
+            rows = await cursor.fetchall()
+            freed = weakref.ref(cursor)
+            del cursor
+            assert (rows, freed()) == ([(1,)], None)
+            del pipeline
+        finally:
+            gc.enable()
 
 
 @pytest.mark.parametrize("any_db", ["postgresql", "mariadb", "mysql"], indirect=True)

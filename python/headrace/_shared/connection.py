@@ -338,6 +338,8 @@ class BlockingConnection(BlockingArrowQueries[R]):
             elif not ended and any(cursor._pending is not None for cursor in cursors):
                 # One that came before they were given up.
                 self._forsake(cursors, None)
+            # Each of the cursors refers to the pipeline: they would wait for the collector of cycles, with their rows.
+            mine.left = deque()
 
     def _give_up(self, pipeline: Pipelined, cursors: deque[BlockingCursor[Any]]) -> None:
         """Ends a pipeline whose results are not needed."""

@@ -97,6 +97,8 @@ class Gate:
 class Core(Transactions):
     """State and flows of a connection."""
 
+    __slots__ = ("command_timeout", "has_notices", "me", "pipelines", "timing", "wait", "watch")
+
     def __init__(self, wire: Wire, timing: bool, command_timeout: float | None) -> None:
         super().__init__(wire)
         # Bound once: CPython specialises calls of a method by the exact type, and these are of a base class.

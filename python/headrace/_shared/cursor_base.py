@@ -54,6 +54,16 @@ class CursorBase(Generic[R]):
     _has_arrow: ClassVar[bool] = True
     """False for cursors that fetch their rows later."""
 
+    # What few cursors need is not set by each.
+    _pipeline: Pipelined | None = None
+    """The pipeline in which it has executed its last statement but those that it has executed outside of one."""
+    _error: Error | None = None
+    """Why there is no result: the end of a pipeline has found that before anybody fetched."""
+    _arrow: ArrowResult | None = None
+    """The rows of ``execute_arrow``."""
+    _told: tuple[int, int | None] = -1, None
+    """The number of rows and the value generated of the result that a closed cursor had."""
+
     def __init__(self, core: Any, row_factory: RowFactory[R]) -> None:
         # What a connection of any database shares with its cursors: requests, columns, timing.
         self._core = core
@@ -66,15 +76,8 @@ class CursorBase(Generic[R]):
         self._position = 0
         self._make: Callable[[Any], Any] | None = None
         self._pending: Any = None
-        self._pipeline: Pipelined | None = None
-        self._error: Error | None = None
-        """Why there is no result: the end of a pipeline has found that before anybody fetched."""
         self._keeps_rows = True
         """False for a batch without ``returning``."""
-        self._arrow: ArrowResult | None = None
-        """The rows of ``execute_arrow``."""
-        self._told: tuple[int, int | None] = -1, None
-        """The number of rows and the value generated of the result that a closed cursor had."""
 
     def _is_several(self, sql: str) -> bool:
         """Returns true if a text has several statements, as the database reads it."""
@@ -85,13 +88,13 @@ class CursorBase(Generic[R]):
     def _clear(self) -> None:
         if self._pending is not None:
             self._leave_pending()
+            self._pending = None
         self._keeps_rows = True
         self._result = None
         self._more = ()
         self._rows = None
         self._arrow = None
         self._position = 0
-        self._pending = None
         self._error = None
 
     def _is_pending(self, ticket: Any, pipeline: Pipelined) -> None:

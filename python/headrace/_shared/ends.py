@@ -20,6 +20,10 @@ CLOSED = "the connection is closed"
 class Ends:
     """The half of :class:`.transactions.Transactions` that knows whether the session was lost."""
 
+    # CPython 3.11 looks up each attribute of an object with more than 30 of them anew. So those of this class, and of
+    # the two that go on from here, are no part of the dict.
+    __slots__ = ("__dict__", "__weakref__", "_closed_here", "_told", "wire")
+
     wire: Wire
 
     def __init__(self) -> None:

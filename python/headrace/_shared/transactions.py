@@ -63,6 +63,21 @@ class Transactions(Ends, ABC):
     """The transactions of a connection, and its blocks of ``transaction()``: the half of :class:`.core.Core` that
     decides which of them are open."""
 
+    __slots__ = (
+        "_nesting",
+        "_order",
+        "autocommit",
+        "blocks",
+        "crossed",
+        "depth",
+        "number",
+        "numbers",
+        "overdue",
+        "resets",
+        "unfinished",
+        "within",
+    )
+
     def __init__(self, wire: Wire) -> None:
         super().__init__()
         self.wire = wire

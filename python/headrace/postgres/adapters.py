@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from .._native import PostgresWire, Result
 from .._shared.flows import Flow
@@ -22,6 +22,10 @@ class State:
     records: dict[int, Callable[..., Any]]
 
 
+NOTHING: Final = State({}, frozenset(), {}, {})
+"""What a connection begins with. Nobody changes it: a registration makes another state."""
+
+
 class Adapters:
     """Loaders, dumpers and factories, to which each registration adds."""
 
@@ -31,7 +35,7 @@ class Adapters:
         self._binary: set[int] = set()
         self._dumpers: dict[type, Callable[[Any], bytes | str]] = {}
         self._records: dict[int, Callable[..., Any]] = {}
-        self.state = State({}, frozenset(), {}, {})
+        self.state = NOTHING
         """What is registered."""
 
     def _apply(self) -> None:
