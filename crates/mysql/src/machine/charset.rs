@@ -80,6 +80,11 @@ impl Session {
         [CLIENT, RESULTS, CONNECTION].map(|name| self.charset(name)).into_iter().find(|charset| *charset != OWN)
     }
 
+    /// Called after each change of the variables.
+    pub(super) fn note_charset(&mut self) {
+        self.has_other_charset = self.other_charset().is_some();
+    }
+
     /// The statement that sets the session back.
     fn restored(&self) -> String {
         let default =
@@ -107,6 +112,7 @@ impl<H: MyHandler> Machine<H> {
     pub(super) fn forget_settings(&mut self) {
         self.charsets = Charsets::default();
         self.session.variables.clear();
+        self.session.note_charset();
         self.session.holds_tables = false;
         self.session.sets_next = false;
     }
@@ -146,6 +152,7 @@ impl<H: MyHandler> Machine<H> {
         // That of literals was set by the collation, without a report.
         if let Some(charset) = self.session.variables.get_mut(CONNECTION) {
             OWN.clone_into(charset);
+            self.session.note_charset();
         }
     }
 
@@ -165,12 +172,12 @@ impl<H: MyHandler> Machine<H> {
     /// # Errors
     /// [`Fatal`] if text was sent or read in another one.
     pub(super) fn settle_charsets(&mut self) -> Result<(), Fatal> {
-        if let Some(charset) = self.session.foreign_charset() {
-            // The server would take every text that follows for another one, and store it.
-            return Err(changed(charset));
-        }
-        if let Some(charset) = self.session.other_charset() {
-            if self.queue.started() > 1 {
+        if self.session.has_other_charset {
+            if let Some(charset) = self.session.foreign_charset() {
+                // The server would take every text that follows for another one, and store it.
+                return Err(changed(charset));
+            }
+            if let Some(charset) = self.session.other_charset().filter(|_| self.queue.started() > 1) {
                 return Err(changed(charset));
             }
             self.charsets.due = Due::Restore;

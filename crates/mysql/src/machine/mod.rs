@@ -40,7 +40,7 @@ pub use upload::InfileState;
 use crate::packets::capabilities::StatusFlags;
 use crate::packets::command::{self, Command};
 use crate::packets::reply::ServerError;
-use crate::sql::{TableLocks, may_change_role, may_set_next_transaction, table_locks, words};
+use crate::sql::{TableLocks, may_change_role, may_set_next_transaction, only_reads_or_writes, table_locks, words};
 use charset::Charsets;
 use headrace_core::Session as _;
 use headrace_core::verb::Effect;
@@ -222,6 +222,9 @@ impl<H: MyHandler> Machine<H> {
     /// transaction.
     fn note_left(&mut self) {
         let sql = self.queue.first().and_then(|pending| pending.request.sql());
+        if sql.is_some_and(|sql| only_reads_or_writes(sql, self.several)) {
+            return;
+        }
         self.session.role_changed |= sql.is_some_and(|sql| may_change_role(sql, self.several));
         self.session.sets_next |= sql.is_some_and(|sql| may_set_next_transaction(sql, self.several));
         if let Some(Request::Verb(VerbStatement { effect: Effect::Ends(_), .. })) =

@@ -39,6 +39,8 @@ pub struct Session {
     pub status: StatusFlags,
     /// System variables that changed, as far as `session_track_system_variables` has them reported.
     pub variables: BTreeMap<String, String>,
+    /// One of them is a character set that is not utf8mb4: decided when they change, and asked after each request.
+    pub(super) has_other_charset: bool,
     /// The current schema, once the server has reported it.
     pub schema: Option<String>,
     /// The last GTIDs, if the server reports them.
@@ -158,6 +160,7 @@ impl Session {
                 StateChange::SystemVariable(name, value) => {
                     renewed |= !is_harmless_variable(&name);
                     self.variables.insert(name, value);
+                    self.note_charset();
                 }
                 StateChange::Schema(schema) => {
                     renewed = true;

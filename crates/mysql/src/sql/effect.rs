@@ -111,13 +111,10 @@ pub enum TableLocks {
 /// What a text may do to the tables that the session has locked; `several` indicates whether the server accepts more
 /// than one statement in it.
 pub fn table_locks(sql: &str, several: bool) -> TableLocks {
-    let first = first_word(sql);
-    let is_alone = !is_several(sql, several);
-    // A large INSERT is not searched.
-    if is_alone && is_one_of(first, &READS_OR_WRITES) {
+    if only_reads_or_writes(sql, several) {
         return TableLocks::Keeps;
     }
-    if is_alone && first.eq_ignore_ascii_case("unlock") {
+    if !is_several(sql, several) && first_word(sql).eq_ignore_ascii_case("unlock") {
         return TableLocks::Unlocks;
     }
     let may_lock = words(sql).any(|word| is_one_of(word, &["lock", "export"]));
@@ -127,7 +124,7 @@ pub fn table_locks(sql: &str, several: bool) -> TableLocks {
 /// Returns true if a text may change the role of the session: SET ROLE, a procedure, or a text that is not in this one.
 /// `several` indicates whether the server accepts more than one statement in it.
 pub fn may_change_role(sql: &str, several: bool) -> bool {
-    if !is_several(sql, several) && is_one_of(first_word(sql), &READS_OR_WRITES) {
+    if only_reads_or_writes(sql, several) {
         return false;
     }
     words(sql).any(|word| is_one_of(word, &["role", "authorization", "execute", "call"]))
@@ -139,7 +136,7 @@ pub fn may_change_role(sql: &str, several: bool) -> bool {
 pub fn may_set_next_transaction(sql: &str, several: bool) -> bool {
     const CHARACTERISTICS: [&str; 5] =
         ["transaction", "tx_isolation", "transaction_isolation", "tx_read_only", "transaction_read_only"];
-    if !is_several(sql, several) && is_one_of(first_word(sql), &READS_OR_WRITES) {
+    if only_reads_or_writes(sql, several) {
         return false;
     }
     words(sql).any(|word| is_one_of(word, &["execute", "call"]))
@@ -150,8 +147,19 @@ pub fn may_set_next_transaction(sql: &str, several: bool) -> bool {
 /// Verbs of statements that change nothing of the session.
 const READS_OR_WRITES: [&str; 6] = ["select", "insert", "update", "delete", "replace", "with"];
 
+/// Returns true if a text is one statement that reads or writes rows: it locks no tables by name, changes no role, and
+/// decides nothing for the next transaction. Asked once for each request, it spares those three questions; a large INSERT
+/// is not searched. `several` indicates whether the server accepts more than one statement in the text.
+pub fn only_reads_or_writes(sql: &str, several: bool) -> bool {
+    !is_several(sql, several) && is_one_of(first_word(sql), &READS_OR_WRITES)
+}
+
+/// The first of [`words`] that is not empty.
 fn first_word(sql: &str) -> &str {
-    words(sql).find(|word| !word.is_empty()).unwrap_or("")
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let Some(start) = sql.as_bytes().iter().position(is_part) else { return "" };
+    let rest = &sql[start..];
+    &rest[..rest.as_bytes().iter().position(|byte| !is_part(byte)).unwrap_or(rest.len())]
 }
 
 /// Returns true if a text may have more than one statement, if the server accepts `several`.
