@@ -410,6 +410,13 @@ impl<R: Pending> Queue<R> {
         self.blocks.reason(block).map(|reason| block::refused(reason).into())
     }
 
+    /// Returns true if [`Queue::take_refused`] has one to take.
+    pub fn has_refused(&self) -> bool {
+        self.next().is_some_and(|next| {
+            next.when_lost() == WhenLost::Refused && self.blocks.reason(next.slot().block).is_some()
+        })
+    }
+
     /// Takes the next request out if it is one of a block whose transaction the server has ended: it has failed. Called
     /// before it would be started.
     pub fn take_refused(&mut self) -> Option<R> {

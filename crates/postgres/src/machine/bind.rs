@@ -71,6 +71,7 @@ impl<H: PgHandler> Machine<H> {
                 if let Request::Execute(execute) = &mut pending.request {
                     // Nothing else of it would be answered, also in a group of requests.
                     execute.sync = true;
+                    self.unsynced = None;
                 }
                 pending.go(Event::Abandoned, Stage::AwaitSync);
             }

@@ -97,6 +97,8 @@ pub struct Machine<H: ResponseHandler> {
     in_block: Option<bool>,
     /// The last request that was sent with a BEGIN before it, until that is known to be answered.
     begun: Option<u64>,
+    /// That request, and a later one, up to which none brings a Sync.
+    unsynced: Option<(u64, u64)>,
     /// The portals that are open as of what has been sent.
     portals: Portals,
     /// The portal that the open transaction block belongs to: nothing else is started.
@@ -149,6 +151,7 @@ impl<H: PgHandler> Machine<H> {
             queue: Queue::default(),
             in_block: Some(false),
             begun: None,
+            unsynced: None,
             portals: Portals::default(),
             reserved: None,
             streamed: None,

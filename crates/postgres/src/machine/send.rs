@@ -78,22 +78,40 @@ impl<H: PgHandler> Machine<H> {
     /// transaction need not wait: then there is nothing between.
     fn is_begin_due(&mut self) -> bool {
         let Some(begun) = self.begun else { return false };
-        let mut sent = self.queue.in_flight().skip_while(|pending| pending.slot.id != begun).peekable();
-        let is_answered = sent.peek().is_none_or(|pending| !pending.block.awaits_prelude());
-        let is_ended = sent.any(|pending| pending.request.syncs());
-        if is_answered {
+        let sent = self.queue.in_flight().find(|pending| pending.slot.id == begun);
+        if sent.is_none_or(|pending| !pending.block.awaits_prelude()) {
             self.begun = None;
+            return false;
         }
-        !is_answered
-            && is_ended
+        self.is_group_of_begin_ended(begun)
             && !matches!(self.queue.next().map(|next| next.request.effect()), Some(Effect::Ends(_)))
+    }
+
+    /// Returns true if a Sync was sent since the request `begun`, or with it. Of the requests in flight only those are
+    /// looked at that are new: a pipeline has thousands without a Sync.
+    fn is_group_of_begin_ended(&mut self, begun: u64) -> bool {
+        let seen = self.unsynced;
+        for pending in self.queue.in_flight().rev() {
+            let id = pending.slot.id;
+            if seen == Some((begun, id)) {
+                break;
+            }
+            if pending.request.syncs() {
+                return true;
+            }
+            if id == begun {
+                break;
+            }
+        }
+        self.unsynced = self.queue.in_flight().next_back().map(|last| (begun, last.slot.id));
+        false
     }
 
     /// Takes the next request out if it is one of a block whose BEGIN has failed. In a group that is open the server
     /// skips it, and its Sync is needed.
     fn take_refused(&mut self) -> Option<PendingRequest<H>> {
         let at = self.queue.started();
-        if at > 0 && self.group_is_open(at) { None } else { self.queue.take_refused() }
+        if !self.queue.has_refused() || (at > 0 && self.group_is_open(at)) { None } else { self.queue.take_refused() }
     }
 
     /// Sends a Sync next if the server needs one, as it may have kept back its replies until then; returns true if it
@@ -137,25 +155,24 @@ impl<H: PgHandler> Machine<H> {
     fn must_wait(&mut self) -> bool {
         let Some(pending) = self.queue.next() else { return false };
         let at = self.queue.started();
-        if self.group_is_open(at) {
-            return false;
-        }
         let (is_batch, prepare) = match &pending.request {
             Request::Execute(Execute { expected: Some(_), .. }) => return false,
             Request::Execute(execute) => (execute.rows.is_batch(), execute.prepare),
             Request::Describe { .. } => (false, Prepare::Named),
-            Request::Copy(_) | Request::LookUp { pipeline: Some(_) } => return true,
+            Request::Copy(_) | Request::LookUp { pipeline: Some(_) } => return !self.group_is_open(at),
             _ => return false,
         };
+        // Before the look-up, which the statement itself makes again.
+        if prepare == Prepare::Named && (self.server == Server::Own || self.block_is_open(at)) {
+            return false;
+        }
         let (sql, _) = statement_of(&pending.request);
         let known = self.statements.get(&(sql.as_ref(), pending.hints()) as &dyn Lookup).is_some();
-        if known && !is_batch {
+        // Last, as it may look at all that is in flight.
+        if (known && !is_batch) || self.group_is_open(at) {
             return false;
         }
         if prepare == Prepare::Named {
-            if self.server == Server::Own || self.block_is_open(at) {
-                return false;
-            }
             if self.server == Server::Unknown {
                 self.server = Server::Wanted;
             }
